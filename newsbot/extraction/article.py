@@ -43,9 +43,9 @@ def extract(html: bytes | str, url: str, rule: Rule | None = None) -> Article | 
     """Return the article of a page, or None if the page is not an article.
 
     ``html`` is the body of the response, or its text. ``url`` is the absolute URL of the page. ``rule`` is
-    the rule of the site, if there is one. The caller is expected to call this only for
-    probable articles, so the page is refused only if its text shows that it is not an article. Call
-    :func:`read_page` to get the reason of a refusal.
+    the rule of the site, if there is one. Call this function only for pages that are probably articles: a
+    page is refused only if its text shows that it is not an article. Call :func:`read_page` to get the reason
+    of a refusal.
 
     The function is pure and thread-safe. Time and memory are bounded. Raises ``ValueError`` if ``url`` is not
     an absolute URL.
@@ -159,9 +159,7 @@ class _Reader:
     def _without_site_lines(self, body: Body, article: Article) -> Body:
         """Return the body without the lines that the site prints around its articles.
 
-        The removed lines are recorded in ``article``.
-
-        A text that a rule selected is not changed. Raises
+        The removed lines are recorded in ``article``. A text that a rule selected is not changed. Raises
         :class:`NotAnArticle` if all lines are lines of the site.
         """
         if self.memory is None or body.method == RULE:

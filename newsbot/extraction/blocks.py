@@ -72,7 +72,7 @@ class _Renderer:
                 return
             if event == "start":
                 if self._is_skipped(element):
-                    # The end event still follows. It adds the tail of the element, which is text of its
+                    # The end event of the element still comes. There its tail is added, which is text of its
                     # parent.
                     walker.skip_subtree()
                 else:

@@ -18,7 +18,7 @@ LEAST_WORDS = 8
 LEAST_SHARE = 0.02
 """Minimum share of changed words with which an edit of a short text is substantial.
 
-More than two words must have changed.
+In addition, more than two words must have changed.
 """
 _PROSE = 60
 """Minimum length of a line whose numbers are compared.
@@ -26,21 +26,21 @@ _PROSE = 60
 Shorter lines contain counts of readers and comments.
 """
 _WITHIN = re.compile(r"(?<=[\w,;:)»”] )[\"'«“„(]?(\w{3,40})\b")
-"""Words inside a sentence. Such a word with a capital is a name (or a German noun)."""
+"""Words inside a sentence. If such a word begins with a capital, it is a name (or a German noun)."""
 _ALIKE = 0.75
 """Minimum similarity of two names (``ratio()`` of difflib) with which they count as forms of one name."""
 _TOLD = r"^\W{0,3}(?:last |first )?(?:%(published)s|%(updated)s)"
 """The start of a line that states when the text was published or changed."""
 _MOST_TOLD = 200
-"""Maximum length of such a line."""
+"""Maximum length of a line that states such a time, in characters."""
 
 
 def is_substantial(old: tuple[str, str], new: tuple[str, str]) -> bool:
     """Return True if ``new`` differs from ``old`` in substance. Each is a pair of title and text.
 
     Changes of punctuation, case, white space, the order of paragraphs, links to other articles, labels, and
-    lines that state the time of an edit are not substantial. Another word in the headline is substantial. So
-    is another name, number or negation in a sentence, even if only that word changed.
+    lines that state the time of an edit are not substantial. A changed word in the headline is substantial. A
+    changed name, number or negation in a sentence is substantial too, even if no other word changed.
     """
     if key(old[0]) != key(new[0]):
         return True
@@ -87,9 +87,9 @@ def _numbers(lines: list[str]) -> Counter[str]:
 
 
 def _is_renamed(gone: Iterable[str], come: Iterable[str]) -> bool:
-    """True if a name was replaced by a quite different one.
+    """True if a name was replaced by a different name.
 
-    Similar names are forms or corrected spellings.
+    Two similar names are forms of one name, or one is the corrected spelling of the other.
     """
     return any(SequenceMatcher(None, one, other).ratio() < _ALIKE for one in gone for other in come)
 

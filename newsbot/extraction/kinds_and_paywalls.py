@@ -41,7 +41,7 @@ _WALL = re.compile(
     r"wall)|locked-content|metered|offer-?wall|abo-?wall",
     re.IGNORECASE,
 )
-# Each match of _WALL contains one of these.
+# Each match of _WALL contains one of these strings.
 _WALL_WORDS = ("wall", "piano-", "subscri", "premium-", "locked-content", "metered")
 # One XPath for both is slow on pages with many siblings, because it sorts its result.
 _ALL_NAMES = tuple(etree.XPath(f"//@{name}", smart_strings=False) for name in ("class", "id"))
@@ -50,7 +50,7 @@ _NAMES = etree.XPath(
     smart_strings=False,
 )
 _TEASER = 1500
-"""Maximum length of a text that is taken for the free part of an article, in letters."""
+"""Maximum length of the free part of an article, in letters. A longer text counts as complete."""
 # The end of a text that was cut off.
 _CUT = re.compile(r"(?:\.\.\.|…|\[…\])\W{0,3}$")
 _MOST_MARKED = 5000
@@ -68,8 +68,8 @@ def form_of(page: Page, title: str, text: str) -> Form:
     nodes = page.nodes.all
     if any(_is(node, _LIVE_TYPE) and node.get("liveBlogUpdate") is not None for node in nodes):
         return "live"
-    # Reports on concerts also contain the word "live". If only the URL or only the title has it, there must
-    # be many <time> elements. If both have it, that is enough.
+    # Reports on concerts also contain the word "live". So the word in the URL or in the title is not enough
+    # alone: the page must also have many <time> elements, or the word must be in both.
     named = bool(compiled(_LIVE_PATH).search(page.parts.path)) + bool(compiled(_LIVE_TITLE).search(title))
     if len(page.times) >= _STAMPS and (named or _is_marked_live(page)):
         return "live"
@@ -105,13 +105,14 @@ def is_partial(page: Page, text: str) -> bool:
     """Return True if ``text`` is only the part of the article that readers without a subscription get.
 
     A page may declare that it is not free and still contain all of its text. So there must also be a sign
-    that text is missing. Signs are a declared word count much higher than the number of words in ``text``, or
-    a short text before a subscription offer.
+    that text is missing. One sign is a declared word count that is much higher than the number of words in
+    ``text``. Another sign is a short text before a subscription offer.
     """
     node = page.article or {}
     closed = _is_closed(node) or page.meta("article:content_tier").lower() in ("locked", "metered")
     stated = _word_count(node)
-    # A declared word count decides. Sites count words differently, so a text with 60 % of them is complete.
+    # If the page declares a word count, the count decides. Sites count words differently, so a text with at
+    # least 60 % of the declared number is complete.
     if closed and stated:
         return len(words(text)) < 0.6 * stated
     if size(text) > _TEASER:

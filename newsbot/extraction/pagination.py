@@ -21,7 +21,7 @@ from newsbot.rules.rule import Rule
 from newsbot.text.languages import compiled, words
 
 MAX_PAGES = 20
-"""Maximum number of pages that are joined. If there are more, it is a list or a crawler trap."""
+"""Maximum number of pages that are joined. A longer chain of pages is a list or a crawler trap."""
 MAX_TEXT = 1_000_000
 """Maximum length of the joined text, in characters."""
 
@@ -39,7 +39,10 @@ _SHORT = (["p"], ["page"], ["part"])
 """Paths whose number is the id of an article and not the number of a page: /p/7."""
 _SAYS_PAGE = r"%(url_pages)s|\bpg="
 _LONG_NAME = 12
-"""Maximum length of a path of one word that is taken for a section or a script and not for an article."""
+"""Maximum length of a word that is the name of a section or a script, if it is the whole path.
+
+A longer word may be the name of an article.
+"""
 _SAME_LINE = 40
 """Minimum length of a repeated line that is removed. Shorter lines may occur twice in one article."""
 
@@ -50,9 +53,9 @@ def next_page(
     """Return the absolute URL of the article's next page, or None.
 
     ``tree`` is the page and ``url`` its URL. A URL that the rule's ``next_page`` selects is trusted if it is
-    on the same site. ``rel=next`` is trusted only if the two URLs differ only in a number, because on many
-    sites it leads to the next article. ``now`` (aware; by default from the clock) helps to choose the layout
-    of the rule.
+    on the same site. A URL in ``rel=next`` is trusted only if it differs from ``url`` in nothing but a
+    number, because on many sites ``rel=next`` leads to the next article. ``now`` (aware; by default from the
+    clock) helps to choose the layout of the rule.
     """
     page = Page.read(tree, url)
     if rule is not None:
@@ -105,16 +108,14 @@ def is_continuation(url: str, other: str) -> bool:
 def _names_story(address: tuple[str, tuple[tuple[str, str], ...]]) -> bool:
     """True if a URL without its page number names a story.
 
-    /?p=7 and /news/7 do not: with other numbers they are other articles.
+    /?p=7 and /news/7 do not name a story: with another number, each is the URL of another article.
     """
     path, query = address
     return bool(query) or "/" in path or any(not sign.isalpha() for sign in path) or len(path) > _LONG_NAME
 
 
 def join_pages(pages: Sequence[Article]) -> Article:
-    """Return one article from its pages, which are in order.
-
-    It has the fields of the first page and the text of all pages.
+    """Return one article with the fields of the first page and the text of all pages, which are in order.
 
     A long line that occurs on an earlier page (headline, lead, box) is not repeated. Raises ``ValueError`` if
     there are no pages.

@@ -33,7 +33,7 @@ MOST = 2 / 3
 MAX_SITES = 64
 """Maximum number of sites that :class:`SiteMemories` keeps."""
 _SAME_ARTICLE = 0.7
-"""Minimum share of common pairs of lines with which two URLs count as copies of one article."""
+"""Minimum share of pairs of lines that the texts at two URLs have in common if they are one article."""
 _EDGE = 60
 """Maximum number of lines from which pairs are stored, at the beginning of a text and at its end."""
 _FORMAT = 2
@@ -68,10 +68,10 @@ class SiteMemory:
         copies under another URL are removed.
         """
         owner = _digest(address)
-        # A mark is the checksum of one pair of lines (see _marks). In a long text, the first slice does not
-        # end where the text ends, and the second does not begin where it begins. So the marks for these two
-        # edges are left out. In a short text both slices are the whole text, and together they have all
-        # marks.
+        # A mark is the checksum of one pair of lines (see _marks). In a long text, the end of the first slice
+        # is not the end of the text, and the start of the second slice is not its start. So the marks of
+        # these two edges are left out. In a short text both slices are the whole text, and together they have
+        # all marks.
         pairs = frozenset(_marks(lines[:_EDGE])[:-1] + _marks(lines[-_EDGE:])[1:])
         if not pairs or self._recent.get(owner) == pairs:
             return

@@ -21,7 +21,7 @@ _CODE = re.compile(r"[{}]|function\s{0,3}\(|\bvar\s|document\.")
 
 
 def word_list(*lines: str) -> tuple[str, ...]:
-    """Return the words in ``lines``. It is used to write tables of words in the source code."""
+    """Return the words in ``lines``. This function is used for tables of words in the source code."""
     return tuple(" ".join(lines).split())
 
 
@@ -74,7 +74,7 @@ def words(text: str) -> list[str]:
 def key(text: str) -> str:
     """Return the words of ``text`` in lower case, joined by spaces.
 
-    Such keys serve to compare strings. Strings with equal keys differ only in case, punctuation and spaces.
+    Keys are used to compare strings. Strings with equal keys differ only in case, punctuation and spaces.
     """
     return " ".join(words(text))
 

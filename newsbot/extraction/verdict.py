@@ -42,7 +42,7 @@ _ARTICLE_ADDRESS = 1.5
 _OTHER_ADDRESS = -6.0
 """URLs with lower log-odds belong to services, shops or lists, even if their pages have dates."""
 PARAGRAPHS, PROSE = 8, 3000
-"""Minimum number of paragraphs of prose, and of their letters together, that a list of teasers never has."""
+"""A list of teasers never has so many paragraphs of prose with so many letters in total."""
 
 _FRONT_NAME = re.compile(r"(?:index-?\d{0,3}\.(?:html?|php)|home)?", re.IGNORECASE)
 _MANUAL = re.compile(
@@ -52,7 +52,7 @@ _MANUAL = re.compile(
 """Generators of manuals, in ``<meta name=generator>``."""
 _OFFERS = xpath("//*[@itemprop='offers' or @itemprop='price']")
 _MOST_OFFERS, _MOST_CONTROLS = 100, 4000
-"""Maximum numbers of offers or carts whose ancestors are checked, and of controls that are checked."""
+"""Two maximum numbers: of offers or carts whose ancestors are checked, and of controls that are checked."""
 _CART = re.compile(
     r"(?:cart|basket)(?![a-z])|checkout|warenkorb|panier|carrito|carrello|koszyk|kosar|kosik|sepet|korzin|"
     r"winkelwagen|varukorg|indkobskurv",
@@ -114,12 +114,17 @@ def is_named(page: Page, rule: Rule | None, hint: Link | None) -> bool:
 def lacks_evidence(page: Page, body: Body, hint: Link | None, date: str | None) -> bool:
     """True for a page without evidence that it is an article.
 
-    JSON-LD of the page's own article is always evidence. All other evidence is weaker, because pages of every
-    kind have dates and metadata, and sitemaps list them. It does not count on pages of shops, and a date in
-    the text does not count in manuals. Unless a sitemap lists the page, evidence does not count either if the
-    URL is unlikely to be that of an article. At the URL of a home page or list it counts only if most of the
-    text is in one place. Without metadata and date, the URL must look like that of an article. ``date`` is
-    the source of the date, or None if none was found.
+    JSON-LD of the page's own article is always evidence. Dates, metadata and sitemaps are weaker evidence,
+    because pages of every kind have them. Weaker evidence does not count in these cases:
+
+    * on a page of a shop
+    * in a manual, if the only evidence is a date in the text
+    * at the URL of a home page or list, unless most of the text is in one place
+    * at a URL that is unlikely to be the URL of an article
+
+    The last two cases do not apply to a page that a sitemap lists. If a page has no metadata and no date, and
+    no sitemap lists it, its URL must look like the URL of an article. ``date`` is the source of the date, or
+    None if no date was found.
     """
     if page.has_own_article:
         return False
@@ -188,7 +193,8 @@ def _notice(page: Page, text: str, length: int, hint: Link | None) -> str | None
 def refuse_text(page: Page, body: Body, rule: Rule | None, hint: Link | None, *, vouched: bool) -> str | None:
     """Return the reason if the text is too short or a list of other articles, else None.
 
-    ``vouched``: the page is expected to be an article, so its text may be as short as with metadata.
+    ``vouched`` is True if the page is expected to be an article. Its text may then be as short as the text of
+    a page with metadata.
     """
     text = body.text
     length = size(text)
@@ -301,7 +307,7 @@ def _odds(page: Page) -> float:
 
 
 def _is_list_address(page: Page) -> bool:
-    """True if the URL or the JSON-LD is that of a home page, a list or a search."""
+    """True if the URL or the JSON-LD declares a home page, a list or a search."""
     path = unquote(page.parts.path)
     listed = bool(_TAG_PATH.search(path) or _LIST_PATH.search(path))
     return listed or page.nodes.has_list_type() or _is_search(page.parts) or _is_front(page)
@@ -325,7 +331,7 @@ def _is_product(page: Page, *, named: bool) -> bool:
 
 
 def _sells(page: Page, body: Body) -> bool:
-    """True if the page shows a price in a short line, and a control with the name of a cart.
+    """True if the page shows a price in a short line, and a button or link with the name of a cart.
 
     Magazines with a shop have a cart in the header of each page, so elements there do not count.
     """
@@ -344,9 +350,9 @@ def _sells(page: Page, body: Body) -> bool:
 
 
 def _is_in_manual(page: Page) -> bool:
-    """True if the head names a generator of manuals, or links an index of words or the page above.
+    """True if the head names a generator of manuals, or links to an index of words or to a parent page.
 
-    Some blogs link their home page as the index.
+    Some blogs link to their home page as the index. Such a link does not count.
     """
     if "up" in page.links or _MANUAL.search(" ".join(page.meta_all("generator"))):
         return True
@@ -371,7 +377,7 @@ def _is_stub(page: Page) -> bool:
 def _is_front(page: Page) -> bool:
     """True for the URL of a home page, unless the page has the heading of one story.
 
-    Some sites show the story of the day at their root. Pages saved to files often keep only the host.
+    Some sites show the story of the day at their root. The URL of a page in a file often has only the host.
     """
     if not _FRONT_NAME.fullmatch(page.parts.path.strip("/")) or page.parts.query:
         return False
@@ -379,7 +385,10 @@ def _is_front(page: Page) -> bool:
 
 
 def _is_named_as_list(page: Page) -> bool:
-    """True for linked headlines below a short heading, at a URL of a few plain words: /news/politics."""
+    """True for a page of linked headlines with a short heading, at a URL of a few plain words.
+
+    Example of such a URL: /news/politics.
+    """
     heading = page.headings[0] if page.headings else page.title_tag
     if len(heading) >= _LONG_HEADLINE or len(heading.split()) >= _MANY_WORDS:
         return False
@@ -387,7 +396,7 @@ def _is_named_as_list(page: Page) -> bool:
 
 
 def _is_headed(page: Page) -> bool:
-    """True if the page's title begins with its first heading, and that is a headline and not a name."""
+    """True if the page's title begins with its first heading, and this heading is a headline, not a name."""
     heading = page.headings[0] if page.headings else ""
     if len(heading) < _LONG_HEADLINE or len(heading.split()) < _MANY_WORDS:
         return False
@@ -407,7 +416,8 @@ def _is_headed_as_shared(page: Page) -> bool:
 def _is_search(parts: SplitResult) -> bool:
     if _SEARCH_PATH.search(parts.path):
         return True
-    # At the root, such a parameter is that of a search (/?s=word). At other paths it may identify an article.
+    # At the root, a parameter with such a name is a search (/?s=word). At other paths it may identify an
+    # article.
     return len(parts.path) <= 1 and any(name in _SEARCH_KEYS for name, _ in parse_qsl(parts.query[:500]))
 
 

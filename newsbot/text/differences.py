@@ -45,7 +45,7 @@ def _lines(before: str, after: str) -> dict[str, list[str]]:
     if max(len(old), len(new)) > MAX_LINES:
         return {"removed": [f"({len(before)} characters)"], "added": [f"({len(after)} characters)"]}
     removed, added = [], []
-    # With autojunk, frequent lines would not be aligned in texts of 200 lines or more.
+    # autojunk would ignore frequent lines in texts of 200 lines or more.
     for tag, i, j, k, m in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if tag != "equal":
             removed += old[i:j]

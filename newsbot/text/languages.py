@@ -20,15 +20,22 @@ import yaml
 
 FOLDER: Traversable = files("newsbot") / "extraction" / "languages"
 ANY = "any"
-"""Code of the file with words of no language. It is loaded first, so it decides what ambiguous names mean."""
+"""Code of the file with words that belong to no language.
+
+This file is loaded first. If a name has several meanings, the meaning in this file is used.
+"""
 MAX_BYTES = 100_000
 """Maximum size of a file."""
 MAX_GAP = 60
 """Maximum number of characters that ``…`` stands for."""
 
 Form = Literal["value", "words", "phrases", "units", "months", "pairs"]
-"""A single word, words separated by spaces, a list of phrases, a list of phrases that may follow a number
-without a space, twelve months, or a mapping."""
+"""The form of a value in a file.
+
+``value`` is a single word, ``words`` are words separated by spaces, and ``phrases`` is a list of phrases.
+``units`` is a list of phrases that may follow a number without a space. ``months`` is a list of twelve
+months, and ``pairs`` is a mapping.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +159,7 @@ def read(code: str, data: bytes, name: str) -> Language:
     if len(data) > MAX_BYTES:
         raise ValueError(f"{name}:1: the file is longer than {MAX_BYTES} bytes")
     try:
-        # PyYAML has no CSafeLoader if it was built without libyaml.
+        # CSafeLoader is missing if PyYAML was built without libyaml.
         root = yaml.compose(data.decode(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         mark = getattr(error, "problem_mark", None)
@@ -206,7 +213,7 @@ def _list(node: yaml.Node, form: Form, name: str) -> tuple[str, ...]:
 
 
 def _is_balanced(phrase: str) -> bool:
-    """True if each parenthesis has its counterpart, and each ``|`` is inside parentheses."""
+    """True if the parentheses are balanced, and each ``|`` is inside parentheses."""
     depth = 0
     for sign in phrase.replace("\\(", "").replace("\\)", ""):
         depth += (sign == "(") - (sign == ")")
@@ -260,10 +267,10 @@ def compiled(template: str) -> re.Pattern[str]:
 
 
 class _Groups(dict[str, str]):
-    """The alternatives of each kind, as a group of a regular expression."""
+    """Maps a kind of words to a group of a regular expression that matches all its words or phrases."""
 
     def __missing__(self, kind: str) -> str:
-        # Longer ones first: the first alternative that fits is taken.
+        # Longer alternatives come first, because a regular expression takes the first alternative that fits.
         found = sorted(phrases(kind), key=len, reverse=True)
         form = KINDS[kind].form
         if form in ("phrases", "units"):
@@ -281,20 +288,34 @@ _SIGNS = {"*": r"\w*", "#": r"\d{1,9}", "^": r"^\W{0,9}", "$": r"\W{0,9}$", "'":
     ":": r"\s?[:：]",
 }
 _START: Mapping[str, str] = {"phrases": "", "units": r"\b"}
-"""What is left out at the start of the expressions of a form."""
+"""The start that is removed from the expressions of a form.
+
+A unit may follow a number directly, so no word boundary may be required before it.
+"""
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u9fff\uac00-\ud7af\uff00-\uffef]")
-"""Letters of languages that do not separate words by spaces, and Korean, which adds endings to words."""
+"""Letters that need no word boundary beside them.
+
+They belong to languages that do not separate words by spaces, and to Korean, which adds endings to words.
+"""
 
 
 def expression(phrase: str) -> str:
     r"""Return the regular expression of a phrase.
 
-    ``(a|b)`` means one of both, ``(a|)`` a part that may be missing, ``…`` up to 60 characters, ``*`` the
-    rest of a word, ``#`` a number, ``^`` and ``$`` the ends of the text. A hyphen also matches a space or
-    nothing, and a full stop may be missing. A backslash makes the next sign literal. A phrase starts and ends
-    at the boundaries of words.
+    The signs of a phrase are:
 
-    Raises ``ValueError`` if the parentheses are not balanced.
+    * ``(a|b)``: one of the two
+    * ``(a|)``: a part that may be missing
+    * ``…``: up to 60 characters
+    * ``*``: the rest of a word
+    * ``#``: a number
+    * ``^`` and ``$``: the start and the end of the text
+    * ``-``: a hyphen, a space or nothing
+    * ``.``: a full stop, which may be missing
+    * a backslash: the next sign has no special meaning
+
+    A phrase starts and ends at the boundaries of words. Raises ``ValueError`` if the parentheses are not
+    balanced.
 
     >>> expression("log-in (here|) to read")
     '\\blog[-\\s]?in(?:\\s(?:here))?\\sto\\sread\\b'
@@ -302,7 +323,7 @@ def expression(phrase: str) -> str:
     body, end = _sequence(phrase, 0)
     if end < len(phrase):
         raise ValueError("a closing parenthesis without an opening one")
-    if body.endswith(_SIGNS["."]):  # "a.m" is the end of a word, with or without the last full stop
+    if body.endswith(_SIGNS["."]):  # the word boundary is before the last full stop, which may be missing
         body = body.removesuffix(_SIGNS["."]) + r"\b\.?"
     first, last = phrase.lstrip("^("), phrase.rstrip("$|)")
     start = r"\b" if first[:1].isalnum() and not _UNSPACED.match(first) else ""
@@ -313,7 +334,10 @@ def expression(phrase: str) -> str:
 
 
 def _sequence(phrase: str, at: int) -> tuple[str, int]:
-    """Return the expression from a position to the end of its group, and the position of this end."""
+    """Convert a phrase from the position ``at`` to the end of the group that contains this position.
+
+    Return the expression, and the position of the end.
+    """
     branches = [""]
     open_ = True  # no word stands before this position
     while at < len(phrase) and phrase[at] != ")":
@@ -344,7 +368,12 @@ def _sequence(phrase: str, at: int) -> tuple[str, int]:
 
 
 def _add_group(branches: list[str], inner: str, phrase: str, at: int, open_: bool) -> tuple[int, bool]:
-    """Add a group to the last branch. A space beside a part that is missing is left out with it."""
+    """Add the group with the expression ``inner`` to the last branch.
+
+    If the group may be missing, the space beside it may be missing too. ``at`` is the position after the
+    group. ``open_`` is True if no word stands before the group. Return the new position and the new value of
+    ``open_``.
+    """
     # A group with an empty alternative may be missing.
     if not (inner.endswith("|") or inner.startswith("|")):
         branches[-1] += f"(?:{inner})"

@@ -42,7 +42,7 @@ MONTHS: dict[str, int] = {
     name: number for numbers in reversed(_MONTHS.values()) for name, number in numbers.items()
 }
 """Month number by lower-case name. If a name has two meanings, the first language decides."""
-# A name that is in MONTHS itself is preferred to one that is equal without accents.
+# A name in MONTHS is preferred to a name that is equal only without accents.
 _PLAIN = {_plain(name): number for name, number in MONTHS.items()} | MONTHS
 _ADDED = "'’׳॰"
 """Apostrophes and similar signs that pages write after a name."""

@@ -70,11 +70,11 @@ def placed_stems(text: str, language: str = "") -> Iterator[tuple[str, int, int]
 def stem(word: str, language: str = "") -> str:
     """Return the stem of one word as written. The result is empty if it has no letter or digit."""
     folded = letters(word)
-    # In articles of any language, a Cyrillic word is stemmed as Russian.
+    # A Cyrillic word is stemmed as Russian in every article, whatever its language is.
     if _CYRILLIC.search(folded):
         return str(_stemmer("russian").stemWord(folded))
     if language:
-        # These algorithms need the accents, so they are removed only from the stem.
+        # These algorithms need the accents. So accents are removed from the stem and not from the word.
         whole = unicodedata.normalize("NFC", word.casefold())
         return letters(str(_stemmer(_ALGORITHMS[language]).stemWord(whole))) or folded
     return str(_stemmer("english").stemWord(folded)) if folded.isascii() else folded

@@ -2,9 +2,9 @@
 
 :func:`fold` gives the same string for texts that people consider equal. It unifies case, ё and е, accents,
 ligatures and widths (Unicode's NFKD, https://www.unicode.org/reports/tr15/). It removes invisible characters
-and the vowel points of Arabic and Hebrew. In words that mix Latin and Cyrillic letters it replaces
-letters that look like those of the other script. й, the Japanese voiced sounds and the vowel signs of India
-stay, because they are letters and not accents.
+and the vowel points of Arabic and Hebrew. If a word mixes Latin and Cyrillic letters, it replaces letters
+that look like letters of the other script. й, the Japanese voiced sounds and the vowel signs of India are not
+changed, because they are letters and not accents.
 
 Words are runs of letters and digits. In scripts without spaces (Chinese, Japanese, Thai …) each character is
 a word. Otherwise a whole text would be one word.
@@ -23,8 +23,8 @@ from functools import cache, lru_cache
 VERSION = 2
 """Version of the words. It is increased if a change of the code gives other words for the same text.
 
-Values that were computed from the words are then outdated. There is one exception: since November 2026,
-letters that look alike are replaced in words of two scripts, and this number did not change.
+Values that were computed from the words are then outdated. There is one exception: in November 2026, the
+replacement of letters that look alike was added, and this number did not change.
 """
 
 MAX_TEXT = 2_000_000
@@ -57,7 +57,7 @@ def _is_invisible(character: str) -> bool:
 
 
 _INDIC = (range(0x0900, 0x0E00), range(0x0F00, 0x1000), range(0xA800, 0xA900), range(0xABC0, 0xAC00))
-# The combining classes: 0 vowel signs, 9 viramas, 129 to 132 Tibetan vowels. Others are accents and nuktas.
+# Combining classes: vowel signs have 0, viramas 9, Tibetan vowels 129 to 132. Accents and nuktas have others.
 _VOWELS = frozenset(
     chr(code)
     for codes in _INDIC
@@ -209,8 +209,9 @@ def _is_mark(character: str) -> bool:
     return _is_invisible(character) and character not in _LETTERS_OF_THEIR_OWN and character not in _VOWELS
 
 
-# --- the fast path: it handles nearly all English and Russian texts in a third of the time. The text is
-# encoded in a code page with one octet per character, so one bytes.translate() folds the whole text.
+# --- the fast path
+# It handles nearly all English and Russian texts, in a third of the time. The text is encoded in a code page
+# with one octet per character, so one bytes.translate() folds the whole text.
 
 
 @lru_cache(maxsize=4096)
@@ -240,7 +241,7 @@ def _fold_unencodable(error: UnicodeError) -> tuple[str, int]:
     """
     assert isinstance(error, UnicodeEncodeError)
     folded = []
-    # All characters of a run are replaced in one call, because the codec searches the end of the run for each
+    # All characters of a run are replaced in one call, because the codec searches the end of the run at each
     # call. In a text of another script, the first character already ends the fast path.
     for character in error.object[error.start : error.end]:
         if (alone := _alone(character)) is None:
@@ -294,7 +295,8 @@ def _short_way(text: str) -> bytes | None:
     try:
         octets = text.encode(_CODE_PAGE, _FOLDING).translate(_OCTETS, _DELETED)
         if _DEPENDS in octets:
-            # Octets can only be replaced one by one, so these few characters are replaced in the text.
+            # translate() replaces an octet by one octet. So the characters with longer forms are replaced in
+            # the text.
             for character, several in _SEVERAL.items():
                 text = text.replace(character, several)
             octets = text.encode(_CODE_PAGE, _FOLDING).translate(_OCTETS, _DELETED)

@@ -23,7 +23,7 @@ MAX_DEPTH = 2
 LEAST = 200
 """Minimum length of a text, in letters."""
 
-# A string of JavaScript or JSON, which may contain escaped quotes. "*+" gives nothing back, so the time is
+# A string of JavaScript or JSON, which may contain escaped quotes. "*+" never backtracks, so the time is
 # linear.
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 _ENDS = re.compile(r"[.!?…。！？»”\"')]\s*$")
@@ -37,7 +37,7 @@ _LEAST_SENTENCE = 60
 _LEAST_SENTENCES = 3
 """Minimum number of paragraphs in the data of a script."""
 _RESTS = 10
-"""At most one in this number of lines may begin in the middle of a sentence. See :func:`_is_rest`."""
+"""At most one of this number of lines may begin in the middle of a sentence. See :func:`_is_rest`."""
 _PARAGRAPHS = re.compile(r"<(?:p|br|div)\b", re.IGNORECASE)
 
 
@@ -64,9 +64,9 @@ def embedded_blocks(tree: HtmlElement) -> list[Block]:
 def made_by_scripts(tree: HtmlElement, *, of_list: bool = False) -> bool:
     """Return True if a page has scripts and hardly any text. Its scripts may then fetch the text.
 
-    ``tree`` is the page from :func:`newsbot.extraction.parse_html`. Text of links counts only if the page is
-    expected to be a list (``of_list``), because the menu of a page may be present without its article. The
-    result is False for a page that contains its text as data.
+    ``tree`` is the page from :func:`newsbot.extraction.parse_html`. ``of_list`` is True if the page is
+    expected to be a list. Only then does the text of links count, because a page may have a menu and no
+    article. The result is False for a page that contains its text as data.
     """
     unseen = _NEVER_SHOWN if of_list else _CONTROLS
     left = LEAST  # the walk ends as soon as there is enough text, which is early on most pages
@@ -113,7 +113,7 @@ def _sentences(text: str, *, depth: int) -> Iterator[str]:
 def _is_rest(line: str) -> bool:
     """True for a line that begins in the middle of a sentence.
 
-    In data with such lines, the links and names inside a sentence are separate strings, which would be lost.
+    In data with such lines, links and names inside sentences are separate strings. They would be lost.
     """
     return line[0].islower() or line[0] in ",.;:!?)–—-"
 

@@ -26,12 +26,12 @@ Marks = NDArray[np.bool_]
 Columns = dict[str, NDArray[np.float32]]
 
 _LEVELS = ("kind", "box", "above1", "above2", "above3")
-"""Five ways to group pieces: in boxes of the same kind, in the same box, and below the same box one to three
-steps up."""
+"""Five ways to group pieces: by the kind of their box, by their box, and by the box one to three steps above
+it."""
 _PROSE = 40
 """Minimum number of letters of a piece of prose. Less than half of them may be in links."""
 _SURE = 60
-"""Minimum number of letters of a piece that is certainly prose, with the end of a sentence and few links."""
+"""Minimum number of letters of a piece that is certainly prose. It also ends a sentence and has few links."""
 _WORTH = 25
 """Minimum score of a piece that counts for its box: its letters minus twice its letters in links."""
 _STEM = 5
@@ -41,18 +41,18 @@ _CAPTION = 60
 _LEAST_COPY = 1000
 """Minimum length of a piece that may be a copy of the whole text."""
 _MOST_COPIES = 5
-"""Maximum number of such pieces that are checked. The longest are checked."""
+"""Maximum number of possible copies that are checked. The longest pieces are checked."""
 _START = 40
 """Number of letters at the start of a piece that are searched in a possible copy."""
 _MOST_STARTS = 500
-"""Maximum number of pieces that are searched in it."""
+"""Maximum number of pieces whose starts are searched in a possible copy."""
 _FROM_HEADLINE = (
     "pieces_since", "letters_since", "prose_since", "other_headlines", "common_up", "common_down",
 )  # fmt: skip
 _LONG = 400
 """Minimum score of a piece that counts for its own box too: text with ``<br>`` is all in one box."""
 _FAR = 50
-"""Stands for the number of steps up to a box that is not around the piece."""
+"""Number of steps from a piece to a box that is not around the piece."""
 _NO_HEADLINE = -999
 """Value of the features of the headline on a page without one."""
 _MOST_STEPS = 40
@@ -103,8 +103,8 @@ class View:
         self.length = np.array([size(text) for text in texts], np.int64)
         letters = np.array([len(text) for text in texts], np.int64)
         linked = np.array(pieces.linked, np.int64)
-        # ``length`` counts a Chinese character as three, ``letters`` as one; so the share in links is carried
-        # over.
+        # ``length`` counts a Chinese character as three, ``letters`` as one. So the length in links is
+        # computed from the share of the letters in links.
         self.linked: Numbers = self.length * linked // letters
         self.link_share = linked / letters
         self.strong_share = np.array(pieces.strong, np.int64) / letters
@@ -128,7 +128,10 @@ class View:
 
     @cached_property
     def headline(self) -> int | None:
-        """Place of an h1 with a title of the page, else of another piece with a title, else of an h1."""
+        """Index of the piece with the headline, None if there is none.
+
+        It is an h1 that equals a title of the page, else another piece that equals a title, else any h1.
+        """
         titles, first = np.flatnonzero(self.titles), np.flatnonzero(self.tag == tag_number("h1"))
         both = titles[self.tag[titles] == tag_number("h1")]
         chosen = [*both[:1], *titles[:1], *first[:1]]
@@ -138,7 +141,8 @@ class View:
     def common(self) -> Numbers:
         """For each box, the innermost box that contains it and the headline. Without a headline, the root.
 
-        The boxes above are around most of the page, so their features are nearly the same for all pieces.
+        The boxes above this box are around most of the page, so their features are nearly the same for all
+        pieces.
         """
         around: set[int] = set()
         box = self.pieces.boxes[self.headline] if self.headline is not None else 0
@@ -154,7 +158,10 @@ class View:
 
     @cached_property
     def subjects(self) -> NDArray[np.int16]:
-        """One row per box: for each subject, how many boxes from it up to :attr:`common` name it."""
+        """Number of boxes that name a subject: one row per box, one column per subject.
+
+        The boxes from this box up to :attr:`common` are counted.
+        """
         whole = b"".join([one.to_bytes(len(SUBJECTS), "little") for one in self.pieces.tree.around])
         counts = np.frombuffer(whole, np.uint8).reshape(-1, len(SUBJECTS)).astype(np.int16)
         result: NDArray[np.int16] = counts - counts[self.common]
@@ -175,7 +182,8 @@ class View:
         held = np.zeros(self.count, np.int64)
         long = np.flatnonzero(self.length >= _LEAST_COPY)
         if len(long):
-            # Below, 1 is subtracted because a piece contains its own start. A set would be in random order.
+            # A dict keeps the order of the texts, a set does not. Below, 1 is subtracted because a piece
+            # contains its own start.
             starts = dict.fromkeys(text[:_START] for text in texts if len(text) >= _START)
             for place in long[np.argsort(-self.length[long], kind="stable")][:_MOST_COPIES].tolist():
                 held[place] = sum([start in texts[place] for start in islice(starts, _MOST_STARTS)]) - 1
@@ -188,7 +196,8 @@ class View:
         return np.array([self._is_title(text, first) for text in self.pieces.texts], np.bool_)
 
     def _is_title(self, text: str, first: set[str]) -> bool:
-        # Most pieces begin with another letter than the titles (``first``), so they need no key.
+        # ``first`` has the first letters of the titles. Most pieces begin with another letter, so their key
+        # is not computed.
         if not _TITLE[0] < len(text) < _TITLE[1]:
             return False
         return (not text[0].isalnum() or text[0].casefold()[0] in first) and key(text) in self.known.titles
@@ -200,7 +209,7 @@ class View:
         Short links, labels far from any prose, and comments of readers are not judged.
         """
         held = np.bincount(self.groups[3], self.prose).astype(np.int64)
-        # Integers: less than a fiftieth of the prose of the richest group.
+        # True if a group has less than a fiftieth of the prose of the richest group, computed with integers.
         few = 50 * held[self.groups[3]] < held.max()
         links = (self.link_share > 0.9) & (self.length < 80)
         labels = (self.length < 25) & few & ~np.isin(self.tag, _HEADINGS)
@@ -375,7 +384,7 @@ def _headline(view: View) -> dict[str, NDArray[Any]]:
 
 
 def _company(view: View) -> dict[str, NDArray[Any]]:
-    """Return how much of the headline and description the pieces share, and if they name site or authors."""
+    """Return how many words of headline and description the pieces have, and if they name site or authors."""
     known, texts = view.known, view.pieces.texts
     rows = np.flatnonzero(view.is_open).tolist()
     lowered, stems, masks = view.lowered, view.stems, view.title_masks
@@ -491,7 +500,7 @@ def _signs(view: View, rows: NDArray[np.intp]) -> dict[str, NDArray[Any]]:
             for text in texts
         ],
         "stated": [
-            # -1 stands for "nothing stated"; the trees can tell it from 0, "stated but not found".
+            # -1 means "nothing stated", and 0 means "stated but not found". The trees can distinguish them.
             (2 if text in lines else 1 if text[:50] in stated else 0) if stated else -1
             for text in texts
         ],

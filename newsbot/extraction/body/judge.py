@@ -17,12 +17,11 @@ from newsbot.extraction.body.features import Columns, Marks, View, columns_of, d
 from newsbot.extraction.body.pieces import tag_number
 
 SCALE = 1000
-"""Scores are whole numbers, this many per unit of log odds, so their sums are the same on every machine."""
+"""Factor from log odds to scores. Scores are whole numbers, so their sums are the same on every machine."""
 NEVER = -9 * SCALE
 """The score of pieces that are not judged (:attr:`View.is_open`)."""
 UNSURE = -300
-"""The score above which a piece belongs to the article. F1 is the same as with 0, and less of an article is
-missed."""
+"""The score above which a piece belongs to the article. A limit of 0 gives the same F1, but less recall."""
 UNLIKELY = -2500
 """The score above which some pieces between those of the article belong to it too (:func:`taken`)."""
 LEAVES = 8
@@ -33,7 +32,7 @@ _FIRST = np.array([(byte & -byte).bit_length() - 1 for byte in range(256)], np.i
 _MOST_ROWS = 500
 """Maximum number of rows that are scored at once."""
 _MOST_OF_KIND = 0.7
-"""Minimum share of the prose in boxes of one kind that keeps the rest of it."""
+"""Share of the prose in boxes of one kind. If the judge takes at least this share, it takes the rest too."""
 _BELOW = 3
 """Maximum number of pieces from a heading to the text below it."""
 HEADINGS = [tag_number(f"h{level}") for level in range(1, 7)]
@@ -45,9 +44,10 @@ class Forest:
     """Boosted trees, evaluated by sets of leaves instead of paths.
 
     The leaves of a tree are numbered from left to right. A node compares a column, ``feature``, with a
-    ``threshold``. A row with a greater value cannot reach the leaves left of the node; ``mask`` has the bits
-    of the others. The leaf of a row is the first one that no node of the tree excludes. Each tree has
-    ``LEAVES - 1`` nodes; unused nodes exclude no leaf. ``value`` is what a leaf adds to the score.
+    ``threshold``. A row with a greater value cannot reach the leaves on the left of the node; ``mask`` has
+    the bits of all other leaves. The leaf of a row is the first leaf that no node of the tree excludes. Each
+    tree has ``LEAVES - 1`` nodes; unused nodes exclude no leaf. ``value`` is the number that a leaf adds to
+    the score.
 
     Source: Lucchese et al., QuickScorer: a fast algorithm to rank documents with additive ensembles of
     regression trees, SIGIR 2015.
@@ -102,9 +102,9 @@ def shipped() -> Forest:
 def taken(view: View) -> Marks:
     """Return True for the pieces that belong to the article.
 
-    These are the pieces with a score above :data:`UNSURE`. Between them, two sorts of pieces need only a
-    score above :data:`UNLIKELY`: prose in boxes of a kind of which most prose is taken, so that a block of
-    prose stays whole, and headings just above taken pieces.
+    These are the pieces with a score above :data:`UNSURE`. Two sorts of pieces between them need only a score
+    above :data:`UNLIKELY`. The first sort is prose in boxes of one kind if most prose in these boxes is
+    taken, so that a block of prose stays whole. The second sort is headings just above taken pieces.
     """
     scores = judge(view)
     marks: Marks = scores > UNSURE

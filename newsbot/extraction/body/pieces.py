@@ -26,7 +26,7 @@ REGIONS = (
     "article", "main", "aside", "nav", "footer", "header", "figure", "figcaption", "form", "table", "ul",
     "blockquote", "section", "hidden",
 )  # fmt: skip
-"""Elements that are recorded for all boxes inside them. "hidden" stands for any hidden element."""
+"""Elements that each box inside them records. "hidden" stands for any hidden element."""
 SUBJECTS = {
     "comment": word_list("comment disqus discuss reply replies respond"),
     "share": word_list("share sharing social follow facebook twitter like vote rating"),
@@ -101,7 +101,7 @@ _REGION_BITS = {name: 1 << number for number, name in enumerate(REGIONS)}
 _IS_HIDDEN = _REGION_BITS["hidden"]
 _LEAST_ALT = 15
 _DEEP = 255
-"""Depth from which on the subjects of boxes are not counted, because a count has one byte."""
+"""From this depth on, the subjects of boxes are not counted, because a count has one byte."""
 _MOST_ATTRIBUTES = 300
 """Maximum number of characters of a box's names that are read."""
 
@@ -119,7 +119,7 @@ class Boxes:
     regions: list[int] = field(default_factory=list)
     """Bits of :data:`REGIONS` for the box and all boxes around it."""
     around: list[int] = field(default_factory=list)
-    """How many of the box and the boxes around it name each subject: one byte per subject."""
+    """Number of boxes that name a subject, one byte per subject. This box and all around it are counted."""
     kinds: list[str] = field(default_factory=list)
     """The end of the path of tags and names to the box. It is equal for similar boxes."""
 
@@ -242,7 +242,8 @@ class _Cutter:
             self._strong += len(text) if self._in_strong else 0
 
     def _break(self) -> None:
-        # Also without text: links and <br> before the border of a box do not count for the piece behind it.
+        # Without text, links and <br> are dropped: those before the border of a box do not belong to the
+        # piece after the border.
         if self._parts or self._links or self._broken:
             self._flush()
 

@@ -1,4 +1,4 @@
-"""Finds the text of an article: by the site's rule, else the pieces of the page that the judge takes.
+"""Finds the text of an article: by the selectors of the site's rule, or from the pieces that the judge takes.
 
 The text is compared with the text that the structured data state. If the page has neither, the data of its
 scripts, its captions or its summary are used.
@@ -40,9 +40,9 @@ _HARDLY_ANY = 100
 _MOST_PICTURES = 500
 """Maximum number of pictures whose captions are read."""
 _REPEATED = 40
-"""Minimum length of a line that is dropped if another box has it too, as a copy for phones or for print."""
+"""Minimum length of a line that is dropped if another box has the same line (a copy for phones or print)."""
 _BESIDE = 12
-"""Maximum number of characters beside the link in a line that only leads elsewhere."""
+"""Maximum number of characters beside the link in a line that is only a link to another page."""
 _LEAST_LINK = 20
 """Minimum number of characters of such a link."""
 # Boxes that are of the same kind as the box around them: <blockquote><p> is a quote.
@@ -120,8 +120,8 @@ def find_body(page: Page, selected: Selected) -> Body:
 def judged_blocks(view: View) -> list[Block]:
     """Return the pieces that belong to the article.
 
-    If the judge takes hardly anything, the prose of the densest box is the text: a block of prose that stands
-    alone on a page is not dropped, however unlike an article the page is.
+    If the judge takes hardly anything, the prose of the densest box is the text. So a page with a single
+    block of prose has a text, even if the page does not look like an article.
     """
     if not view.count:
         return []
@@ -143,9 +143,9 @@ def judged_blocks(view: View) -> list[Block]:
 
 
 def _pointers(view: View) -> Marks:
-    """True for lines that contain only a link, perhaps after a short label: they lead elsewhere.
+    """True for lines that contain only a link to another page, perhaps after a short label.
 
-    An article has its links within sentences. Written-out addresses and headings are not pointers.
+    The links of an article are within sentences. Written-out URLs and headings are not pointers.
     """
     beside = np.array([len(text) for text in view.pieces.texts]) - np.array(view.pieces.linked)
     marks: Marks = (
@@ -242,7 +242,7 @@ def stated_blocks(page: Page) -> list[Block]:
 def _is_better(stated: list[Block], found: list[Block]) -> bool:
     """True if the text in the structured data (``stated``) should replace the ``found`` text.
 
-    That is so if the found text is less than half as long.
+    It should if the found text is less than half as long.
     """
     length = size(join(stated))
     return length >= 200 and size(join(found)) * 2 < length and not looks_like_code(join(stated))

@@ -16,14 +16,14 @@ from newsbot.extraction.strings import key
 from newsbot.text.languages import compiled
 
 MAX_LABEL = 40
-"""Maximum length of a label before a link that points elsewhere ("Read also:")."""
+"""Maximum length of a label before a link to another page ("Read also:")."""
 
 _READ_ALSO = r"^\W{0,3}%(read_also)s"
 _LABEL = r"^\W*(?:%(labels)s|[_*-]{2,})\W*$"
 _APPEAL = r"^\W{0,3}%(appeals)s"
 _ARROW = re.compile(r"(?:>>|»»)\s*$")
 _CREDIT = r"^\W{0,2}%(credits)s\s*(?:[:：©|/]|%(by)s\s(?-i:[A-Z][\w.]+\s[A-Z]))"
-"""A picture credit: behind the word is a sign or a name. "Photos by satellites" starts a sentence."""
+"""A picture credit: a sign or a name follows the word. "Photos by satellites" starts a sentence."""
 _BY = r"^%(bylines)s\s"
 _MAX_APPEAL = 320
 """Maximum length of an appeal, in characters. Longer lines are never removed."""

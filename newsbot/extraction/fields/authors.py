@@ -41,7 +41,7 @@ _SPLIT = (
 BY = r"^(?:%(bylines)s\s*[:：\-–—.]?\s*)+|^%(byline_labels)s\s?[:：\-–]\s?"
 """Words before the first name of a byline."""
 _PLACED = r"^[(\[]?[가-힣]{2,8}\s?=\s?[가-힣]{2,10}[)\]]?\s+|^.{0,60}?\d.{0,30}?\s%(by)s\s+"
-"""Text before the first name: town and agency in a Korean byline, or a date that "by" follows."""
+"""Text before the first name: town and agency in a Korean byline, or a date before the word "by"."""
 _TAIL = (
     r"\s*(?:[(\[<].{0,80}[)\]>]|[-–—|]\s+(?:[A-ZА-Я][\w.]*\s?){1,4}|@\w+)\s*$|"
     r"\s+%(after_names)s.*$|\s+(?:%(on)s\s)?%(weekdays)s$|"
@@ -129,7 +129,7 @@ def _agencies() -> dict[str, str]:
 
 
 def agency_of(name: str) -> str | None:
-    """Return the agency that ``name``, a name in a byline, stands for, or None if it is not an agency.
+    """Return the agency that is meant by ``name``, a name in a byline. None if it is not an agency.
 
     >>> agency_of("Agence France-Presse")
     'AFP'
@@ -177,7 +177,7 @@ _LOOKED_AT = frozenset({"class", "id", "rel", "href", "data-testid"})
 _AUTHOR_PATHS = ("/author/", "/autor/", "/autoren/", "/auteur/")
 
 VISIBLE_TRUST = 0.5
-"""Confidence of the visible byline. Metadata with a higher confidence win over it."""
+"""Confidence of the visible byline. Metadata with a higher confidence are preferred."""
 _SITE_TRUST = 0.3
 """Confidence of a list of authors that has only the name of the site."""
 
@@ -187,7 +187,8 @@ _LABEL = (
 )
 """Labels before the names in a line.
 
-After a label of the group ``sure``, any possible name is accepted. After other labels, only full names are.
+After a label of the group ``sure``, any possible name is accepted. After other labels, only full names are
+accepted.
 """
 # The place at the start of a report: "Munich, Germany (dpa) –".
 _DATE_LINE = re.compile(r"([^\W\d][^\d–—:;()]{1,40}?)\s?(?:\([^)]{2,30}\))?\s?[–—-]+\s")
@@ -519,9 +520,8 @@ def _is_named_byline(element: HtmlElement) -> bool:
 def _in_author_box(element: HtmlElement, known: dict[HtmlElement, bool]) -> bool:
     """True if the class of the element, or of one around it, mentions an author or a byline.
 
-    ``known`` caches the results by element.
-
-    Without the cache, a deeply nested page with many names would take quadratic time.
+    ``known`` caches the results by element. Without the cache, a deeply nested page with many names would
+    take quadratic time.
     """
     passed: list[HtmlElement] = []
     found = False

@@ -71,7 +71,7 @@ def section(page: Page) -> Candidate[str] | None:
 
 
 def tags(page: Page, title: str) -> Candidate[list[str]] | None:
-    """Return the keywords of the first source that has any, or None."""
+    """Return the keywords of the first source that has keywords, or None."""
     node = page.article or {}
     for values, method in (
         (texts(node.get("keywords")), JSON_LD),

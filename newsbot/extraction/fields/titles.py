@@ -145,8 +145,9 @@ def _abbreviates(label: str, parts: Sequence[str]) -> bool:
     >>> _abbreviates("nytimes", ["the", "new", "york", "times"])
     True
     """
-    # ``reached`` has the positions in the label up to which the parts read so far can account for its
-    # letters. Every part must give at least one letter, except articles and "and".
+    # ``reached`` has positions in the label: the beginning of the label up to such a position consists of
+    # first letters of the parts read so far. Every part must give at least one letter, except articles and
+    # "and".
     reached = {0}
     for part in parts:
         further = set(reached) if part in words_of("articles") else set()
@@ -162,7 +163,7 @@ def _abbreviates(label: str, parts: Sequence[str]) -> bool:
 def _romanised(word: str) -> str:
     """Return a Cyrillic word in the Latin letters of host names.
 
-    >>> romanised("фонтанка")
+    >>> _romanised("фонтанка")
     'fontanka'
     """
     return word if word.isascii() else "".join(_ROMAN.get(sign, sign) for sign in word)
@@ -210,7 +211,7 @@ def site_names(page: Page) -> list[str]:
 
 # --- headlines
 
-# The start of the text that follows a headline: a separator before the name of the site or section.
+# A separator after a headline. The name of the site or of a section follows it.
 _TAILED = re.compile(r"\s*(?:[|¦│‖•·»›/]|::|\s[–—\-]\s|:\s[^–—\-]|-\w{1,12}$)")
 # Separators that hardly ever occur inside a headline.
 _STRONG = re.compile(r"\s*[|│‖ㅣ]\s*|\s+(?:::+|»|›|«)\s+")
@@ -260,7 +261,7 @@ def title_candidates(page: Page, hint: Link | None) -> Iterator[Candidate[str]]:
 def _visible(page: Page) -> Iterator[tuple[str, float]]:
     """Yield the texts of the ``<h1>`` headings, each with its confidence.
 
-    If a heading has two lines, its first line is yielded too.
+    The first line of a heading with two lines is yielded too.
     """
     trust = 0.86
     for heading in page.h1:

@@ -155,7 +155,7 @@ def _parameters(query: str) -> frozenset[str]:
 def _names_a_page(steps: tuple[str, ...]) -> bool:
     """True for a path that identifies one page without parameters.
 
-    Counterexample: ``/news`` in ``/news?id=7`` does not.
+    For example, ``/news`` in ``/news?id=7`` does not identify a page.
     """
     last = unquote(steps[-1]) if steps else ""
     return any(sign.isdigit() for sign in last) or last.count("-") + last.count("_") >= 2

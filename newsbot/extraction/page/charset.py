@@ -39,7 +39,7 @@ _MULTIBYTE = {
 }  # fmt: skip
 """Languages by encoding, for the encodings of East Asia."""
 _UNDECLARED = 5
-"""How many of the first encodings of :data:`_MULTIBYTE` are tried on pages that do not declare them."""
+"""Number of encodings that are tried on pages that do not declare them: the first of :data:`_MULTIBYTE`."""
 # Encodings that switch between scripts by escape sequences.
 _ESCAPING = frozenset({"iso2022_jp"})
 _JAPANESE = re.compile(rb"\x1b\$[@B][!-~]{2}")
@@ -55,7 +55,7 @@ _SCRIPTS = {
 Cyrillic encodings are not listed here, because they have a score of their own.
 """
 _LIKE_CAPITALS = frozenset({"greek", "arabic"})
-"""Scripts that a text in Cyrillic capitals may seem to have if it is decoded in the wrong encoding."""
+"""Scripts to which a text in Cyrillic capitals may seem to belong if it is decoded in the wrong encoding."""
 _LATIN = ("cp1252", "cp1250", "iso8859-2", "cp1254", "cp1257", "iso8859-15")
 _MIN_SCRIPT_SCORE = 0.5
 """Score above which an encoding of :data:`_SCRIPTS` or a Cyrillic encoding is accepted."""

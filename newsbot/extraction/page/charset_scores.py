@@ -1,9 +1,9 @@
-"""Scores by its letters how likely it is that a text was decoded correctly.
+"""Computes scores of decoded texts: a high score means that the text was probably decoded correctly.
 
-:mod:`charset` compares the scores to choose the encoding of a page.
+:mod:`charset` decodes the bytes of a page in several encodings and compares the scores of the results.
 
-Bytes that are decoded in the wrong encoding become letters too, but not the letters of one language in their
-usual places. Then there are capitals inside words, final forms of letters inside words, or letters of two
+In a wrong encoding, bytes become letters too, but these are not letters of one language in their usual
+places. Typical faults are capitals inside words, final forms of letters inside words, and letters of two
 scripts next to each other.
 """
 
@@ -13,7 +13,7 @@ import re
 from collections import Counter
 from functools import cache
 
-# A rank for each Cyrillic letter, higher for more frequent letters.
+# The rank of each small Cyrillic letter. Frequent letters have high ranks.
 _COMMON = dict(zip("оеаинтсрвлкмдпуяызьбгчйхжюшціїєґщэфъё", range(40, 3, -1), strict=False))
 # A capital after a small letter, as in "пРИВЕТ".
 _UPPER = re.compile("[а-яёіїєґ][А-ЯЁІЇЄҐ]")
@@ -39,10 +39,10 @@ _SCRIPTS = {
         re.compile("(?<![ก-ฮั-ฺ็-๎])[ัิ-ฺ็-๎]|[เ-ไ](?![ก-ฮ])|[A-Za-z](?=[ก-๛])|[ก-๛](?=[A-Za-z])"),
     ),
 }
-"""Letters of each script, and patterns that never occur in it, such as a word-final form inside a word.
+"""Two patterns for each script: one matches its letters, the other one matches faults.
 
-The pattern for Greek includes two letters that are a thousand times rarer than the Russian letters with the
-same bytes.
+Faults hardly ever occur in a correct text, for example a word-final form inside a word. The faults of Greek
+include two letters (ΰ and ΐ), because Russian letters with the same bytes are a thousand times more frequent.
 """
 _LATIN = (
     "äöüßéèáóçñ", "àâæçéèêëîïôœùûüÿ", "áéíñóúüª", "áâãàçéêíóôõúºª", "àèéìíòóùú", "åäöæøéèáüóíç", "àçèéíïòóúü",
@@ -54,7 +54,7 @@ _ICELANDIC = frozenset("áðéíóúýþæöÁÐÉÍÓÚÝÞÆÖ")
 _IN_ALL_ICELANDIC = frozenset("áíóú")
 """Letters that occur in every Icelandic text.
 
-In a text without them, the letters eth, thorn and y with an accent are wrongly decoded Turkish letters.
+If a text has none of them, its letters eth (ð), thorn (þ) and ý are wrongly decoded Turkish letters.
 """
 _ALPHABETS = tuple(frozenset(letters + letters.upper() + "İ" * ("ı" in letters)) for letters in _LATIN)
 _HAN = frozenset(
@@ -66,13 +66,13 @@ _HAN = frozenset(
 _HANGUL = frozenset(
     bytes((row, cell)).decode("euc_kr") for row in range(0xB0, 0xC9) for cell in range(0xA1, 0xFF)
 )
-"""The 2,350 syllables of KS X 1001 (a Korean standard). Korean texts have hardly any other syllables.
+"""The 2,350 syllables of KS X 1001, a Korean standard.
 
-A Japanese text that is wrongly decoded as Korean has other syllables too.
+Korean texts have hardly any other syllables. If a Japanese text is wrongly decoded as Korean, it has others.
 """
 _EAST_ASIAN = {"ja": frozenset(map(chr, range(0x3041, 0x3094))), "ko": _HANGUL, "zh": _HAN}
 _SHARES = {"ja": 4.0, "ko": 1.2, "zh": 2.5}
-"""Factor by language. It raises the share that :data:`_EAST_ASIAN` has in a typical text to about 1."""
+"""Factor by language. The share of :data:`_EAST_ASIAN` in a typical text, times this factor, is about 1."""
 
 
 @cache
@@ -83,10 +83,13 @@ def _runs(script: str) -> re.Pattern[str]:
 def cyrillic(text: str) -> float:
     """Return how much the non-ASCII letters look like Russian or Ukrainian prose, from 0 to about 1.
 
-    Common letters count in full if they are small or begin a word. Other letters count less. In a wrong
-    Cyrillic encoding there are signs that are not letters, and capitals inside words, because KOI8-R has
-    capitals where windows-1251 has small letters. If the encoding is a western one, single Cyrillic letters
-    are inside Latin words.
+    The score is the average weight of the non-ASCII characters. A frequent letter has the weight 1 if it is
+    small or the first letter of a word. Other Cyrillic letters have the weight .6, and other characters 0.
+    Each fault (:func:`_faults`) reduces the sum of the weights by 2.
+
+    Faults show a wrong encoding. In a wrong Cyrillic encoding, words have capitals inside, because KOI8-R has
+    capitals where windows-1251 has small letters. If the bytes are in a western encoding, single Cyrillic
+    letters are inside Latin words.
     """
     high = _high(text)
     if not high:
@@ -101,7 +104,7 @@ def cyrillic(text: str) -> float:
 
 
 def _high(text: str) -> Counter[str]:
-    """Return how often each sign beyond ASCII occurs."""
+    """Return the number of occurrences of each non-ASCII character."""
     return Counter({sign: count for sign, count in Counter(text).items() if sign > "\x7f"})
 
 
@@ -119,24 +122,24 @@ def of_script(text: str, script: str) -> float:
     """Return how much the non-ASCII letters look like a text in ``script``, from 0 to 1.
 
     ``script`` is ``greek``, ``hebrew``, ``arabic`` or ``thai``. The score is 0 if few of the letters are next
-    to each other. Such a text is Latin, where accented letters usually stand between ASCII letters.
+    to each other. The text is then Latin: its accented letters usually stand between ASCII letters.
     """
     letters, faults = _SCRIPTS[script]
     signs = _high(text)
     high = sum(count for sign, count in signs.items() if sign not in _MARKS)
     found = sum(count for sign, count in signs.items() if letters.match(sign))
-    # The number of letters minus the number of runs is the number of letters that follow another letter of
-    # the script. The runs are counted only if there may be enough letters.
+    # A run is a sequence of letters of the script. The number of letters minus the number of runs is the
+    # number of letters that follow another letter. Counting the runs is slow, so it comes last.
     if not high or found < high / 2 or found - len(_runs(script).findall(text)) < high / 2:
         return 0.0
     return max(0.0, (found - 2 * len(faults.findall(text))) / high)
 
 
 def latin(text: str) -> float:
-    """Return the share of the non-ASCII signs that belong to one language in the Latin script.
+    """Return the largest share of the non-ASCII letters that one language in the Latin script has.
 
-    The share is computed for each language, and the highest is returned. The result is 1 if there are no
-    non-ASCII signs.
+    The share is computed for each language, without the signs in :data:`_MARKS`. The result is 1 if there are
+    no such letters.
     """
     high = Counter({sign: count for sign, count in _high(text).items() if sign not in _MARKS})
     total = high.total()
@@ -147,14 +150,15 @@ def latin(text: str) -> float:
 
 
 def east_asian(text: str, language: str) -> float:
-    """Return how typical the non-ASCII signs are of ``language`` (``ja``, ``ko`` or ``zh``), from 0 to 1.
+    """Return how typical the non-ASCII characters are for ``language`` (``ja``, ``ko``, ``zh``), from 0 to 1.
 
     At least a fifth of the signs of a Japanese text is Hiragana. The characters in :data:`_HAN` make up
     nearly half of a Chinese text.
     """
     high = _high(text)
     total = high.total()
-    # Invalid bytes show a wrong encoding. If most signs stand alone between ASCII letters, the text is Latin.
+    # Invalid bytes (U+FFFD) show a wrong encoding. If most characters stand alone between ASCII letters, the
+    # text is Latin.
     if not total or high["\ufffd"] * 50 > total or len(_SIDE_BY_SIDE.findall(text)) * 2 < total:
         return 0.0
     return min(

@@ -63,7 +63,7 @@ _SINGLE = re.compile(
 )
 _SAYS_ARTICLE = re.compile(r'"@type"\s{0,20}:\s{0,20}\[?\s{0,20}"[^"]{0,40}(?:Article|BlogPosting)"')
 _MOST_SINGLE = 200
-"""Maximum number of places in a broken script at which a single value is read."""
+"""Maximum number of single values that are read from a broken script."""
 _ENDS_VALUE = re.compile(r"\s{0,50}[,}\]]")
 
 
@@ -298,7 +298,7 @@ def texts(value: Any, depth: int = MAX_NAMES_DEPTH) -> list[str]:
 def scalar(value: Any) -> str:
     """Return a string or a number as text. The result is empty for other values.
 
-    Of a list, the first value is taken. Of a node, its ``@value`` is taken.
+    A list stands for its first value, and a node for its ``@value``.
 
     >>> scalar(["2024-05-03"]), scalar({"@value": 1714745110}), scalar(None)
     ('2024-05-03', '1714745110', '')

@@ -91,7 +91,7 @@ def region_of(page: Page) -> str | None:
 
 
 def _stamp(text: str, method: str, confidence: float, region: str | None) -> Iterator[Moment]:
-    """Yield the time in a value that is a date as a whole. Nothing is yielded if it is not a date."""
+    """Yield the time in a value that contains only a date. Nothing is yielded if it is not a date."""
     written = parse_stamp(text, region) if text else None
     if written is not None:
         yield Candidate(written, method, confidence)
@@ -225,7 +225,7 @@ def _time_confidence(tag: Times, index: int, page: Page) -> float:
 
 
 def from_url(url: str) -> Iterator[Moment]:
-    """Yield the date in the path of a URL. At most one is yielded."""
+    """Yield the first date in the path of a URL, if there is one."""
     path = url.partition("#")[0].partition("?")[0]
     for pattern, order, trust in _URL_FORMS:
         match = pattern.search(path)
@@ -266,9 +266,8 @@ def remaining(page: Page) -> list[Moment]:
 def relative(page: Page, now: datetime, zone: tzinfo) -> list[Moment]:
     """Return times such as "5 minutes ago".
 
-    The caller uses them only if the page has no absolute date.
-
-    ``now`` is the time of the download and ``zone`` the time zone of the site.
+    The caller uses them only if the page has no absolute date. ``now`` is the time of the download and
+    ``zone`` the time zone of the site.
     """
     moments = [Candidate(written, VISIBLE, trust) for written, trust in _relative_dates(page, now, zone)]
     return moments[:10]
@@ -397,7 +396,7 @@ def _dates_in_text(page: Page, region: str | None) -> Iterator[tuple[Written, fl
 
 
 def _dates_in_data(page: Page) -> Iterator[Written]:
-    """Yield the first publication time in the data of the page's scripts. At most one is yielded."""
+    """Yield the first publication time in the data of the page's scripts, if there is one."""
     for script in page.tree.iter("script"):
         # JSON-LD has its own reader, which knows the node of the article.
         if "ld+json" in (script.get("type") or ""):
@@ -426,12 +425,10 @@ def _own_start(element: HtmlElement) -> str:
 
 
 def _relative_dates(page: Page, now: datetime, zone: tzinfo) -> Iterator[tuple[Written, float]]:
-    """Yield times such as "yesterday, 14:05".
+    """Yield times such as "yesterday, 14:05", each with its confidence.
 
-    Those near the headline come first, then those in elements named after dates.
-
-    The second value is the confidence. ``now`` is the time of the download, and ``zone`` is the time zone of
-    the site.
+    Times near the headline come first, then times in elements named after dates. ``now`` is the time of the
+    download, and ``zone`` is the time zone of the site.
     """
     for headline in page.h1[:1]:
         for element in _around(headline):

@@ -22,7 +22,7 @@ from newsbot.text.names import HOURS, hours_ahead, month
 EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)
 """The earliest plausible time. Earlier times (1900, 1970) are default values or errors of a page."""
 AHEAD = timedelta(days=1)
-"""How far in the future a plausible time may be. Clocks and zones of sites are sometimes wrong."""
+"""A plausible time is at most so far in the future. Clocks and zones of sites are sometimes wrong."""
 MAX_TEXT = 400
 """Maximum number of characters of a text that are searched."""
 BUDDHIST = 543
@@ -160,10 +160,10 @@ def plausible(moment: datetime, now: datetime) -> bool:
 
 
 def parse_stamp(text: str, language: str | None = None) -> Written | None:
-    """Return the time in a value that is nothing but a date, such as an attribute, or None.
+    """Return the time in a value that contains only a date, such as an attribute. None if it is not a date.
 
-    ``language`` is the language tag of the page. It decides the names of months, and the order of day and
-    month.
+    ``language`` is the language tag of the page. It decides which names of months are read, and the order of
+    day and month.
 
     >>> parse_stamp("2024-05-03T14:05:00+03:00").precision
     'second'
@@ -186,8 +186,7 @@ def _in_range(local: datetime) -> bool:
 def find_date(text: str, language: str | None = None) -> Written | None:
     """Return the first date in a piece of visible text such as «3 мая 2024, 14:05 · Москва», or None.
 
-    Only the first MAX_TEXT characters are searched. ``language`` is the language tag of
-    the page.
+    Only the first MAX_TEXT characters are searched. ``language`` is the language tag of the page.
     """
     text = text[:MAX_TEXT]
     if not has_digit(text):
@@ -312,7 +311,7 @@ def _day(part: dict[str, str | None], language: str | None) -> datetime | None:
     if year < 100:
         year += 2000 if year < 70 else 1900
     elif year >= _BUDDHIST_FROM:
-        # Such a number is a year only beside the Thai name of a month.
+        # A number from 2500 on is a year only if the month has a Thai name.
         if not name or not "ก" <= name[0] <= "๛":
             return None
         year -= BUDDHIST

@@ -1,8 +1,8 @@
 """Finds when an article was published and last changed, with source, precision and time zone.
 
 The candidates (possible times, each with a confidence) come from :mod:`candidates`. The functions here choose
-one of them. They also find the time zone of times that are written without a zone, and that of a site whose
-pages give times only in UTC.
+one of them. They also find the time zone of times that are written without a zone. If the pages of a site
+give times only in UTC, they find the time zone of the site.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def _by_site_clock(page: Page, zones: Zones, when: When) -> When:
     A clock time on the page shows the zone. Otherwise the days on the page and the country are compared. If
     neither gives a zone, the moment is returned unchanged.
     """
-    # utcoffset() is not zero: the moment is known in a local time already
+    # If utcoffset() is not zero, the moment is known in local time already.
     if when.precision == "day" or when.at.utcoffset() or zones.page or zones.rule:
         return when
     region = region_of(page)
@@ -202,7 +202,7 @@ def probable_day(page: Page, hint: Link | None, now: datetime) -> datetime | Non
 def _zones(page: Page, candidates: list[Moment], timezone: str | None) -> Zones:
     """Return the zones for times without a zone.
 
-    The zone of the page is that of the first time that has a zone other than UTC.
+    The zone of the page is the zone of its first time that has a zone other than UTC.
     """
     offsets = [c.value.zone for c in candidates if c.value.zone is not None]
     if page.article is not None:
@@ -258,10 +258,10 @@ def _turned(candidate: Moment, day: date) -> Moment | None:
 
 
 # --- the time zone of a site whose pages give times only in UTC
-# The moment of publication is known, but not the day on which it was for the site's readers. If
-# the page also shows a clock time, the difference to UTC is the zone. If the page shows only a day (in the
-# URL, beside the headline), the zone of the site's country is used, provided that the moment is on this day
-# there.
+# On these pages the moment of publication is known, but not its day in the local time of the site. If the
+# page also shows a clock time, the difference between this time and UTC gives the zone. If the page shows
+# only a day (in the URL, beside the headline), the zone of the site's country is used. This is done only if
+# the moment falls on this day in that zone.
 
 # Offsets of zones are multiples of _STEP (a few rare ones excepted) between _WEST and _EAST.
 _STEP = timedelta(minutes=30)
@@ -298,8 +298,8 @@ _COUNTRIES = {
 def _shown_zone(moment: datetime, shown: Iterable[Written]) -> tzinfo | None:
     """Return the zone in which one of the clock times ``shown`` on the page is ``moment``, or None.
 
-    >>> shown_zone(datetime(2024, 5, 4, 1, 25, tzinfo=UTC), [Written(datetime(2024, 5, 3, 22, 25), "minute")])
-    datetime.timezone(datetime.timedelta(days=-1, seconds=75600))
+    >>> _shown_zone(datetime(2024, 5, 4, 1, 25, tzinfo=UTC), [Written(datetime(2024, 5, 3, 22, 25),
+    "minute")]) datetime.timezone(datetime.timedelta(days=-1, seconds=75600))
     """
     exact = moment.astimezone(UTC).replace(tzinfo=None, second=0, microsecond=0)
     for written in shown:
@@ -316,8 +316,8 @@ def _country_zone(moment: datetime, day: date, host: str, language: str | None) 
     """Return the zone of the site's country in which ``moment`` falls on ``day``, or None.
 
     The country comes from the top-level domain of ``host``, else from ``language``, the language tag that the
-    page declares (``es-ar``, ``de``). The returned zone has a fixed offset, which is the
-    country's at ``moment``.
+    page declares (``es-ar``, ``de``). The returned zone has a fixed offset, which the country has at
+    ``moment``.
     """
     for name in _zone_names(host, language):
         try:

@@ -23,13 +23,13 @@ _DAY = (
 )
 _NUMBER = r"(?P<number>\d{1,3}|%(one)s)"
 _UNIT = r"(?:(?P<minutes>%(minutes)s)|(?P<hours>%(hours)s)|(?P<days>%(days)s))\.?"
-# "5 minutes ago", and "vor 5 Minuten" or "hace 5 minutos" where the word comes first.
+# "5 minutes ago". In "vor 5 Minuten" and "hace 5 minutos", the word for "ago" comes first.
 _SPANS = (
     rf"(?<!\w){_NUMBER}\s?{_UNIT}\s?%(ago)s(?!\w)",
     rf"(?<!\w)%(ago_before)s\s{_NUMBER}\s?{_UNIT}(?!\w)",
 )
 _LONGEST = timedelta(days=31)
-"""The longest time ago, written in days, that is accepted."""
+"""Maximum time of a text such as "5 days ago". Texts with a longer time are ignored."""
 
 
 def relative_moment(text: str, now: datetime, zone: tzinfo) -> Written | None:
