@@ -94,8 +94,8 @@ def open_frontier(settings: SettingsLike, clock: Clock = system_clock) -> Fronti
 def open_storage(settings: SettingsLike, *, hurried: bool = False) -> Storage:
     """Open the storage. Raises :class:`newsbot.errors.DataError`.
 
-    ``hurried``: calls to a server time out after a few seconds, as a crawl needs it. Otherwise a call may
-    take as long as a long search.
+    If ``hurried``, calls to a server time out after a few seconds. Crawls need this. Otherwise, a call may
+    take long enough for a slow search.
     """
     uri = settings.get("MONGO_URI")
     if not uri:
@@ -190,7 +190,7 @@ def empty_index(settings: SettingsLike) -> None:
 
 
 def ignored_settings(settings: SettingsLike) -> list[str]:
-    """Return the settings of scrapy-redis that are set but have no meaning, or a different one, in newsbot.
+    """Return the settings of scrapy-redis that are set, but have no effect or another effect in newsbot.
 
     newsbot never flushes the queue, stores entries as JSON, and has no dupefilter, because the frontier knows
     all URLs. Without REDIS_URL the crawl uses the data file, even if a Redis host is set.

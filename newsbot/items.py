@@ -22,10 +22,11 @@ _Item = TypeVar("_Item")
 
 
 class Bounded(OrderedDict[_Key, _Value], Generic[_Key, _Value]):
-    """A mapping with at most ``most`` keys. The key that was set longest ago makes room for a new one.
+    """A mapping with at most ``most`` keys. If a new key exceeds the limit, the oldest key is removed.
 
-    The data that a worker keeps for each site, host or URL are in such mappings, because the number of sites,
-    hosts and URLs has no limit. A set is a mapping to None, see :meth:`add`.
+    The oldest key is the key that was set longest ago. Workers keep data about sites, hosts and URLs in
+    mappings of this class, because the number of sites, hosts and URLs has no limit. :meth:`add` uses the
+    mapping as a set: the values are None.
     """
 
     def __init__(self, most: int) -> None:
@@ -85,7 +86,7 @@ class Where(StrEnum):
     NAVIGATION = "navigation"
     AUTODISCOVERY = "autodiscovery"
     GUESS = "guess"
-    """A usual address of a feed or sitemap, tried although no page names it."""
+    """The URL is a usual address of a feed or sitemap. It is tried although no page links to it."""
     ARGUMENT = "argument"
     NEXT_PAGE = "next_page"
     """The next page of a list."""
@@ -106,7 +107,7 @@ class Reason(StrEnum):
     CLAIMED = "claimed"
     """A fetched page names the URL as its canonical address."""
     DOUBTED = "doubted"
-    """Another page names the URL as its canonical address. This is doubted, so the URL is read."""
+    """Another page names the URL as its canonical address. This may be wrong, so the URL is fetched too."""
     DUE_AGAIN = "due_again"
     EXPLORED = "explored"
     """An unlikely link that is fetched to test the ranking."""
@@ -118,12 +119,13 @@ class Reason(StrEnum):
     SUBJECT_LIST = "subject_list"
     """A list by tag, category or author. It is read only if no other list leads to older articles."""
     SAME_HEADLINE = "same_headline"
-    """The site has listed the page's headline under another address."""
+    """The site lists the same headline under another address."""
     UNRANKED = "unranked"
     # why a link is not followed
     BARREN_LIST = "barren_list"
     DOUBTFUL_SHAPE = "doubtful_shape"
-    """No page whose URL has this shape has been an article yet. The link waits until one is."""
+    """So far, no page whose URL has this shape is an article. The link waits until such an article is
+    found."""
     FAILED_SHAPE = "failed_shape"
     """Pages whose URLs have this shape were not articles."""
     FRONT_PAGE = "front_page"
@@ -136,7 +138,7 @@ class Reason(StrEnum):
     TOO_OLD = "too_old"
     UNLIKELY_ARTICLE = "unlikely_article"
     UNLIKELY_LIST = "unlikely_list"
-    # why a visit gave nothing to read
+    # why a visit returned no page to read
     BAD_URL = "bad_url"
     CONNECTION = "connection"
     DENIED = "denied"
@@ -204,9 +206,9 @@ class EventKind(StrEnum):
     DROPPED = "dropped"
     FAULT = "fault"
     LIST = "list"
-    """A list was read to decide whether lists of its kind lead to new articles; the result is known."""
+    """A list was read to decide whether lists of its kind lead to new articles. The event has the result."""
     LEFT = "left"
-    """The URL was queued, but it is not fetched, because of what was learned in the meantime."""
+    """The URL was queued, but it is not fetched. The crawl has since learned that the page is not wanted."""
     GUESSED = "guessed"
     RESPELLED = "respelled"
     """The page failed and is tried under another spelling of the same address."""
@@ -280,7 +282,7 @@ _SENTENCES = {
     "named as canonical by another page": Reason.DOUBTED,
     "due again": Reason.DUE_AGAIN,
 }
-"""By the sentence that was stored until November 2026, the reason."""
+"""The sentences that were stored as reasons until November 2026, with the present tokens."""
 _SAME_HEADLINE = "same headline as "
 
 
@@ -403,14 +405,16 @@ class Article:
     duplicate_of: str | None = None
     """Canonical URL of the article of the same source that nearly equals this article."""
     derived_from: list[str] = field(default_factory=list)
-    """Canonical URLs of articles with which it has most of the shorter of the two texts in common.
+    """Canonical URLs of articles that have much text in common with this article.
 
-    The article with the largest share comes first.
+    The common text is most of the shorter of the two texts. The article with the largest share comes first.
     """
     version: int = 1
     rights: dict[str, str] = field(default_factory=dict)
-    """Reservations of the site, and where each is stated (:mod:`newsbot.rights`), e.g. ``{"noai":
-    "meta"}``."""
+    """The reservations of the site by name, each with the place that states it, e.g. ``{"noai": "meta"}``.
+
+    See :mod:`newsbot.rights`.
+    """
     extraction: dict[str, str] = field(default_factory=dict)
     """The method that found each field, e.g. ``{"title": "json-ld"}``.
 
@@ -426,7 +430,8 @@ class Article:
     def site_lines(self) -> list[tuple[int, str]]:
         """The lines that were removed because the site repeats them around its articles.
 
-        Each is a pair: the number of the line of ``text`` (from 0) before which it stood, and the line.
+        Each is a pair of a number and the removed line. The number is the index (from 0) of the line of
+        ``text`` that followed the removed line.
         """
         notes = (note.partition(": ") for note in self.extraction.get("site_lines", "").splitlines())
         return [(int(number), line) for number, _, line in notes]
@@ -509,8 +514,7 @@ class ArticleFilter:
 
 
 MAX_POSITIONS = 1000
-"""Maximum number of positions of one text on a page that are kept. The first ones are kept, but all are
-counted."""
+"""Maximum number of stored positions of one text on a page. Further positions are only counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

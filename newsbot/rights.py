@@ -11,13 +11,13 @@ other, the directive that forbids is obeyed. Text and data mining (TDM) follows
 https://www.w3.org/community/reports/tdmrep/CG-FINAL-tdmrep-20240510/: the page wins over the server's header,
 and the header wins over the site's file.
 
-A site makes statements in robots.txt and ``/.well-known/tdmrep.json``. In robots.txt these are groups
-for AI crawlers, usage lines and comments. Usage lines are Content-Signal
-(https://contentsignals.org) and Content-Usage (draft-ietf-aipref-attach). A comment counts as a reservation
-only if the file has no usage lines. Such files usually contain a standard text that explains the lines, and
-this text mentions reservations even if the site makes none.
+A site makes statements in robots.txt and ``/.well-known/tdmrep.json``. In robots.txt, the statements are
+groups for AI crawlers, usage lines, and comments. Usage lines begin with Content-Signal
+(https://contentsignals.org) or Content-Usage (draft-ietf-aipref-attach). A comment counts as a reservation
+only if the file has no usage lines. Files with usage lines often contain a standard text that explains these
+lines. This text mentions reservations even if the site makes none.
 
-tdmrep.json states the parts of a site that are reserved against text and data mining. The format is
+tdmrep.json lists the parts of a site that are reserved against text and data mining. The format is
 https://www.w3.org/community/reports/tdmrep/CG-FINAL-tdmrep-20240510/: a list of objects with ``location`` (a
 path with ``*`` and ``$`` as in robots.txt), ``tdm-reservation`` (0 or 1) and ``tdm-policy`` (a URL). If
 several locations match, the longest decides, as in robots.txt. Among locations of equal length, the one that
@@ -112,7 +112,7 @@ def page_rights(
     """
     metas = _metas(tree) if tree is not None else {}
     told: dict[str, str] = {}
-    # The header is read first. If page and header state the same directive, the header is recorded.
+    # The header is read first. If both the page and the header state a directive, the header is recorded.
     for word in _for_us(headers.get("x-robots-tag", ())):
         told.setdefault(word, HEADER)
     for name in ("robots", AGENT):
@@ -165,7 +165,7 @@ def _for_us(values: Iterable[str]) -> Iterable[str]:
         for word in _words(value[:MAX_VALUE]):
             name, colon, rest = word.partition(":")
             directive = word
-            # "max-snippet: 20" is a directive with a value and not one for a crawler of this name.
+            # In "max-snippet: 20", the name before the colon is a directive. It is not the name of a crawler.
             if colon and name.strip() not in _WITH_VALUE:
                 ours = name.strip() in ("*", AGENT)
                 directive = rest.strip()
@@ -174,9 +174,10 @@ def _for_us(values: Iterable[str]) -> Iterable[str]:
 
 
 def _reservation(signals: dict[str, str], told: Mapping[str, Sequence[str]], place: str) -> None:
-    """Change ``signals`` by the TDM statements ``told`` of one place.
+    """Write the TDM statements of one place into ``signals``.
 
-    They replace statements of less specific places.
+    They replace the statements that are there already, which come from less specific places. The keys of
+    ``told`` are lower-case names of headers or ``<meta>`` elements.
     """
     values = [value.strip() for value in told.get(TDM_RESERVATION, ())]
     # If one place states both 1 and 0, the page is reserved.
@@ -213,7 +214,7 @@ _MAX_PARTLY = 20
 """Maximum number of AI crawlers that are compared for each URL."""
 
 _AI = r"(?:ai|artificial intelligence|machine[- ]learning|llms?|language models?|generative)"
-# Words in a comment that reserve a site against AI.
+# Words in comments that mean that the site is reserved against use by AI.
 _RESERVED = re.compile(
     r"text[- ]and[- ]data[- ]mining|text[- ]?(?:und|&)[- ]?data[- ]?mining|2019/790|§ ?44b"
     rf"|\b{_AI}\b\W+(?:\w+\W+){{0,4}}(?:train\w*|develop\w*|model\w*)"
@@ -303,7 +304,7 @@ def read_robots(text: str) -> RobotsSignals:
 
 
 def _groups(lines: list[str]) -> Iterator[_Group]:
-    """Yield the groups of a file. The first one has no names, but the lines before the first user-agent."""
+    """Yield the groups of a file. The first group has the lines before the first user-agent, and no names."""
     group, begun = _Group(), False
     for line in lines:
         name, _, value = line.partition("#")[0].partition(":")

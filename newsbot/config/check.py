@@ -1,4 +1,4 @@
-"""Checks the given settings before a command begins: values, names, and modules that have moved."""
+"""Checks the settings before a command begins: values, names, and modules that have moved."""
 
 from __future__ import annotations
 

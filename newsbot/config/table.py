@@ -18,9 +18,9 @@ from urllib.parse import urlsplit
 from newsbot.clock import DAY, parse_duration
 
 Read = Callable[[Any], Any]
-"""A function that parses a value. The value is given as text or as a Python object.
+"""A function that parses a value. The argument is a text or a Python object.
 
-It raises ``ValueError`` or ``TypeError`` for an invalid value.
+The function raises ``ValueError`` or ``TypeError`` for an invalid value.
 """
 
 
@@ -148,7 +148,7 @@ WORDS = Kind("a list, or words separated by commas", _words)
 URL = Kind("a URL that begins with http:// or https://", _url)
 LEVEL = Kind("DEBUG, INFO, WARNING, ERROR or CRITICAL", _level)
 ANY = Kind("anything", lambda given: given)
-"""A kind with any value. The code that uses the setting parses and checks the value."""
+"""The kind of settings whose value is parsed and checked by the code that uses it."""
 
 
 MIB = 2**20

@@ -1,8 +1,9 @@
-"""Connects to MongoDB, with the options in the URI and with newsbot's defaults for the others.
+"""Connects to MongoDB, with the options of the URI, and with newsbot's defaults for all other options.
 
-A write is acknowledged once a majority of the replica set has it in the journal. In a test with MongoDB's own
-default for a single node, kill -9 lost up to 162 acknowledged inserts; with the journal it lost none.
-Timeouts are short, because the crawl is blocked while it waits. The caller retries after a timeout.
+A write is acknowledged when a majority of the replica set has written it to the journal. In a test with
+MongoDB's own default for a single node, kill -9 lost up to 162 acknowledged inserts. With the journal, no
+insert was lost. Timeouts are short, because the crawl is blocked while it waits. The caller retries after a
+timeout.
 """
 
 from __future__ import annotations
@@ -88,7 +89,7 @@ def connect(uri: str, database: str | None, *, hurried: bool = False) -> Place:
     try:
         timeout = _HURRIED_MAJORITY_MS if hurried else _MAJORITY_MS
         safe: dict[str, Any] = {"w": "majority", "wtimeout": timeout, "j": True}
-        # what the URI says of the write concern replaces newsbot's values
+        # options of the write concern in the URI replace newsbot's values
         concern = WriteConcern(**(safe | client.write_concern.document))
         chosen = client.get_database(
             database or client.get_default_database(DATABASE).name,
@@ -103,7 +104,7 @@ def connect(uri: str, database: str | None, *, hurried: bool = False) -> Place:
 
 
 def _hosts_and_query(uri: str) -> tuple[str, str]:
-    """Return the hosts in a URI without credentials, and its options. Raises :class:`DataUnavailable`."""
+    """Return the hosts of a URI, without credentials, and its query. Raises :class:`DataUnavailable`."""
     scheme, mark, rest = uri.strip().partition("://")
     place, _, query = rest.partition("?")
     authority, _, path = place.partition("/")
@@ -147,9 +148,9 @@ _REFUSED = frozenset({2, 9, 14, 52, 57, 66, 121, 10334, 17280, 17419})
 
 @contextmanager
 def readable_errors(name: str) -> Iterator[None]:
-    """Convert errors of the driver to subclasses of :class:`DataError` with the place and the remedy.
+    """Convert errors of the driver to subclasses of :class:`DataError`.
 
-    ``name`` is the name of the place in messages.
+    Their messages begin with ``name``, the name of the server, and say what to do.
     """
     try:
         yield
@@ -158,10 +159,10 @@ def readable_errors(name: str) -> Iterator[None]:
 
 
 def translate(name: str, error: Exception) -> DataError:
-    """Return an error of the driver as :class:`DataError`; ``name`` is the name of the place in messages."""
+    """Return an error of the driver as :class:`DataError`, whose message begins with ``name``."""
     if isinstance(error, BSONError | DocumentTooLarge | OverflowError):
         return RecordRefused(f"{name}: a record cannot be stored ({_cause(error)})")
-    # Both are also OperationFailures, so they are tested before these.
+    # These two classes are subclasses of OperationFailure, so they are tested before it.
     if isinstance(error, WTimeoutError | ExecutionTimeout):
         return DataUnavailable(f"{name}: {_SLOW}")
     if isinstance(error, ConnectionFailure):
@@ -197,7 +198,7 @@ def _by_code(name: str, error: OperationFailure) -> DataError:
 
 
 def _codes(error: OperationFailure) -> list[int]:
-    """Return the error codes of an error: those of the command, and of each single write of a bulk write."""
+    """Return the codes of an error: the code of the command, and the code of each failed write of a bulk."""
     codes = [error.code] if error.code is not None else []
     if isinstance(error, BulkWriteError):
         for part in ("writeErrors", "writeConcernErrors"):
@@ -206,7 +207,7 @@ def _codes(error: OperationFailure) -> list[int]:
 
 
 def _cause(error: Exception) -> str:
-    """Return the beginning of the driver's message. The rest describes all servers that the driver knows."""
+    """Return the beginning of the driver's message, without the description of all servers that it knows."""
     # e.g. "db:27017: [Errno 111] Connection refused (configured timeouts: …), Timeout: 3.0s, …"
     text = str(error).partition(" (configured timeouts")[0].partition(", full error")[0]
     text = text.partition(", Timeout:")[0]

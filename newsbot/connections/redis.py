@@ -1,10 +1,10 @@
 """Connects to Redis like scrapy-redis, runs scripts, and converts errors to readable messages.
 
-These messages do not contain credentials.
+The messages do not contain credentials.
 
-All connections to Redis are opened here; the frontier and the near-duplicate index use this module. The
-settings are those of scrapy-redis (https://github.com/rmax/scrapy-redis): REDIS_URL, REDIS_HOST, REDIS_PORT,
-REDIS_DB and REDIS_PARAMS (with ``redis_cls``, for example ``redis.cluster.RedisCluster``).
+The frontier and the near-duplicate index use this module, which opens all connections to Redis. The settings
+are those of scrapy-redis (https://github.com/rmax/scrapy-redis): REDIS_URL, REDIS_HOST, REDIS_PORT, REDIS_DB
+and REDIS_PARAMS (with ``redis_cls``, for example ``redis.cluster.RedisCluster``).
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from newsbot.config.check import SettingsLike
 from newsbot.errors import DataError, DataFull, DataUnavailable
 
 FEW = 20
-"""Limit for small pools. A pool with at most this many connections gets each connection back after its use.
+"""Maximum number of connections of a small pool. A small pool gets each connection back after its use.
 
-Otherwise other threads could wait for a connection that is kept here.
+Otherwise, other threads could wait for a connection that :func:`give_back` keeps.
 """
 
 _ready: WeakKeyDictionary[ConnectionPool, deque[ref[Any]]] = WeakKeyDictionary()
@@ -124,9 +124,9 @@ class _Settings:
 
 
 def connect(settings: SettingsLike) -> redis.Redis:
-    """Return a client. Nothing is sent yet, except by a cluster client, which requests the list of nodes.
+    """Return a client. Only a cluster client sends something at once: it requests the list of nodes.
 
-    If REDIS_URL names several nodes, the client is that of a Redis Cluster. One of the nodes must be up.
+    If REDIS_URL names several nodes, a client of a Redis Cluster is returned. One of the nodes must be up.
 
     The client never retries a command. If the response to a call that leases entries is lost, a second call
     would lease other entries. The first entries would then wait until their leases expire. Raises
@@ -153,8 +153,8 @@ def connect(settings: SettingsLike) -> redis.Redis:
             client: redis.Redis = get_redis_from_settings(_Settings(settings, url, params))
         pool = getattr(client, "connection_pool", None)
         if pool is not None:
-            # This connection is created only as a check. It raises for unknown names in REDIS_PARAMS, which
-            # otherwise would happen at the first command.
+            # This connection is created only as a check: unknown names in REDIS_PARAMS raise an error now,
+            # and not at the first command.
             pool.connection_class(**pool.connection_kwargs)
     except (ValueError, TypeError, ImportError, AttributeError, NameError) as error:
         # the client's message may quote parts of a password that is not escaped
@@ -163,12 +163,12 @@ def connect(settings: SettingsLike) -> redis.Redis:
 
 
 def _split(url: str) -> tuple[str, list[Any]]:
-    """Return the URL with the first of its hosts, and the others as nodes of a Redis Cluster."""
+    """Return the URL with only the first of its hosts, and the other hosts as nodes of a Redis Cluster."""
     parts = urlsplit(url)
     login, at, hosts = parts.netloc.rpartition("@")
     first, *others = hosts.split(",")
     node: Callable[..., Any] = ClusterNode
-    # With "//" urlsplit() reads host and port, also of an IPv6 address.
+    # After "//", urlsplit() finds the host and the port, also of an IPv6 address.
     nodes = [urlsplit(f"//{other}") for other in others]
     return (
         url.replace(parts.netloc, f"{login}{at}{first}", 1),
@@ -186,7 +186,8 @@ def close(client: Any) -> None:
 def server_name(settings: SettingsLike) -> str:
     """Return the address of the server for messages, without user name and password.
 
-    For an invalid URL it is ``REDIS_URL``, because parts of a password could be anywhere in it.
+    For an invalid URL, the result is ``REDIS_URL``, because a part of a password could be anywhere in the
+    URL.
     """
     url = settings.get("REDIS_URL")
     if not url:
@@ -194,7 +195,7 @@ def server_name(settings: SettingsLike) -> str:
     try:
         parts = urlsplit(str(url))
         for host in parts.netloc.rpartition("@")[2].split(","):
-            _ = urlsplit(f"//{host}").port  # raises ValueError if part of a password is there
+            _ = urlsplit(f"//{host}").port  # raises ValueError if it is not a number but part of a password
     except ValueError:
         return _NO_ADDRESS
     if parts.scheme not in _SCHEMES or "@" in f"{parts.path}{parts.query}{parts.fragment}":
@@ -225,8 +226,8 @@ class Script:
     ) -> Any:
         """Run the script in one round trip and return its raw result.
 
-        If the server does not know the script, ``forgotten`` is called before the text is sent. This server
-        may have restarted without its data. Raises the errors of redis-py (see :func:`readable_errors`).
+        If the server does not know the script, it may have restarted without its data. ``forgotten`` is then
+        called before the text is sent. Raises the errors of redis-py (see :func:`readable_errors`).
         """
         try:
             return _send(client, "EVALSHA", self._digest, len(keys), *keys, *arguments)
@@ -239,8 +240,8 @@ class Script:
 def _send(client: redis.Redis, *command: Argument) -> Any:
     """Send a command and return the raw response.
 
-    This bypasses the method ``execute_command`` of the client, which needs twice the time because of metrics
-    and retries. A cluster client has no pool. It uses its own method, which finds the node of the keys.
+    The method ``execute_command`` of the client is not used, because its metrics and retries double the time.
+    Only a cluster client, which has no pool, uses it, because it finds the node of the keys.
     """
     pool = getattr(client, "connection_pool", None)
     if pool is None:
@@ -253,8 +254,8 @@ def _send(client: redis.Redis, *command: Argument) -> Any:
         give_back(pool, connection)
         raise
     except BaseException:
-        # BaseException, to include Ctrl-C: otherwise the response to this command would be read as
-        # the response to the next one.
+        # BaseException includes Ctrl-C. Without this handler, the response to this command would be read as
+        # the response to the next command.
         give_up(pool, connection)
         raise
     give_back(pool, connection)
@@ -271,7 +272,7 @@ def _send_to_cluster(client: redis.Redis, *command: Argument) -> Any:
 
 @cache
 def lua_script(folder: str, name: str) -> Script:
-    """Return the script ``name.lua`` in a folder of the package, with ``lib.lua`` of that folder in front."""
+    """Return the script that consists of ``lib.lua`` and ``name.lua`` in a folder of the package."""
     place = files("newsbot").joinpath(*folder.split("/"))
     return Script("\n".join((place / f"{part}.lua").read_text(encoding="utf8") for part in ("lib", name)))
 
@@ -281,7 +282,7 @@ def refuse_eviction(client: redis.Redis, place: str, what: str) -> None:
 
     ``what`` names the data in the keys, for the message.
     """
-    # The policies volatile-… evict only keys with an expiry time, and newsbot's keys have none.
+    # The policies volatile-… evict only keys with an expiry time. newsbot's keys have no expiry time.
     for memory in _infos(client, "memory"):
         if memory.get("maxmemory") and str(memory.get("maxmemory_policy")).startswith("allkeys"):
             raise DataError(
@@ -295,7 +296,7 @@ def thrown_away(client: redis.Redis) -> int:
 
 
 def _infos(client: Any, section: str) -> list[Mapping[str, Any]]:
-    """Return a section of INFO: of the server, or of each master of a cluster that can be reached."""
+    """Return a section of INFO of the server, or of each primary node of a cluster that can be reached."""
     if not hasattr(client, "get_primaries"):
         return [client.info(section)]
     found: list[Mapping[str, Any]] = []

@@ -31,7 +31,7 @@ OLDEST_SQLITE = (3, 35, 0)  # needed for UPDATE … RETURNING
 def migrations_in(folder: str) -> tuple[str, ...]:
     """Return the SQL scripts of ``migrations/`` in a folder of the package, in the order of their numbers.
 
-    A script is never changed after its release. A new version of the tables is a further script.
+    A script is never changed after its release. A new version of the tables needs a new script.
     """
     scripts = (files("newsbot").joinpath(*folder.split("/")) / "migrations").iterdir()
     ordered = sorted((script for script in scripts if script.name.endswith(".sql")), key=lambda one: one.name)
@@ -56,17 +56,18 @@ def open_database(path: Path, *, component: str, migrations: Sequence[str]) -> s
         try:
             connection.row_factory = sqlite3.Row
             _use_wal(connection)
-            # In WAL mode the level NORMAL cannot corrupt the file. But a power failure may undo the last
+            # In WAL mode, the level NORMAL cannot corrupt the file, but a power failure may undo the last
             # transactions.
             connection.execute("PRAGMA synchronous=NORMAL")
             connection.execute("PRAGMA cache_size=-65536")  # KiB
-            # Bytes. A large transaction makes the WAL file large; SQLite then cuts it to this size.
+            # The limit is in bytes. A large transaction makes the WAL file large. SQLite then truncates it.
             connection.execute("PRAGMA journal_size_limit=67108864")
             _migrate(connection, path, component, migrations)
-            # Set after the migration, which sorts new indexes in this store: 1 GB for 10^7 pages.
+            # This is set after the migration, which sorts new indexes in the temporary store. In memory, this
+            # would need 1 GB for 10^7 pages.
             connection.execute("PRAGMA temp_store=MEMORY")
-            # The short timeout is set only here. Opening may wait for a migration, and for a longer time than
-            # the crawl may wait for a lock.
+            # The short timeout is set last, because opening may wait for a migration. The crawl must not wait
+            # that long for a lock.
             connection.execute(f"PRAGMA busy_timeout={min(LOCK_SECONDS, BUSY_SECONDS) * 1000:.0f}")
         except BaseException:
             connection.close()
@@ -85,7 +86,7 @@ def _use_wal(connection: sqlite3.Connection) -> None:
         try:
             connection.execute("PRAGMA journal_mode=WAL")
         except sqlite3.OperationalError as error:
-            # also extended codes such as SQLITE_BUSY_RECOVERY
+            # startswith() includes extended codes such as SQLITE_BUSY_RECOVERY
             if not error.sqlite_errorname.startswith("SQLITE_BUSY") or time.monotonic() > give_up:
                 raise
             time.sleep(0.01)
@@ -101,7 +102,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield connection
-        connection.execute("COMMIT")  # may fail too, for example if the disk is full
+        connection.execute("COMMIT")  # this can fail, for example if the disk is full
     except BaseException:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
@@ -127,7 +128,10 @@ def select_in(connection: sqlite3.Connection, query: str, keys: Iterable[bytes])
 
 @contextmanager
 def readable_errors(path: Path) -> Iterator[None]:
-    """Convert errors of SQLite to subclasses of :class:`DataError` with the file and the remedy."""
+    """Convert errors of SQLite to subclasses of :class:`DataError`.
+
+    The messages name the file and a remedy.
+    """
     try:
         yield
     except sqlite3.Error as error:

@@ -14,11 +14,11 @@ delay apart.
 
 A page can kill the worker that fetches it (it takes all memory, or triggers a fault in a C library). The
 worker then loses all its leases, including those of harmless pages. An entry whose lease was lost is
-therefore a *suspect* until a worker processes it without dying. A worker gets only one suspect at a time. A
-harmless suspect is therefore soon processed, and then it is an ordinary entry again. The suspect with the
-fewest lost leases goes first: if workers keep dying, a different suspect was in flight each time. After three
-more lost leases a suspect waits until a worker has nothing else to do. It is then tried once more, alone. If
-that lease is lost as well, the entry is set aside.
+therefore a *suspect* until a worker processes it without dying. A worker gets only one suspect at a time. If
+a suspect is harmless, a worker processes it soon, and it is an ordinary entry again. The suspect with the
+fewest lost leases is leased first. If workers keep dying, each of them had a different suspect. After three
+more lost leases, a suspect waits until a worker has nothing else to do. This worker then processes the
+suspect alone. If that lease is lost as well, the entry is set aside.
 
 A backend object is used by one thread; several processes may share the same data. All times are POSIX
 seconds of the backend's own clock. Backend failures are raised as :class:`newsbot.errors.DataError`.
@@ -36,8 +36,8 @@ from newsbot.items import Kind
 ALONE: Final = 4
 """Number of leases lost in a row after which a suspect is tried alone.
 
-When the first lease was lost, the worker had other entries too. When the next three were lost, the entry was
-the only suspect of its worker.
+When the first lease was lost, the worker had other entries too. When the next three leases were lost, the
+entry was the only suspect of its worker.
 """
 MAX_LOST: Final = ALONE + 1
 """Number of leases lost in a row after which an entry is set aside."""
@@ -100,7 +100,7 @@ class Added(StrEnum):
     NEW = "new"
     KNOWN = "known"
     SOONER = "sooner"
-    """The entry was known. It will now be leased sooner, or it took new data (see :meth:`Frontier.add`)."""
+    """The entry was known. It will now be leased sooner, or it has new data (see :meth:`Frontier.add`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +119,7 @@ class Lease:
     If it is above 0, the entry is a suspect. From :data:`ALONE` on it is leased alone.
     """
     last_fetched: float | None = None
-    """Time of the last :meth:`Frontier.ack` of the entry; None if there was none."""
+    """Time of the last :meth:`Frontier.ack` of the entry; None if it was never acknowledged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,9 +127,9 @@ class Resumed:
     """The result of :meth:`Frontier.resume`."""
 
     kept: int
-    """Number of the given leases that the owner has now: it kept them or got them again."""
+    """How many of the leases the owner has now, because it kept them or got them again."""
     emptied: bool = False
-    """True if the server restarted without its data. The frontier is then a new, empty one."""
+    """True if the server restarted without its data. The frontier is then empty."""
     replaced: bool = False
     """True if another server process has the data: after a restart, or because a replica took over.
 
@@ -158,11 +158,11 @@ class Outlook:
     """The pending work, as reported by :meth:`Frontier.outlook`."""
 
     next_at: float | None
-    """Time at which the next entry can be leased. A time in the past means now; None: nothing is pending."""
+    """Time at which the next entry can be leased. A past time means now. None: no entry is pending."""
     pending: int
     """Number of entries that are pending and due at or before the horizon."""
     leased: int
-    """Number of current leases of all owners, for entries of the same horizon and hosts."""
+    """Number of leases of all owners, for entries that are due within the horizon, of the same hosts."""
     host: str | None = None
     """Host of the entry that can be leased next; None if unknown. Redis knows it only with ``accept``."""
 
@@ -194,13 +194,13 @@ class Frontier(Protocol):
 
         A known entry stays unchanged, with these exceptions:
 
-        * A pending entry takes the higher priority and the earlier due time of both (``SOONER``).
-        * A pending entry without ``published_at`` takes the data of a new entry that has it, except for
+        * A pending entry gets the higher priority and the earlier due time of both (``SOONER``).
+        * A pending entry without ``published_at`` gets the data of a new entry that has it, except for
           ``discovered_at``. This happens if a page linked the URL first and a feed listed it later.
         * With ``force``, a done or aside entry becomes pending at the new entry's ``due`` time, with the new
           url and data (``SOONER``).
-        * With ``respell``, a pending entry that was never fetched takes also url, host, kind and data of the
-          new entry (``SOONER``).
+        * With ``respell``, a pending entry that was never fetched also gets the url, host, kind and data of
+          the new entry (``SOONER``).
 
         A leased entry is never changed.
         """
@@ -208,8 +208,8 @@ class Frontier(Protocol):
     def mark_done(self, entries: Sequence[Entry], next_due: float | None) -> None:
         """Record entries as done although they were not fetched, because they are known under another URL.
 
-        They are due again at ``next_due`` (POSIX seconds; None: never). Leased entries and entries that were
-        fetched before keep their state.
+        The entries are due again at ``next_due`` (POSIX seconds; None: never). Leased entries and entries
+        that were fetched before keep their state.
         """
 
     # --- handing out
@@ -227,15 +227,15 @@ class Frontier(Protocol):
 
         Leases past their deadline are reclaimed first: their entries are pending again. A host gives at most
         one entry per turn, and each lease moves the host's next turn by its delay. A host never has more
-        leases than its concurrency. Hosts are served in the order of their turns. Within a host the entry
-        with the highest priority goes first, and among equals the one that has been due longest. An owner
-        never holds more than one suspect (an entry that lost its last lease). A suspect goes before the other
-        entries of its host.
+        leases than its concurrency. Hosts are served in the order of their turns. Within a host, the entry
+        with the highest priority is leased first. Among entries of equal priority, the entry that was due
+        first is leased first. An owner never holds more than one suspect (an entry that lost its last lease).
+        A suspect is leased before the other entries of its host.
 
         Hosts that ``accept`` refuses are skipped. There may be many of them if only some sites are crawled.
-        ``alone`` says that the worker processes nothing at the moment. If there is nothing else to lease, the
-        owner then gets one suspect that lost :data:`ALONE` leases. The worker must not process any other
-        entry at the same time.
+        ``alone`` means that the worker has no other entry now. If there is nothing else to lease, the owner
+        then gets one suspect that lost :data:`ALONE` leases. The worker must not process any other entry at
+        the same time.
         """
 
     def ack(self, lease: Lease, *, next_due: float | None, fetched: bool = True) -> bool:
@@ -243,7 +243,7 @@ class Frontier(Protocol):
 
         Pass ``fetched=False`` if the page was not requested; the time of its last fetch then stays the same.
         Returns False and changes nothing if the caller no longer holds the lease. A :class:`LeanFrontier` may
-        forget a ``next_due`` that is far in the future. The storage must therefore have it already.
+        forget a ``next_due`` that is far in the future. The caller must therefore store it before.
         """
 
     def ack_all(self, done: Sequence[tuple[Lease, float | None]], *, fetched: bool = True) -> list[bool]:
@@ -270,12 +270,12 @@ class Frontier(Protocol):
 
         This is the worker's heartbeat. Call it also before any other method when the frontier responds again
         after an outage. If the owner still holds a lease of ``leases``, its deadline becomes ``ttl`` seconds
-        from now. A lease that was reclaimed in the meantime, or that the frontier has lost, is given to the
-        owner again, unless another worker holds the entry. It then does not count as lost, because no worker
+        from now. If a lease was reclaimed in the meantime, or if the frontier has lost it, the owner gets it
+        again, unless another worker holds the entry. The lease then does not count as lost, because no worker
         died.
 
-        Other leases of the owner are returned to the queue. The frontier has lost their end, or the owner
-        never got the answer of :meth:`lease`.
+        Other leases of the owner are returned to the queue. Either the frontier has lost the end of such a
+        lease, or the response of :meth:`lease` did not reach the owner.
         """
 
     # --- politeness
@@ -293,8 +293,8 @@ class Frontier(Protocol):
     def take_turn(self, host: str, *, missed: float | None = None) -> float:
         """Reserve the host's next turn for a request that is not queued. Return the seconds until then.
 
-        ``missed`` is a past turn (POSIX seconds) that the caller reserved and did not use. If nobody reserved
-        a turn after it, the caller may send its request now, unless the host rests.
+        ``missed`` is a past turn (POSIX seconds) that the caller reserved and did not use. If no later turn
+        was reserved, the caller may send its request now, unless the host rests.
 
         The call is atomic: no other caller gets the same turn, and the following turn is one delay later.
         Requests made outside the queue thus share the pace of the crawl. Leases and entries are not changed.
@@ -326,8 +326,8 @@ class Frontier(Protocol):
     def outlook(self, *, horizon: float, accept: Callable[[str], bool] | None = None) -> Outlook:
         """Return what is due at or before ``horizon`` and when the next entry can be leased.
 
-        With ``accept``, only the hosts that it accepts are considered. A suspect may have to wait because the
-        worker holds another suspect. It is treated as if it could be leased.
+        With ``accept``, only the hosts that it accepts are considered. A suspect that must wait, because the
+        worker holds another suspect, is treated as if it could be leased.
         """
 
     def counts(self) -> dict[str, int]:
@@ -343,7 +343,8 @@ class Refill:
 
     now: float
     until: float | None
-    """All stored pages that are due until this time were queued. None if there was no refill yet."""
+    """All stored pages that are due until this time were queued (POSIX seconds). None before the first
+    refill."""
     yours: bool
     """True if the caller holds the refill lock, so that it may read due pages from the storage now."""
 
@@ -354,18 +355,19 @@ class LeanFrontier(Frontier, Protocol):
 
     @property
     def keep_within(self) -> float:
-        """Number of seconds.
+        """Number of seconds for which the frontier looks ahead.
 
-        If a done entry is due later than this, only its URL is remembered. Sources are always kept in full.
+        If a done entry is due later than this, the frontier keeps only its URL. Sources are always kept in
+        full.
         """
 
     def refill(self, owner: str, *, ttl: float, until: float | None = None, reading: bool = False) -> Refill:
         """Acquire or renew the refill lock for ``ttl`` seconds. Only one worker holds it at a time.
 
-        The holder releases the lock by passing ``until``: it has then queued all stored pages that are due
-        until this time. With ``reading`` the lock is only renewed. If the caller does not hold it any more,
-        its read does not count. The lock is taken away if the server process changes, because pages that were
-        read before may have been lost from the queue.
+        The holder passes ``until`` after it has queued all stored pages that are due until this time. This
+        releases the lock. With ``reading``, the lock is only renewed. If the caller does not hold the lock
+        any more, it must read the pages again. The holder loses the lock if the server process changes,
+        because the queue may have lost pages that were read before.
         """
 
     def remember(self, fetched: Mapping[bytes, float | None]) -> None:
@@ -390,8 +392,9 @@ class EntryCopy:
     state: Literal["pending", "held", "done", "aside"]
     """``held`` means pending after a delay."""
     at: float | None = None
-    """A time in POSIX seconds: the end of the delay of a ``held`` entry, the next due time of a ``done`` one
-    (None: never), or the time at which an ``aside`` entry was set aside. None for a ``pending`` entry."""
+    """A time in POSIX seconds: the end of the delay of a ``held`` entry, the next due time of a ``done``
+    entry (None: never), or the time at which an ``aside`` entry was set aside. None for a ``pending``
+    entry."""
     last_fetched: float | None = None
     attempts: int = 0
     lost: int = 0
@@ -410,7 +413,7 @@ class FrontierTransfer(Protocol):
         """Yield all entries that are kept in full. The storage has the pages of the other URLs."""
 
     def take_entries(self, copies: Sequence[EntryCopy]) -> None:
-        """Store the given entries. Entries that are already known stay unchanged."""
+        """Store the entries. Entries that are already known stay unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -420,7 +423,7 @@ class Worker:
     owner: str
     leases: int
     deadline: float
-    """When the first of its leases expires, unless a heartbeat extends it."""
+    """The time at which the first of its leases expires, unless a heartbeat extends it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Names of lease owners (``host:pid:start``), and a check which owners on this machine have died.
+"""Makes the names of lease owners (``host:pid:start``), and finds dead owners on this machine.
 
 An owner of leases is a worker process.
 """
@@ -25,8 +25,8 @@ def owner_name(started: float) -> str:
 def dead_owners(owners: Iterable[str]) -> list[str]:
     """Return the owners whose process ran on this machine and has ended.
 
-    If another program has the pid now, the owner seems to be alive. Its leases then end at their deadline. An
-    owner that has the pid of this process, but a name that this process did not create, was an earlier
+    If another program has the pid now, the owner seems to be alive. Its leases then end at their deadline. If
+    an owner has the pid of this process, but this process did not create its name, the owner was an earlier
     process. This happens in containers, where pids are often the same after a restart.
     """
     here = socket.gethostname()

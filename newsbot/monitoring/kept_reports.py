@@ -85,7 +85,7 @@ def _kind(domain: str) -> str:
 
 def _fitting(note: dict[str, Any]) -> dict[str, Any]:
     """Return the note, with its longest values shortened until the note is small enough to be stored."""
-    # Each step halves only the value that is the longest now. So short lists stay complete.
+    # Each step halves only the longest value, so short lists stay complete.
     while len(to_json(note)) > MAX_NOTE:
         name = max(note, key=lambda one: len(to_json(note[one])))
         note = {**note, name: _half(note[name])}

@@ -77,7 +77,7 @@ def needs_get(status: int) -> bool:
 def next_hop(status: int, location: bytes | None, url: str, target: Target) -> Step | None:
     """Return the step after a redirect; None if the response is not a redirect.
 
-    ``url`` is the URL that redirects, and ``location`` its ``Location`` header.
+    ``url`` is the URL of the response, and ``location`` is its ``Location`` header.
     """
     if status not in REDIRECTS:
         return None
@@ -89,7 +89,7 @@ def next_hop(status: int, location: bytes | None, url: str, target: Target) -> S
     if not to or not canonical:
         return Step(target, fault="redirects")
     ahead = replace(target, hops=(*target.hops, (status, to)))
-    # The start of the chain counts too: a redirect back to it is a circle.
+    # ``url`` is included, because a redirect to its own URL is a circle too.
     seen = {one for _, one in target.hops} | {url}
     if to in seen or len(ahead.hops) >= MAX_HOPS:
         return Step(ahead, fault="redirects")
@@ -154,8 +154,8 @@ def changes_of(page: CheckedPage) -> dict[str, tuple[str, str]]:
         told["server"] = (before.server or "", now.server or "")
         told["size"] = _sizes(before, now)
         told[CONTENT] = (_validator(before), _validator(now))
-    # Servers may omit these headers in some responses, for example in a 304. So a missing value is not a
-    # change.
+    # Servers may omit these headers in some responses, for example in a 304. A missing value is therefore not
+    # a change.
     kinds_told = ("type", "server", CONTENT)
     return {
         kind: both

@@ -42,7 +42,7 @@ def to_html(reports: Sequence[Mapping[str, Any]], now: float) -> str:
 
 
 def facts(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield each figure of a report as a pair of texts: its name and its value."""
+    """Yield the name and the value of each figure of a report, as texts."""
     run = report["run"]
     yield "last run", "never" if run is None else str(iso(utc(run)))
     yield "pages known", str(report["pages"])
@@ -64,8 +64,8 @@ def facts(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 def broken_rows(pages: Iterable[Mapping[str, Any]]) -> Iterator[Row]:
     """Yield a row for each broken page.
 
-    A row has the outcome, the time since when the page is broken, the number of links to the page, its URL,
-    and some of the linking pages.
+    A row has the outcome, the time of the first failed check, the number of links to the page, its URL, and
+    the URLs of some pages that link to it.
     """
     for one in pages:
         linked = " ".join(one["referrers"][:5])

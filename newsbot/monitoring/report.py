@@ -68,7 +68,7 @@ def _split(url: str) -> tuple[str, str]:
 
 
 def section(places: tuple[str, ...]) -> str:
-    """Return the section of a page in these folders: the first folder, or ``/``."""
+    """Return the section of a page: the first of its folders ``places``, or ``/`` if there is none."""
     return places[0] if places else "/"
 
 
@@ -129,7 +129,7 @@ class Structure:
         self._links[self._named(source), self._named(target)] += 1
 
     def sections(self) -> list[dict[str, Any]]:
-        """Return the sections, those with the most pages first."""
+        """Return the sections, sorted by the number of pages, largest first."""
         ordered = sorted(self._sections.items(), key=lambda item: (-item[1].pages, item[0]))
         return [{"section": name, "pages": one.pages, "broken": one.broken} for name, one in ordered]
 
@@ -164,7 +164,8 @@ class Top:
         """Count an item, and keep it if it is among the largest."""
         self.count += 1
         self._kept.append(thing)
-        # The list is sorted only when it holds twice the limit. So each item costs constant time on average.
+        # The list is sorted only when it exceeds twice the limit, so each item costs constant time on
+        # average.
         if len(self._kept) > 2 * self._limit:
             self._kept = self.listed()
 
@@ -193,11 +194,11 @@ MAX_WORDS = 200
 TOPS = {"broken": "referrer_count", "refused": "at", "moved": "hops_count", "orphans": "at"}
 """The lists of pages that are also counted, and the value by which each is sorted."""
 REFERRERS = 5
-"""Maximum number of feeds and sitemaps that a report names for an orphan, a page without links to it."""
+"""Maximum number of feeds and sitemaps that a report names for an orphan (a page that no page links to)."""
 _AT_ONCE = 500
 
 Report = dict[str, Any]
-"""A JSON-able mapping; docs/monitoring.md has every field."""
+"""A mapping that JSON can hold. docs/monitoring.md describes every field."""
 
 
 def site_report(storage: Storage, domain: str, *, limit: int = LIMIT) -> Report:
@@ -252,7 +253,7 @@ class _Survey:
         """Begin to collect the changes of ``run``, and drop the changes of earlier runs.
 
         Only the pages of the latest run are compared with the run before. The latest run is known only after
-        all pages were read. So this is called again when a page of a later run is found.
+        all pages were read, so this method is called again when a page of a later run is found.
         """
         self._run = run
         self._in_run = 0
@@ -304,8 +305,7 @@ class _Survey:
 
         Returns None for feeds, sitemaps and robots.txt, which are not pages.
         """
-        # A rough comparison comes first. Computing the exact keys of all referrers would take most of the
-        # time.
+        # A rough comparison comes first, because to compute the exact keys of all referrers would be slow.
         key = _key(referrer) if _rough(referrer) in self._rough else b""
         if key in self._lists or referrer.endswith("/robots.txt"):
             return None
@@ -400,9 +400,9 @@ class _Survey:
 
 
 def _rough(url: str) -> str:
-    """Return the last part of the path of a URL. It is the same for all URLs with the same key.
+    """Return the last part of the path of a URL. All URLs with the same key have the same last part.
 
-    This part is much cheaper to compute than the key.
+    To compute this part is much faster than to compute the key.
     """
     path = url.strip().partition("?")[0].partition("#")[0]
     # ";" may begin a session id, "." and ".." are steps in the path. Canonical URLs have neither.

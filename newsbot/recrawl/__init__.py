@@ -8,7 +8,7 @@ Files in reading order:
 
 * ``policy``: the outcome of a visit, and the interface of policies
 * ``planning``: before a download, after a visit, and after a failed attempt
-* ``sources``: the policies for sources. The default one polls in proportion to the square root of the rate of
-  new items. Others are those of other crawlers, with their parameter adjusted to a budget of requests
+* ``sources``: the policies for sources. The default policy polls in proportion to the square root of the rate
+  of new items. The others are the policies of other crawlers, adjusted to a budget of requests
 * ``pages``: the policies for articles and other pages. One policy shares a budget among the pages of a site
 """

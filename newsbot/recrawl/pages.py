@@ -32,7 +32,7 @@ _SLACK = 0.05
 
 
 class Ladder:
-    """Visits an article at fixed ages (``recheck`` of its rule).
+    """Visits an article at fixed ages, which the key ``recheck`` of its rule lists.
 
     The visits end after the last age, or after :data:`QUIET_AFTER` unchanged visits in a row.
     """
@@ -98,7 +98,10 @@ def seen_change(outcome: Outcome, record: PageRecord | None) -> bool | None:
 
 
 def unchanged_in_a_row(record: PageRecord | None, outcome: Outcome) -> int:
-    """Return the number of visits without a change since the last other visit, including this visit."""
+    """Return the number of unchanged visits in a row, including this visit.
+
+    The result is 0 if this visit found a change, or if it is unknown whether the page changed.
+    """
     if seen_change(outcome, record) is not False:
         return 0
     count = 1
@@ -174,9 +177,9 @@ def observations(record: PageRecord, now: float, changed: bool | None) -> list[t
 def unchanged_rate(seconds: float, visits_each: float) -> float:
     """Return the assumed number of changes per second of a page that did not change within ``seconds``.
 
-    It is half a change (Jeffreys' prior) in the sum of this time and the time between two visits of an
-    average page. The longer the page has been unchanged, the lower is the rate. ``visits_each`` is the number
-    of visits of an average page per second.
+    The rate is half a change (Jeffreys' prior) divided by a time. The time is ``seconds`` plus the time
+    between two visits of an average page. The rate falls with the time that the page has been unchanged.
+    ``visits_each`` is the number of visits of an average page per second.
     """
     return 0.5 / (max(0.0, seconds) + 1 / visits_each)
 
@@ -200,7 +203,7 @@ def rough_rate(record: PageRecord, visits_each: float) -> float | None:
 
 
 def number_for(rates: Sequence[float], visits_each: float) -> float:
-    """Return the number m (see the module) with which pages get ``visits_each`` visits on average.
+    """Return the number m of the module's formula with which pages get ``visits_each`` visits on average.
 
     ``rates`` are the rates of change of the pages, in the same unit of time as the visits. Pages with a rate
     of 0 get no visits, but they count in the average. Raises ``ValueError`` if there are no rates or no
@@ -214,7 +217,7 @@ def number_for(rates: Sequence[float], visits_each: float) -> float:
     # own rate, but not below this root. The pages before it therefore still get visits.
     for rate in sorted(rate for rate in rates if rate > 0):
         root = math.sqrt(rate)
-        if number and number <= root:  # this page and all faster ones get no visits
+        if number and number <= root:  # this page and all pages with a higher rate get no visits
             break
         sum_rates += rate
         sum_roots += root

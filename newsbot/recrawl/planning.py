@@ -12,8 +12,8 @@ applies the limits that hold for every policy:
   be longer.
 * A failing source is polled less and less often. It is *dead* after 20 failures in a row, and is then polled
   once a day. Polling never ends.
-* A failing page is visited at growing intervals, and not any more after 10 failures in a row. A missing page
-  (404 or 410) is not visited any more after the second visit.
+* A failing page is visited at growing intervals. After 10 failures in a row, the visits end. A missing page
+  (404 or 410) is visited twice.
 * Retry-After is obeyed up to a day; for a working source only up to the limit of 6 hours.
 
 The module also reads the headers that :func:`plan` needs, and decides how often a failed visit is repeated.
@@ -57,9 +57,9 @@ class Gate:
 def gate(record: PageRecord | None, interval: float, now: float) -> Gate:
     """Return the decision whether a page may be fetched at ``now`` (POSIX seconds), with the headers to send.
 
-    A page is refused until ``interval`` seconds after its last fetch. An interval of 0 or less refuses
-    nothing. A page is also not refused if its last visit failed or found that the page is gone, because the
-    time of the next visit was then chosen for this reason.
+    A page is refused until ``interval`` seconds after its last fetch. If the interval is 0 or less, no page
+    is refused. A page is also not refused if its last visit failed or found that the page is gone. The time
+    of the next visit was then chosen for this reason.
     """
     if record is None or record.last_fetched is None:
         return Gate(True, None, {}, "never fetched")
@@ -154,7 +154,7 @@ LONGEST_SOURCE_REST: Final = 6 * HOUR
 """Maximum seconds between two polls of a source that is not dead, unless a rule fixes a longer interval."""
 LONGEST_RETRY_AFTER: Final = DAY
 LONGEST_MAX_AGE: Final = HOUR
-"""Maximum seconds by which a caching time delays a poll. Longer caching times are meant for browsers."""
+"""Maximum seconds by which ``max-age`` delays a poll. Servers mean longer caching times for browsers."""
 DEAD_AFTER: Final = 20
 """Number of failures in a row after which a source counts as dead."""
 DEAD_REST: Final = DAY
@@ -197,7 +197,7 @@ class Plan:
     """The decision on a page: when it is visited next, and its state until this visit."""
 
     next_due: float | None
-    """POSIX seconds; None if the crawl does not visit it again by itself."""
+    """POSIX seconds; None if the crawl does not visit the page again by itself."""
     state: Literal["done", "gone", "failed"]
     """``gone``: the server reports that the page does not exist (404 or 410)."""
     reason: str
@@ -263,8 +263,8 @@ def _source(
     asked = outcome.retry_after or 0.0
     if not outcome.failed:
         # The publisher can delay a poll, but not bring it forward. Retry-After is an explicit request, so the
-        # limit for caching times does not apply to it. The hours to skip are applied last, to the time that
-        # results from all others.
+        # limit for caching times does not apply to it. The hours to skip are applied last, to the result of
+        # all other rules.
         cached = max(outcome.max_age or 0.0, outcome.ttl or 0.0)
         patience = _past_skipped(max(min(cached, LONGEST_MAX_AGE), asked, rest), outcome.skip_hours, now)
         if patience > rest:
@@ -306,7 +306,7 @@ def _page(outcome: Outcome, rest: float | None, now: float) -> Plan:
 
 
 def _failed_page(record: PageRecord | None, outcome: Outcome, now: float) -> Plan:
-    """Return the plan for a page that is not a source and gave no content."""
+    """Return the plan for a page that is not a source and whose visit failed."""
     cause, failures = outcome.cause, _failures(record)
     # first the causes that are not failures, then those that end the visits, then those that may be temporary
     if cause in KNOWN_PAGE:
@@ -323,8 +323,8 @@ def _failed_page(record: PageRecord | None, outcome: Outcome, now: float) -> Pla
 
 
 def _gone_page(record: PageRecord | None, cause: str, now: float) -> Plan:
-    """Return the plan for a page that the server reports as missing. A second visit must confirm it."""
-    if record is not None and record.state == "gone":  # the state that the previous visit gave
+    """Return the plan for a page that the server reports as missing. A second visit must confirm this."""
+    if record is not None and record.state == "gone":  # the state after the previous visit
         return Plan(None, "gone", f"gone: {cause} twice")
     never_seen = record is None or record.last_full_fetch is None
     rest = MISSING_TOO_EARLY if never_seen else DAY
@@ -337,7 +337,7 @@ def _failures(record: PageRecord | None) -> int:
 
 
 def _doubled(first: float, failures: int) -> float:
-    """Return ``first`` after one failure, and twice as much after each further one."""
+    """Return ``first`` after one failure. The result doubles with each further failure."""
     # the bound of 30 avoids an OverflowError; the callers' maximum is reached much earlier
     return first * 2.0 ** min(failures - 1, 30)
 

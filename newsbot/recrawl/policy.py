@@ -1,4 +1,4 @@
-"""The outcome of a visit, and the interface of the policies that choose the time of the next one.
+"""The outcome of a visit, and the interface of the policies that choose the time of the next visit.
 
 A policy returns an interval in seconds for a successful visit. :mod:`newsbot.recrawl.planning` applies the
 limits that hold for every policy: the longest interval of a source, longer intervals after failures, and
@@ -20,7 +20,7 @@ DEFAULT_SOURCE_INTERVAL = 1800.0
 """Seconds between two polls of a source whose rule gives no interval."""
 
 WATCH_ARTICLES = 7 * 86400.0
-"""Seconds after its discovery during which an article is visited again, to find edits."""
+"""Seconds after the discovery of an article during which it is visited again, to find edits."""
 GONE_STATUSES = (404, 410)
 
 
@@ -60,7 +60,7 @@ class Outcome:
 
     @property
     def failed(self) -> bool:
-        """True if the visit gave no content. A 304 counts as content that is already known."""
+        """True if the visit returned no content. A 304 response counts as content that is already known."""
         return self.error is not None or (self.status is not None and self.status >= 400)
 
     @property
@@ -77,7 +77,7 @@ class Outcome:
 
     @property
     def seen_as(self) -> Kind:
-        """The kind after the visit. For pages that are not sources it depends on :attr:`is_article`."""
+        """The kind of the page after the visit. If it is not a source, it depends on :attr:`is_article`."""
         if self.kind.is_source or self.is_article is None:
             return self.kind
         return Kind.ARTICLE if self.is_article else Kind.OTHER
@@ -97,9 +97,9 @@ class Policy(Protocol):
 class FixedIntervals:
     """The default policy: the interval that the rule gives for the kind of page.
 
-    If it is absent or 0, sources are visited after :data:`DEFAULT_SOURCE_INTERVAL`, and other pages are not
-    visited again. Articles are edited in their first days only. They are therefore not visited again after
-    :data:`WATCH_ARTICLES`.
+    If this interval is absent or 0, sources are visited after :data:`DEFAULT_SOURCE_INTERVAL`, and other
+    pages are not visited again. Most articles are edited only in their first days, so they are not visited
+    again after :data:`WATCH_ARTICLES`.
     """
 
     def interval(
@@ -165,7 +165,7 @@ class PollPolicy(Protocol):
         """Learn from polls. Return the time of the next poll of each of these sources, in POSIX seconds."""
 
     def spend(self, requests: float, hours: float) -> None:
-        """Record the ``requests`` per hour of all sources in the last ``hours``, to meet a budget."""
+        """Record how many ``requests`` per hour were made in the last ``hours``, to meet a budget."""
 
 
 def no_rows(count: int, *more: int) -> Array:

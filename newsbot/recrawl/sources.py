@@ -1,7 +1,7 @@
 """Policies that decide when sources (feeds, sitemaps, sections) are polled again.
 
-The default is the square-root rule (:class:`SquareRootIndex`). The others work like those of other programs,
-and are there for comparison and as options.
+The default is the square-root rule (:class:`SquareRootIndex`). The other policies work like those of other
+programs. They are options, and serve for comparison.
 
 The square-root rule computes a number for each source, its *index*, and polls the source when the index
 reaches a threshold. The *window* of a source is the number of items that it shows at a time.
@@ -14,9 +14,9 @@ Garcia-Molina 2003; as an index over sources, Whittle 1988). With a varying rate
 
 The rate of a source at an hour is ``level * hour weight * day weight`` (:class:`Rhythm`). All three are
 learned from counts at polls, with exponential forgetting. The level is shrunk towards a prior rate and the
-weights towards 1, so that a source with few polls has nearly the same rate at all hours. The items found by a
-poll are distributed over the hours since the last poll, in proportion to the items expected of each hour.
-This is one step of expectation maximisation per poll.
+weights towards 1, so that a source with few polls has nearly the same rate at all hours. The items that a
+poll finds are distributed over the hours since the last poll, in proportion to the expected items of each
+hour. This is one step of expectation maximisation per poll.
 """
 
 from __future__ import annotations
@@ -55,10 +55,12 @@ LOWEST, HIGHEST = 1e-9, 1e12
 
 
 class Controller:
-    """Adjusts ``value`` until the requests meet the budget. If there are more requests, the value is raised.
+    """Adjusts ``value`` until the requests meet the budget.
+
+    If requests exceed the budget, the value is raised.
 
     The number of requests is assumed to be proportional to ``value ** -power``. For the threshold of the
-    square-root index, ``power`` is 0.5. ``budget`` and the requests spent are per hour.
+    square-root index, ``power`` is 0.5. ``budget`` is in requests per hour.
     """
 
     def __init__(self, budget: float, value: float, power: float) -> None:
@@ -159,15 +161,15 @@ PRIOR_ITEMS, PRIOR_HOURS = 0.5, 1.0
 """Items and hours that are assumed for a new source before its first observation."""
 HOUR_SHRINK, DAY_SHRINK, SURGE_SHRINK = 1.0, 30.0, 6.0
 """Numbers of items that are added to both the observed and the expected items. They keep a weight near 1
-while few items were observed. The first is for an hour of the day, the second for a day of the week, the
-third for the last hours."""
+while few items were observed. The first number is for an hour of the day, the second for a day of the week,
+and the third for the last hours."""
 MOST_ODD: Final = 10.0
 """Maximum that one poll contributes to the estimate of the variance. It limits the influence of rare bursts,
 but not that of items that regularly come in batches."""
 HOURS, DAYS = 24, 7
 LONGEST_LOOK: Final = 24
-"""Maximum number of hours between two polls for which the weights are learned. A later part of a longer pause
-changes only the level."""
+"""Number of hours after a poll for which the next poll changes the weights. For later hours, only the level
+is learned."""
 _NEIGHBOURS = ((0, 0.4), (1, 0.22), (-1, 0.22), (2, 0.08), (-2, 0.08))
 """Offsets and weights of the neighbouring hours that an hour is smoothed with."""
 _THURSDAY = 3
@@ -185,7 +187,7 @@ class Rhythm:
         self.hours = no_rows(count)
         """Hours in which :attr:`items` were published, each multiplied by its hour weight and day weight."""
         self.hour_items, self.hour_due = no_rows(count, HOURS), no_rows(count, HOURS)
-        """New items of each hour of the day, and their number if all hours of the day had the same weight."""
+        """New items of each hour of the day, and the number expected if all hours had the same weight."""
         self.day_items, self.day_due = no_rows(count, DAYS), no_rows(count, DAYS)
         self.spread = np.ones(count)
         """Variance of counts divided by their mean; 1 for independent items (Poisson)."""
@@ -206,7 +208,7 @@ class Rhythm:
         return by_hour, by_day
 
     def rates(self, rows: Rows, at: Array, hours: int) -> Array:
-        """Return the rates of the clock hour of ``at`` and the following ones, in ``hours`` columns."""
+        """Return the rates of ``hours`` clock hours, from the hour of ``at`` on, with one column per hour."""
         by_hour, by_day = self.weights(rows)
         hour, day = _calendar(at, hours)
         line = np.arange(len(rows))[:, None]
@@ -306,19 +308,22 @@ def overlaps(since: Array, until: Array, hours: int) -> Array:
 
 
 def _calendar(at: Array, hours: int) -> tuple[Rows, Rows]:
-    """Return hour of the day and day of the week for the clock hour of ``at`` and the following ones."""
+    """Return the hours of the day and the days of the week, from the clock hour of ``at`` on.
+
+    Both arrays have one row per source and ``hours`` columns.
+    """
     count = (at // HOUR).astype(np.intp)[:, None] + np.arange(hours)
     return count % HOURS, (count // HOURS + _THURSDAY) % DAYS
 
 
 LOOK: Final = int(LONGEST / HOUR) + 1
-"""Maximum number of clock hours that an interval overlaps."""
+"""Maximum number of clock hours that an interval of up to :data:`LONGEST` overlaps."""
 CAUTION: Final = 2.5
 """Number of standard deviations by which the number of new items may exceed the expected number, so that all
 of them still fit into the window at the next poll. Items that leave the window between two polls are
 missed."""
 OVERFLOW: Final = 1.5
-"""Factor on the number of new items if all shown items are new. Other new items were then probably missed."""
+"""Factor on the number of new items if all shown items are new. The poll then probably missed other items."""
 REFILL: Final = 0.5
 """Share of the window that unexpected items may fill until the next poll, if they continue to come at the
 rate since the last poll.
@@ -328,9 +333,9 @@ source is polled again after the shortest interval.
 """
 REFILL_AFTER_PAUSE: Final = 0.2
 """Used instead of :data:`REFILL` if the last two polls were at least :data:`PAUSE` apart. A burst may have
-begun late in this time, so its true rate may be higher than the computed one."""
+begun late in this time, so the true rate may be higher than the computed rate."""
 PAUSE: Final = 1800.0
-"""Seconds between two polls from which :data:`REFILL_AFTER_PAUSE` is used."""
+"""Minimum seconds between two polls for which :data:`REFILL_AFTER_PAUSE` is used."""
 SURGE_LASTS: Final = 1.0
 """Time constant in hours: an unusual rate of items returns exponentially to the usual rate."""
 
@@ -339,14 +344,14 @@ class Rates(Protocol):
     """Interface of objects that know or estimate the rates of new items."""
 
     def rates(self, rows: Rows, at: Array, hours: int) -> Array:
-        """Return items per hour, for the clock hour of ``at`` and the following ones (``hours`` columns)."""
+        """Return items per hour of ``hours`` clock hours, from the hour of ``at`` on, one column per hour."""
 
 
 class SquareRootIndex:
     """The policy of this module. ``controller`` holds the threshold, in items * seconds.
 
-    Two options are for comparisons. ``known`` provides the rates, which are otherwise learned. With
-    ``plain``, windows and busy hours are not considered.
+    Two options are for comparisons. If ``known`` is set, it provides the rates, and no rates are learned. If
+    ``plain``, the policy ignores windows and busy hours.
     """
 
     def __init__(
@@ -396,7 +401,10 @@ class SquareRootIndex:
         return expected
 
     def _fading(self, rows: Rows) -> Array:
-        """Return factors for the coming clock hours, by which an unusual rate returns to the usual one."""
+        """Return factors for the usual rates of the next clock hours.
+
+        An unusual rate returns to the usual.
+        """
         hours = np.arange(LOOK) + 0.5
         return np.asarray(1 + (self.rhythm.excess(rows) - 1)[:, None] * np.exp(-hours / SURGE_LASTS))
 
@@ -408,8 +416,8 @@ class SquareRootIndex:
         unknown.
         """
         window = np.where(self.window[rows] > 0, self.window[rows], np.inf)
-        # The quadratic equation in sqrt(items) has one positive root. 1.0 replaces an infinite window, for
-        # which it would give NaN.
+        # The quadratic equation in sqrt(items) has one positive root. An infinite window would result in NaN,
+        # so 1.0 replaces it.
         noise = CAUTION * np.sqrt(np.maximum(self.rhythm.spread[rows], 1.0))
         bounded = np.where(np.isinf(window), 1.0, window)
         room = ((np.sqrt(noise**2 + 4 * bounded) - noise) / 2) ** 2
@@ -441,16 +449,16 @@ def _before_full(polled: Polled, gap: Array, unexpected: Array) -> Array:
 def _crossing(rates: Array, ends: Array, level: Array, *, power: int) -> Array:
     """Return the seconds until the integral of ``s ** (power - 1) * rate`` reaches ``level``.
 
-    The rate is constant in pieces: ``rates`` are items per second, ``ends`` the ends of the pieces in
-    seconds. Infinite if the level is not reached.
+    The rate is constant within each piece of time: ``rates`` are items per second, and ``ends`` are the ends
+    of the pieces in seconds. The result is infinite if the level is not reached.
     """
     begins = np.concatenate([np.zeros((len(ends), 1)), ends[:, :-1]], axis=1)
     reached = np.cumsum(rates * (ends**power - begins**power) / power, axis=1)
     # the piece in which the level is reached; the last one if it is not reached
     piece = np.minimum((reached < level[:, None]).sum(axis=1), ends.shape[1] - 1)
     line = np.arange(len(ends))
-    # Within the piece the integral is solved for its upper limit. A rate of 0 divides by zero only where the
-    # level is not reached, and the last line replaces that result.
+    # Within the piece, the integral is solved for its upper limit. A rate of 0 causes a division by zero only
+    # where the level is not reached. The last line replaces this result.
     before = np.where(piece > 0, reached[line, piece - 1], 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         found = (begins[line, piece] ** power + power * (level - before) / rates[line, piece]) ** (1 / power)
@@ -500,7 +508,7 @@ class SourceIndex:
     def _policy(self) -> SquareRootIndex:
         # the controller only holds the threshold: nothing is spent, so its budget is not used
         policy = SquareRootIndex(1, Controller(1.0, self._threshold, 0.5))
-        with suppress(ValueError, TypeError):  # of another version or damaged: learn again
+        with suppress(ValueError, TypeError):  # a state of another version or a damaged state is ignored
             policy.take_note(0, self.rhythm)
             return policy
         # a new object, because the first one may have taken a part of the damaged state
@@ -510,14 +518,15 @@ class SourceIndex:
 def first_threshold(requests_an_hour: float, sources: int) -> float:
     """Return an initial threshold (items * seconds).
 
-    It meets the budget ``requests_an_hour`` if every source has one new item per hour.
+    If every source has one new item per hour, this threshold meets the budget ``requests_an_hour``.
     """
     interval = HOUR * max(1, sources) / requests_an_hour
     return min(interval, DAY) ** 2 / 2 / HOUR
 
 
 FIRST_HOURS: Final = 24.0
-"""Number of first hours in which the threshold is computed from the rates. Then the controller adjusts it."""
+"""Hours from the start during which the threshold is computed from the rates. Later the controller adjusts
+it."""
 
 
 _HALVINGS: Final = 50
@@ -543,8 +552,8 @@ def fitting_threshold(requests_an_hour: float, sources: Sequence[Mapping[str, An
     """Return the threshold (items * seconds) at which the sources need ``requests_an_hour`` polls.
 
     ``sources`` are states of :class:`SourceIndex`. The rates by hour and weekday in them are not considered,
-    although they reduce the number of polls. If no threshold gives this number of polls, the threshold that
-    comes nearest is returned.
+    although they reduce the number of polls. If no threshold leads to this number of polls, the nearest
+    threshold is returned.
     """
     known = SquareRootIndex(len(sources), Controller(1.0, 1.0, 0.5))
     for row, source in enumerate(sources):
@@ -554,7 +563,7 @@ def fitting_threshold(requests_an_hour: float, sources: Sequence[Mapping[str, An
     rates = known.rhythm.level(rows) / HOUR
     longest = np.clip(known.room(rows) / rates, SHORTEST, LONGEST)
     low, high = (float(rates.max(initial=0.0)) * rest**2 / 2 for rest in (SHORTEST / 10, LONGEST))
-    # the logarithm is halved, because thresholds differ by orders of magnitude
+    # The search halves intervals of the logarithm, because thresholds differ by orders of magnitude.
     low, high = np.log(max(low, 1e-9)), np.log(max(high, 1e-9))
     for _step in range(_HALVINGS):
         middle = (low + high) / 2

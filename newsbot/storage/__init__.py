@@ -9,16 +9,16 @@
   fetched article is stored
 * ``stories``: groups of articles with nearly the same text
 * ``sources``: feeds, sitemaps and sections with their polls; counters of sites, in total and by hour
-* ``notes``: small JSON documents of other parts of newsbot; notes to which several workers add, and what all
-  workers have learned of each site
+* ``notes``: small JSON documents of other parts of newsbot, also those that several workers write, such as
+  what all workers have learned about each site
 * ``spider_results``: results of the spiders ``monitor`` (checks) and ``search`` (searches)
 * ``upkeep``: deletion of data on request and of old data; copies of all data for ``scrapy move``
 * ``sqlite``: the backend in the embedded data file
 * ``mongo``: the backend in MongoDB
 
 Both backends have the files ``connection`` (transactions, errors), ``rows`` or ``documents`` (the stored form
-of an article), and one file for each interface above. ``sqlite/migrations/`` has the tables, and
-``mongo/schema`` the collections, with the reason for each index. The interfaces of ``upkeep`` are in two
-files, ``removal`` and ``copying``. ``mongo`` also has ``changes``, which numbers the changes of articles. In
-the data file, SQL triggers number them.
+of an article), and one file for each interface above. Only the interfaces of ``upkeep`` are implemented in
+two files, ``removal`` and ``copying``. ``sqlite/migrations/`` has the tables. ``mongo/schema`` has the
+collections and the reason for each index. ``mongo`` also has ``changes``, which numbers the changes of
+articles. In the data file, SQL triggers number the changes.
 """

@@ -1,8 +1,8 @@
 """Interfaces for articles, their versions, their texts and the sequence of their changes.
 
-:func:`decide` decides how a fetched article is stored; :class:`Verdict` lists the possible results. It is
-pure: a backend reads the existing records, calls it, and executes the decision in the same transaction. So
-both backends decide in the same way.
+:func:`decide` decides how a fetched article is stored; :class:`Verdict` lists the possible results. The
+function has no side effects: a backend reads the existing records, calls the function, and executes the
+decision in the same transaction. Both backends therefore decide in the same way.
 """
 
 from __future__ import annotations
@@ -27,13 +27,12 @@ class Verdict(StrEnum):
 
     NEW = "new"
     UPDATED = "updated"
-    """The stored article with this URL has another text or title. The given article is stored as a new
-    version."""
+    """The stored article with this URL has another text or title. The article is stored as a new version."""
     UNCHANGED = "unchanged"
     """The stored article with this URL has the same text and title."""
     SAME_TEXT = "same_text"
     """Another article of the source has this text. The article is not stored, but its URL is recorded as an
-    alias of the other one."""
+    alias of the other article."""
     TAKEN = "taken"
     """The URL belongs to the article of another page, or is an alias of that article. Nothing was changed."""
 
@@ -48,7 +47,7 @@ class Stored:
     version: int
     """The version of the stored article."""
     joined: Joined | None = None
-    """The story of the article, if it was joined with the stories of peers."""
+    """The story of the article, if it was joined with the stories of the peers."""
 
 
 class Record(Protocol):
@@ -81,14 +80,13 @@ def decide(
 ) -> Decision:
     """Decide how the article ``given`` is stored.
 
-    ``own`` is the article stored under the same canonical URL. ``owner`` is another article of the source
-    that has, or once had, the same text. ``led_to`` is the article that has the given canonical URL as an
-    alias. It is used only if ``own`` and ``owner`` are None and :func:`names_another_page` is true. So
-    backends look it up only in that case.
-    ``over``: see :meth:`newsbot.storage.articles.Articles.store`.
+    ``own`` is the article that is stored under the same canonical URL. ``owner`` is another article of the
+    source that has, or once had, the same text. ``led_to`` is the article that has the canonical URL of
+    ``given`` as an alias. It is used only if ``own`` and ``owner`` are None and :func:`names_another_page` is
+    true, so backends look it up only in that case. :meth:`Articles.store` explains ``over``.
     """
     if own is None and owner is None:
-        # The page names a canonical URL that returned another article. Many sites name wrong canonical URLs.
+        # The canonical URL that the page names has returned another article. Many sites name wrong URLs.
         if led_to is not None and names_another_page(given):
             return Decision(Verdict.TAKEN, led_to, led_to["version"])
         return Decision(Verdict.NEW, given, 1, fetched_address(given))
@@ -121,10 +119,10 @@ def of_one_page(one: str, other: str) -> bool:
 
 
 def may_be_plain(given: Sequence[Record]) -> list[bool]:
-    """For each article of a batch, return True if it is plainly new unless stored records are in its way.
+    """Return for each article of a batch whether it is new, as far as the batch itself shows.
 
-    None of its URLs, and not its text, is that of an earlier article of the batch. So its result is the same
-    if it is stored before the others.
+    True means that no earlier article of the batch has one of its URLs or its text. The order in which the
+    articles are stored then makes no difference to it. Stored records may still have a URL or the text.
     """
     seen: set[object] = set()
     found = []
@@ -148,7 +146,7 @@ def _is_same(own: Record, given: Record) -> bool:
 
 
 def fetched_address(given: Record) -> tuple[str, ...]:
-    """Return a tuple of the fetched URL if that is not the canonical URL; otherwise an empty tuple."""
+    """Return the fetched URL in a tuple if it is not the canonical URL; otherwise an empty tuple."""
     try:
         fetched = canonicalize(given["url"])
     except ValueError:  # an invalid URL cannot be an alias
@@ -195,8 +193,8 @@ class Changes:
     cursor: str
     """The position after the last change of ``found``. The next call continues there."""
     restarted: bool
-    """True if the changes begin with the first one, because the given cursor was empty, belongs to another
-    storage, or is beyond the end of this one (a backup was restored)."""
+    """True if the changes begin with the first change. The cursor was empty, belongs to another storage, or
+    is beyond the end of this storage because a backup was restored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +202,8 @@ class Numbering:
     """The sequence of change numbers of one storage. It creates and reads cursors (positions in it)."""
 
     id: str
-    """A random id of the sequence. Cursors contain it, so that a cursor of another storage is recognized."""
+    """A random id of the sequence. Cursors contain the id, so that a cursor of another storage is
+    recognized."""
     last: int
     """The number of the last change."""
 
@@ -222,7 +221,7 @@ class Numbering:
         return (int(number), False) if known else (0, True)
 
     def after(self, cursor: str) -> int:
-        """Return how many numbers were given after a cursor."""
+        """Return the number of changes after a cursor."""
         return self.last - self.read(cursor)[0]
 
 
@@ -238,7 +237,7 @@ class Articles(Protocol):
         fetched URL (``url``) becomes an alias of the article, unless another article has that URL.
 
         If the stored article was fetched from another page, it is replaced only if ``over`` is its
-        ``content_hash``. With that, the caller confirms that it has compared the two.
+        ``content_hash``. The caller thereby confirms that it has compared both articles.
 
         ``peers`` are the canonical URLs of articles whose stories are joined with the story of the stored
         article (:meth:`newsbot.storage.stories.Stories.join`), in the same transaction. Nothing is joined if
@@ -248,13 +247,13 @@ class Articles(Protocol):
     def store_new(
         self, articles: Sequence[Article], peers: Sequence[Sequence[str]] = ()
     ) -> list[Stored | None]:
-        """Store those of the articles that are plainly new, in one transaction.
+        """Store the articles that are certainly new, in one transaction.
 
-        ``peers`` is empty, or has the third argument of :meth:`store` for each article. The result has None
-        for each of the other articles, which :meth:`store` has to store. These are articles of which a URL or
-        the text is known, or is that of an earlier article of the batch, and faulty ones. If another worker
-        writes one of the records at the same time, or a record cannot be stored, the result has None for all
-        articles.
+        ``peers`` is empty, or has the third argument of :meth:`store` for each article. An article is not
+        certainly new if one of its URLs or its text is known, or if an earlier article of the batch has them.
+        The result is None for these articles and for faulty articles. The caller then passes them to
+        :meth:`store`. If another worker writes one of the records at the same time, or if a record cannot be
+        stored, the result is None for all articles.
         """
 
     def readdress(self, canonical_url: str, content_hash: str, to: str) -> bool:
@@ -309,9 +308,9 @@ class Articles(Protocol):
         """Return up to ``limit`` changes after ``cursor``. If there are fewer, no more changes exist yet.
 
         ``cursor`` comes from an earlier result. An empty cursor starts before the first change. Changes are
-        numbered in the order of their commits, not by a clock. So no change is missed. An article that
-        changed several times is returned once, in its current state, with its last number. Updates of the
-        story, ``duplicate_of``, ``derived_from`` and aliases do not count as changes.
+        numbered in the order of their commits, not by a clock, so no change is missed. An article that
+        changed several times is returned once, in its current state, with its last number. Updates of story,
+        ``duplicate_of``, ``derived_from`` and aliases do not count as changes.
         """
 
     def end_of_changes(self) -> str:
@@ -328,7 +327,7 @@ class Texts(Protocol):
     """The texts of all articles."""
 
     def owners(self, texts: Sequence[SiteText]) -> dict[SiteText, str]:
-        """Return by text the canonical URL of the article that has, or once had, this text."""
+        """Return for each known text the canonical URL of the article that has, or once had, this text."""
 
     def repeated(self, *, least: int = 10, limit: int = 100) -> list[RepeatedText]:
-        """Return texts that at least ``least`` URLs of one site returned, the text with most URLs first."""
+        """Return texts that at least ``least`` URLs of one site returned, most URLs first."""

@@ -47,7 +47,7 @@ class Storage:
     def interrupt(self) -> None:
         """Make a running read in another thread fail with :class:`newsbot.errors.DataError`.
 
-        Does nothing if the backend cannot interrupt a read. Then the read ends at the server's time limit.
+        Does nothing if the backend cannot interrupt a read. The read then ends at the server's time limit.
         """
 
     def close(self) -> None:

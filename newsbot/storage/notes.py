@@ -1,11 +1,10 @@
 """Interface for notes: small JSON documents that other parts of newsbot store, such as subscriptions to hubs.
 
-A note has a kind, which names the part of newsbot that uses it, and a key. Writing a note replaces the one
-with the same kind and key.
+A note has a kind and a key. The kind names the part of newsbot that uses the note. A new note replaces the
+note with the same kind and key.
 
-:class:`SharedNotes` writes notes to which several workers add their data at the same time: it reads the note,
-merges the new data, and stores the note. It is tried again if another worker has changed the note in the
-meantime.
+:class:`SharedNotes` writes notes to which several workers add data at the same time. It reads a note, merges
+the new data, and stores the note. If another worker has changed the note in the meantime, it tries again.
 """
 
 from __future__ import annotations
@@ -66,7 +65,7 @@ class Notes(Protocol):
 def identity_of(notes: Notes) -> str:
     """Return the identity of a storage: a random text by which a frontier recognizes its own storage.
 
-    The identity is a note that is created at the first call. ``scrapy move`` copies it with the other notes.
+    The first call stores the identity as a note. ``scrapy move`` copies this note with all other notes.
     Raises subclasses of :class:`newsbot.errors.DataError`.
     """
     kind, key = _IDENTITY
@@ -80,7 +79,7 @@ def identity_of(notes: Notes) -> str:
 
 
 def to_json(value: object) -> str:
-    """Return ``value`` as compact JSON text that has only characters which every backend accepts.
+    """Return ``value`` as compact JSON, with only those characters that every backend accepts.
 
     Letters are not escaped. Values of types that JSON does not have are converted with ``str``.
     """
@@ -125,13 +124,13 @@ _Note = dict[str, Any]
 class SharedNotes(Generic[_New]):
     """Writes the notes of one kind, or one note for each site.
 
-    ``merge`` is called with the stored note (None if there is none) and the new data of a worker (its
+    ``merge`` is called with the stored note (None if there is none) and the new data of a worker (the
     addition). It returns the note to store. If another worker writes first, ``merge`` is called again with
-    the newer note and the same addition. So it must not count an addition again that the note contains
-    already.
+    the newer note and the same addition. If the note already contains the addition, ``merge`` must not add it
+    a second time.
 
-    ``key``: if it is given, each site has a kind of its own, ``kind`` with the domain, and the note has this
-    key. Then the additions are by domain.
+    If ``key`` is given, each site has its own kind, which is ``kind`` followed by the domain. Its note has
+    this key. The keys of the additions are then domains.
     """
 
     def __init__(
@@ -148,7 +147,7 @@ class SharedNotes(Generic[_New]):
         """Add the data of ``additions`` to the notes of these keys. Return the stored notes by key.
 
         A key is missing from the result if its write failed TRIES times, because other workers were faster.
-        Then the caller should give the addition again in its next call. Raises
+        The caller should then pass the addition again in its next call. Raises
         :class:`newsbot.errors.DataError`.
         """
         written: dict[str, _Note] = {}
@@ -176,10 +175,10 @@ class SharedNotes(Generic[_New]):
 class SharedSites(Generic[_Known, _New]):
     """What all workers have learned of each site, with one note for each site.
 
-    ``read`` makes the knowledge of a site from its note (from an empty one if there is none), ``add`` adds
-    the result of one page to it, and ``plain`` makes the note. A result counts in this worker at once, and in
-    others after :meth:`write`. ``most`` sites are kept in memory; the others are read when they are needed.
-    All methods raise :class:`newsbot.errors.DataError`.
+    ``read`` converts the note of a site to its knowledge. If there is no note, it gets an empty note. ``add``
+    adds the result of one page to the knowledge. ``plain`` converts the knowledge to a note. This worker uses
+    a result at once, and other workers use it after :meth:`write`. At most ``most`` sites are kept in memory;
+    all other sites are read when they are needed. All methods raise :class:`newsbot.errors.DataError`.
     """
 
     def __init__(
@@ -220,7 +219,7 @@ class SharedSites(Generic[_Known, _New]):
     def write(self, notes: Notes, is_out: Callable[[str], bool] = lambda _: False) -> None:
         """Merge the new results into the notes, except for removed sites (``is_out``).
 
-        If it raises, the next call writes the rest.
+        If the call raises an error, the next call writes the rest.
         """
         for domain in list(filter(is_out, self._new)):
             del self._new[domain]

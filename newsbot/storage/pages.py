@@ -16,7 +16,7 @@ MAX_REFERRERS = 20
 MAX_HISTORY = 30
 """Maximum number of events in the history of a page."""
 BEGINNING = "discovered"
-"""The name of the event that records where a page was found. This event is never deleted, because it affects
+"""The name of the event that records where a page was found. This event is always kept, because it affects
 how the page is read."""
 
 
@@ -59,7 +59,7 @@ def merged(kept: list[Event], given: list[Event], most: int = MAX_HISTORY) -> li
     """Return the stored events ``kept`` with the events of ``given`` added, sorted by time.
 
     An event that is stored already is not added again, so the function is idempotent. At most ``most`` events
-    are returned: the latest ones, and the first one in any case if it is :data:`BEGINNING`.
+    are returned: the latest events, and in any case the first event if it is :data:`BEGINNING`.
     """
     events = list(kept)
     for event in given:
@@ -80,7 +80,7 @@ _BITS = 8 * _BYTES
 class Referrers:
     """The pages that link to one page, in bounded space.
 
-    The first :data:`MAX_REFERRERS` are stored as URLs. The number of further distinct referrers is estimated
+    The first :data:`MAX_REFERRERS` referrers are stored as URLs. The number of further ones is estimated
     with a bitmap of 128 bytes by linear counting (K.-Y. Whang et al., "A linear-time probabilistic counting
     algorithm for database applications", ACM Transactions on Database Systems 15(2), 1990). Adding a referrer
     twice has no effect. The error is about 3 % for up to 2,000 referrers.
@@ -88,8 +88,8 @@ class Referrers:
 
     kept: list[str] = field(default_factory=list)
     count: int = 0
-    """Number of distinct referrers. It is exact while all are in ``kept``. For more referrers, it is an
-    estimate of at most about 7,000."""
+    """Number of distinct referrers. It is exact if all referrers are in ``kept``. For more referrers, it is
+    an estimate, which is never much above 7,000."""
     bitmap: bytes = b""
     """Has a bit set for the hash of each referrer that is not in ``kept``. Empty if all are in ``kept``."""
 
@@ -114,7 +114,7 @@ class Referrers:
             return False
         bitmap |= 1 << bit
         self.bitmap = bitmap.to_bytes(_BYTES, "big")
-        # max(): a count that was copied from another storage can be larger than the estimate
+        # max() keeps a count from another storage that is larger than the estimate
         self.count = max(self.count, MAX_REFERRERS + estimate(bitmap))
         return True
 

@@ -126,7 +126,7 @@ class Sites(Protocol):
     def add(self, records: Sequence[SiteRecord]) -> None:
         """Add the counters of each record to those of its site. This is not idempotent.
 
-        Each time of a record replaces the stored one if it is later. Either all records are added or none.
+        A time of a record replaces the stored time if it is later. Either all records are added or none.
         """
 
     def all(self) -> dict[str, SiteRecord]:
@@ -158,14 +158,14 @@ class Arrival:
 class Activity(Protocol):
     """Hourly counters of each site, and the latest articles, for overviews and trends.
 
-    The counters of a site are added to its own hour and to the hour of all sites together (:data:`ALL`). So
-    an overview never has to read all articles.
+    The counters of a site are added to its own hour and to the hour of all sites together (:data:`ALL`), so
+    that an overview never has to read all articles.
     """
 
     def add(self, at: float, sites: Mapping[str, Mapping[str, float]]) -> None:
         """Add counters of sites to the hour of ``at`` (POSIX seconds). This is not idempotent.
 
-        Counters whose names are not in :data:`COUNTED` are ignored.
+        Counters with names that are not in :data:`COUNTED` are ignored.
         """
 
     def hours(self, since: float, source: str = ALL) -> list[Hour]:
@@ -187,14 +187,14 @@ class Activity(Protocol):
         """Return the times of the ``limit`` articles that were fetched last, of all sites or of one site.
 
         The latest fetch comes first. Articles with several versions are left out, because their stored fetch
-        time is not that of the first fetch.
+        time is not the time of the first fetch.
         """
 
 
 def counted(sites: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, int]]:
     """Return the hourly counters of each site, and their sums under :data:`ALL`.
 
-    Counters that are 0 are left out, and so are sites that have no other counters. If no site remains, the
+    Counters that are 0 are left out. Sites whose counters are all 0 are left out too. If no site remains, the
     result is empty.
     """
     found: dict[str, dict[str, int]] = {}

@@ -22,7 +22,7 @@ MAX_CHECKS = 12
 MAX_HOPS = 10
 """Maximum number of redirects of a check that are stored."""
 MAX_WORD = 200
-"""Maximum number of characters that are stored of a header, and of any other text except a URL."""
+"""Maximum number of stored characters of a header, and of any other text except a URL."""
 MAX_URL = 2048
 """Maximum length of a stored URL in characters."""
 _LARGEST = (1 << 63) - 1
@@ -81,7 +81,7 @@ class PageCheck:
             return "broken"
         if self.status in REFUSED:
             return "refused"
-        # A redirect without a target is broken. 304 is not a redirect: it confirms the known content.
+        # A redirect without a target is broken. Status 304 is not a redirect: it confirms the known content.
         if self.status >= 400 or (300 <= self.status < 400 and self.status != 304 and not self.hops):
             return "broken"
         return "moved" if self.hops else "ok"
@@ -149,7 +149,7 @@ class Checks(Protocol):
     def iter(self, source: str | None = None, *, unlisted: bool = False) -> Iterator[CheckedPage]:
         """Stream all checked pages, or those of a site, in no particular order.
 
-        With ``unlisted``, only pages without a record in the crawl database are returned.
+        With ``unlisted``, only pages that have no record in the crawl database are returned.
         """
 
     def forget(
@@ -238,9 +238,9 @@ class Searches(Protocol):
     """The stored results by search, text and page."""
 
     def save(self, found: Sequence[SearchResult]) -> None:
-        """Store results. A result never replaces that of a later visit.
+        """Store results. A result never replaces the result of a later visit.
 
-        A result without positions means that the page does not contain the text. Then the stored result is
+        A result without positions means that the page does not contain the text. The stored result is then
         deleted. If the server fails, some of the results can be stored. The call can be repeated.
         """
 

@@ -17,7 +17,7 @@ _DAY = timedelta(days=1)
 def story_id(url: str) -> str:
     """Return the id of the story that the article with this canonical URL would begin.
 
-    It depends on the URL only, so that every worker computes the same id.
+    The id depends only on the URL, so every worker computes the same id.
     """
     return fingerprint(url).hex()
 
@@ -78,16 +78,16 @@ class Stories(Protocol):
     def join(self, canonical_urls: Sequence[str]) -> Joined:
         """Merge the stories of these articles, with all their members, into one.
 
-        The story whose first article was fetched earliest keeps its id. The ids of the others are stored as
-        redirects to it. For an article that is not stored yet, the story that it would begin
+        The story whose first article was fetched earliest keeps its id. The ids of the other stories are
+        stored as redirects to this id. If an article is not stored yet, the story that it would begin
         (:func:`story_id`) is merged. The article gets the merged story when it is stored and then joined.
         """
 
     def current(self, stories: Collection[str]) -> dict[str, str]:
         """Return a mapping from the ids of joined stories to the ids of their current stories.
 
-        Given stories that were never joined are not in the mapping, with one exception: a story that has
-        members although its first article is not stored yet is mapped to itself.
+        The mapping does not contain stories that were never joined, with one exception: if a story has
+        members although its first article is not stored yet, it is mapped to itself.
         """
 
     def assign(self, canonical_url: str, story: str, duplicate_of: str | None) -> None:
@@ -101,21 +101,21 @@ class Stories(Protocol):
         min_sources: int = 1,
         limit: int = 50,
     ) -> list[Story]:
-        """Return at most ``limit`` stories, the one with the newest member first.
+        """Return at most ``limit`` stories. The story with the newest member comes first.
 
-        They have at least ``min_members`` articles of at least ``min_sources`` sites. ``since`` selects
+        Each story has at least ``min_members`` articles of at least ``min_sources`` sites. ``since`` selects
         stories with a member that was published (if unknown: fetched) at that time or later. The members are
-        returned without their texts, because a story can have thousands of them.
+        returned without their texts, because a story can have thousands of members.
         """
 
 
 def roots_of(stories: Collection[tuple[str, str | None]], merged: Mapping[str, str]) -> set[str]:
     """Return the ids of the stories that are merged when some articles are joined.
 
-    ``stories`` has for each article the id of the story that it would begin, and its current story (None if
-    the article is not stored). ``merged`` maps stories that were merged before to their current story. The
-    story that an article would begin is included only if it was merged before, or if the article is not
-    stored.
+    ``stories`` has a pair for each article: the id of the story that the article would begin, and its current
+    story (None if the article is not stored). ``merged`` maps stories that were merged before to their
+    current story. The story that an article would begin is included only if this story was merged before, or
+    if the article is not stored.
     """
     roots = {merged.get(story, story) for _, story in stories if story}
     return roots | {merged.get(name, name) for name, story in stories if name in merged or not story}

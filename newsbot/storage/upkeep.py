@@ -1,7 +1,6 @@
 """Interfaces for deleting data permanently, and for copying all data from one storage to another.
 
-Removal: the storage keeps no record of what was removed. :mod:`newsbot.sites.pauses_and_removals` keeps that
-record.
+Removal: the storage does not record what was removed. :mod:`newsbot.sites.pauses_and_removals` does.
 
 Copying (``scrapy move``): the copies contain all data. A storage of any backend that loads them returns the
 same results as the original. Copies are sorted by their keys, so that an interrupted move can continue after
@@ -19,9 +18,9 @@ from newsbot.items import Article, PageRecord
 from newsbot.storage.sources import SiteRecord
 
 REMOVED_AT_ONCE = 500
-"""Maximum number of articles or pages that callers should give in one call of :class:`Removal`.
+"""Maximum number of articles or pages that callers should pass in one call of :class:`Removal`.
 
-It is large, because each call may have to read the list of texts of each site once.
+The number is large, because each call may have to read the list of texts of each site once.
 """
 AT_ONCE = 500
 """Number of copies that a storage reads with one query."""
@@ -33,8 +32,8 @@ Domains = Sequence[str] | None
 class Removal(Protocol):
     """Deletes data on request (methods ``addresses`` to ``site``), and old data (``old_versions`` and below).
 
-    Current versions of articles and page records are never deleted as old data. Without a page's record, a
-    crawl would take an old page for a new one.
+    Current versions of articles and page records are never deleted as old data. Without its record, a crawl
+    would treat an old page as a new page.
     """
 
     def addresses(self, canonical_urls: Sequence[str]) -> list[str]:
@@ -43,7 +42,7 @@ class Removal(Protocol):
     def articles(self, canonical_urls: Sequence[str]) -> int:
         """Delete articles with their versions, texts and other URLs. Return the number of deleted articles.
 
-        They are also removed from ``duplicate_of`` and ``derived_from`` of other articles. If a given URL is
+        Their URLs are also removed from ``duplicate_of`` and ``derived_from`` of other articles. If a URL is
         only an alias of an article, the alias is deleted.
         """
 
@@ -68,7 +67,7 @@ class Removal(Protocol):
     def drop_versions(self, before: datetime, limit: int) -> int:
         """Delete at most ``limit`` of the versions that :meth:`old_versions` counts.
 
-        Return the number of deleted versions, which is 0 if none were left.
+        Return the number of deleted versions; 0 means that none were left.
         """
 
     def old_pages(self, before: float) -> int:
@@ -81,14 +80,14 @@ class Removal(Protocol):
     def slim_pages(self, before: float, limit: int) -> int:
         """Delete history and referrers of at most ``limit`` of the records that :meth:`old_pages` counts.
 
-        Return the number of changed records, which is 0 if none were left. The other fields of the records
-        are not changed: URL, state, counters, validators and times.
+        Return the number of changed records; 0 means that none were left. The other fields of the records are
+        not changed: URL, state, counters, validators and times.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class PageCopy:
-    """A page record with the bitmap of those referrers that are not stored as URLs.
+    """A page record with the bitmap of the referrers that are not stored as URLs.
 
     The bitmap is explained in :class:`newsbot.storage.pages.Referrers`.
     """
@@ -194,8 +193,8 @@ again."""
 class Dump(Protocol):
     """Reads copies of all data of a storage, sorted by key.
 
-    ``after`` is the key of the last copy that an earlier call returned. The stream continues after it. With
-    an empty key, the stream begins with the first copy.
+    ``after`` is the key of the last copy that an earlier call returned. The stream continues after this copy.
+    With an empty key, the stream begins with the first copy.
     """
 
     def count(self) -> dict[str, int]:
@@ -244,5 +243,5 @@ class Load(Protocol):
 
 def poll_day(url: str, day: int, polls: str) -> PollDay:
     """Return the polls of a day from their stored text, in which each poll ends with ``;``."""
-    # Sorted, because workers append polls in any order: equal days then have equal copies.
+    # Workers append polls in any order. The polls are sorted, so that equal days have equal copies.
     return PollDay(url, day, tuple(sorted(f"{one};" for one in polls.split(";") if one)))

@@ -2,8 +2,8 @@
 
 Each change is one Lua script, which Redis runs atomically. Entries that are pending, leased, set aside or due
 again are stored in full. A URL that is done and never due again is a *known URL*: only the minute of its last
-fetch is stored (15 bytes). For a known URL, :meth:`RedisFrontier.entry` returns None; the storage has its
-history.
+fetch is stored (15 bytes). For a known URL, :meth:`RedisFrontier.entry` returns None. The storage has the
+history of this URL.
 
 The current time is that of the server's clock. ``horizon`` and the due times of entries come from the clocks
 of the workers. These clocks should differ by less than a second (NTP).
@@ -66,7 +66,8 @@ VERSION = 1
 """Version of the key layout."""
 
 BATCH = 300
-"""Maximum number of entries of one state that one call moves. It limits for how long a call blocks others."""
+"""Maximum number of entries of one state that one call moves. The limit keeps each call short, because Redis
+executes no other command meanwhile."""
 _CHUNK = 500  # entries per round trip
 _PAGE = 200  # minimum number of hosts read per round trip
 _VERDICTS = {"N": Added.NEW, "K": Added.KNOWN, "S": Added.SOONER}
@@ -110,8 +111,8 @@ class RedisFrontier:
 
     def _check_server(self, keys: Keys) -> None:
         with readable_errors(self._place):
-            # Several workers may start at the same time. HSETNX writes nothing if a value exists, so all of
-            # them then read the values of the first worker.
+            # Several workers may start at the same time. HSETNX writes nothing if a value exists, so all
+            # workers then read the value of the first worker.
             self._client.hsetnx(keys.meta, "version", str(VERSION))
             version = int(self._client.hget(keys.meta, "version") or 0)
         if version > VERSION:
@@ -140,7 +141,7 @@ class RedisFrontier:
         return [_VERDICTS[letter] for letter in b"".join(answers).decode()]
 
     def mark_done(self, entries: Sequence[Entry], next_due: float | None) -> None:
-        """Record entries as done that were not fetched themselves; see the protocol."""
+        """Record entries as done although they were not fetched; see the protocol."""
         for keys, given in _sent(entries):
             self._scripts.grow(self._scripts.run_on("mark_done", keys, next_due, *given))
 
@@ -177,9 +178,10 @@ class RedisFrontier:
             every += accepted
             if len(names) < page:  # that was the last page of hosts
                 break
-            # hosts that gave an entry are no longer in the server's list, so the next page starts earlier
+            # hosts whose entries were leased are no longer in the server's list, so the next page starts
+            # earlier
             offset += page - len({one.entry.host for one in got})
-        # The hosts have nothing else. The call is repeated for a suspect, which must be leased alone.
+        # The hosts have no other entry. The call is repeated for a suspect that must be leased alone.
         if alone and every and not leases:
             return self._lease(owner, 1, horizon, ttl, every[:page], alone=True)
         return leases
@@ -194,7 +196,7 @@ class RedisFrontier:
         *,
         alone: bool = False,
     ) -> list[Lease]:
-        # One token for all leases of this call is enough, since a lease is found by fingerprint and token.
+        # All leases of this call share one token, because a lease is identified by fingerprint and token.
         token = secrets.token_hex(8)
         now, *found = self._scripts.run("lease", horizon, limit, ttl, owner, token, BATCH, alone, *hosts)
         return [
@@ -245,8 +247,7 @@ class RedisFrontier:
 
     def resume(self, owner: str, leases: Sequence[Lease], ttl: float) -> Resumed:
         """Extend the leases of ``owner``; see the protocol."""
-        # All leases go in one call: the script returns the owner's leases that are not named, so parts would
-        # return each other's leases.
+        # All leases must be in one call, because the script returns the owner's other leases to the queue.
         held = [(lease.entry.fingerprint, lease.token.encode()) for lease in leases]
         return Resumed(*self._scripts.resume(owner, ttl, held))
 
@@ -321,8 +322,8 @@ class RedisFrontier:
     def outlook(self, *, horizon: float, accept: Callable[[str], bool] | None = None) -> Outlook:
         """Return what is pending within ``horizon`` and when the next entry can be leased."""
         # Each call settles a batch of due entries, which makes them ready to be leased. The counts by host do
-        # not contain due entries that are not settled yet. With ``accept`` the call is therefore repeated
-        # until all are settled.
+        # not include due entries that are not settled yet. With ``accept``, the call is therefore repeated
+        # until all due entries are settled.
         for _ in range(_SETTLE_ROUNDS):
             answer = self._scripts.run("outlook", horizon, BATCH, accept is not None)
             identity, now, overdue, leased, pending, moment, *hosts = answer
@@ -403,7 +404,7 @@ def _decoded(names: Sequence[bytes]) -> list[str]:
     return [name.decode() for name in names]
 
 
-# --- scripts: runs the Lua scripts, whose heads document their arguments and answers
+# --- scripts: runs the Lua scripts. The first comment of each script documents its arguments and its answer.
 
 _SCANNED = 500
 
@@ -438,7 +439,8 @@ class Scripts:
         with readable_errors(self._place):
             try:
                 every = [*self._keys.fixed, *keys]
-                # a server that forgot its scripts was restarted and may have lost its data: check this first
+                # A server without its scripts was restarted and may have lost its data. This is checked
+                # first.
                 forgotten = None if name == "resume" else self._check_identity
                 script = lua_script("frontier/lua", name)
                 return script.run(self._client, every, [now, *given], forgotten=forgotten)
@@ -513,7 +515,7 @@ class Scripts:
 
 
 class _LevelChanged(Exception):
-    """Raised if the buckets of known URLs have another level than the caller assumed."""
+    """Raised if the level of the buckets of known URLs is not the level that the caller assumed."""
 
     def __init__(self, level: int) -> None:
         super().__init__(level)

@@ -38,7 +38,7 @@ NAMES = (
 """Key names in the order of ``KEYS`` of every script."""
 
 FIRST_LEVEL = 8
-"""The initial number of buckets of known URLs is 2 to the power of this. lib.lua has the same constant."""
+"""The initial number of buckets of known URLs is ``2 ** FIRST_LEVEL``. lib.lua has the same constant."""
 LOAD = 200
 """Average number of known URLs in a bucket. A bucket that is not split yet may have twice as many."""
 LISTPACK = 512
@@ -74,8 +74,8 @@ class Keys:
     def buckets(self, level: int, fingerprint: bytes) -> tuple[str, str]:
         """Return the keys of a fingerprint's bucket at ``level`` and at the next level."""
         top = int.from_bytes(fingerprint[:4])
-        # The first `level` bits are the number of the bucket; one bit more gives the half that it splits
-        # into.
+        # The first `level` bits are the number of the bucket. One more bit gives the bucket at the next
+        # level.
         return self.bucket(level, top >> (32 - level)), self.bucket(level + 1, top >> (31 - level))
 
     def halves(self, level: int, index: int) -> tuple[str, str, str]:
@@ -90,9 +90,8 @@ class Keys:
 def missing_splits(known: int, level: int, split: int) -> int:
     """Return how many more buckets must be split to store ``known`` URLs.
 
-    The buckets are those of linear hashing (Litwin 1980). There are ``2 ** level + split`` of them now.
+    The buckets work as in linear hashing (Litwin 1980). Their present number is ``2 ** level + split``.
     """
-    # The script has counted all known URLs, and LOAD of them belong in a bucket.
     wanted = math.ceil(known / LOAD)
     return max(0, wanted - ((1 << level) + split))
 
@@ -107,7 +106,7 @@ STATES = {
     "d": "done",
     "a": "aside",
 }
-"""State letter in a record (see lib.lua) -> state name of :mod:`newsbot.frontier.base`."""
+"""Maps the state letter in a record (see lib.lua) to the state name of :mod:`newsbot.frontier.base`."""
 
 _HEAD = struct.Struct(">cHBdddddH")  # as LAYOUT of lib.lua, up to the length of the host
 
@@ -145,11 +144,11 @@ def optional(text: bytes) -> float | None:
 
 
 def record_of(fingerprint: bytes, raw: bytes) -> Record:
-    """Return the decoded record. ``raw`` was written by ``pack`` of lib.lua."""
+    """Return the decoded record. The function ``pack`` of lib.lua has written ``raw``."""
     # state, at and the number in the queue are not part of a Record
     _, attempts, lost, _, priority, due, fetched, _, size = _HEAD.unpack_from(raw)
     host, rest = raw[_HEAD.size : _HEAD.size + size], raw[_HEAD.size + size :]
-    # a length in two bytes, the note of an entry that was set aside, then JSON
+    # The rest has the length of the note in two bytes, the note (why the entry was set aside), and JSON.
     noted = 2 + int.from_bytes(rest[:2])
     note, body = rest[2:noted], json.loads(rest[noted:])
     if note:

@@ -1,8 +1,8 @@
 """Reads and writes entries of the SQLite frontier, whose tables are in ``migrations/``.
 
-The table below lists the states of a URL as they are stored. The state *pending* of
-:mod:`newsbot.frontier.base` is stored as one of three states (ready, waiting, held). A query then reads only
-rows that can match. ``lease`` makes rows ready that are due up to its horizon:
+The table below lists the stored states of a URL. The state *pending* of :mod:`newsbot.frontier.base` is
+stored as one of three states (ready, waiting, held), so that a query reads only rows that can match.
+``lease`` makes the rows ready that are due up to its horizon:
 
 =========== =============================== ========================================
 ``state``   ``at``: when the state ends     next state
@@ -15,7 +15,7 @@ rows that can match. ``lease`` makes rows ready that are due up to its horizon:
 ``aside``   time when it was set aside      stays until ``add`` forces it
 =========== =============================== ========================================
 
-Triggers update the counters of hosts and the totals, so that no code path can forget to count.
+Triggers update the counters of hosts and the totals, so that these are right after every change.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ PUBLIC_STATES = {
     "done": "done",
     "aside": "aside",
 }
-"""Stored state -> state name of :mod:`newsbot.frontier.base`."""
+"""Maps stored states to the state names of :mod:`newsbot.frontier.base`."""
 
 # Selects only the columns that the decision needs. Most links of a page are known, so reading their URLs and
 # data would be wasted time.
@@ -58,7 +58,7 @@ def find(db: sqlite3.Connection, fingerprints: Sequence[bytes]) -> dict[bytes, s
 
 
 def _host_ids(db: sqlite3.Connection, hosts: Iterable[str]) -> dict[str, int]:
-    """Return host -> row id. Unknown hosts are inserted in the given order, with default politeness."""
+    """Return the row ids of hosts. Unknown hosts are inserted in the given order, with default politeness."""
     ids = {}
     for host in dict.fromkeys(hosts):
         row = db.execute("SELECT id FROM frontier_hosts WHERE host = ?", (host,)).fetchone()
@@ -106,7 +106,8 @@ UPDATE frontier_urls SET state = ?, at = ?, priority = ?, due = ?, kind = ?, dep
     host = ?, attempts = 0, lost = CASE state WHEN 'respelled' THEN lost ELSE 0 END
 WHERE id = ?
 """
-"""If an entry gets another spelling, its count of lost leases stays. If it is queued again, it becomes 0."""
+"""If an entry gets another spelling, its count of lost leases stays. If it is queued again, the count is
+0."""
 _LEAVE_HOST = "UPDATE frontier_urls SET state = 'respelled', at = NULL WHERE id = ?"
 """Triggers count by state, so the entry must leave its old host's counter before it gets a new host."""
 
@@ -120,7 +121,7 @@ _TELL = """
 UPDATE frontier_urls
 SET data = json_patch(?, json_object('discovered_at', json_extract(data, '$.discovered_at'))) WHERE id = ?
 """
-"""Replaces the data by those of a feed, but keeps the time of the first discovery."""
+"""Replaces the data by the data from a feed, but keeps the time of the first discovery."""
 
 # The reason in the data of an entry that was set aside is removed, because it is not aside any more.
 _MARK_DONE = """
@@ -157,7 +158,7 @@ class _Target:
 
 
 class Adding:
-    """One batch of entries that are added. ``rows`` holds the stored rows of those already known."""
+    """One batch of entries that are added. ``rows`` holds the stored rows of the entries that are known."""
 
     def __init__(self, rows: Mapping[bytes, sqlite3.Row], *, force: bool, respell: bool) -> None:
         self._force, self._respell = force, respell
@@ -327,8 +328,8 @@ def take_entries(database: sqlite3.Connection, copies: Sequence[EntryCopy]) -> N
         entry = copy.entry
         state, at = copy.state, copy.at
         if state == "pending":
-            # The copy says only "pending"; as in _timing, an entry without a due time is ready
-            # immediately.
+            # The copy does not say whether the entry is ready or waiting. As in _timing(), an entry without a
+            # due time is ready immediately.
             state, at = ("ready", None) if entry.due <= 0 else ("waiting", entry.due)  # type: ignore[assignment]  # as stored
         rows.append(
             (

@@ -1,8 +1,8 @@
 """The frontier in the embedded SQLite file. :mod:`newsbot.frontier.base` documents its guarantees.
 
 Each change is one write transaction (``BEGIN IMMEDIATE``). Therefore any number of processes may share the
-file, and a killed process never leaves half a change. Apart from hosts that ``accept`` refuses, an operation
-reads only the rows that it leases, moves or returns.
+file, and a killed process never leaves a change half written. An operation reads only the rows that it
+leases, moves or returns, and the rows of hosts that ``accept`` refuses.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ _WORKERS = """
 SELECT owner, count(*), min(at) FROM frontier_urls WHERE state = 'leased' AND at IS NOT NULL
 GROUP BY owner ORDER BY owner
 """
-# due and at are 0 for entries that are fetched as soon as possible; they have no time to be late for.
+# Entries that are fetched as soon as possible have 0 in due and at. They are never late.
 _LATE = """
 SELECT min(since) FROM (
     SELECT min(due) AS since FROM frontier_urls WHERE state = 'ready' AND due > 0 AND due <= :now
@@ -86,8 +86,8 @@ SELECT min(since) FROM (
     UNION ALL SELECT min(at) FROM frontier_urls WHERE state = 'done' AND at > 0 AND at <= :now
 )
 """
-# SQLite evaluates all right sides with the old row, so "delay" in the CASE is the old delay. The WHERE saves
-# the write if nothing changes, which is usual: each worker sets the politeness of each of its hosts.
+# SQLite evaluates all right sides with the old row, so "delay" in the CASE is the old delay. The WHERE avoids
+# a write if nothing changes, which is usual: each worker sets the politeness of each of its hosts.
 _SET_POLITENESS = """
 INSERT INTO frontier_hosts (host, delay, concurrency) VALUES (?, ?, ?)
 ON CONFLICT (host) DO UPDATE SET delay = excluded.delay, concurrency = excluded.concurrency,
@@ -166,7 +166,7 @@ class SqliteFrontier:
     def add(self, entries: Sequence[Entry], *, force: bool = False, respell: bool = False) -> list[Added]:
         """Queue new entries; see the protocol."""
         fingerprints = [entry.fingerprint for entry in entries]
-        with self._reading() as db:  # usually all links are known, and no write lock is needed
+        with self._reading() as db:  # usually all links are known, and then no write lock is needed
             adding = Adding(find(db, fingerprints), force=force, respell=respell)
             verdicts = [adding.take(entry) for entry in entries]
         if not adding.changed:
@@ -178,7 +178,7 @@ class SqliteFrontier:
         return verdicts
 
     def mark_done(self, entries: Sequence[Entry], next_due: float | None) -> None:
-        """Record entries as done that were not fetched themselves; see the protocol."""
+        """Record entries as done although they were not fetched; see the protocol."""
         with self._writing() as db:
             mark_done(db, entries, next_due)
 
@@ -206,7 +206,7 @@ class SqliteFrontier:
             # worker.
             chosen = [(secrets.token_hex(8), row) for row in rows]
             db.executemany(_LEASE, [(now + ttl, owner, token, row["id"]) for token, row in chosen])
-            # A host may give several entries. Its turn is moved only once.
+            # Several entries of one host may be leased. Its turn is moved only once.
             db.executemany(_TURN, [(now, now, host) for host in {row["host_id"] for _, row in chosen}])
         return [
             Lease(
@@ -244,8 +244,8 @@ class SqliteFrontier:
         with self._writing() as db:
             if not lost:
                 return db.execute(_RELEASE, (owner,)).rowcount
-            # The rows are read completely before _reclaim() changes them: the query reads the index that is
-            # changed.
+            # The rows are read completely before _reclaim() changes them, because it changes the index that
+            # the query reads.
             rows = db.execute(_LEASES_OF, (owner,)).fetchall()
             _reclaim(db, rows, self._clock())
             return len(rows)
@@ -388,7 +388,7 @@ class SqliteFrontier:
 def _next_due(row: sqlite3.Row) -> float | None:
     state = PUBLIC_STATES[row["state"]]
     if state == "done":
-        # When an entry is done, "due" is the time that it was fetched for, and "at" is the next one.
+        # When an entry is done, "due" is the due time of the last fetch, and "at" is the next due time.
         due: float | None = row["at"]
         return due
     return float(row["due"]) if state == "pending" else None
@@ -402,7 +402,7 @@ _RETURN = "UPDATE frontier_urls SET state = 'waiting', at = due, owner = NULL, t
 _PENDING_STATES = ("ready", "waiting")
 """Stored states of an entry whose lease was reclaimed and that no other worker has leased since then.
 
-After its last lost lease it is ``aside``.
+After :data:`MAX_LOST` lost leases, the entry is ``aside`` instead.
 """
 
 
@@ -431,7 +431,8 @@ def _take_again(db: sqlite3.Connection, owner: str, leases: Sequence[Lease], dea
             data.pop(ASIDE, None)
             db.execute(_TAKE, (deadline, owner, lease.token, dump(data), row["id"]))
             kept.add(row["id"])
-    # Leases that the worker does not name: it never got them, or a power failure has undone their end.
+    # These are leases that the worker did not pass. Either their response did not reach the worker, or a
+    # power failure has undone their end.
     unknown = [(row["id"],) for row in db.execute(_LEASES_OF, (owner,)) if row["id"] not in kept]
     db.executemany(_RETURN, unknown)
     return len(kept)
@@ -444,11 +445,11 @@ def _end(db: sqlite3.Connection, lease: Lease, statement: str, **values: Any) ->
 
 
 # --- leasing: chooses the entries that are leased next
-# Before this, entries are *settled*: an entry whose stored state has ended gets its next state. The table in
-# :mod:`newsbot.frontier.sqlite.entries` shows the states.
+# Before the choice, entries are *settled*: an entry whose stored state has ended gets its next state. The
+# table in :mod:`newsbot.frontier.sqlite.entries` shows the states.
 
 BATCH = 300
-"""Maximum number of rows of one state that one call moves, so that a million due pages do not block it."""
+"""Maximum number of rows of one state that one call moves, so that a call is short even if many are due."""
 
 # One EXISTS for each state: each of them is one seek in the index on (state, at).
 _UNSETTLED = """
@@ -486,8 +487,8 @@ UPDATE frontier_horizon SET furthest = CASE
     WHEN (SELECT urls FROM frontier_totals WHERE state = 'ready') <= :moved THEN :horizon
     ELSE max(furthest, :horizon) END
 """
-"""The noted horizon becomes earlier only if all ready entries became ready just now, because only then all of
-them are due within the new horizon."""
+"""The stored horizon becomes earlier only if this call has made all ready entries ready. Only then are all
+ready entries due within the new horizon."""
 
 _HOSTS_BY_TURN = """
 SELECT id, host, delay, concurrency - leased AS room FROM frontier_hosts
@@ -518,7 +519,7 @@ AHEAD = 3600.0
 """:func:`correct` changes nothing if the clock was ahead by less than this number of seconds."""
 _LATEST = "SELECT latest FROM frontier_clock"
 _NOTE_CLOCK = "UPDATE frontier_clock SET latest = ?"
-# Times within the next hour stay: they may be right, and they end soon.
+# Times within the next hour are not changed: they may be right, and they end soon.
 _CORRECT_ENDS = """
 UPDATE frontier_urls SET at = max(:now, at - :ahead)
 WHERE state IN ('waiting', 'held', 'leased') AND at > :now + :least
@@ -538,11 +539,11 @@ WHERE last_turn > :now + :least
 def correct(db: sqlite3.Connection, now: float) -> None:
     """Record the time ``now``. If the clock was ahead earlier, correct the times that were planned then.
 
-    Otherwise sources that were read while the clock was a month ahead would not be read for a month. A wait
-    that began before the clock was ahead may end too early, once.
+    Without this correction, a source that was read while the clock was a month ahead would not be read for a
+    month. A wait that began before the clock was ahead may once end too early.
     """
     (latest,) = db.execute(_LATEST).fetchone()
-    # Less than an hour is left as it is: the waits end by themselves soon, and clocks of machines differ a
+    # A difference of less than an hour is ignored: the waits end soon, and clocks of machines differ a
     # little.
     if latest > now + AHEAD:
         values = {"now": now, "ahead": latest - now, "least": AHEAD}
@@ -564,7 +565,7 @@ def settle(db: sqlite3.Connection, now: float, horizon: float) -> None:
     """
     values = {"now": now, "horizon": horizon, "batch": BATCH}
     # The order of the three steps matters: reclaimed leases and ended delays become "waiting", and the last
-    # step makes those of them ready that are due.
+    # step makes the waiting entries ready that are due.
     _reclaim(db, db.execute(_EXPIRED, values).fetchall(), now)
     moved = db.execute(_END_DELAYS, values).rowcount
     for state in ("waiting", "done"):
@@ -576,12 +577,12 @@ def settle(db: sqlite3.Connection, now: float, horizon: float) -> None:
 def _reclaim(db: sqlite3.Connection, rows: Iterable[sqlite3.Row], now: float) -> None:
     """End leases and count them as lost. ``rows`` are their entries, with id, due, lost and data.
 
-    An entry that lost ``MAX_LOST`` leases in a row is set aside. The others are pending again.
+    An entry that lost ``MAX_LOST`` leases in a row is set aside. All other entries are pending again.
     """
     for row in rows:
         lost = row["lost"] + 1
         if lost < MAX_LOST:
-            state, at, data = "waiting", row["due"], row["data"]  # it was due, so settle() makes it ready
+            state, at, data = "waiting", row["due"], row["data"]  # the entry is due: settle() makes it ready
         else:
             note = f"{lost} leases lost in a row: the workers that had it died or hung"
             state, at, data = "aside", now, dump({**json.loads(row["data"]), ASIDE: note})
@@ -600,14 +601,14 @@ def choose(
 ) -> list[sqlite3.Row]:
     """Return up to ``limit`` rows to lease.
 
-    Each host whose turn has come gives its best entry, in the order of turns. One host may give a suspect
-    instead, if ``owner`` holds no suspect. If these are fewer than ``limit``, hosts without a delay give
-    further entries in rotation, up to their concurrency. If nothing was found and ``alone`` is True, one
-    suspect that must be leased alone is returned.
+    The best entry of each host whose turn has come is chosen, in the order of turns. If ``owner`` holds no
+    suspect, one suspect may be chosen instead of the best entry of its host. If these are fewer than
+    ``limit`` rows, more entries of hosts without a delay are chosen in rotation, up to the concurrency of
+    each host. If nothing was found and ``alone`` is True, one suspect that must be leased alone is returned.
     """
     first: list[sqlite3.Row] = []
     roomy: list[tuple[sqlite3.Row, int]] = []
-    # At most one suspect for each call: if it kills the worker, no second suspect shares the blame.
+    # Each call leases at most one suspect: if the worker dies, it is clear which suspect it had.
     suspect = _suspect(db, now, horizon, accept, owner, lost=range(1, ALONE))
     for host in db.execute(_HOSTS_BY_TURN, (now,)):
         if accept is not None and not accept(host["host"]):
@@ -618,11 +619,11 @@ def choose(
             continue
         first.append(best)
         if host["delay"] == 0 and host["room"] > 1:
-            # the number of best entries that are taken already; a suspect is not one of them
+            # the number of the host's best entries that are chosen already, without the suspect
             roomy.append((host, 0 if suspected else 1))
         if len(first) >= limit:
             return first
-    # The worker has nothing else in work, so a lost lease would be the fault of this entry.
+    # The worker has no other entry, so if it dies, this entry is the cause.
     if not first and alone:
         last = _suspect(db, now, horizon, accept, owner, lost=range(ALONE, MAX_LOST))
         return [] if last is None else [last]
@@ -666,7 +667,7 @@ def _suspect(
 
 # --- outlook: what is pending, and when the next entry can be leased. All queries use indexes.
 
-# An expired lease counts too: the next call of lease reclaims it and can give the entry to this worker.
+# An expired lease counts too: the next call of lease() reclaims it and can lease the entry to this worker.
 _OVERDUE = """
 SELECT host, count(*) AS urls FROM frontier_urls
 WHERE state IN ('waiting', 'done') AND at <= :horizon GROUP BY host
@@ -714,8 +715,7 @@ class _Present:
     def with_hosts(self, rows: Iterable[sqlite3.Row]) -> list[tuple[sqlite3.Row, sqlite3.Row]]:
         """Pair each row with its host's row. Rows of refused hosts are left out."""
         one = "SELECT * FROM frontier_hosts WHERE id = ?"
-        # list(): the rows are read completely, because the same connection runs another query for each of
-        # them.
+        # list() reads all rows first, because the same connection runs another query for each row.
         pairs = [(row, self.db.execute(one, (row["host"],)).fetchone()) for row in list(rows)]
         return [(row, host) for row, host in pairs if self.takes(host)]
 
@@ -729,7 +729,7 @@ def _look_ahead(
     because the next call of ``lease`` settles more of them.
     """
     present = _Present(db, now, horizon, accept)
-    # the due entries that settle() left, because it moves only a batch of each state
+    # these are due entries that settle() has not moved, because it moves only a batch of each state
     overdue = present.with_hosts(db.execute(_OVERDUE, {"now": now, "horizon": horizon}))
     held = present.with_hosts(db.execute(_HELD, (horizon,)))
     next_at, host = min(_openings(present, held), default=(None, None))
@@ -743,7 +743,7 @@ def _look_ahead(
 
 def _openings(present: _Present, held: list[tuple[sqlite3.Row, sqlite3.Row]]) -> Iterator[tuple[float, str]]:
     """Yield pairs (time at which an entry can be leased, host). The caller uses the earliest time."""
-    free = _first_free(present)  # the hosts are sorted by turn, so no later one is earlier
+    free = _first_free(present)  # the hosts are sorted by turn, so the other free hosts are not earlier
     if free is not None:
         yield free
         if free[0] <= present.now:
@@ -752,7 +752,7 @@ def _openings(present: _Present, held: list[tuple[sqlite3.Row, sqlite3.Row]]) ->
     for host in present.db.execute(_FULL):
         if present.takes(host) and _has_ready(present, host):
             yield _opens(host, deadlines), host["host"]
-    # An entry that is held back needs both: the end of its delay and a turn of its host.
+    # An entry that is held back must wait for the end of its delay and for a turn of its host.
     for row, host in held:
         yield max(row["ends"], _opens(host, deadlines)), host["host"]
 
@@ -766,7 +766,10 @@ def _first_free(present: _Present) -> tuple[float, str] | None:
 
 
 def _opens(host: sqlite3.Row, deadlines: dict[int, float]) -> float:
-    """Return when the host can give an entry: at its next turn, or if it is full, when a lease expires."""
+    """Return when an entry of the host can be leased, in POSIX seconds.
+
+    This is the host's next turn. If the host has its maximum number of leases, a lease must expire first.
+    """
     turn: float = host["next_turn"]
     return turn if host["leased"] < host["concurrency"] else max(turn, deadlines.get(host["id"], turn))
 

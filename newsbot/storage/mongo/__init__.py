@@ -23,10 +23,10 @@ __all__ = ["MongoStorage"]
 
 
 class MongoStorage(Storage):
-    """A storage in a MongoDB database: ``database``, or the one that the URI names, or ``newsbot``.
+    """A storage in a MongoDB database: ``database``, else the database in the URI, else ``newsbot``.
 
     With ``hurried``, a response that takes longer than a few seconds is an error, and the caller should try
-    again. Raises subclasses of :class:`newsbot.errors.DataError`. Their messages have one line and no
+    again. Raises subclasses of :class:`newsbot.errors.DataError`. Their messages have one line and contain no
     credentials.
     """
 

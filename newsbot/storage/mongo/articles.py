@@ -1,8 +1,8 @@
 """Stores each article in one document. Earlier versions, texts and other URLs have their own collections.
 
 An article is stored in one transaction, alone or with other new articles. Two workers that store the same
-text write the same ``_id`` in ``texts``. Then one of the transactions fails and is tried again, and sees the
-result of the other one.
+text write the same ``_id`` in ``texts``. One of the transactions then fails. It is tried again, and then sees
+the result of the other transaction.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ from newsbot.urls import fingerprint
 
 _AT_ONCE = 100
 _GROUP_PATIENCE = 0.1
-"""Number of seconds in which a transaction with several new articles is tried again if it conflicts."""
+"""Number of seconds for which a transaction with several new articles is tried again if it conflicts."""
 _ORIGIN = (
     *("published_at", "published_source", "published_precision", "moment", "finer"),
     *("authors", "extraction"),
@@ -117,9 +117,9 @@ class MongoArticles(Articles):
     def _insert(
         self, database: Collections, documents: list[Document], peers: Mapping[bytes, Sequence[str]]
     ) -> dict[bytes, Joined | None]:
-        """Insert those of the articles that are new. Return their keys with the results of joining.
+        """Insert the new ones of these articles. Return their keys with the results of joining.
 
-        Nearly always all of them are new, so known ones are searched for only after an insertion has failed.
+        Nearly always, all articles are new, so known articles are looked up only after an insertion failed.
         """
         for again in (False, True):
             if not documents:
@@ -130,7 +130,7 @@ class MongoArticles(Articles):
             except BulkWriteError as error:
                 if again or not all_duplicates(error):
                     raise
-            # With one article there is nothing left to insert: it is the known one.
+            # If there is only one article, it is the known article, and nothing is left to insert.
             documents = _unknown(database, documents) if len(documents) > 1 else []
         return {}
 
@@ -146,7 +146,7 @@ class MongoArticles(Articles):
             missing = [key for key in keys.values() if key not in found]
             aliases = list(database["aliases"].find({"_id": {"$in": missing}})) if missing else []
             named = articles_by_key(database, [one["article"] for one in aliases]) if aliases else {}
-        # An alias can lead to an article that was removed in the meantime; then it is left out.
+        # An alias whose article was removed in the meantime is left out.
         found |= {one["_id"]: named[one["article"]] for one in aliases if one["article"] in named}
         return {url: found[key] for url, key in keys.items() if key in found}
 
@@ -266,7 +266,7 @@ class MongoTexts(Texts):
         with self._server.readable() as database:
             aliases, articles = database["aliases"], database["articles"]
             others = {row["_id"]: int(row["others"]) for row in aliases.aggregate(counted, **options)}
-            # The limit was applied before this step. So fewer than ``limit`` texts can remain.
+            # The limit was applied before this step, so fewer than ``limit`` texts can remain.
             for row in aliases.aggregate(_outgrown(list(others)), **options):
                 others[row["_id"]] -= int(row["gone"])
             others = {key: number for key, number in others.items() if number >= least - 1}
@@ -287,13 +287,13 @@ def _store(
     """
     given = to_document(article) | {"version": 1}
     key, articles = given["_id"], database["articles"]
-    # First the text: two workers with the same text conflict here, before either of them inserts its article.
+    # The text comes first: two workers with the same text conflict here, before one inserts its article.
     owner, led_to = _claim_text(database, session, given), None
     if owner is not None:
-        # Nothing is inserted: the verdict is that the text is known, or that the URL belongs to ``own``.
+        # No article is inserted, because the text is known. ``own`` is needed for the decision.
         own = articles.find_one({"_id": key}, session=session)
     else:
-        # The result is the document before the update: None if this call inserted the article.
+        # The result is the document before the update. It is None if this call has inserted the article.
         own = articles.find_one_and_update(
             {"_id": key}, {"$setOnInsert": given}, upsert=True, session=session
         )
@@ -315,7 +315,7 @@ def _store(
 def _insert_new(
     database: Collections, documents: list[Document], peers: Mapping[bytes, Sequence[str]], session: Session
 ) -> dict[bytes, Joined | None]:
-    """Insert articles with their texts and aliases, and join their stories with those of their peers.
+    """Insert articles with their texts and aliases, and join their stories with the stories of their peers.
 
     Return their keys with the results of joining. Must run in a transaction. Raises ``BulkWriteError`` if a
     URL or a text is known. An article is left out if its URL is an alias that :func:`decide` would consider.
@@ -345,7 +345,7 @@ def _leading(address: str, article: bytes) -> UpdateOne:
 
 
 def _unknown(database: Collections, documents: list[Document]) -> list[Document]:
-    """Return the articles of which neither the URL nor the text is known."""
+    """Return the articles whose URL and text are both unknown."""
     known: set[Any] = _keys_in(database, "articles", [one["_id"] for one in documents])
     known |= _keys_in(database, "texts", [_text_of(one) for one in documents])
     return [one for one in documents if known.isdisjoint((one["_id"], _text_of(one)))]
@@ -358,7 +358,7 @@ def _text_of(document: Document) -> str:
 def _keys_in(
     database: Collections, name: str, keys: Sequence[Any], session: Session | None = None
 ) -> set[Any]:
-    """Return those of the keys that the collection ``name`` has."""
+    """Return the keys that exist in the collection ``name``."""
     found = database[name].find({"_id": {"$in": list(keys)}}, {"_id": 1}, session=session)
     return {one["_id"] for one in found}
 
@@ -366,7 +366,7 @@ def _keys_in(
 def _claim_text(database: Collections, session: Session, given: Document) -> Document | None:
     """Record the text as the article's own, unless another article of the site has, or once had, this text.
 
-    Returns that other article, or None if there is none.
+    Returns the other article, or None if there is no such article.
     """
     if not given["content_hash"]:
         return None
@@ -376,7 +376,7 @@ def _claim_text(database: Collections, session: Session, given: Document) -> Doc
         upsert=True,
         session=session,
     )
-    # None: the state before the upsert, so the text was unknown and is recorded now.
+    # The result is the document before the upsert. None means that the text was unknown and is recorded now.
     if text is None or text["article"] == given["_id"]:
         return None
     return database["articles"].find_one({"_id": text["article"]}, _ANSWER, session=session)
@@ -390,7 +390,7 @@ def _led_to(database: Collections, session: Session, key: bytes) -> Document | N
 def _update(database: Collections, session: Session, given: Document, own: Document) -> None:
     key, version = own["_id"], given["version"]
     database["versions"].insert_one(own | {"_id": version_key(key, own["version"])}, session=session)
-    if version > MAX_VERSIONS + 1:  # keep version 1 and the latest ones: some pages change at every visit
+    if version > MAX_VERSIONS + 1:  # keep version 1 and the latest versions: some pages change often
         oldest = {"$gt": version_key(key, 1), "$lte": version_key(key, version - MAX_VERSIONS)}
         database["versions"].delete_many({"_id": oldest}, session=session)
     given |= {name: own[name] for name in KEPT}
@@ -421,11 +421,11 @@ def _readdress(database: Collections, old: str, content_hash: str, new: str, ses
     database["texts"].update_many(
         {"_id": {"$in": texts}, "article": before}, {"$set": {"article": after}}, session=session
     )
-    # The new URL has an article, so it is not an alias. The old one is free: another article may get it.
+    # The new URL now has an article, so it cannot be an alias. The old URL is free for another article.
     aliases.delete_many({"_id": {"$in": [before, after]}}, session=session)
     aliases.update_many({"article": before}, {"$set": {"article": after}}, session=session)
     articles.update_many({"duplicate_of": old}, {"$set": {"duplicate_of": new}}, session=session)
-    # "$" is the place in the list that the query has found.
+    # "$" is the element of the list that the query has found.
     articles.update_many({"derived_from": old}, {"$set": {"derived_from.$": new}}, session=session)
     _move_story(database, session, story_id(old), story_id(new))
     return True
@@ -448,7 +448,7 @@ def _move_versions(
 def texts_had(database: Collections, session: Session, own: Document, kept: list[Document]) -> list[str]:
     """Return the keys of all texts that an article has or had.
 
-    ``own`` is the article. ``kept`` has those of its earlier versions that are still stored.
+    ``own`` is the article. ``kept`` has its earlier versions, as far as they are still stored.
     """
     texts = [text_key(own["source"], one["content_hash"]) for one in (own, *kept)]
     if len(kept) < own["version"] - 1:  # only ``texts`` still has the keys of deleted versions

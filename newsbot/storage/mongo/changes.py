@@ -1,10 +1,10 @@
 """Numbers the changes of articles in the order of their commits, and reads them by number.
 
-Transactions of several writers run at the same time. If writers chose the numbers, a lower number could be
-committed after a higher one, and a reader that continues after the higher one would miss the lower one. So
-writers leave the number of a changed article or of a removal empty. A reader first gives numbers to all
-committed changes. This is a transaction that increments one counter, so that two readers cannot number the
-same change.
+Transactions of several writers run at the same time. If the writers chose the numbers, a lower number could
+be committed after a higher number. A reader that has read the higher number would then miss the lower one.
+Writers therefore leave the number of a changed article or of a removal empty. A reader first numbers all
+committed changes, in a transaction that increments one counter. Two readers therefore cannot number the same
+change.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NUMBER = "change"
 """The field with the number of the last change. If it is missing or None, the change has no number yet."""
 UNNUMBERED: Document = {NUMBER: ""}
 """The argument of ``$unset`` in an update of an article. It removes the number, so that the change gets a new
-one."""
+number."""
 _COUNTER = "changes"
 _AT_ONCE = 500
 """Maximum number of changes that one transaction numbers."""
@@ -41,7 +41,7 @@ stored again, its removal must have the lower number."""
 def note_removed(database: Collections, keys: Sequence[bytes], session: Session) -> None:
     """Record the removal of the articles with these keys. Must run in the transaction that removes them."""
     for key in keys:
-        # Replaced by an empty document, so that an earlier removal of the same article loses its old number.
+        # An empty document replaces an earlier removal of the same article, which had a number.
         database["removals"].replace_one({"_id": key}, {}, upsert=True, session=session)
 
 
@@ -74,21 +74,21 @@ def all_numbered(server: Server) -> Numbering:
     All changes up to the last number are committed.
     """
     database = server.at.database
-    with suppress(DataUnavailable):  # a user who can only read gets the changes that others have numbered
+    with suppress(DataUnavailable):  # a user without the right to write reads only the numbered changes
         while any(database[name].find_one({NUMBER: None}, {"_id": 1}) for name in _COLLECTIONS):
             server.transact(partial(number_some, database))
     return numbering(database)
 
 
 def numbering(database: Collections) -> Numbering:
-    """Return the numbering that a majority of the members has stored, so that a failover cannot undo it."""
+    """Return the numbering as a majority of the members has stored it, so that a failover cannot undo it."""
     counters = database["counters"].with_options(read_concern=ReadConcern("majority"))
     counter = counters.find_one({"_id": _COUNTER}) or {"id": "", "last": 0}
     return Numbering(counter["id"], counter["last"])
 
 
 def number_some(database: Collections, session: Session) -> int:
-    """Give numbers to at most _AT_ONCE changes that have none. Return how many got a number.
+    """Give numbers to at most _AT_ONCE changes that have no number. Return how many got a number.
 
     This must run in a transaction.
     """

@@ -18,11 +18,11 @@ from newsbot.connections.mongo import Collections, Document, Place, Session, all
 _Answer = TypeVar("_Answer")
 _Record = TypeVar("_Record")
 _PATIENCE = 5.0
-"""Number of seconds in which a transaction is tried again if it conflicts with another one.
+"""Number of seconds for which a transaction is tried again if it conflicts with another transaction.
 
 If a worker is killed during a transaction, its documents stay locked until the server aborts the transaction
-(``transactionLifetimeLimitSeconds``, 60 by default). Another worker that stores the same text meanwhile gets
-:class:`newsbot.errors.RecordBusy` and tries again later.
+(``transactionLifetimeLimitSeconds``, 60 by default). If another worker stores the same text meanwhile,
+:class:`newsbot.errors.RecordBusy` is raised, and the worker tries again later.
 """
 _LONGEST_PAUSE = 0.25
 """Maximum pause in seconds between two attempts at a transaction."""
@@ -31,7 +31,7 @@ _CONNECTIONS = 2
 the driver's timeout."""
 _TURNS = 5
 """Maximum number of attempts at a bulk write. If two workers create the same document at the same time, one
-of them needs a second attempt."""
+worker needs a second attempt."""
 
 
 class Server:
@@ -86,7 +86,7 @@ class Server:
         This method does the same as the driver's ``with_transaction``, but with a shorter time limit. The
         driver tries again for two minutes, which is too long for a crawl. If the server does not respond, or
         if conflicts do not end, the driver's exception is raised. Even then the transaction can have been
-        committed, so ``work`` must be idempotent. ``patience``: seconds in which conflicts are tried again.
+        committed, so ``work`` must be idempotent. ``patience`` is the time limit in seconds.
         """
         give_up = time.monotonic() + patience
         lost = 0
@@ -98,10 +98,10 @@ class Server:
                     ):
                         return work(session)
                 except PyMongoError as error:
-                    # A conflict is answered at once; a lost connection costs a timeout each time, so it is
-                    # counted separately.
+                    # A conflict is reported at once. A lost connection takes a whole timeout each time, so
+                    # lost connections have their own limit.
                     lost += isinstance(error, ConnectionFailure)
-                    # If it is unknown whether the commit succeeded, the error has another label and is
+                    # If it is unknown whether the commit succeeded, the error has another label. It is
                     # raised.
                     again = error.has_error_label("TransientTransactionError")
                     if not again or lost >= _CONNECTIONS or time.monotonic() > give_up:

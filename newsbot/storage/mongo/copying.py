@@ -66,8 +66,8 @@ class MongoDump(Dump):
     def articles(self, after: str = "", sites: Domains = None) -> Iterator[ArticleCopy]:
         def batches() -> Iterator[list[ArticleCopy]]:
             for found in self._batches("articles", bytes.fromhex(after), sites):
-                # Versions are sorted by article. So those of the batch are in the range from its first
-                # article to its last one.
+                # Versions are sorted by article, so the versions of the batch are in the range from its first
+                # article to its last article.
                 bounds = {"$gte": found[0]["_id"], "$lt": version_key(found[-1]["_id"], 0xFFFFFFFF)}
                 earlier: dict[bytes, tuple[Article, ...]] = {}
                 versions = self._server.at.database["versions"].find({"_id": bounds}).sort("_id", 1)
@@ -106,7 +106,7 @@ class MongoDump(Dump):
         def batches() -> Iterator[list[Book]]:
             for name, make in _BOOKS.items():
                 with self._server.at.database[name].find({}).sort("_id", 1) as found:
-                    # A story that kept its id points to itself. This entry has no information.
+                    # A story that kept its id points to itself. Such a document need not be copied.
                     books = (make(one) for one in found if one["_id"] != one.get("into"))
                     while some := list(islice(books, AT_ONCE)):
                         yield some

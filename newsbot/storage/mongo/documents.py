@@ -56,7 +56,7 @@ def to_document(article: Article) -> Document:
     document |= {name: harmless(getattr(article, name)) for name in _FIELDS}
     finer: dict[str, int] = {}
     for name in _TIMES:
-        # through the text form, as SQLite stores it: both backends then return the same time in UTC
+        # The time is converted to the text that SQLite stores, so that both backends return the same time.
         moment = document[name] = from_stamp(stamp(document[name]))
         if moment is not None and moment.microsecond % 1000:
             finer[name] = moment.microsecond % 1000

@@ -16,7 +16,7 @@ from newsbot.storage.mongo.connection import Server
 from newsbot.storage.notes import NoteName, Notes, Swap, key_of, packed_note, unpacked_note
 
 _PATIENCE = 0.1
-"""Seconds in which a transaction with several notes is tried again if it conflicts with another one."""
+"""Seconds for which a transaction with several notes is tried again if it conflicts with another one."""
 
 
 class _Overtaken(Exception):
@@ -41,7 +41,7 @@ class MongoNotes(Notes):
         name, body = note_key(kept_kind, kept_key), packed_note(key, new)
         with self._server.readable() as database:
             notes = database["notes"]
-            # The old body is part of the query, so that a note that another worker has changed stays.
+            # The old body is part of the query, so a note that another worker has changed is not replaced.
             if old is not None:
                 known = {"_id": name, "body": packed_note(key, old)}
                 return notes.update_one(known, {"$set": {"body": body}}).matched_count > 0
@@ -52,7 +52,7 @@ class MongoNotes(Notes):
         return True
 
     def swap_many(self, swaps: Sequence[Swap]) -> list[bool]:
-        if len(swaps) > 1:  # nearly always no other worker has changed any of them
+        if len(swaps) > 1:  # nearly always, no other worker has changed any of the notes
             try:
                 with self._server.readable() as database:
                     self._server.transact(partial(_swap_all, database, swaps), _PATIENCE)

@@ -106,7 +106,7 @@ class MongoPages(Pages):
             yield [record_of(document) for document in found]
 
     def _due_batches(self, after: float, until: float) -> Iterator[list[PageRecord]]:
-        # the index contains only times above 0
+        # max(): the index contains only times above 0
         asked: Document = {"next_due": {"$gt": max(after, 0.0), "$lte": until}}
         order = [("next_due", 1), ("_id", 1)]
         while found := list(self._server.at.database["pages"].find(asked).sort(order).limit(_AT_ONCE)):
@@ -134,7 +134,7 @@ def with_events(events: Sequence[Event], kept: str, most: int) -> Document:
     """Return a MongoDB expression with the same result as :func:`newsbot.storage.pages.merged`.
 
     ``kept`` names the list of stored events, and ``most`` is the maximum number of events. MongoDB 5.0 cannot
-    sort an array in an update. So each event is inserted after the events that are not later than it.
+    sort an array in an update, so each event is inserted after all events that are not later.
     """
     earlier = {"$lte": [_time_of("$$kept"), _time_of("$$this")]}
     added = {
@@ -153,7 +153,8 @@ def with_events(events: Sequence[Event], kept: str, most: int) -> Document:
         }
     }
     begins = {"$eq": [{"$getField": {"field": "event", "input": {"$first": "$$all"}}}, BEGINNING]}
-    # The first event stays, because it says when and how the page was found. Of the others, the latest stay.
+    # The first event is kept, because it says when and how the page was found. The latest events are kept
+    # too.
     with_first = {"$concatArrays": [{"$slice": ["$$all", 1]}, {"$slice": ["$$all", 1 - most]}]}
     too_many = {"$gt": [{"$size": "$$all"}, most]}
     chosen = {"$cond": [{"$and": [too_many, begins]}, with_first, {"$slice": ["$$all", -most]}]}
@@ -212,7 +213,7 @@ def _add_to_known(database: Collections, met: dict[bytes, _Met]) -> set[bytes]:
         known.add(key)
         referrers = from_links(found)
         new = [url for url in met[key].referrers if referrers.add([url])]
-        # most links of a crawl change nothing and cost no write
+        # most links of a crawl change nothing, so nothing is written
         if new or met[key].depth < found["depth"]:
             operations += _add_referrers(key, new, met[key].depth)
     if operations:
@@ -223,7 +224,7 @@ def _add_to_known(database: Collections, met: dict[bytes, _Met]) -> set[bytes]:
 def _add_referrers(key: bytes, urls: Sequence[str], depth: int) -> list[UpdateOne]:
     """Return idempotent operations that add referrers and lower the depth.
 
-    The server decides which URLs are still added to the list, because other workers can add referrers too.
+    The server decides which URLs are added to the list, because other workers can add referrers meanwhile.
     """
     new = {"$filter": {"input": {"$literal": urls}, "cond": {"$not": {"$in": ["$$this", "$referrers"]}}}}
     first = {"$slice": [{"$concatArrays": ["$referrers", new]}, MAX_REFERRERS]}
@@ -246,7 +247,7 @@ def _insert(database: Collections, met: dict[bytes, _Met]) -> set[bytes]:
     keys = list(met)
     operations = [upsert(key, _new_page(met[key]), {}) for key in keys]
     try:
-        # Not ordered: otherwise the first duplicate key would stop the operations after it.
+        # Not ordered, because the first duplicate key would stop ordered operations.
         inserted = set(database["pages"].bulk_write(operations, ordered=False).upserted_ids or ())
     except BulkWriteError as error:
         if not all_duplicates(error):
@@ -271,7 +272,10 @@ def _saving(page: PageRecord) -> UpdateOne:
 def _select(
     database: Collections, fingerprints: Iterable[bytes], names: Sequence[str] | None
 ) -> Iterator[Document]:
-    """Yield the documents of the known pages among these, with the fields ``names`` (None: all fields)."""
+    """Yield the documents of known pages, with the fields ``names`` (None: all).
+
+    Unknown pages are left out.
+    """
     asked = iter(dict.fromkeys(fingerprints))
     while some := list(islice(asked, _AT_ONCE)):
         yield from database["pages"].find({"_id": {"$in": some}}, names)

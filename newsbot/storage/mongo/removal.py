@@ -1,7 +1,7 @@
 """Deletes documents on request, deletes old versions of articles, and clears old data in page records.
 
-Articles are deleted in transactions. If another worker writes an article at the same time, either its write
-is deleted too, or it stores a new article after the removal. No article is deleted only in part.
+Articles are deleted in transactions. If another worker writes an article at the same time, either its data
+are deleted too, or it stores a new article after the removal. No article is deleted only in part.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class MongoRemoval(Removal):
         with self._server.readable() as database:
             urls = {one["_id"]: str(one["url"]) for one in database["aliases"].find(leading)}
             for one in database["articles"].find({"_id": {"$in": list(urls)}}, {"_id": 1}):
-                del urls[one["_id"]]  # the alias has become an article; then it is ignored
+                del urls[one["_id"]]  # the alias has become an article, so it is not an alias any more
         return list(urls.values())
 
     def articles(self, canonical_urls: Sequence[str]) -> int:
@@ -99,7 +99,7 @@ def _remove_articles(database: Collections, given: Sequence[bytes], session: Ses
     asked = {"_id": {"$in": list(given)}}
     found = list(database["articles"].find(asked, _OF_AN_ARTICLE, session=session))
     keys = [one["_id"] for one in found]
-    # A given URL may itself be an alias of an article that stays; then only this alias goes.
+    # If a URL is an alias of another article, which stays, only the alias is deleted.
     leading = {"$or": [asked, {"article": {"$in": keys}}]}
     database["aliases"].delete_many(leading, session=session)
     if not found:

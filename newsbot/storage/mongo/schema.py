@@ -1,10 +1,10 @@
 """Creates and upgrades the collections, with the reason for each index.
 
-Every value that must be unique is an ``_id``. For pages, articles and aliases it is the fingerprint of the
-URL. For texts it is the site and the hash of the text. A sharded collection can have a unique index only on
-the shard key, so these collections can be sharded by their ``_id``. Use hashed sharding for all collections
-except ``versions``, which is sharded by ranges, so that the versions of an article are stored together.
-docs/operations.md has the commands.
+Every value that must be unique is an ``_id``. For pages, articles and aliases, the ``_id`` is the fingerprint
+of the URL. For texts, it is the site and the hash of the text. A sharded collection can have a unique index
+only on the shard key. These collections can be sharded by ``_id``, because they have no other unique value.
+Use hashed sharding for all collections except ``versions``. Shard ``versions`` by ranges, so that the
+versions of an article are stored together. docs/operations.md has the commands.
 
 | collection | ``_id`` | content of a document |
 |---|---|---|
@@ -136,7 +136,8 @@ def _make_page_checks(database: Collections) -> None:
 def _make_hours(database: Collections) -> None:
     """Create the collection of hourly counters, and add indexes for overviews.
 
-    They are for the hours of a site, the trends of all sites, and the newest articles of a site or language.
+    The indexes are for the hours of a site, the trends of all sites, and the newest articles of a site or
+    language.
     """
     _make(database, "site_hours")
     database["site_hours"].create_indexes(
@@ -200,9 +201,9 @@ def _name_several(database: Collections) -> None:
 def _number_changes(database: Collections) -> None:
     """Number the changes of articles (see changes.py).
 
-    Stored articles are numbered in the order in which they were stored. Exports used to remember a time, and
-    now get the number that belongs to it. If the time of an export is in the future, its clock was wrong, and
-    the export starts again.
+    Stored articles are numbered in the order in which they were stored. Earlier versions stored a time for
+    each export. The time is replaced by the cursor of that time. If the time of an export is in the future,
+    its clock was wrong, and the export starts again.
     """
     for name in ("removals", "counters"):
         _make(database, name)
@@ -255,7 +256,7 @@ MIGRATIONS: tuple[Callable[[Collections], None], ...] = (
     _drop_words,
     _name_several,
 )
-"""``MIGRATIONS[n]`` upgrades version n to n + 1. Never change a released function; add another one at the
+"""``MIGRATIONS[n]`` upgrades version n to n + 1. Never change a released function. Add new functions at the
 end.
 
 Each function must be idempotent, because several workers that start at the same time can run it.

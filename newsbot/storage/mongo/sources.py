@@ -35,8 +35,8 @@ from newsbot.storage.sources import (
 from newsbot.text.words import clean
 
 _ESCAPES = (("%", "%25"), (".", "%2E"), ("$", "%24"), ("\0", "%00"))
-"""Characters that have a meaning in MongoDB's field names, and the text that is written instead. ``%`` begins
-all these texts, so it is replaced first and restored last."""
+"""Characters that have a meaning in MongoDB's field names, and the texts that replace them. All these texts
+begin with ``%``, so ``%`` is replaced first and restored last."""
 _DAY: Document = {"$floor": {"$divide": ["$hour", 24]}}
 
 
@@ -67,8 +67,8 @@ class MongoSources(Sources):
         own, added = {"_id": poll_key(key, day)}, {"$addToSet": {"polls": text}}
         with self._server.readable() as database:
             polls = database["polls"]
-            # $addToSet makes a repeated write harmless. Usually the document of the day exists, and this is
-            # all.
+            # $addToSet makes a repeated write harmless. Usually, the document of the day exists, and this is
+            # the only command.
             if polls.update_one(own, added).matched_count:
                 return
             # The first poll of a day creates its document and deletes the days that are too old.
@@ -203,13 +203,13 @@ def _adding(record: SiteRecord) -> list[UpdateOne]:
         first["$inc"] = {f"counters.{_escaped(name)}": value for name, value in record.counters.items()}
     if record.last_article is not None:
         first["$max"] = {"last_article": record.last_article}
-    # The last error needs a second operation, because it has a condition. The first one creates it.
+    # The last error needs a second operation with a condition. The first operation creates the document.
     operations = [UpdateOne(key, first or {"$setOnInsert": {"counters": {}}}, upsert=True)]
     at = record.last_error_at
     given = {"last_error": harmless(record.last_error), "last_error_at": at}
     changes = {name: value for name, value in given.items() if value is not None}
     if changes:
-        # Only if the stored error is not later: workers write their errors in any order.
+        # The condition is that the stored error is not later, because workers write errors in any order.
         earlier = [{"last_error_at": None}, {"last_error_at": {"$lte": at or 0.0}}]
         operations.append(UpdateOne(key | {"$or": earlier}, {"$set": changes}))
     return operations

@@ -2,7 +2,7 @@
 
 The checks of ``monitor`` have one document for each page. The results of ``search`` have one document for
 each search, text and page. Transactions are not needed, because each document is written by one idempotent
-operation. The ``_id`` of a result consists of search, text and page. So there cannot be two results for the
+operation. The ``_id`` of a result consists of search, text and page, so there cannot be two results for the
 same search, text and page.
 """
 
@@ -142,8 +142,8 @@ class MongoSearches(Searches):
                     return
                 except BulkWriteError as error:
                     # A duplicate key at the first attempt has two possible causes: another worker has just
-                    # created the result, or the stored result is of a later visit. After the second attempt,
-                    # only the latter is possible, and the stored result stays.
+                    # created the result, or the stored result is from a later visit. After the second
+                    # attempt, only the second cause is possible, and the stored result stays.
                     if not all_duplicates(error):
                         raise
 

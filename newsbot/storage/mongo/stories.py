@@ -1,9 +1,9 @@
 """Stores stories in the field ``story`` of articles and in the collection ``joined``.
 
-A document of ``joined`` is a story that was joined with others. Its field ``into`` is the current story,
-which is the story itself if it kept its id. Each join writes the documents of all its stories. So two joins
-conflict if they share a story and run at the same time. Then MongoDB aborts one of them, and that one is
-tried again.
+A document of ``joined`` is a story that was joined with other stories. Its field ``into`` is the current
+story, which is the story itself if it kept its id. Each join writes the documents of all its stories. Two
+joins that share a story and run at the same time therefore conflict. MongoDB then aborts one of the joins,
+and this join is tried again.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def _large(
 def join_all(database: Collections, groups: Sequence[Sequence[str]], session: Session) -> list[Joined]:
     """Merge the stories of the articles of each group. Must run in the transaction of ``session``.
 
-    The groups are lists of canonical URLs. The results are those of joining one group after the other.
+    The groups are lists of canonical URLs. The result is the same as if the groups were joined one by one.
     """
     urls = list(dict.fromkeys(chain.from_iterable(groups)))
     kept = dict(zip(urls, _kept(database, session, urls), strict=True))
@@ -155,9 +155,9 @@ def _noted(database: Collections, session: Session | None, stories: set[str]) ->
 def _unite(
     database: Collections, session: Session, groups: list[set[str]]
 ) -> tuple[dict[str, str], list[UpdateMany]]:
-    """Merge the stories of each group into the one whose first article was fetched earliest.
+    """Merge the stories of each group into the story whose first article was fetched earliest.
 
-    Return for each story the one that remains, and the changes of articles that the caller has to write.
+    Return the remaining story for each story, and the changes of articles that the caller has to write.
     """
     several = [root for roots in groups if len(roots) > 1 for root in roots]
     steps: list[Document] = [

@@ -45,8 +45,8 @@ _INSERT = (
 )
 _UPDATE = f"UPDATE article SET {', '.join(f'{name} = :{name}' for name in _WRITTEN)} WHERE id = :id"
 _OWN = "SELECT * FROM article WHERE fingerprint = ?"
-# content_hash is compared, so that the time of a text is not given to a newer version of it. Lists and
-# mappings go through json(): json_extract() returns them as text, which json_object() would quote.
+# content_hash is compared, so that a newer version does not get the time of an older text. json_extract()
+# returns lists and mappings as text, which json_object() would quote. json() prevents this.
 _SAVE_ORIGIN = (
     "UPDATE article SET published_at = :published_at, moment = :moment, data = json_patch(data, json_object("
     + ", ".join(f"'{name}', json(json_extract(:data, '$.{name}'))" for name in ("authors", "extraction"))
@@ -70,8 +70,8 @@ _ALIAS = (  # a URL that has an article itself is never an alias
     " ON CONFLICT DO UPDATE SET article = excluded.article, url = excluded.url"
     " WHERE article <> excluded.article"
 )
-# json() keeps json_set() from storing the list as a quoted string. article_basis is the index from a URL to
-# the articles that name it; its triggers follow this change.
+# Without json(), json_set() would store the list as a quoted string. article_basis is the index from a URL to
+# the articles that name the URL. Triggers update this index.
 DERIVED = (
     "UPDATE article SET data = json_set(data, '$.derived_from', json(("
     " SELECT json_group_array(CASE WHEN value IN (SELECT value FROM json_each(?1)) THEN ?2 ELSE value END)"
@@ -118,13 +118,13 @@ class SqliteArticles(Repository, Articles):
                 for (number, row), plain in zip(
                     given.items(), may_be_plain(list(given.values())), strict=True
                 ):
-                    # The caller passes the others to store(), one by one.
+                    # The caller passes all other articles to store(), one by one.
                     if plain and not _is_known(database, row):
                         results[number] = _store(database, row, None, peers[number] if peers else ())
         except (DataUnavailable, DataFull):
             raise
-        # One record that SQLite refuses undoes the transaction of all. store() then finds out which one it
-        # is.
+        # If SQLite refuses one record, the whole transaction is undone. The caller then passes each article
+        # to store(), so that only the refused record raises an error.
         except DataError:
             return [None] * len(articles)
         return results
@@ -136,7 +136,7 @@ class SqliteArticles(Repository, Articles):
             # The text is compared, because another worker may have stored a new version since the caller
             # decided.
             row = database.execute(f"{_OWN} AND content_hash = ?", (before, content_hash)).fetchone()
-            # The new URL has an article of its own: then both stay.
+            # If the new URL has an article too, both articles stay.
             if row is None or database.execute(_OWN, (after,)).fetchone() is not None:
                 return False
             number = row["id"]
@@ -221,7 +221,7 @@ class SqliteArticles(Repository, Articles):
             numbering = Numbering(*database.execute(_SEQUENCE).fetchone())
             after, restarted = numbering.read(cursor)
             rows = database.execute(_CHANGES, (after, limit)).fetchall()
-        # LEFT JOIN: the columns are NULL if the article was removed
+        # because of the LEFT JOIN, the columns are NULL if the article was removed
         found = [
             Change(row["changed"], None if row["canonical_url"] is None else from_row(row)) for row in rows
         ]
@@ -252,7 +252,7 @@ class SqliteArticles(Repository, Articles):
 
 
 def _by_number(database: sqlite3.Connection, numbers: list[int]) -> list[Article]:
-    """Return the articles with these row numbers, in the given order. Deleted ones are left out."""
+    """Return the articles with these row numbers, in the order of the numbers, without deleted articles."""
     rows = database.execute(
         f"SELECT a.id, {READ} FROM article a WHERE a.id IN {THESE}", [json.dumps(numbers)]
     )
@@ -271,7 +271,7 @@ class SqliteTexts(Repository, Texts):
     def repeated(self, *, least: int = 10, limit: int = 100) -> list[RepeatedText]:
         with self._file.reading() as database:
             rows = database.execute(
-                # + 1: the canonical URL is not in the table of aliases
+                # + 1, because the canonical URL is not in the table of aliases
                 "SELECT a.source, a.canonical_url, s.urls FROM (SELECT article, count(*) + 1 AS urls"
                 " FROM article_alias GROUP BY article HAVING urls >= ?) s"
                 " JOIN article a ON a.id = s.article ORDER BY s.urls DESC, a.canonical_url LIMIT ?",
@@ -319,8 +319,8 @@ def _carry_out(database: sqlite3.Connection, row: dict[str, Any], over: str | No
     """Read the records that :func:`decide` needs, and execute its decision, except for the aliases.
 
     Return the decision and the row number of the article to which it refers. This function must run within a
-    write transaction. Then the records cannot change before the decision is written, even if several workers
-    store the same article.
+    write transaction, so that the records cannot change before the decision is written, even if several
+    workers store the same article.
     """
     own = database.execute(_OWN, (row["fingerprint"],)).fetchone()
     owner = database.execute(_OWNER, (row["source"], row["content_hash"])).fetchone()
@@ -333,14 +333,14 @@ def _carry_out(database: sqlite3.Connection, row: dict[str, Any], over: str | No
     row["version"] = decision.version
     if decision.verdict is Verdict.NEW:
         number = insert(database, row, row["fingerprint"])
-        # The URL has an article itself, so it must not lead to another one any more.
+        # The URL now has an article, so it must not be an alias of another article any more.
         database.execute("DELETE FROM article_alias WHERE fingerprint = ?", (row["fingerprint"],))
     elif decision.verdict is Verdict.UPDATED:
         number = own["id"]
         _update(database, row, own)
     else:
         return decision, decision.of["id"]
-    if row["content_hash"]:  # IGNORE, because the article can have had this text before
+    if row["content_hash"]:  # IGNORE, because the article may have had this text before
         database.execute(
             "INSERT OR IGNORE INTO article_text (source, content_hash, article) VALUES (?, ?, ?)",
             (row["source"], row["content_hash"], number),
@@ -355,7 +355,7 @@ def _update(database: sqlite3.Connection, row: dict[str, Any], own: sqlite3.Row)
         "INSERT INTO article_version VALUES (?, ?, ?)",
         (own["id"], own["version"], json.dumps(earlier, ensure_ascii=False)),
     )
-    database.execute(  # keep version 1 and the latest ones: some pages change at every visit
+    database.execute(  # keep version 1 and the latest versions: some pages change at every visit
         "DELETE FROM article_version WHERE article = ? AND version > 1 AND version <= ?",
         (own["id"], row["version"] - MAX_VERSIONS),
     )

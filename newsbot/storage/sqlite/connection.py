@@ -32,8 +32,8 @@ class DataFile:
     def writing(self) -> Iterator[sqlite3.Connection]:
         """Run the block as one write transaction, which is stored completely or not at all.
 
-        The transaction takes the write lock at its beginning. So the data that the block reads cannot change
-        before it writes.
+        The transaction takes the write lock at its beginning, so the data that the block reads cannot change
+        before the block writes.
         """
         with readable_errors(self.path), transaction(self.database) as database:
             yield database

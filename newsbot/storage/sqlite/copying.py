@@ -38,7 +38,7 @@ _ARTICLES = (
     " WHERE a.fingerprint > ? {sites} ORDER BY a.fingerprint LIMIT ?"
 )
 _VERSIONS = "SELECT document FROM article_version WHERE article = ? ORDER BY version"
-# The inner query selects the texts of one batch. Only these are joined with their articles.
+# The inner query selects the texts of one batch, so that only these texts are joined with their articles.
 _TEXTS = (
     "SELECT source, content_hash, a.fingerprint AS key"
     " FROM (SELECT * FROM article_text WHERE (source, content_hash) > (?, ?) {sites}"
@@ -137,8 +137,7 @@ class SqliteDump(Repository, Dump):
 
         The first batch starts after the row whose keys have the values ``place``.
         """
-        # The next batch is sought by its key, and not by OFFSET: an offset would read all rows before it
-        # again.
+        # The next batch is sought by its key, and not by OFFSET, which would read all earlier rows again.
         while rows := self._file.database.execute(query, (*place, *values, AT_ONCE)).fetchall():
             yield rows
             place = tuple(rows[-1][key] for key in keys)
@@ -212,5 +211,6 @@ def _row(book: Book) -> tuple[str, tuple[str | int, ...]]:
         return "note", (book.kind, book.key, book.body)
     if isinstance(book, SiteHour):
         return f"site_hour ({_HOUR})", (book.source, book.hour, *book.counts)
-    # The stored text of a day begins with ``;``. So a search for ``;`` and a poll finds only whole polls.
+    # The stored text of a day begins with ``;``, so that a search for ``;`` and a poll finds only whole
+    # polls.
     return "poll_day", (book.url, book.day, f";{''.join(book.polls)}")

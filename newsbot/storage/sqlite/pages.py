@@ -50,8 +50,8 @@ class SqlitePages(Repository, Pages):
                 key = page.fingerprint
                 if key in known:
                     referrers, depth = known[key]
-                    # most links of a crawl change nothing and cost no write; "|", because add() must run in
-                    # any case
+                    # Most links of a crawl change nothing, and nothing is written. "|" is used because add()
+                    # must run in any case.
                     if referrers.add(map(clean, page.referrers)) | (page.depth < depth):
                         changed[key] = known[key] = (referrers, min(depth, page.depth))
                 elif key in new:  # a second link to a new page in the same batch
@@ -84,7 +84,7 @@ class SqlitePages(Repository, Pages):
             histories = {row["fingerprint"]: json.loads(row["history"]) for row in found}
             rows = []
             for page in pages:
-                # converted to JSON and back, so that the given events compare equal to stored ones
+                # converted to JSON and back, so that new events can be equal to stored events
                 history = merged(histories.get(page.fingerprint, []), json.loads(to_json(page.history)))
                 histories[page.fingerprint] = history  # the batch can contain the page again
                 rows.append(row_of(page, referrers_of(page), page.depth, history))
@@ -108,7 +108,7 @@ class SqlitePages(Repository, Pages):
             yield [record_of(row) for row in rows]
 
     def _due_batches(self, after: float, until: float) -> Iterator[list[PageRecord]]:
-        # Several pages can have the same time. So the position in the stream is a time and a row number.
+        # Several pages can have the same time, so the position in the stream is a time and a row number.
         place: tuple[float, int] = (after, _LARGEST)  # after all pages that are due at ``after``
         query = (
             f"SELECT id, {_READ} FROM page WHERE (next_due, id) > (?, ?) AND next_due <= ?"
@@ -143,7 +143,7 @@ def record_of(row: sqlite3.Row) -> PageRecord:
 def _links_to(
     database: sqlite3.Connection, fingerprints: Sequence[bytes]
 ) -> dict[bytes, tuple[Referrers, int]]:
-    """Return the referrers and the depth of the known pages among these, by fingerprint."""
+    """Return the referrers and the depth of known pages, by fingerprint. Unknown pages are left out."""
     columns = "fingerprint, depth, referrers, referrer_count, referrer_bitmap"
     rows = select_in(database, _WITH_KEYS.format(columns), fingerprints)
     return {

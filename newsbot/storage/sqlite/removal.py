@@ -34,7 +34,7 @@ class SqliteRemoval(Repository, Removal):
     def articles(self, canonical_urls: Sequence[str]) -> int:
         with self._file.writing() as database:
             found = _articles(database, canonical_urls)
-            # a given URL can be an alias of an article that is not given; then only the alias is deleted
+            # if a URL is an alias of another article, which stays, only the alias is deleted
             keys = ((fingerprint(clean(url)),) for url in canonical_urls)
             database.executemany("DELETE FROM article_alias WHERE fingerprint = ?", keys)
             if not found:

@@ -27,11 +27,9 @@ IN_STORY = (
     "a.story = (SELECT ifnull(j.into_story, w.story) FROM (SELECT ? AS story) w"
     " LEFT JOIN story_joined j ON j.story = w.story)"
 )
-"""The condition that an article is in the given story, or in the one with which the given story was
-joined."""
+"""The condition that an article is in a story, or in the story with which that story was joined."""
 THESE = "(SELECT value FROM json_each(?))"
-"""SQL for a list of values that is given as one JSON parameter, because SQLite limits the number of
-parameters."""
+"""SQL for a list of values in one JSON parameter, because SQLite limits the number of parameters."""
 _TIMES = frozenset({"published_at", "modified_at", "discovered_at", "fetched_at"})
 _REST = tuple(field.name for field in fields(Article) if field.name not in COLUMNS)
 

@@ -36,8 +36,8 @@ _SAVE = (
     f"INSERT OR REPLACE INTO source ({', '.join(_COLUMNS)})"
     f" VALUES ({', '.join(f':{name}' for name in _COLUMNS)})"
 )
-# The statement is idempotent: a poll that the text of the day already contains is not added. The maximum
-# length of that text (:most) is in characters.
+# The statement is idempotent: if the text of the day contains the poll, nothing is added. The maximum length
+# of this text (:most) is in characters.
 _ADD_POLL = """
     INSERT INTO poll_day (url, day, polls) VALUES (:url, :day, ';' || :poll)
     ON CONFLICT (url, day) DO UPDATE SET polls = polls || :poll
@@ -45,7 +45,7 @@ _ADD_POLL = """
 """
 _SHORT_POLL = 12
 """Number of characters of a typical poll. The maximum length of a day's text is computed from it."""
-# If one of two values is NULL, SQLite's max() returns NULL. Then coalesce() takes the other value.
+# If one of two values is NULL, SQLite's max() returns NULL. coalesce() then returns the other value.
 ADD_SITE = """
     INSERT INTO site (source, last_article, last_error, last_error_at)
     VALUES (:source, :last_article, :last_error, :last_error_at)

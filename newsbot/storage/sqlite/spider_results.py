@@ -48,7 +48,7 @@ _SAVE_RESULT = """
         positions = excluded.positions
     WHERE excluded.looked_at >= looked_at
 """
-# The conditions on ``looked_at`` keep the result of the latest visit, in whatever order workers write.
+# The conditions on ``looked_at`` keep the result of the latest visit, although workers write in any order.
 _NOT_FOUND = """
     DELETE FROM search_result
     WHERE search = :search AND text = :text AND fingerprint = :fingerprint AND looked_at <= :looked_at
@@ -136,8 +136,8 @@ class SqliteSearches(Repository, Searches):
     def _batches(self, given: dict[str, str]) -> Iterator[list[SearchResult]]:
         query = (
             f"SELECT * FROM search_result WHERE {' AND '.join(f'{name} = :{name}' for name in given)}"
-            # A row value is compared like a tuple. The unique index has the same order, so each batch begins
-            # with one seek.
+            # SQLite compares row values like tuples. The unique index has the same order, so each batch
+            # begins with one seek.
             " AND (text, fingerprint) > (:after_text, :after_key)"
             f" ORDER BY text, fingerprint LIMIT {_RESULTS_AT_ONCE}"
         )

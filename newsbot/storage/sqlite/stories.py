@@ -18,8 +18,8 @@ _MEMBER = READ.replace("a.text", "'' AS text")
 day, its story has thousands of articles, and their texts would need too much memory."""
 _FIRST_FETCHED = (
     f"SELECT story FROM article WHERE story IN {THESE}"
-    # "IS NULL" sorts articles without a time last. The id of the story makes the order the same for all
-    # workers.
+    # "IS NULL" sorts stories without a fetch time last. Stories with equal times are sorted by id, so that
+    # all workers choose the same story.
     " GROUP BY story ORDER BY min(fetched_at) IS NULL, min(fetched_at), story LIMIT 1"
 )
 # Moves the articles, changes the redirects to the old stories, and adds redirects for the old stories.
@@ -82,7 +82,7 @@ def join(database: sqlite3.Connection, canonical_urls: Sequence[str]) -> Joined:
     kept = [_kept(database, url) for url in canonical_urls]
     own = [story_id(url) for url in canonical_urls]
     stories = [
-        # An article without a story begins its own one; an article that is not stored yet has none.
+        # An article without a story begins its own story. An article that is not stored yet has no story.
         None if number is None else story or name
         for (number, story), name in zip(kept, own, strict=True)
     ]
