@@ -58,10 +58,11 @@ def crawl(
 ) -> Generator[Article, None, None]:
     """Crawl sites and yield each article when it has been stored.
 
-    ``sites``: domains or URLs; a site without a rule is read from its home page. ``max_articles``: stop after
-    this number of new articles. ``data``: the folder for the data of the crawl; a second crawl with the same
-    folder yields only new articles. Without it, nothing is kept. ``settings``: settings of Scrapy and
-    newsbot. ``arguments``: other arguments of ``scrapy crawl news``, such as ``since="7d"``.
+    ``sites`` are domains or URLs. If a site has no rule, the crawl starts at its home page. After
+    ``max_articles`` new articles the crawl stops. ``data`` is the folder for the data of the crawl; a second
+    crawl with the same folder yields only new articles. If it is None, no data are kept. ``settings`` are
+    settings of Scrapy and newsbot. ``arguments`` are other arguments of ``scrapy crawl news``, such as
+    ``since="7d"``.
 
     The crawl runs in a separate process, so it can be started in a notebook and more than once. It begins
     when the first article is requested from the iterator, and stops when the iterator is closed. Raises
@@ -73,7 +74,7 @@ def crawl(
         raise ArgumentError("crawl: name at least one site")
     settings = dict(settings or {})
     rules = open_rules(settings)
-    # The argument ``sites`` accepts only sites with a rule. The others are passed as URLs.
+    # The spider argument ``sites`` accepts only sites with a rule. Other sites are passed as URLs.
     ruled = [site for site in named if "/" not in site and rules.get(site) is not None]
     others = [site for site in named if site not in ruled]
     asked = {
@@ -113,7 +114,7 @@ def _articles(
 def _environment(trial: bool) -> dict[str, str]:
     """Return the environment of the crawl's process, with this package on its path.
 
-    ``trial``: the crawl keeps no data, so the servers of the environment are not used.
+    ``trial`` is True if the crawl keeps no data. It must then not use the servers that the environment names.
     """
     environment = {
         **os.environ,
@@ -128,7 +129,7 @@ def _environment(trial: bool) -> dict[str, str]:
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    """Stop the crawl. It stores what it has downloaded. If it has not ended after STOP_SECONDS, kill it."""
+    """Stop the crawl, so that it stores what it has downloaded. Kill it after STOP_SECONDS."""
     if process.poll() is None:
         process.send_signal(signal.SIGINT)
     assert process.stdout is not None

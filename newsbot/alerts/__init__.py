@@ -3,8 +3,8 @@
 Files in reading order:
 
 * ``rules``: the alert rules and their thresholds, and the measurements that they need
-* ``state``: stores which alerts are open and which were sent
+* ``state``: stores the open alerts, and which outputs have received them
 * ``saved``: saved searches, and notices about their new articles
-* ``outputs``: send to the log, a webhook, by e-mail, or to a command
+* ``outputs``: the log, a webhook, e-mail, a command
 * ``watch``: one round: measure, apply the rules, send
 """

@@ -1,8 +1,8 @@
 """Sends alerts to the log, to a webhook, by e-mail, or to a command.
 
-All addresses come from the settings of the operator. Private addresses are therefore allowed: many operators
-have a chat server in their own network. Redirects of a webhook are not followed. Passwords and the path of a
-webhook, which is often secret, never appear in logs or errors.
+All addresses come from the settings of the operator, so private addresses are allowed: many operators have a
+chat server in their own network. Redirects of a webhook are not followed. Logs and errors never contain
+passwords or the path of a webhook, because the path is often secret.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ PATIENCE = 15.0
 COMMAND_PATIENCE = 60.0
 """Seconds after which a command is killed."""
 AT_ONCE = 50
-"""Maximum number of messages that one call of :meth:`Output.send` gets. The next round sends the others."""
+"""Maximum number of messages of one call of :meth:`Output.send`. The next round sends the other messages."""
 
 
 class OutputError(Exception):
@@ -92,12 +92,12 @@ class Webhook:
         request = urllib.request.Request(  # noqa: S310  (the scheme was checked)
             self.url, data=body.encode("utf-8", "replace"), headers=headers, method="POST"
         )
-        # the host only, because the path may be secret
+        # Only the host appears in errors, because the path may be secret.
         place = urlsplit(self.url).hostname
         try:
             with urllib.request.build_opener(_NoRedirects).open(request, timeout=PATIENCE) as answer:
                 answer.read(1024)
-        # `from None` hides the original errors, because they contain the URL, whose path may be secret.
+        # `from None` hides the original errors, because they contain the URL with its path.
         except urllib.error.HTTPError as error:
             error.close()
             raise OutputError(f"{place} returned HTTP {error.code}") from None
@@ -185,7 +185,7 @@ def outputs_from(settings: SettingsLike) -> list[Output]:
     """
     found: list[Output] = [LogOutput()]
     if url := value_of(settings, "NEWSBOT_ALERT_WEBHOOK"):
-        if not url.isascii():  # the text does not contain the URL, which may be secret
+        if not url.isascii():  # the error does not quote the URL, because its path may be secret
             raise ArgumentError("NEWSBOT_ALERT_WEBHOOK: write the host name in its ASCII form (xn--…)")
         found.append(Webhook(url, str(settings.get("USER_AGENT") or "newsbot")))
     if to := tuple(filter(None, map(str.strip, value_of(settings, "NEWSBOT_ALERT_MAIL")))):

@@ -35,8 +35,8 @@ KEPT_HOURS = 8 * 24
 class Total:
     """Sums over all sites at the time ``at`` (POSIX seconds).
 
-    ``pages`` is the number of fetched pages; feeds, sitemaps and sections do not count. ``articles`` is the
-    number of these pages that had an article.
+    ``pages`` is the number of fetched pages, without feeds, sitemaps and sections. ``articles`` is the number
+    of those pages that had an article.
     """
 
     at: float
@@ -124,26 +124,27 @@ def _free(folder: Path | None) -> float | None:
 
 
 EXPECTED = 20.0
-"""Minimum number of items that were expected during the silence of a source, for the silence to be a problem.
-The number is in units of the usual spread of the number of items.
+"""A silence is a problem if at least this number of items was expected in it.
+
+The number of expected items is divided by its usual spread.
 """
 SHORTEST = 6 * HOUR
 """Minimum duration of a silence in seconds. Shorter silences are ignored."""
 LONGEST_LOOK = 30 * 24
-"""Maximum number of hours of a silence in which expected items are counted."""
+"""Expected items are counted only in this number of hours from the start of a silence."""
 KNOWN_HOURS, KNOWN_ITEMS = 24.0, 10.0
-"""Minimum number of observed hours, and of new links. If a source has fewer, its rhythm is not used."""
+"""Minimum number of observed hours, and of new links, of a source whose rhythm is used."""
 FEWEST_ITEMS = 15.0
-"""Minimum number of remembered items. A source with fewer items has no usable rhythm.
+"""Minimum number of remembered items of a source whose rhythm is used.
 
 The weight of a remembered item halves in a week.
 """
 
 
 def expected_items(record: SourceRecord) -> float:
-    """Return how many items were expected during the silence of a source, in units of their spread.
+    """Return the number of items expected during the silence of a source, divided by the usual spread.
 
-    0 if the last poll failed, the silence is short, or too little is known about the source.
+    The result is 0 if the last poll failed, the silence is short, or too little is known about the source.
     """
     heard, polled = record.last_new, record.last_poll
     if heard is None or polled is None or record.failures or polled - heard < SHORTEST:
@@ -155,7 +156,7 @@ def expected_items(record: SourceRecord) -> float:
 
 
 def expected(rhythm: Rhythm, row: int, heard: float, polled: float) -> float:
-    """Return the expected items, in units of their spread, for one row of a rhythm.
+    """Return the number of expected items, divided by the usual spread, for one row of a rhythm.
 
     ``heard`` is the time of the last new item, ``polled`` the time of the last poll (POSIX seconds).
     """
@@ -167,7 +168,7 @@ def expected(rhythm: Rhythm, row: int, heard: float, polled: float) -> float:
     if not level:
         return 0.0
     hours = int((until[0] - since[0]) / HOUR) + 2
-    # The rhythm gives the form of the week; its level is replaced by that before the silence.
+    # The rhythm gives the shape of the week. Its present level is replaced by the level before the silence.
     rates = rhythm.rates(rows, since, hours) / HOUR * level / float(rhythm.level(rows)[0])
     items = float((rates * overlaps(since, until, hours)).sum())
     return items / max(1.0, float(rhythm.spread[row]))
@@ -176,14 +177,14 @@ def expected(rhythm: Rhythm, row: int, heard: float, polled: float) -> float:
 def _level_before(rhythm: Rhythm, row: int, silent: float) -> float:
     """Return the level (items per hour) before a silence of ``silent`` seconds; 0 if too little is known.
 
-    The estimate falls during a silence, so it would soon make the silence look normal. Each poll since then
-    has lowered the estimate by the same formula, so the level before can be computed.
+    The estimate of the level falls during a silence, so a long silence would look normal. Each poll in the
+    silence has lowered the estimate by the same formula. The inverse formula gives the level before.
     """
-    # The divisor has a lower bound. After some weeks of silence it is nearly 0, and the result of the
-    # division would be meaningless.
+    # After some weeks of silence the weight is nearly 0, and a division by it would give meaningless numbers.
+    # So it has a lower bound.
     left = max(0.5 ** (silent / HALF_LIFE), 1e-3)
-    # The integral of 0.5 ** (t / HALF_LIFE) over the silence: the weight of the hours that the silence has
-    # added.
+    # The silence has added hours with this weight. It is the integral of 0.5 ** (t / HALF_LIFE) over the
+    # silence.
     added = HALF_LIFE / HOUR / np.log(2) * (1 - left)
     hours = max((float(rhythm.hours[row]) - added) / left, KNOWN_HOURS)
     items = float(rhythm.items[row]) / left
@@ -276,23 +277,20 @@ FAILED_POLLS = 3
 FAILING_FOR = 3600.0
 """Minimum number of seconds for which every source must have failed."""
 REFUSED_SHARE = 0.5
-"""Minimum share of refused pages among the last pages of a site from which the site counts as refusing."""
+"""A site counts as refusing if at least this share of its last pages was refused."""
 STORM_SITES, STORM_SHARE = 5, 0.25
-"""If at least this number and this share of the sites refuse, one alert is raised for all of them."""
+"""If at least this number and at least this share of the sites refuse, there is one alert for all of them."""
 FRESH = 3 * DAY
 """Maximum age in seconds of a refusal. Older refusals are ignored."""
 FELL_TO = 0.6
-"""The useful share of the last day counts as fallen if it is below this part of the share of the week before.
+"""The useful share has fallen if that of the last day, divided by that of the week before, is below this.
 
 The useful share is the share of fetched pages that had an article.
 """
 FEWEST_PAGES = 200
-"""Minimum number of pages in the last day, and in the week before.
-
-With fewer pages, no shares are compared.
-"""
+"""Minimum number of pages in the last day, and in the week before, for a comparison of the two shares."""
 LATE_SHARE = 0.1
-"""Minimum share of late sources from which an alert is raised."""
+"""An alert is raised if at least this share of the sources is late."""
 NAMED = 5
 """Maximum number of sites or sources that a text names."""
 
@@ -326,11 +324,11 @@ def silent(measured: Measured, _limits: Limits) -> Iterator[Alert]:
     """
     for site, records in measured.sources.items():
         quiet = [one for one in records if expected_items(one) >= EXPECTED]
-        if not quiet:  # true for nearly all sites; the code below is expensive
+        if not quiet:  # nearly all sites end here, before the expensive code below
             continue
         rates = {one.url: hourly(one) for one in records}
         lost = sum(rates[one.url] for one in quiet)
-        # The other sources usually bring more than half of the items, so the site is still read well.
+        # If the other sources usually bring more than half of the items, the site is still read well.
         if 2 * lost < sum(rates.values()):
             continue
         last = max(one.last_new or 0.0 for one in quiet)
@@ -345,11 +343,11 @@ def silent(measured: Measured, _limits: Limits) -> Iterator[Alert]:
 
 
 def failing(measured: Measured, _limits: Limits) -> Iterator[Alert]:
-    """Yield sites of which every source fails."""
+    """Yield sites whose sources all fail."""
     for site, records in measured.sources.items():
         polled = [one for one in records if one.last_poll is not None or one.failures]
         since = [one.failing_since for one in polled if one.failing_since is not None]
-        # A single source that works is enough: then the site is not failing.
+        # If a single source works, the site is not failing.
         if not polled or len(since) < len(polled) or any(one.failures < FAILED_POLLS for one in polled):
             continue
         # The whole site fails only from the time at which the last of its sources began to fail.
@@ -389,11 +387,11 @@ def extraction(measured: Measured, _limits: Limits) -> Iterator[Alert]:
 def refused(measured: Measured, _limits: Limits) -> Iterator[Alert]:
     """Yield sites that refuse the crawler (HTTP 401, 402, 403, 429, 451).
 
-    If many sites refuse at the same time, the cause is probably on our side, and there is one alert for all.
+    If many sites refuse at the same time, the cause is probably on our side, so they get one common alert.
     """
     sites = sorted(site for site in measured.sites if _is_refused(measured, site))
     active = sum(bool(records) for records in measured.sources.values())
-    # Many sites do not begin to refuse at the same time for reasons of their own.
+    # Sites with reasons of their own would not all begin to refuse at the same time.
     if len(sites) >= STORM_SITES and len(sites) >= STORM_SHARE * active:
         yield Alert(
             rule="refused",
@@ -419,7 +417,7 @@ def useful(measured: Measured, _limits: Limits) -> Iterator[Alert]:
     latest = measured.totals[-1] if measured.totals else None
     day_ago = next((one for one in measured.totals if one.at >= measured.now - DAY), None)
     first = measured.totals[0] if measured.totals else None
-    # If the first total is less than a day old, there is no earlier period to compare with.
+    # If the oldest total is less than a day old, there is no earlier period for the comparison.
     if latest is None or day_ago is None or first is None or day_ago is first:
         return
     now, before = _share(day_ago, latest), _share(first, day_ago)
@@ -513,6 +511,6 @@ def _share(since: Total, until: Total) -> float | None:
 
 
 def _some(records: list[SourceRecord]) -> str:
-    """Return the URLs of the first few sources, and how many more there are."""
+    """Return the URLs of the first few sources as text, with the number of the others."""
     named = ", ".join(one.url for one in records[:NAMED])
     return named if len(records) <= NAMED else f"{named} and {len(records) - NAMED} more"

@@ -1,12 +1,12 @@
 """Saved searches: named queries that report new articles at once, hourly or daily.
 
-A search is stored as one note. It has the query, the cursor in the changes of the storage, the articles for
-the next notice, and the notices that some output has not received yet. The whole note is written by one
-atomic swap. If the process is killed, the work is repeated: a notice that was sent but not recorded is sent
-again with the same ``id``.
+A search is stored as one note. The note has the query, the cursor in the changes of the storage, the articles
+for the next notice, and the notices that at least one output has not received yet. The whole note is written
+by one atomic swap. If the process is killed after it has sent a notice and before it has recorded this, the
+notice is sent again with the same ``id``.
 
 Only one article of each story is reported. Each round builds its own temporary index of the new articles, so
-that no process needs the search index.
+no process needs the search index.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ logger = logging.getLogger(__name__)
 KIND = "saved_searches"
 """Kind of the notes; the key is the name of the search."""
 RHYTHMS: Mapping[str, float] = {"off": 0.0, "at_once": 0.0, "hourly": DAY / 24, "daily": DAY}
-"""Minimum number of seconds between two notices of a search. ``off``: no notices."""
+"""Minimum number of seconds between two notices of a search. A search with ``off`` sends no notices."""
 MAX_SAVED = 100
 MAX_NAME = 80
 MAX_LISTED = 50
@@ -177,8 +177,8 @@ def save(storage: Storage, name: str, query: str, tell: str, now: float) -> Save
         before = _search_from(kept[name]) if name in kept else None
         if name not in kept and len(kept) >= MAX_SAVED:
             raise ArgumentError(f"{MAX_SAVED} searches are saved already; delete one first")
-        # A search that was off has an old cursor. If it kept this cursor, it would report all articles that
-        # were stored while it was off.
+        # A search that was off has an old cursor. With this cursor it would report all articles that were
+        # stored while it was off, so it is replaced by a new search.
         if before is None or (before.tell == "off") != (tell == "off"):
             after = SavedSearch(name, query, tell, now, storage.articles.end_of_changes(), now)
         else:
@@ -194,10 +194,10 @@ def forget(notes: Notes, name: str) -> bool:
 
 
 def look(storage: Storage, tagged: Tagged, now: float) -> None:
-    """Match the articles that were stored since the last call with all searches.
+    """Find the articles that were stored since the last call and match a search, and create notices of them.
 
-    Create the notices that are due. ``tagged`` returns the sites of a tag; ``now`` is in POSIX seconds.
-    Raises :class:`newsbot.errors.DataError`; the next call then does the rest.
+    ``tagged`` returns the sites of a tag; ``now`` is in POSIX seconds. Raises
+    :class:`newsbot.errors.DataError`; the next call then does the rest.
     """
     give_up = time.monotonic() + PATIENCE
     while True:
@@ -209,15 +209,15 @@ def look(storage: Storage, tagged: Tagged, now: float) -> None:
         # Most searches have the same cursor, so changes are read and indexed once for all of them.
         for cursor, searches in groups.items():
             changes = storage.articles.changes_since(cursor, AT_ONCE)
-            # The storage was replaced, or a backup was restored. All articles would be reported as new, so
+            # If the storage was replaced or a backup was restored, all articles would be reported as new. So
             # the search continues at the present end of the changes.
             if changes.restarted and cursor:
                 changes = Changes([], storage.articles.end_of_changes(), restarted=True)
             matches = _matches(changes.found, searches, tagged)
             for search in searches:
                 found = _found(replace(search, cursor=changes.cursor), matches.get(search.name, ()))
-                # The cursor and the notice are one write. If another process was faster, both are repeated
-                # from its note.
+                # The cursor and the notice are written together. If another process was faster, nothing is
+                # written, and the next round repeats the work from the note of that process.
                 _write(storage.notes, search, _due(found, now))
             behind |= len(changes.found) == AT_ONCE
         if not behind or time.monotonic() > give_up:
@@ -240,7 +240,7 @@ def messages_for(output: str, storage: Storage) -> list[Found]:
 
 
 def note_told(notes: Notes, told: Iterable[tuple[str, Found]], outputs: Sequence[str], now: float) -> None:
-    """Record which outputs received which notices. Drop notices that are old or that all outputs received.
+    """Record which outputs received which notices. Drop old notices, and those that all outputs received.
 
     ``told`` has pairs of the name of an output and a notice. ``outputs`` has the names of all outputs. Raises
     :class:`newsbot.errors.DataError`; the notices are then sent again.
@@ -248,7 +248,7 @@ def note_told(notes: Notes, told: Iterable[tuple[str, Found]], outputs: Sequence
     taken = {(one.id, output) for output, one in told}
     for key in _read(notes):
         for _ in range(TRIES):
-            # Read again at each try, because another process may have changed the note.
+            # The note is read again at each attempt, because another process may have changed it.
             search = _read(notes).get(key)
             if search is None:
                 break
@@ -258,8 +258,8 @@ def note_told(notes: Notes, told: Iterable[tuple[str, Found]], outputs: Sequence
                 )
                 for one in search.notices
             ]
-            # A notice stays as long as one output has not received it. Outputs that were removed from the
-            # settings do not count.
+            # A notice stays until all outputs have received it. Outputs that were removed from the settings
+            # do not count.
             left = [one for one in marked if set(outputs) - set(one.told)]
             for one in left:
                 if now - one.at > GIVE_UP:
@@ -328,7 +328,7 @@ class _Changed:
     def changes_since(self, cursor: str = "", limit: int = AT_ONCE) -> Changes:
         """Return all articles at the first call, none at later calls."""
         found = [] if cursor else [Change(key, one) for key, one in self._articles.items()]
-        # any text that is not empty serves as the cursor behind all articles
+        # Any text that is not empty can be the cursor behind all articles.
         return Changes(found[:limit], "all", restarted=not cursor)
 
     def with_keys(self, keys: Sequence[bytes]) -> dict[bytes, Article]:
@@ -373,6 +373,6 @@ def _search_from(note: Mapping[str, Any]) -> SavedSearch | None:
 def _write(notes: Notes, before: SavedSearch, after: SavedSearch) -> bool:
     """Write a search. Return False if another process changed it in the meantime.
 
-    Nothing is lost then: the next round reads the changed note and repeats the work.
+    In this case the next round reads the changed note and repeats the work, so nothing is lost.
     """
     return before == after or notes.swap(KIND, before.name, asdict(before), asdict(after))

@@ -4,7 +4,7 @@ An alert is over if :data:`CALM_ROUNDS` rounds in a row did not find it. If an o
 gets the message again in the next round. Only one process sends at a time. This process holds a lock: a note
 that is swapped atomically. The lock expires if its holder does not renew it.
 
-In this package an output was "told" something when it received the message.
+In the notes, ``told`` means that an output has received a message.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from newsbot.storage.notes import Notes
 KIND = "alerts"
 LOCK = ("alerts_lock", "lock")
 CALM_ROUNDS = 2
-"""Number of rounds in a row without the problem, after which an alert is over."""
+"""An alert is over after this number of rounds in a row that did not find it."""
 GIVE_UP = 86400.0
 """Seconds after which the unsent end of an alert is dropped."""
 MAX_ALERTS = 1000
@@ -77,8 +77,8 @@ def updated(kept: Mapping[str, Entry], found: Sequence[Alert], now: float) -> di
             continue
         # A rule that does not know when the problem began keeps the time of the first round.
         began = known.alert.since if alert.since is None else alert.since
-        # If a round finds an alert that was over, and whose end is not yet recorded as sent, it is open
-        # again.
+        # An alert that was over can still be stored, because its end was not sent yet. If a round finds it,
+        # it is open again.
         after[alert.key] = replace(
             known, alert=replace(alert, since=began), last=now, missing=0, over=None, told_over={}
         )
@@ -136,11 +136,11 @@ def take_lock(notes: Notes, owner: str, now: float, seconds: float) -> bool:
     held = notes.all(LOCK[0]).get(LOCK[1])
     if held is not None and held.get("owner") != owner:
         until = held.get("until")
-        # A lock that ends later than any holder may request was written by a machine with a wrong clock. It
-        # is ignored: otherwise no process would send alerts until that time.
+        # Only a machine with a wrong clock can have written a lock that ends so late. It is ignored;
+        # otherwise no process would send alerts until that time.
         if isinstance(until, int | float) and now < until <= now + 2 * seconds:
             return False
-    # A swap: if two processes find the lock free, only one of them gets it.
+    # If two processes find the lock free, the swap succeeds for only one of them.
     return notes.swap(*LOCK, held, {"owner": owner, "until": now + seconds})
 
 

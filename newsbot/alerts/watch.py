@@ -1,4 +1,4 @@
-"""Runs rounds of alerts: measure, apply the rules, send.
+"""Runs rounds of alerts. A round measures, applies the rules and sends messages.
 
 A crawl and ``scrapy serve`` run a round every few minutes, ``scrapy alerts --send`` runs one round.
 """
@@ -76,8 +76,8 @@ def options_from(settings: SettingsLike) -> Options:
 class Watch:
     """Runs the rounds of one process. A round calls :meth:`look`, then :func:`tell`, then :meth:`note`.
 
-    :meth:`look` and :meth:`note` use the data, :func:`tell` uses the network. They are separate, so that
-    sending can run in another thread.
+    :meth:`look` and :meth:`note` use the data. :func:`tell` uses the network, so it can run in another
+    thread.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class Watch:
         The list is empty while another process holds the lock. Raises :class:`newsbot.errors.DataError`.
         """
         now = self._clock()
-        # Each round renews the lock, so a process that died is replaced after three rounds.
+        # Each round renews the lock. If its holder has died, another process gets it after three rounds.
         seconds = 3 * (self._options.every or EVERY)
         self.is_locked_out = not book.take_lock(self._notes, self._owner, now, seconds)
         if self.is_locked_out:
@@ -118,8 +118,7 @@ class Watch:
                 *saved.messages_for(output.name, self._storage),
             ]
             deliveries.append(Delivery(output, messages[:AT_ONCE]))
-        # The entries are stored before the messages are sent, because the process may be killed while it
-        # sends.
+        # The process may be killed while it sends, so the entries are stored before.
         book.write(self._notes, self._notes.all(book.KIND), self._book, now)
         return [one for one in deliveries if one.messages]
 
@@ -128,7 +127,7 @@ class Watch:
 
         Raises :class:`newsbot.errors.DataError`; the messages are then sent again.
         """
-        if not deliveries:  # another process may hold the lock, so its entries must not be overwritten
+        if not deliveries:  # perhaps another process holds the lock; its entries must not be overwritten
             return
         now = self._clock()
         told = [(one.output.name, message) for one in deliveries if one.done for message in one.messages]

@@ -72,8 +72,8 @@ class Action:
 
     ``name`` is the subcommand. It may have two words (``import ftr``). It is empty if the command has no
     subcommands. ``help_text`` says in one line what the action does. ``run`` is the function of the action,
-    or its place such as ``newsbot.operations.add:add``. A place is imported only when the action runs. So
-    ``scrapy --help`` and other commands do not spend time on the import.
+    or its place such as ``newsbot.operations.add:add``. The module of a place is imported only when the
+    action runs, so ``scrapy --help`` and other commands do not spend time on the import.
     """
 
     def __init__(
@@ -120,9 +120,9 @@ class Call:
     def listing(
         self, document: Any, columns: Sequence[Column], rows: Iterable[Sequence[object]], empty: str = ""
     ) -> None:
-        """Print results: as JSON with ``--json``, otherwise as a table.
+        """Print results: ``document`` as JSON with ``--json``, otherwise ``rows`` as a table.
 
-        ``empty`` is the note that is printed instead of a table without rows, if it is given.
+        ``empty`` is a note. If it is not empty, it is printed instead of a table without rows.
         """
         shown = list(rows)
         if self.json:
@@ -180,7 +180,7 @@ class NewsbotCommand(ScrapyCommand):
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         """Process Scrapy's own options. Default settings of the command replace those of the project."""
         settings = cast("Settings", self.settings)  # set by Scrapy before this call
-        # In Scrapy, settings.py overrides the default_settings of a command. All commands would then have the
+        # In Scrapy, settings.py overrides the default_settings of a command, so all commands would have the
         # log level of crawls. Therefore the default settings get a higher priority here.
         settings.setdict(self.default_settings, priority=SETTINGS_PRIORITIES["project"] + 1)
         super().process_options(args, opts)
@@ -205,7 +205,7 @@ class NewsbotCommand(ScrapyCommand):
         except KeyboardInterrupt:
             self.exitcode = complain("interrupted", INTERRUPTED)
         except BrokenPipeError:  # the reader has closed the pipe (| head), which is not an error
-            # Python flushes stdout when it exits. This would fail again and print a traceback.
+            # Python flushes stdout when it exits. The flush would fail too and print a traceback.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
     def _fail(self, message: str) -> NoReturn:
@@ -307,7 +307,7 @@ def one_of(*allowed: str) -> Callable[[str], str]:
 
 
 def moment(text: str) -> datetime:
-    """Return the result of :func:`newsbot.clock.parse_moment`. It is used as the ``type`` of an argument."""
+    """Parse a date or an age (``type`` of an argument). See :func:`newsbot.clock.parse_moment`."""
     try:
         return parse_moment(text, datetime.now(UTC))
     except ValueError as error:
@@ -321,9 +321,10 @@ def complain(text: str, code: int) -> int:
 
 
 def plain(value: Any) -> Any:
-    """Return a result as JSON values. Dataclasses become objects with their fields and properties.
+    """Return a result as values of JSON.
 
-    Times become text (RFC 3339). Members of an enum become their values.
+    A dataclass becomes an object with its fields and properties, a time becomes text (RFC 3339), and a member
+    of an enum becomes its value.
     """
     if is_dataclass(value) and not isinstance(value, type):
         names = [*(field.name for field in fields(value)), *properties_of(type(value))]
@@ -346,7 +347,7 @@ def properties_of(kind: type) -> tuple[str, ...]:
 
 
 def _to_json(value: Any, indent: int | None = None) -> str:
-    # Other encodings, such as latin-1, do not have most letters. Escapes (\u0434) work in any encoding.
+    # Encodings such as latin-1 lack most letters, so letters are escaped (\u0434) for them.
     unicode = (sys.stdout.encoding or "ascii").lower().replace("-", "") == "utf8"
     return json.dumps(plain(value), ensure_ascii=not unicode, indent=indent)
 

@@ -1,4 +1,4 @@
-"""Writes files that are complete or do not appear at all."""
+"""Writes files, which appear only when they are complete."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ def atomic_target(path: Path | None) -> Iterator[BinaryIO]:
     """Yield a binary stream to the file ``path``, or stdout if ``path`` is None.
 
     The file is written under a temporary name in the same folder and renamed at the end, so that a failed
-    export leaves the old file unchanged. Pipes and devices are written directly. Raises :class:`UserError`
-    for errors of the file system. Only ``BrokenPipeError`` is not converted.
+    export leaves the old file unchanged. Pipes and devices are written directly. Raises
+    ``BrokenPipeError`` if the reader of a pipe has ended, and :class:`UserError` for other errors of the file
+    system.
     """
     if path is None:
         yield sys.stdout.buffer

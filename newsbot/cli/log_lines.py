@@ -1,8 +1,9 @@
 """Formats log lines as text or JSON, and masks secrets in them.
 
-A message is an event with ``key=value`` pairs. With NEWSBOT_LOG_JSON each line is one JSON object, which has
-these pairs as fields. The pairs are read before the message is formatted, so that values keep their types.
-Secrets are masked in the complete line, because a line may also come from Scrapy, a library or a traceback.
+A message names an event and has ``key=value`` pairs. With NEWSBOT_LOG_JSON each line is one JSON object, in
+which these pairs are fields. The pairs are read before the message is formatted, so the values keep their
+types. Secrets are masked in the complete line, because the text may come from Scrapy, a library or a
+traceback.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ MASK = "***"
 LEAST = 4
 """Minimum length of a secret that is masked at any place of a line.
 
-Shorter secrets are part of many words.
+A shorter secret would be found inside many words.
 """
 MAX_LINE = 64 * 1024
 """Maximum number of characters of a message, and of a traceback, in JSON."""
@@ -29,8 +30,8 @@ _PAIR = re.compile(r"([A-Za-z_][\w./]*)=%(?:\([\w]+\))?[-+ #0]*[\d.*]*[sdrfgxi]"
 _PLACE = re.compile(r"%(?:\((\w+)\))?[-+ #0]*[\d.*]*[sdrfgxi]")
 # Matches user and password before the "@" of a URL.
 _USER = re.compile(r"(\b[a-z][a-z0-9+.-]{1,20}://)[^\s/?#'\"<>]{1,500}@", re.IGNORECASE)
-# Matches user and password in a URL that is the value of a query parameter. There "://", "@" and the
-# separators are percent-encoded, possibly several times (%3A, %253A).
+# Matches user and password of a URL that is the value of a query parameter of another URL. The characters
+# "://", "@" and the separators are percent-encoded there, possibly several times (%3A, %253A).
 _ESCAPED_USER = re.compile(
     r"(%(?:25)*3a(?:%(?:25)*2f){2})(?:(?!%(?:25)*(?:2f|3f|23))[^\s/?#&;'\"<>]){1,500}?(%(?:25)*40)",
     re.IGNORECASE,
@@ -40,13 +41,14 @@ _KEYS = (
     r"sig(?:nature)?|(?:access|api|auth|license|private|secret|subscription|user)?key))(?:\[\w*\]|%5b\w*%5d)?"
 )
 _QUERY = re.compile(rf"((?:[?&;#]|%(?:25)*(?:3f|26)){_KEYS}(?:=|%(?:25)*3d))[^&;\s'\"<>#\\]+", re.IGNORECASE)
-"""Matches a query parameter with a secret, also in a percent-encoded URL inside a query."""
+"""Matches a query parameter with a secret, also if its URL is percent-encoded in the query of another URL."""
 # A header in a log: "Authorization: Bearer …", or as Scrapy prints it: b'Authorization': [b'Basic …'].
 _HEADER = re.compile(
     r"((?:proxy-)?authorization['\"]?\s*[:=]\s*\[?b?['\"]?(?:basic|bearer)?\s*)[\w+/=.~-]{4,}", re.IGNORECASE
 )
-# _SECRET_NAME matches names of settings whose value is a secret. It also matches _NO_SECRETS, settings of
-# scrapy-redis that are not secret. The pattern after them matches names of settings whose value is a URL.
+# _SECRET_NAME matches the names of settings whose values are secret, and also the names in _NO_SECRETS, which
+# are settings of scrapy-redis that are not secret. _WITH_ADDRESS matches the names of settings whose values
+# are URLs.
 _SECRET_NAME = re.compile(r"(?:^|_)(?:SECRET|PASSWORD|PASSWD|PASS|TOKEN|KEY)(?:$|_)")
 _NO_SECRETS = frozenset(("SCHEDULER_QUEUE_KEY", "SCHEDULER_DUPEFILTER_KEY", "REDIS_START_URLS_KEY"))
 _WITH_ADDRESS = re.compile(r"(?:^|_)(?:URL|URI|DSN|PROXY)$")
@@ -58,8 +60,8 @@ class SafeFormatter(logging.Formatter):
     def __init__(self, inner: logging.Formatter, secrets: Iterable[str]) -> None:
         super().__init__()
         self.inner = inner
-        # The longest secrets are masked first. If a short secret is a part of a long one, masking the short
-        # one first would leave the rest of the long one readable.
+        # The longest secrets are masked first. A short secret can be a part of a long one. If the short one
+        # were masked first, the rest of the long one would stay readable.
         self._secrets = sorted(secrets, key=len, reverse=True)
 
     def format(self, record: logging.LogRecord) -> str:
@@ -91,13 +93,13 @@ class JsonFormatter(logging.Formatter):
 
 
 _OWN = frozenset(("at", "level", "logger", "event", "message", "traceback"))
-"""Fields of each line. If a pair has one of these names, an underscore is added to the end of its name."""
+"""Fields of each line. If a pair has one of these names, an underscore is appended to its name."""
 
 
 def shape_logs(settings: Any) -> None:
     """Set the formatters of the root logger's handlers according to the settings.
 
-    The function may be called again, for example after Scrapy has replaced a handler.
+    It is safe to call this function again, for example after Scrapy has replaced a handler.
     """
     as_json = settings.getbool("NEWSBOT_LOG_JSON")
     secrets = set(secrets_of(settings))
@@ -132,11 +134,11 @@ def _password_of(address: str) -> list[str]:
 
 
 def redacted(line: str, secrets: Iterable[str] = ()) -> str:
-    """Return a text with secrets replaced by :data:`MASK`.
+    """Return a text in which secrets are replaced by :data:`MASK`.
 
-    It masks the given secrets, user names and passwords in URLs, and tokens in queries and headers.
+    These are the texts in ``secrets``, user names and passwords in URLs, and tokens in queries and headers.
     """
-    # The tests with "in" are fast. For most lines they avoid the slow regular expressions.
+    # Most lines do not contain these characters. The tests are much faster than the regular expressions.
     for secret in secrets:
         if secret in line:
             line = line.replace(secret, MASK)
@@ -157,7 +159,7 @@ def pairs_of(record: logging.LogRecord) -> dict[str, Any]:
     if not given:
         return {}
     named = {match[1]: match.start() for match in _PAIR.finditer(template)}
-    # Position of the value's placeholder in the message -> name of the pair.
+    # position of the value's placeholder in the template -> name of the pair
     starts = {template.index("=", start) + 1: name for name, start in named.items()}
     found: dict[str, Any] = {}
     for number, match in enumerate(_PLACE.finditer(template.replace("%%", "  "))):
@@ -173,9 +175,10 @@ def pairs_of(record: logging.LogRecord) -> dict[str, Any]:
 
 
 def event_of(template: str) -> str:
-    """Return a name for a kind of messages: the first words of the template, without placeholders and pairs.
+    """Return the name of an event, for example ``rules_taken_over``.
 
-    The result is the same for all messages from one place in the code, for example ``rules_taken_over``.
+    The name has the first words of the message template, without placeholders and pairs. So it is the same
+    for all messages from one place in the code.
     """
     words = re.findall(r"[A-Za-z]+", _PLACE.sub(" ", _PAIR.sub(" ", template)))
     return "_".join(words[:8]).lower() or "message"

@@ -1,12 +1,12 @@
 """Prints tables and lines for people, on a terminal or into a pipe.
 
-On a terminal, tables are drawn with the library rich. Wide columns wrap. If the terminal is too narrow, the
-least important columns are left out. In a pipe or a file each row is one line, nothing is cut, and there are
-no colours, so that ``grep`` and ``cut`` work.
+On a terminal, the library rich draws the tables. Wide columns wrap. If the terminal is too narrow, the least
+important columns are left out. In a pipe or a file each row is one line, nothing is cut, and there are no
+colours, so that ``grep`` and ``cut`` work.
 
-Control characters are removed, because text from the web could change the terminal with them. Secrets in URLs
-are masked, and international host names are shown in their own script. Rich is imported inside functions,
-because most output does not need it.
+Control characters are removed, because text from the web could use them to change the terminal. Secrets in
+URLs are masked, and international host names are shown in their own script. Rich is imported inside
+functions, because most output does not need it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ READABLE = 24
 """Minimum width of a wide column in characters. If there is less space, its text is printed below the row."""
 _BLANK = re.compile(r"[\s\u2028\u2029]+")
 _IDN_LABEL = re.compile(r"(?<![\w%-])xn--[a-z0-9-]{1,59}(?![\w-])", re.IGNORECASE)
-"""A host name label in ASCII form (RFC 5890) that is not part of a longer word."""
+"""Matches a host name label in ASCII form (RFC 5890) that is not part of a longer word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,15 +113,16 @@ def print_table(console: Console, columns: Sequence[Column], rows: Iterable[Sequ
 def _choose(width: int, columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> list[int]:
     """Return the indexes of the columns to show on a terminal with this width.
 
-    Columns are left out in the order of their ``spare``, highest first, until the table fits. If the table
-    still does not fit, wide columns will be printed below their rows, and only the other columns must fit.
+    The column with the highest ``spare`` is left out first, and so on, until the table fits. If the table
+    does not fit even then, wide columns will be printed below their rows, and only the other columns must
+    fit.
     """
     everything = range(len(columns))
     for chosen in _ever_fewer(everything, columns):
         if _room(*_only(chosen, columns, cells)) <= width:
             return chosen
     narrow = list(_ever_fewer([at for at in everything if not columns[at].wide], columns))
-    # As a last resort, leave out columns from the right that should stay.
+    # As a last resort, columns that should stay are left out, beginning at the right.
     narrow += [narrow[-1][:count] for count in range(len(narrow[-1]) - 1, 0, -1)]
     for chosen in narrow:
         if max(map(cell_len, plain_table(*_only(chosen, columns, cells)))) <= width:
@@ -146,7 +147,7 @@ def _only(
 
 
 def _room(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> int:
-    """Return the minimum width at which wide columns are readable and other cells are not broken."""
+    """Return the smallest width at which wide columns are readable and other columns need no line breaks."""
     needed = []
     for at, column in enumerate(columns):
         longest = max((cell_len(row[at]) for row in cells), default=0)
@@ -179,7 +180,7 @@ def _heading(column: Column, longest: int) -> list[str]:
     """Return the title in one line, or in two lines if it is longer than the cells of its column."""
     if column.wide or cell_len(column.title) <= longest:
         return [column.title]
-    # The smallest width is searched at which the title has two lines.
+    # This finds the smallest width at which the title has at most two lines.
     for width in range(max(longest, 1), len(column.title)):
         lines = wrap(column.title, width, break_long_words=False)
         if len(lines) <= 2:
@@ -235,7 +236,7 @@ def did_you_mean(word: str, allowed: Iterable[str]) -> str:
 
 
 def when(seconds: float | None, now: float) -> str:
-    """Return a time in words: ``5 min ago``, ``in 2 h``, a date if it is far away, ``-`` for None.
+    """Return a time in words: ``5 min ago`` or ``in 2 h``, a date if it is far from ``now``, ``-`` for None.
 
     Both arguments are POSIX seconds.
     """

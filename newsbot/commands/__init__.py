@@ -1,7 +1,8 @@
 """The commands that newsbot adds to ``scrapy``, as declarations: summary, actions, arguments.
 
-Scrapy takes the name of a command from its module. It imports all of these modules at each start, so they
-import only :mod:`newsbot.cli.command`. The code of the actions is in :mod:`newsbot.operations`.
+Scrapy takes the name of a command from its module. Each start of ``scrapy`` imports all modules of this
+package. So they contain only declarations, and import little more than :mod:`newsbot.cli.command`. The code
+of the actions is in :mod:`newsbot.operations`.
 
 - reading data: ``articles.py``, ``sources.py``, ``why.py``, ``monitor.py``, ``searches.py``, ``alerts.py``
 - changing data: ``add.py``, ``remove.py``, ``prune.py``, ``move.py``
@@ -23,7 +24,7 @@ from newsbot.cli.terminal import did_you_mean
 def _unknown(settings: BaseSettings, cmdname: str, inproject: bool) -> None:  # noqa: ARG001
     """Report an unknown command in one line, with the most similar name.
 
-    Scrapy then ends with exit code 2.
+    Afterwards Scrapy ends with exit code 2.
     """
     known = [module.name for module in iter_modules([*__path__, *scrapys.__path__])]
     sys.stderr.write(

@@ -1,6 +1,6 @@
 """``scrapy crawl``: Scrapy's command with checks before the start.
 
-A wrong setting or argument is reported in one line instead of a traceback.
+The checks report a wrong setting or argument in one line, where Scrapy would print a traceback.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ CHATTER = {
     "pymongo": logging.WARNING,  # at DEBUG it creates 80 records per page
     "scrapy.core.downloader.handlers": logging.ERROR,  # broken and oversized responses are counted by cause
 }
-"""The lowest level that is logged, by name of the logger. Lower levels have no information for users.
+"""The lowest level that is logged, by name of the logger.
 
-``scrapy why`` shows what happened to a page.
+Lines of lower levels are of no use to users. ``scrapy why`` shows what happened to a page.
 """
 STOPS = (
     "stopping: pages in progress are finished; Ctrl-C again stops at once",
@@ -72,9 +72,9 @@ class Command(crawl.Command):
             sys.exit(self._refuse(str(error), FAULT))
 
     def _refuse(self, text: str, code: int) -> int:
-        """Report why the crawl does not start, on stderr and in the log file; return ``code``.
+        """Report on stderr and in the log file why the crawl does not start. Return ``code``.
 
-        scrapyd shows only the log file of a job.
+        The log file is needed because scrapyd shows only the log file of a job.
         """
         assert self.settings is not None
         if self.settings.get("LOG_FILE"):
@@ -87,7 +87,7 @@ class Command(crawl.Command):
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         """Crawl; the exit code is 1 if the crawl could not finish normally."""
         assert self.crawler_process is not None
-        # Scrapy has set up logging before this call and has reset the levels, so they are set again here.
+        # The levels are set only now, because Scrapy has reset them when it set up logging.
         for name, level in CHATTER.items():
             logging.getLogger(name).setLevel(level)
             logging.getLogger(name).removeFilter(_nothing)
@@ -105,9 +105,9 @@ class Command(crawl.Command):
 
 
 class _Stops(logging.Filter):
-    """Replaces Scrapy's log lines about SIGINT and SIGTERM.
+    """Replaces Scrapy's log lines about SIGINT and SIGTERM by :data:`STOPS`.
 
-    Of the other lines of the same logger, only warnings and errors are logged.
+    Other lines of the same logger pass the filter only if they are warnings or errors.
     """
 
     def __init__(self) -> None:
@@ -124,8 +124,8 @@ class _Stops(logging.Filter):
 
 
 def _nothing(_record: logging.LogRecord) -> bool:
-    """Reject all lines until the handler writes JSON.
+    """Reject all lines. This filter is used until the handler writes JSON.
 
-    Setting a log level would not work, because Scrapy resets it.
+    A log level cannot do this, because Scrapy resets the levels.
     """
     return False

@@ -14,7 +14,7 @@ def _sites(text: str) -> tuple[str, ...]:
 
 
 def _when(text: str) -> tuple[str, datetime]:
-    """Parse a date; return its text as well, which identifies the move if it is continued."""
+    """Parse a date. Return its text too, because the text identifies a move that is continued."""
     return text, moment(text)
 
 

@@ -7,5 +7,5 @@ Files in reading order:
   makes the manifest: the expected result of a crawl
 * ``pages``: the response for each URL of a site, from templates
 * ``server``: the HTTP server and forward proxy, which adds faults to some pages
-* ``check``: ``scrapy demo``: crawls, and compares the stored articles and the requests with the manifest
+* ``check``: the action of ``scrapy demo``: crawls, and compares the result with the manifest
 """

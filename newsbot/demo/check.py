@@ -32,9 +32,9 @@ from newsbot.items import Article
 from newsbot.urls import canonicalize, fingerprint
 
 WORDS_SHARE = 0.8
-"""Minimum share of the article's words that a correct text contains."""
+"""A correct text has at least this share of the number of words of the article."""
 FIRST_LETTERS = 60
-"""Number of characters at the start of the first line that a correct text contains."""
+"""A correct text contains this number of characters from the start of the first line."""
 COLUMNS = ("site", "expected", "stored once", "missing", "twice", "unexpected", "wrong", "dated")
 STORY_COLUMNS = ("pairs of similar texts", "pairs", "in one story", "wrong")
 _SOURCES = frozenset({"robots", "feed", "sitemap", "section"})
@@ -158,7 +158,7 @@ class Judged:
 
 
 def judge(articles: Iterable[Article], manifest: Manifest) -> list[Judged]:
-    """Compare the stories to which newsbot assigned the articles with the stories of the manifest."""
+    """Compare the stories that newsbot made of the articles with the stories of the manifest."""
     known = {_key(address): _key(one.url) for one in manifest.articles for address in one.addresses}
     keys = ((_key(one.canonical_url), one.story or one.canonical_url) for one in articles)
     story = {known.get(key, key): name for key, name in keys}
@@ -225,8 +225,8 @@ def count_log(log: Iterable[Record], manifest: Manifest) -> Figures:
         if record.status == 200 and record.whole and record.kind not in _SOURCES:
             figures.pages_fetched += 1
             owner = owners.get(_key(f"http://{record.host}{record.path}"))
-            # The owner of a page without an article is None. None is in ``seen`` from the start, so such
-            # pages do not count.
+            # ``owner`` is None for a page without an article. None is in ``seen`` from the start, so this
+            # page does not count.
             figures.articles_fetched += owner not in seen
             seen.add(owner)
     return figures
@@ -241,8 +241,10 @@ CRAWL = (sys.executable, "-m", "scrapy", "crawl", "news")
 
 
 def demo(call: Call) -> int:
-    """Serve the demo sites, crawl them, and compare. The exit code is 0 only if every article is stored
-    exactly once."""
+    """Serve the demo sites, crawl them, and compare the result with the manifest.
+
+    The exit code is 0 only if every article is stored exactly once.
+    """
     options = call.options
     folder = Path(options.data or tempfile.mkdtemp(prefix="newsbot-demo-")).expanduser().resolve()
     articles, now = _remembered(folder, options.articles)
@@ -309,7 +311,7 @@ def _crawl(server: DemoServer, folder: Path, *, as_json: bool) -> int:
     environment = {**os.environ, **server.crawl_environment, "NEWSBOT_DATA": str(folder)}
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "REDIS_URL", "MONGO_URI"):
         environment.pop(name, None)  # the demo must not touch servers of the user
-    sys.stdout.flush()  # otherwise, in a pipe, the lines of the crawl would come first
+    sys.stdout.flush()  # in a pipe, the lines of the crawl would otherwise come first
     process = subprocess.Popen(  # noqa: S603  # nothing in the command comes from outside
         CRAWL, env=environment, stdout=STDERR if as_json else None
     )

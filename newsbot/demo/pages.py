@@ -23,7 +23,7 @@ PER_PAGE = 15
 ON_FRONT = 20
 """Number of articles on the front page."""
 COPIES_ON_FRONT = 3
-"""Number of articles to whose copies the front page links, if the site has the trait ``links-copies``."""
+"""If a site has the trait ``links-copies``, its front page links to the copies of this number of articles."""
 TRACKED = 3
 """Number of items of a feed whose links have tracking parameters."""
 Link = tuple[str, Any]
@@ -76,8 +76,8 @@ class Pages:
         oldest = now - timedelta(days=FRESH_DAYS)
         self._fresh = [one for one in articles if not archive or one.published > oldest]
         self._old = articles[len(self._fresh) :]
-        # Hidden articles are not on any list. Only short links on the front page lead to them. The slice is
-        # not [:-hidden], which would be empty for 0.
+        # Hidden articles are not on any list. Only short links on the front page lead to them. [:-hidden]
+        # would be wrong, because it is empty if hidden is 0.
         self._listed = self._fresh[: len(self._fresh) - site.hidden]
         self._type = "text/html" + f"; charset={site.charset}" * ("undeclared" not in site.traits)
         self._topics = load(site.languages[0])["topics"] if site.section else {}
@@ -95,8 +95,8 @@ class Pages:
             return page
         elif kind not in load("noise")["kinds"]:
             return Page("missing", lambda: b"<h1>404</h1>", self._type, 404)
-        # Tags, searches and calendars have an endless number of pages, as on real sites. These pages are made
-        # from the path only.
+        # Tags, searches and calendars have an endless number of pages, as on real sites. So these pages are
+        # not stored in a list, but made from the path.
         return Page(kind, self._html_of("noise_page", path), self._type)
 
     def _html_of(self, macro: str, title: str, *rest: object) -> Callable[[], bytes]:
@@ -139,8 +139,8 @@ class Pages:
         return [(article.link(page), article.story) for article in articles]
 
     def _short_links(self) -> list[tuple[str, Article]]:
-        # The slice [:True] is the newest article. The lists show it too, so its redirects lead to a known
-        # page.
+        # If there are hidden articles, the newest article has a short link too ([:True] is one article). The
+        # lists also show this article, so its redirects lead to a known page.
         articles = [*self._fresh[len(self._listed) :], *self._fresh[: self.site.hidden > 0]]
         return [(f"/s/x{article.number:x}", article) for article in articles]
 
@@ -151,7 +151,8 @@ class Pages:
                 (path, f"{self.site.base}/r/{article.number}", f"/r/{article.number}/", article.path)
             )
             for (start, target), status in zip(chain, (302, 301, 307), strict=True):
-                # The first redirect leads to a whole URL, the others to a path, because sites do both.
+                # The target of the first redirect is a whole URL, that of the others a path. Real sites use
+                # both.
                 yield start.removeprefix(self.site.base), Page("redirect", status=status, location=target)
 
     def _odd(self) -> Iterator[tuple[str, Page]]:
@@ -173,7 +174,7 @@ class Pages:
         yield self._list("/", self.site.title, front, [])
         for topic, words in self._topics.items():
             mine = [article for article in self._listed if article.story.topic == topic]
-            # The division is rounded up. A section without articles has one empty page.
+            # -(-a // b) divides and rounds up. A section without articles has one empty page.
             count = max(1, -(-len(mine) // PER_PAGE))
             pages = [(self._address(topic, number), str(number)) for number in range(1, count + 1)]
             for index, (path, _) in enumerate(pages):

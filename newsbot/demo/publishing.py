@@ -54,9 +54,9 @@ class Manifest:
     families: list[list[str]]
     """Groups of canonical URLs of articles with the same news, in the same or almost the same words."""
     templates: list[list[str]]
-    """Groups of canonical URLs of reports that have the same words, but are different news.
+    """Groups of canonical URLs of reports. Only the numbers in the reports of a group differ.
 
-    Only the numbers in the reports of a group differ.
+    These reports are different news, although they have the same words.
     """
     homes: list[str]
     """URLs of the front pages."""
@@ -70,7 +70,7 @@ class Manifest:
 
 
 def without_tracking(path: str) -> str:
-    """Return a path with its query, without the tracking and session parameters. The sites ignore these."""
+    """Return a path with its query, but without tracking and session parameters, which the sites ignore."""
     start, _, query = path.partition("?")
     kept = [part for part in query.split("&") if part and not part.startswith(("utm_", "fbclid=", "sid="))]
     return f"{start}?{'&'.join(kept)}" if kept else start
@@ -192,8 +192,8 @@ class _Publisher:
     def _stories(self, site: Site, count: int) -> list[Story]:
         """Return the stories of a site.
 
-        They are texts of the agency, reports, the site's own stories, and second versions of stories. The
-        first text of the agency is reprinted word for word; the other texts are edited.
+        They are texts of the agency, reports, the site's own stories, and second versions of its stories. The
+        first text of the agency is reprinted word for word, its other texts are edited.
         """
         stories: list[Story] = []
         writer = self._writers[site.languages[0]]
@@ -211,8 +211,8 @@ class _Publisher:
     def _moments(self, site: Site, count: int) -> list[datetime]:
         """Return times of publication, the latest first.
 
-        The times are within the last FRESH_DAYS. But for a site with an archive, two thirds of them are older
-        and lie on a few days of many months.
+        The times are within the last FRESH_DAYS. For a site with an archive this holds for only one third of
+        them; the others are on a few days of many earlier months.
         """
         fresh = count // 3 if "archive" in site.traits else count
         step = FRESH_DAYS * 24 * 60 / fresh  # in minutes, because pages show no seconds

@@ -1,6 +1,7 @@
 """The server of the demo: an HTTP server and forward proxy on loopback for all sites.
 
-A client that uses it as ``http_proxy`` sends the whole URL in the request line, so any host name works.
+A client uses the server as its ``http_proxy`` and sends the whole URL in the request line. So any host name
+works, without DNS.
 
 Some pages have a fault:
 
@@ -159,7 +160,7 @@ class DemoServer:
         if (site := self._sites.get(host)) is None:
             return Page("elsewhere", status=502)
         page = site.answer(path)
-        # Only pages with such a fault are counted, so the counter stays small.
+        # Only requests for pages with such a fault are counted, so the counter stays small.
         self._tries[host, path] += page.fault in _ONCE
         fault = page.fault if self._tries[host, path] < 2 else ""
         return replace(page, fault=fault, gzip="gzip" in site.site.traits)
@@ -171,7 +172,7 @@ def this_hour() -> datetime:
 
 
 def _response(request: web.BaseRequest, page: Page) -> web.Response:
-    """Return the response for a page. It has the faults of status, headers and body."""
+    """Return the response for a page, with faults of status, headers and body."""
     headers = {"Content-Type": page.content_type}
     if page.fault in _CHARSETS:
         headers["Content-Type"] = f"text/html; charset={_CHARSETS[page.fault]}"
@@ -181,7 +182,7 @@ def _response(request: web.BaseRequest, page: Page) -> web.Response:
         headers["Location"] = page.location
     body = _BINARY if page.fault == "binary" else page.make()
     if page.fault == "broken":
-        # The header promises the whole body, so the client can see that the response is incomplete.
+        # The header has the length of the whole body, so the client can see that the response is incomplete.
         headers["Content-Length"], body = str(len(body)), body[: len(body) // 2]
     response = web.Response(status=_ONCE.get(page.fault) or page.status, body=body, headers=headers)
     if response.status == 200:
@@ -199,7 +200,7 @@ def _response(request: web.BaseRequest, page: Page) -> web.Response:
 
 
 async def _send(request: web.BaseRequest, page: Page, response: web.Response) -> None:
-    """Send the response. The faults of the connection are made here."""
+    """Send the response, with faults of the connection."""
     await asyncio.sleep(SLOW_SECONDS * (page.fault == "slow"))
     if page.fault != "hang-up":
         await response.prepare(request)

@@ -54,7 +54,7 @@ class Story:
     sentences: tuple[str, ...]
     author: str
     family: str
-    """The title under which this story was first published."""
+    """The title under which the story was first published. Edited versions keep it."""
     template: str = ""
     """The template of a report; empty for other stories.
 
@@ -90,7 +90,7 @@ class Writer:
     def story(self) -> Story:
         """Return a new story."""
         words = self._cast(self._rng.choice(list(self._words["topics"])))
-        # With the lead, these are SENTENCES sentences.
+        # Together with the lead, the story has SENTENCES sentences.
         body = self._rng.sample(words["fact"], 3) + self._rng.sample(words["general"], SENTENCES - 4)
         self._rng.shuffle(body)
         return self._story(words, words["title"], [self._rng.choice(words["lead"]), *body])

@@ -1,6 +1,6 @@
-"""``scrapy add``: queues URLs by hand, even if they are known, also while a crawl is running.
+"""``scrapy add``: queues URLs by hand, also known URLs, and also while a crawl is running.
 
-They are fetched before all URLs that the crawl found.
+URLs that were added by hand are fetched before all URLs that the crawl found.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ LOOKED_AT = 1000
 def entry_by_hand(url: str, rules: RuleSet, kind: Kind | None, now: float, rule: Rule | None = None) -> Entry:
     """Return the queue entry of a URL that was added by hand.
 
-    If ``kind`` is None, the rule decides the kind; if it does not, the kind is article. ``rule`` is the rule
-    of the site. It is needed if the URL may be on another host, as a site's feed can be. ``now`` is in POSIX
-    seconds. Raises ``ValueError`` if ``url`` is not an absolute http(s) URL.
+    If ``kind`` is None, the patterns of the rule decide the kind. If no pattern matches, the kind is article.
+    Pass the ``rule`` of the site if the URL can be on another host, for example if it is a feed. ``now`` is
+    in POSIX seconds. Raises ``ValueError`` if ``url`` is not an absolute http(s) URL.
     """
     rule = rule or rules.for_url(url)
     match = classify(rule, canonicalize(url, rule.drop_query))
@@ -60,14 +60,15 @@ def queue_by_hand(
 ) -> list[Added]:
     """Record the pages in the storage, then queue them. Return one result for each entry, in order.
 
-    The pages are recorded first, so that after a crash no entry is queued without a record. Raises
+    The pages are recorded first. So even after a crash, every queued entry has a page record. Raises
     :class:`ArgumentError` if one of the URLs was removed and is blocked. In this case nothing is queued.
     """
     _must_be_allowed(entries, storage.notes)
     now = time.time()
     for entry in {entry.host: entry for entry in entries}.values():
         rule = rules.for_url(entry.url)
-        if not _host_is_known(storage, rule.domain, entry.host):  # keep a delay that a crawl increased
+        # The crawl may have increased the delay of a known host, so that delay is kept.
+        if not _host_is_known(storage, rule.domain, entry.host):
             frontier.set_politeness(entry.host, delay=rule.delay, concurrency=rule.concurrency)
     verdicts: list[Added] = []
     for batch in batched(entries, BATCH):
@@ -155,7 +156,7 @@ def _make_due(call: Call, rules: RuleSet) -> None:
 def _given(urls: Iterable[str], file: Path | None) -> Iterator[tuple[str, str]]:
     """Yield each URL with a prefix for messages about the URL.
 
-    The prefix names the file and the line. It is empty for a URL that is an argument.
+    The prefix names the file and the line. For URLs on the command line it is empty.
     """
     for url in urls:
         yield url.strip(), ""

@@ -39,7 +39,8 @@ def alerts(call: Call) -> None:
     with stored(call.settings) as storage, closing(open_frontier(call.settings)) as frontier:
         found = Watch(storage, frontier, options, owner="", clock=system_clock).found()
         told = {entry.alert.key: entry for entry in current(storage.notes)}
-    # The alerts that remain in `told` were sent, but their problems are not found now. They will end soon.
+    # The alerts that remain in `told` were sent, but their problems were not found this time. These alerts
+    # will end soon.
     shown = [(one, told.pop(one.key, None), True) for one in found]
     shown += [(entry.alert, entry, False) for entry in told.values()]
     now = time.time()
@@ -74,7 +75,7 @@ def _send(call: Call, options: Options) -> None:
         try:
             _tell(call, deliveries)
         finally:
-            # This is done also after an output failed, so that other outputs do not send their messages
+            # This is needed also if an output failed. Otherwise the other outputs would send their messages
             # again.
             watch.note(deliveries)
             watch.leave()
@@ -102,7 +103,7 @@ def _since(alert: Alert, entry: Entry | None) -> float | None:
 def _plain(alert: Alert, entry: Entry | None, found_now: bool) -> dict[str, Any]:
     """Return an alert as a JSON-able dict.
 
-    ``found_now`` is False if the alert was sent, but its problem is not found any more.
+    ``found_now`` is False if the alert was sent before, but the rules no longer find the problem.
     """
     return {
         "rule": alert.rule,

@@ -72,7 +72,7 @@ def _read(file: str, url: str, settings: Settings) -> Article:
             f"{file}: cannot be read ({error.strerror}); write a URL with https://"
         ) from error
     try:
-        # The user chose the page, so its URL is treated like those of known articles.
+        # The user chose the page, so no further evidence is needed that it is an article.
         return read_page(html, url, rule=open_rules(settings).for_url(url), vouched=True)
     except NotAnArticle as error:
         raise UserError(f"{file}: not an article ({error.reason})") from error

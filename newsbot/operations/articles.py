@@ -36,7 +36,7 @@ from newsbot.urls import canonicalize
 
 
 def chosen(call: Call) -> ArticleFilter:
-    """Return the filter that the options describe, by site, language, and bounds of the time.
+    """Return the filter for the options ``--source``, ``--language``, ``--since`` and ``--until``.
 
     Raises :class:`ArgumentError` if no article can match.
     """
@@ -88,7 +88,7 @@ def _export_new(call: Call, path: Path | None) -> None:
             changes = Following(storage.articles, cursor)
             articles = _Counted(call, (one for one in changes.articles() if _matches(one, where)))
             write(stream, articles, name=file.name)
-            # The cursor moves while the articles are read, so it is right only here.
+            # The cursor moves while the articles are read. Only now it is behind the last written article.
             return articles.count, changes.cursor
 
         written = export_new(storage.notes, options.new, path, kept, write_after)

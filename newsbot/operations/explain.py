@@ -45,7 +45,10 @@ MAX_MEMBERS = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """What is known about one URL. Only the URL itself, its rule and its judgement are always set."""
+    """What is known about one URL.
+
+    Always set are the URL, its rule and its judgement. Other fields can be empty.
+    """
 
     url: str
     canonical_url: str
@@ -101,7 +104,8 @@ def explain(
     page = storage.pages.get([key]).get(key) if storage else None
     if page is not None:  # an item of a feed may be on another host, but belongs to the feed's site
         rule = rules.get(page.source) or rule
-    # An article may be stored with or without the parameters that the rule drops now.
+    # An older version of the rule may have dropped other parameters. So the article is searched for with and
+    # without the parameters that the rule drops now.
     article = (
         (storage.articles.get(canonical) or storage.articles.get(canonicalize(url))) if storage else None
     )
@@ -160,7 +164,7 @@ REASONS: Mapping[str, str] = {
     Reason.DOUBTED: "named as canonical by another page",
     Reason.DUE_AGAIN: "due again",
 }
-"""Texts for reasons whose stored tokens are hard to understand."""
+"""Texts for users, by reason. The other reasons are shown as they are stored."""
 LEFT: Mapping[str, str] = {
     Reason.DOUBTFUL_SHAPE: "no page with a URL of this form was an article yet; it is fetched once one is",
     Reason.OTHER_LISTS: "numbered pages, an archive or a sitemap lead to the site's older articles",
@@ -206,7 +210,8 @@ def _judgement_lines(story: Explanation) -> Iterator[str]:
         yield _line("", "links on article pages are not followed: the site has a feed or sitemap")
     if judgement.reason == Reason.LIST:
         yield _line("", "lists of one form are fetched only while they lead to new articles")
-    # Only the newest event counts, because a page that was left in the queue may have been fetched later.
+    # A page that was left in the queue may have been fetched later. So the event is shown only if it is the
+    # newest event of the page.
     left = story.page.last(EventKind.LEFT) if story.page is not None else None
     if left is not None and story.page is not None and left is story.page.history[-1]:
         yield _line("not fetched", LEFT.get(left.get("reason", ""), left.get("reason", "")))
@@ -233,8 +238,8 @@ def _host_lines(story: Explanation, now: float) -> Iterator[str]:
         else f" (set by its robots.txt or another crawl; the rule says {story.rule.delay:g} s)"
     )
     yield _line("host", f"{story.host}: {pace.delay:g} s between requests, {pace.concurrency} at once{asked}")
-    # ``next_turn`` is the time from which the host may be requested again. Within one delay this is the
-    # normal rhythm. A later time means a pause (Retry-After, 429, 503).
+    # ``next_turn`` is the time of the next allowed request to the host. After a normal request it is at most
+    # one delay away. If it is later, the host pauses (Retry-After, 429, 503).
     if pace.next_turn > now + pace.delay:
         yield _line("host pauses", f"until {_moment(pace.next_turn, now)}")
 
@@ -246,7 +251,7 @@ _ROBOTS = {
 }
 _WITHOUT_ARTICLE = (EventKind.DROPPED, EventKind.NOT_AN_ARTICLE)
 _FAILED = (EventKind.NO_PAGE, EventKind.UNREADABLE, EventKind.FAULT)
-"""Events that explain a missing article. After the next successful download they no longer explain it."""
+"""Events that explain a missing article, but only until the next successful download of the page."""
 
 
 def _robots(page: PageRecord) -> str | None:
@@ -270,8 +275,8 @@ def _found_in(story: Explanation) -> str | None:
 
     Returns None if this is no longer known.
     """
-    # The history of the page is preferred, because the entry in the queue may be newer (added by hand, or due
-    # again).
+    # The history of the page has the first discovery. The entry in the queue may be newer, because the page
+    # was added by hand or became due again.
     told: EntryData | Event = story.entry.data if story.entry is not None else {}
     if story.page is not None:
         events = (event for event in story.page.history if event.get("event") == EventKind.DISCOVERED)
@@ -359,8 +364,8 @@ def _last_reason(page: PageRecord) -> Event | None:
     """Return the last event that explains why there is still no article."""
     reasons: tuple[EventKind, ...] = (*_WITHOUT_ARTICLE, *_FAILED)
     for event in reversed(page.history):
-        # Failures before the last successful download no longer explain the missing article. An earlier
-        # verdict of the extraction still does, because an unchanged page is not extracted again.
+        # A failure before the last successful download no longer explains the missing article. But an earlier
+        # verdict of the extraction still explains it, because an unchanged page is not extracted again.
         if event.get("event") == EventKind.FETCHED and event.get("status") == 200:
             reasons = _WITHOUT_ARTICLE
         if event.get("event") in reasons:

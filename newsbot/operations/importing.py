@@ -84,7 +84,7 @@ MAX_NAMED = 10
 class Progress:
     """The progress of the import of one file.
 
-    ``offset`` is the position in the file in bytes. ``counts`` has the keys of :data:`HEADINGS`.
+    ``offset`` is the position in the file in bytes. The keys of ``counts`` are the :data:`HEADINGS`.
     """
 
     name: str
@@ -140,9 +140,9 @@ class Importer:
     def run(self, name: str, *, again: bool, tell: Callable[[Progress], None]) -> Progress:
         """Import a file (path or URL), and return the progress at the end.
 
-        The import starts where the last import of the file stopped, or with ``again`` at the start of the
-        file. ``tell`` is called every few seconds with the progress. For a damaged or unreachable file no
-        exception is raised; ``fault`` of the result then has the reason. Raises subclasses of
+        The import starts where the last import of the file stopped. With ``again`` it starts at the beginning
+        of the file. ``tell`` is called every few seconds with the progress. If the file is damaged, or a
+        remote file becomes unreachable, the ``fault`` of the result has the reason. Raises subclasses of
         :class:`UserError` if the file cannot be opened, or if the data cannot be read or written.
         """
         try:
@@ -193,7 +193,7 @@ class Importer:
         """Import the whole file. After a damaged record, reading continues at the next gzip member."""
         try:
             while (fault := await self._import_records(progress, stream, tell)) is not None:
-                # + 1: the damaged member itself begins at the offset
+                # The damaged member begins at the offset itself, so the search starts one byte later.
                 beyond = next_member(stream, progress.offset + 1)
                 if beyond is None:
                     raise fault
@@ -214,7 +214,8 @@ class Importer:
         Returns the fault of that record, or None at the end of the file.
         """
         noted = time.monotonic()
-        # A copy: the stored counts must match the stored offset, and grow only together with it.
+        # These counts run ahead. They are copied to ``progress`` only together with the offset that they
+        # match.
         counts = progress.counts.copy()
         try:
             for record in read_records(stream, start=progress.offset, max_body=self._max_body):
@@ -222,8 +223,8 @@ class Importer:
                 if record.page is not None:
                     counts["pages"] += 1
                     counts[await self._take(record.page, progress.name)] += 1
-                # Counts and offset change together. After an interruption the import repeats the records
-                # after the stored offset, and must not count them twice. If the end of a record is unknown,
+                # After an interruption, the import repeats the records after the stored offset. If their
+                # counts were stored already, they would be counted twice. If the end of a record is unknown,
                 # the import cannot continue there, so the offset stays.
                 if record.end is not None:
                     progress.offset, progress.counts = record.end, counts.copy()
@@ -355,9 +356,8 @@ def import_files(call: Call) -> int:
 def _sites(call: Call) -> frozenset[str] | None:
     """Return the domains of the sites whose pages are imported; None means all sites.
 
-    These are the sites that the options name. If the options name no sites, the kind of files decides. For
-    CC-NEWS, which has pages of most news sites of the world, they are the sites with a rule. For other files
-    they are all sites.
+    If the options name sites, these sites are returned. Otherwise all sites are imported from the user's own
+    files. From CC-NEWS, which has pages of most news sites of the world, only sites with a rule are imported.
     """
     given = [call.options.source] if call.options.source else (call.options.sites or "").split(",")
     try:
@@ -396,10 +396,9 @@ def _of_month(call: Call) -> list[str]:
 
 
 def _draw(file: str) -> bytes:
-    """Return a sort key of a file, for a random order that is the same each time.
+    """Return the sort key of a file in a random order that is the same each time.
 
-    So the same sample is chosen when an interrupted command is repeated, and a larger sample includes all
-    files of a smaller sample.
+    So a repeated command chooses the same sample, and a larger sample includes all files of a smaller one.
     """
     return hashlib.blake2b(file.rpartition("/")[2].encode(), digest_size=8).digest()
 
@@ -442,7 +441,7 @@ def _begin_process(settings: Settings) -> None:
 
 def _end_with(parent: BaseProcess) -> None:
     """End this process if the command is killed; otherwise it would wait forever for its next file."""
-    # returns when the parent has ended, also if it was killed
+    # join() returns when the parent has ended, also if it was killed.
     parent.join()
     os.kill(os.getpid(), signal.SIGTERM)
 

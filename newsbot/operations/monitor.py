@@ -145,7 +145,7 @@ def _print(call: Call, report: Mapping[str, Any]) -> None:
 
 
 def _tree(node: Mapping[str, Any], level: int = 0) -> Iterator[tuple[object, ...]]:
-    """Yield the folders of a site, three levels deep, as rows."""
+    """Yield the folders of a site as rows, down to the third level."""
     yield "· " * level + str(node["name"]), node["pages"], node["broken"] or ""
     for one in node["below"] if level < 3 else ():
         yield from _tree(one, level + 1)

@@ -23,7 +23,7 @@ BATCH = 1000
 
 
 def prune_archive(folder: Path, before: float, *, delete: bool) -> int:
-    """Return how many WARC files were last written before ``before`` (POSIX seconds).
+    """Return the number of WARC files that were last written before ``before`` (POSIX seconds).
 
     Raises :class:`UserError` if the folder cannot be read or a file cannot be deleted.
     """
@@ -41,7 +41,7 @@ def prune_archive(folder: Path, before: float, *, delete: bool) -> int:
 
 
 def prune_versions(storage: Removal, before: float, *, delete: bool) -> int:
-    """Return how many earlier versions of articles are older than ``before`` (POSIX seconds).
+    """Return the number of earlier versions of articles that are older than ``before`` (POSIX seconds).
 
     Raises subclasses of :class:`newsbot.errors.DataError`.
     """
@@ -54,7 +54,9 @@ def prune_versions(storage: Removal, before: float, *, delete: bool) -> int:
 
 
 def prune_pages(storage: Removal, before: float, *, delete: bool) -> int:
-    """Return how many pages were last fetched before ``before`` (POSIX seconds) and are never due again.
+    """Return the number of pages that were last fetched before ``before`` and are never due again.
+
+    ``before`` is in POSIX seconds.
 
     Only their history and referrers are deleted. The records stay, so that a crawl still knows the URLs.
     Raises subclasses of :class:`newsbot.errors.DataError`.
@@ -75,7 +77,7 @@ WHAT = {
 
 
 def prune(call: Call) -> None:
-    """Show how many old data there are, or delete them (``--yes``)."""
+    """Show the number of old data of each kind, or delete these data (``--yes``)."""
     counts = _prune(call, _moments(call))
     if call.json:
         call.document({what: {"old": number, "pruned": call.options.yes} for what, number in counts.items()})
@@ -100,7 +102,7 @@ def _moments(call: Call) -> dict[str, float]:
 
 
 def _prune(call: Call, moments: dict[str, float]) -> dict[str, int]:
-    """Return how many old data there are of each kind. With ``--yes`` they are deleted."""
+    """Return the number of old data of each kind. With ``--yes`` these data are deleted."""
     delete: bool = call.options.yes
     counts = dict.fromkeys(moments, 0)
     if "raw" in moments:

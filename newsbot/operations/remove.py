@@ -78,9 +78,10 @@ def find_url(url: str, rules: RuleSet, storage: Storage) -> Found:
 
 
 def find_domain(domain: str, storage: Storage) -> Found:
-    """Return the data of a domain and its subdomains, and of the site that has this name.
+    """Return the data of a domain and its subdomains.
 
-    A site's feed may list pages on other hosts. All pages of the site ``domain`` are included, on any host.
+    If there is a site with this domain, all its pages are included, also pages on other hosts. A site can
+    have such pages because its feed lists them.
     """
     found = Found(what=domain, domain=domain)
     only = frozenset((domain,))
@@ -88,8 +89,8 @@ def find_domain(domain: str, storage: Storage) -> Found:
     def belongs(url: str, source: str) -> bool:
         return source == domain or within(host_key(url), only)
 
-    # Two groups of sites are searched: sites below the domain, and the site above it. The site above may have
-    # pages on the domain.
+    # Two groups of sites are searched: sites of the domain and its subdomains, and sites of its parent
+    # domains. A site of a parent domain may have pages on this domain.
     sites = {domain, *storage.sites.all(), *(record.source for record in storage.sources.all())}
     related = [site for site in sites if within(site, only) or within(domain, frozenset((site,)))]
     found.sites = sorted(site for site in related if within(site, only))
@@ -115,8 +116,8 @@ def remove(found: Found, storage: Storage, index: NearIndex, *, reason: str = ""
     keep_out(storage.notes, urls=found.addresses, domain=found.domain, at=at, reason=reason)
     taker = storage.removal
     for some in batched(found.articles, REMOVED_AT_ONCE):
-        # before the articles: after an error, a repeated call finds the articles again, and with them their
-        # texts
+        # The index is cleaned before the articles are deleted. After an error in between, a repeated call
+        # finds the articles again, and with them their texts in the index.
         forget_texts(index, some, at)
         taker.articles(some)
     # URLs without a page record are included: search results and checks can exist without one.
@@ -133,7 +134,7 @@ def remove(found: Found, storage: Storage, index: NearIndex, *, reason: str = ""
 
 
 def _forget_lessons(notes: Notes, site: str) -> None:
-    """Delete what crawls have learned about a site: URL patterns, shared lines, outcomes of recent pages."""
+    """Delete the notes of crawls on a site: learned URL patterns, shared lines, outcomes of recent pages."""
     for kind in (LESSONS + site, LINES + site, GUESSES + site):
         for key in notes.all(kind):
             notes.forget(kind, key)
@@ -187,9 +188,9 @@ def _canonical(url: str) -> str:
 
 
 def take_out(call: Call) -> None:
-    """Show how many data a URL or domain has, or delete them (``--yes``).
+    """Show the number of data of a URL or domain, or delete these data (``--yes``).
 
-    With ``--list`` or ``--allow``, show or unblock the removed URLs and domains.
+    ``--list`` shows the blocked URLs and domains, ``--allow`` unblocks some of them.
     """
     options = call.options
     if options.list:
@@ -239,7 +240,7 @@ def _remove(call: Call, storage: Storage, found: list[Found], rules: RuleSet) ->
             return
         # Pages that a crawl was fetching when the note was written may still be stored.
         call.note(f"a crawl is running: checking again in {REFRESH:.0f} s for data that it stores until then")
-        # two seconds for the pages that are in the pipelines when a crawl reads the notes
+        # The two additional seconds are for pages that are in the pipelines when a crawl reads the notes.
         wait_for_crawls(REFRESH + 2)
         for one in found:
             remove(_find(one.what, rules, storage), storage, index, reason=call.options.reason)

@@ -144,7 +144,7 @@ def _judgement(call: Call, url: str, rule: Rule) -> dict[str, Any]:
             with stored(call.settings) as storage:
                 learned = kept(storage.notes, rule.domain)[1]
         except DataUnavailable:
-            learned = None  # nothing was crawled yet; the rules alone can be shown
+            learned = None  # nothing was crawled yet, so only the rules decide
     link = Link(url=url, where=Where.BODY)
     judged = judge(link, rule, depth=1, now=utc(system_clock()), learned=learned)
     return {
@@ -174,7 +174,7 @@ def _as_json(values: list[Value]) -> dict[str, Any]:
 
 
 def _lines(value: Value) -> list[tuple[str, str]]:
-    """Return the lines that show one value, each as a pair of its place and its text.
+    """Return the lines that show one value. Each line is a pair: the place of the value, and a text.
 
     An empty value has no lines.
     """

@@ -339,7 +339,7 @@ def _worlds(call: Call, settings: SiteSettings) -> Worlds:
 
 @contextmanager
 def _progress(total: int) -> Iterator[Callable[[], None]]:
-    """Yield a function to call after each run. The progress is shown as a bar, but only on a terminal.
+    """Yield a function that must be called after each run. A bar shows the progress, but only on a terminal.
 
     ``total`` is the number of runs.
     """
@@ -366,8 +366,8 @@ def _log_inputs(call: Call, what: str) -> tuple[Any, Any]:
     sizes, intensity = files.read_pages(options.pages), options.intensity
     rows = estimate_rows(len(sizes), intensity)
     require_memory(BYTES_A_ROW * rows, f"a {what} log of {rows:,} rows")
-    # The key is computed from words, and 5.0 and 5 are different words. The plan uses ints, so a whole number
-    # must be an int here. Otherwise the log would differ from the log of the plan.
+    # The key is computed from texts, and "5.0" and "5" are different texts. The plan uses ints. So a whole
+    # number must be an int here too; otherwise the log would differ from the log of the plan.
     plain = int(intensity) if intensity == int(intensity) else intensity
     name = "changes" if what == "change" else "queries"
     return sizes, stream(name, options.seed, len(sizes), options.time, plain)

@@ -102,7 +102,9 @@ def known_sites(storage: Storage, rules: RuleSet) -> list[str]:
 
 
 def chosen_site(domain: str, storage: Storage, rules: RuleSet) -> str:
-    """Return the domain of a site in the form that rules and data use (the rule's domain, or ASCII).
+    """Return the domain of a site in the form that rules and data use.
+
+    If a rule covers the site, this is the domain of the rule, otherwise the ASCII form of ``domain``.
 
     Raises :class:`newsbot.errors.ArgumentError` if the site is neither in the rules nor in the data.
     """
@@ -178,16 +180,13 @@ def source_row(one: SourceRecord, now: float) -> SourceRow:
 LISTED = 1000
 """Maximum number of URLs set aside that are read. If there are more, the latest ones are read.
 
-A URL is set aside after its fetch failed, or its lease was lost, too often. :mod:`newsbot.frontier.base`
-describes this.
+A URL is set aside if its fetch failed too often, or if its lease was lost too often
+(:mod:`newsbot.frontier.base`).
 """
 SHOWN_ASIDE = 5
 SHOWN_UNREAD = 5
 SHOWN_REPEATED = 5
-"""Maximum number of items that are shown.
-
-It holds for URLs set aside, for sites that were never read, and for repeated texts.
-"""
+"""Maximum numbers of items that are shown: URLs set aside, sites that were never read, repeated texts."""
 MOST_REPEATED = 100
 """Maximum number of repeated texts in the JSON document."""
 OF_ALL_SITES = 100_000
@@ -246,7 +245,7 @@ def sources(call: Call) -> None:
     if call.options.domain:
         repeated = [one for one in repeated if one.source == sites[0].domain][:MOST_REPEATED]
         aside = [entry for entry in aside if entry.data.get("source") == sites[0].domain]
-        # The frontier counts the entries of all sites together, so those of one site are counted in the list.
+        # The frontier can count only the entries of all sites together. So the list is counted for one site.
         number = len(aside)
     if call.json:
         call.document(
@@ -280,7 +279,7 @@ def sources(call: Call) -> None:
     if call.options.failing:
         shown = [one for one in all_sources if _fails(one)]
     else:
-        # A crawl finds hundreds of sections: without DOMAIN only sources that people maintain are shown.
+        # A crawl finds hundreds of sections. Without DOMAIN, sections are shown only if a rule names them.
         named = {url for site in sites for url in site.named}
         shown = [one for one in all_sources if call.options.domain or one.url in named]
         shown.sort(key=lambda one: not _fails(one))
@@ -301,7 +300,7 @@ def sources(call: Call) -> None:
 def aside_lines(aside: Sequence[Entry], number: int) -> Iterator[str]:
     """Yield lines about the URLs that were set aside.
 
-    ``aside`` has the latest of these URLs, ``number`` is the number of all of them.
+    ``aside`` has the latest of these URLs, ``number`` is the number of all URLs that were set aside.
     """
     if not number:
         return
@@ -327,7 +326,7 @@ def repeated_lines(repeated: Sequence[RepeatedText]) -> Iterator[str]:
 
 
 def _parted(sites: list[Site]) -> tuple[list[Site], list[str]]:
-    """Return the sites to show, and a list with a line about the sites that were never read.
+    """Return the sites to show, and a list of notes with at most one line, about sites that were never read.
 
     If no site was read yet, all sites are shown, and the list is empty.
     """

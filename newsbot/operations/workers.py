@@ -1,9 +1,9 @@
 """``scrapy workers``: runs crawl workers as child processes and restarts those that fail.
 
-Exit code 0 means that the worker has finished its work. Exit code 2 means a wrong argument. A restart would
-not help then, so all workers are stopped. After any other exit code the worker is restarted: first after one
-second, then each time after twice the previous wait, at most after a minute. Once a worker has run for a
-minute, the wait is one second again.
+Exit code 0 means that the worker has finished its work. Exit code 2 means a wrong argument; all workers are
+then stopped, because a restart would not help. After any other exit code the worker is restarted. The first
+wait before a restart is one second, each further wait is twice as long, and the longest wait is a minute.
+Once a worker has run for a minute, the wait is one second again.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Supervisor:
         counts = Counter(self._ended)
         for stats in found:
             counts.update(_counts(stats))
-        # All workers report the size of the same queue. So the value of one worker is used, not the sum.
+        # All workers report the size of the same queue, so one value is used and not the sum.
         now = {key: value for stats in found for key, value in stats.items() if key.startswith(GAUGES)}
         return {**counts, **now}
 
@@ -114,7 +114,7 @@ class Supervisor:
                 return
             wait = SHORTEST if time.monotonic() - began > LONGEST else wait
             self._say(f"worker {number}: {_end(code)}; restarting it in {wait:.0f} s")
-            # Wait until the delay has passed or a stop is requested. A stop must not take a minute.
+            # The wait ends early if a stop is requested, because a stop must not take a minute.
             with_stop = asyncio.create_task(self._stopping.wait())
             await asyncio.wait([with_stop], timeout=wait)
             with_stop.cancel()
@@ -147,7 +147,7 @@ class Supervisor:
     def _options(self, number: int) -> list[str]:
         """Return the options of one worker.
 
-        With them it does not show its progress, and writes its stats to ``folder`` every 2 seconds.
+        They turn its display off, and let it write its stats to a file every 2 seconds.
         """
         settings = {
             "NEWSBOT_PROGRESS": 0,
@@ -175,13 +175,13 @@ def worker_command(arguments: Sequence[str], settings: Mapping[str, str]) -> lis
 
 
 async def _line(stream: asyncio.StreamReader) -> bytes:
-    """Return the next line, or a part of a line that is too long; empty at the end of the stream."""
+    """Return the next line, or a part of it if it is too long. It is empty at the end of the stream."""
     try:
         return await stream.readuntil()
     except asyncio.IncompleteReadError as error:
         return error.partial
     except asyncio.LimitOverrunError as error:
-        # the part of the line that is in the buffer; the rest of the line follows as a line of its own
+        # This is the part of the line that is in the buffer. The next call returns the rest.
         return await stream.read(error.consumed)
 
 

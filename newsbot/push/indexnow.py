@@ -39,7 +39,7 @@ class Notice:
     key_location: str
     """The URL of the key file.
 
-    It is on the same host. All reported URLs are in its folder or in folders below.
+    It is on the host of the reported URLs, which are all in the folder of the key file or below.
     """
     urls: tuple[str, ...]
 
@@ -77,11 +77,12 @@ def is_key_file(body: bytes, key: str) -> bool:
 def _notice(host: str, key: str, location: str | None, urls: list[str]) -> Notice:
     if not _KEY.fullmatch(key):
         raise BadNotice("the key must have 8 to 128 characters: letters, digits, dashes")
-    # the place that the protocol expects if no keyLocation is given
+    # Without keyLocation, the protocol expects the key file at the root of the host.
     place = location or f"{_scheme(urls[0])}://{host}/{key}.txt"
     if _host_of(place) != host:
         raise BadNotice(f"keyLocation is not on {host}")
-    # The owner of one folder, for example of a blog on a shared host, may report only the pages in it.
+    # A host can be shared, for example by blogs. The owner of one folder may report only the pages in this
+    # folder.
     folder = urlsplit(canonicalize(place)).path.rpartition("/")[0] + "/"
     for url in urls:
         if _host_of(url) != host:
@@ -111,7 +112,7 @@ METHODS = ("weblogUpdates.ping", "weblogUpdates.extendedPing")
 def challenge_of(query: Mapping[str, str]) -> tuple[str, str] | None:
     """Return the feed and the challenge in the verification request of an rssCloud server, or None.
 
-    The challenge must be returned to the server, which then sends notices
+    The server sends notices only after it has received its challenge as the response
     (https://www.rssboard.org/rsscloud-interface).
     """
     url, challenge = query.get("url"), query.get("challenge")
@@ -124,7 +125,8 @@ def pinged(body: bytes) -> list[str]:
     Raises ``ValueError`` if ``body`` is not such a call.
     """
     try:
-        # This is the parser of defusedxml. The sender is unknown, and XML entities could expand to gigabytes.
+        # fromstring() is that of defusedxml. The sender is unknown, and XML entities could expand to
+        # gigabytes.
         call = fromstring(body[:MAX_BODY], forbid_dtd=True)
     except (ParseError, DefusedXmlException, ValueError) as error:
         raise ValueError("the body is not an XML-RPC call") from error

@@ -37,8 +37,8 @@ def hub_method(header: str, secret: str, body: bytes, *, at_least: str = STRENGT
     found = _HUB.fullmatch(header.strip())
     if found is None or STRENGTHS.index(found[1]) < STRENGTHS.index(at_least):
         return None
-    # compare_digest() takes the same time wherever the first difference is. So the time tells nothing of the
-    # right signature.
+    # The time that compare_digest() takes does not depend on the position of the first difference, so it does
+    # not reveal the right signature.
     right = hmac.compare_digest(sign(found[1], secret.encode(), body), found[2].lower())
     return found[1] if right else None
 
@@ -98,8 +98,8 @@ class SeenOnce:
         now = self._clock()
         while self._seen:
             until = next(iter(self._seen.values()))
-            # If a key would be kept longer than a new key, it was stored while the clock was ahead. Such a
-            # key is dropped too.
+            # A key that ends later than a new key would was stored while the clock was ahead. It is dropped
+            # too.
             if len(self._seen) < MAX_SEEN and now < until <= now + self._seconds:
                 break
             self._seen.popitem(last=False)

@@ -1,9 +1,10 @@
 """Measures the trust in notifiers (servers that send notices of changed pages), and limits their fetches.
 
-The trust depends on the share of notices that are right, and on the share of changes that are reported. A
-notice is right if the fetch after it finds something new. The counts decay exponentially: a count loses half
-of its weight in :data:`HALF_LIFE`. So a good hub that starts to send wrong notices soon loses trust, and a
-notifier that improves soon regains trust.
+Two figures are measured for each notifier: the share of its notices that were right (``precision``), and the
+share of changes that it reported (``recall``). The trust depends on the first. A notice is right if the fetch
+after it finds something new. The counts decay exponentially: a count loses half of its weight in
+:data:`HALF_LIFE`. So a good hub that starts to send wrong notices soon loses trust, and a notifier that
+improves soon regains trust.
 
 Fetches are limited by token buckets (:class:`Budget`): one for each host and one for each sender. A bucket
 holds at most ``burst`` tokens and gains ``per_hour`` tokens per hour. Each accepted notice takes a token from
@@ -22,7 +23,7 @@ from newsbot.items import Bounded
 from newsbot.storage.notes import Notes
 
 MAX_BUCKETS = 50_000
-"""Maximum number of buckets. Beyond it, the least recently used bucket is dropped. It starts full again."""
+"""Maximum number of buckets. Beyond it, the least recently used one is dropped, and later starts full."""
 
 
 @dataclass(slots=True)
@@ -51,7 +52,7 @@ class Budget:
             return False
         now = self._clock()
         bucket = self._buckets[key] = self._buckets.get(key) or _Bucket(self._burst, now)
-        passed = max(0.0, now - bucket.at)  # would be negative after a clock was set back
+        passed = max(0.0, now - bucket.at)  # the difference is negative if the clock was set back
         bucket.tokens = min(self._burst, bucket.tokens + passed * self._rate)
         bucket.at = now
         price = min(1 / share, self._burst)  # a full bucket is always enough for one notice
@@ -123,7 +124,7 @@ class Trust:
         keep = 0.5 ** (max(0.0, now - self.at) / HALF_LIFE)
         self.hits, self.misses = self.hits * keep, self.misses * keep
         self.told, self.untold = self.told * keep, self.untold * keep
-        # if the clock was set back, the counts must not decay a second time for the same hours
+        # max(): after the clock was set back, the counts must not decay a second time for the same hours
         self.at = max(self.at, now)
 
 
@@ -157,7 +158,7 @@ def notifiers(notes: Notes, now: float) -> list[Notifier]:
     found = []
     for name, note in notes.all(TRUST).items():
         trust = Trust(**note)
-        # The weights in a note are those of the time when it was written. Old notices count less now.
+        # The note has the weights of the time at which it was written. They have decayed since.
         trust.fade(now)
         protocol, _, host = name.partition(":")
         notices, recall = trust.hits + trust.misses, trust.recall()
@@ -242,7 +243,7 @@ class Ledger:
                 self._of(place.notifier).missed(now)
                 self.changed.add(place.notifier)
             place.fetches, place.found, place.noticed = fetches, found, None
-        # If no fetch followed, for example because the budget was used up, the notice is not judged.
+        # If no fetch follows, for example because the budget is used up, the notice is not judged.
         elif place.noticed is not None and now - place.noticed > PATIENCE:
             place.noticed = None
 

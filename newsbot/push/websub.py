@@ -22,13 +22,13 @@ from newsbot.push.signatures import STRENGTHS, hub_method
 
 MAX_LINKS = 50
 """Maximum number of links that are read from a header or a page."""
-# <https://hub.example/>; rel="hub": the target in angle brackets, then parameters. Each part has a limit, so
-# the time is bounded.
+# Matches <https://hub.example/>; rel="hub": the target in angle brackets, then parameters. The length of each
+# part is limited, so that a match takes a limited time.
 _LINK = re.compile(
     r"<([^<>]{1,2000})>((?:\s*;\s*[\w!#$%&'*+.^`|~-]+\s*=\s*(?:\"[^\"]{0,500}\"|[^\s\",;]{1,500}))*)"
 )
 _HEAD_LINKS = etree.XPath("//head/link[@href and @rel]")
-# ; rel="hub self" or ; rel=hub
+# Matches ; rel="hub self" and ; rel=hub.
 _RELATION = re.compile(r";\s*rel\s*=\s*(?:\"([^\"]*)\"|([^\s\",;]+))", re.IGNORECASE)
 
 
@@ -72,10 +72,7 @@ def topic_and_hubs(
 LEASE = 10 * 86400
 """Length in seconds of the lease that is requested. The hub may grant a lease of another length."""
 SHORTEST, LONGEST = 60.0, 30 * 86400.0
-"""Shortest and longest lease in seconds.
-
-A lease of a hub outside these bounds is changed to the nearer bound.
-"""
+"""Shortest and longest lease in seconds. A lease outside these bounds is replaced by the nearer bound."""
 PATIENCE = 3600.0
 """Seconds within which a hub must verify a request."""
 AFTER_DENIAL = 7 * 86400.0
@@ -158,9 +155,9 @@ def verify_intent(
 ) -> tuple[Subscription, str | None]:
     """Handle the verification request of a hub (section 5.3).
 
-    Return the subscription afterwards, and the challenge to send back. If the challenge is None, the response
-    must be 404. Only our own requests are confirmed. So the topic must be the same, and a request must be
-    pending. ``spread`` (0 to 1) is a random number that spreads renewals over time.
+    Return the new state of the subscription, and the challenge to send back. If the challenge is None, the
+    response must be 404. Only our own requests are confirmed, so the topic must be the same, and a request
+    must be pending. ``spread`` (0 to 1) is a random number that spreads renewals over time.
     """
     mode, challenge = query.get("hub.mode"), query.get("hub.challenge")
     if query.get("hub.topic") != subscription.topic or not challenge:
@@ -207,8 +204,8 @@ def is_genuine(
 ) -> tuple[Subscription, bool]:
     """Check the signature of content from a hub (section 8).
 
-    Return the subscription with the strongest signature method so far, and True if the content is genuine.
-    Content without a live subscription is never genuine.
+    Return the subscription with the strongest signature method so far, and whether the content is genuine. If
+    the subscription is not live, the content is not genuine.
     """
     if not subscription.is_live or subscription.until < now or header is None:
         return subscription, False
@@ -219,7 +216,7 @@ def is_genuine(
 
 
 def end_of_lease(subscription: Subscription, now: float) -> Subscription:
-    """Return the subscription. If its lease has ended, its state is ``wanted`` again and it is due now."""
+    """Return the subscription. If its lease has ended, its state becomes ``wanted``, and it is due now."""
     if 0 < subscription.until < now:
         return replace(subscription, state="wanted", until=0.0, renew_at=now)
     return subscription

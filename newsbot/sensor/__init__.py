@@ -4,9 +4,9 @@
     application = Sensor(application, url="https://newsbot.example/push/notice", secret="…",
                          site="https://my.site")
 
-A sensor reads the responses that the site sends to its visitors. It never delays or changes them. If the main
-text of a page is new or has changed, the sensor sends a short signed notice. It needs only Python and no
-packages. Files in reading order:
+A sensor reads the responses that the site sends to its visitors. It never delays or changes these responses.
+If the main text of a page is new or has changed, the sensor sends a short signed notice. Besides newsbot it
+needs only Python's standard library. Files in reading order:
 
 * ``wsgi``, ``asgi``: the sensor as middleware
 * ``watching``: the code that both kinds of middleware share, with the hash of a page's text

@@ -1,10 +1,10 @@
 """Finds new and changed pages of a site in its access log (nginx and Apache, common and combined format).
 
-A log contains no texts. A URL that looks like an article and was answered with 200 is reported if it was not
-in the log before. It is reported again if its size clearly differs from all known sizes twice in a row. So
-counters on the page, which change the size of single responses, have no effect. Visitors may write a URL in
-other ways: with a query, parameters, further slashes, escapes or segments. A URL is therefore not new if only
-these differ from a known URL, and its size is known.
+A log contains no texts. A URL is reported if it looks like an article, the status is 200, and the URL was not
+in the log before. It is reported again if its size clearly differs from all known sizes twice in a row. So a
+counter on the page, which changes the size of a single response, has no effect. Visitors can write one URL in
+several ways: with a query, parameters, further slashes, escapes or segments. A URL is therefore not new if it
+differs from a known URL only in these parts, and the size is known.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MAX_SIZES = 64
 ROTATED = 2
 """Maximum number of rotated files that are read at the start."""
 TOLERANCE = 0.02
-"""Largest relative difference of sizes with which a page counts as unchanged."""
+"""Largest relative difference between two sizes of an unchanged page."""
 # 192.0.2.1 - - [03/May/2024:14:05:00 +0000] "GET /news/1 HTTP/1.1" 200 5120
 _LINE = re.compile(
     r'\S+ \S+ .{0,200}? \[(?P<time>[^\]]{1,60})\] "GET (?P<path>/[^ "]{0,4000}) HTTP/[0-9.]+" '
@@ -91,7 +91,7 @@ class LogReader:
         else:
             self._pages.move_to_end(path)
             is_news = _has_changed(known, size)
-        # The page was remembered above, also if it is not reported.
+        # The page is remembered even if it is not reported here.
         return path if is_news and not learning and not self._is_old(found["time"]) else None
 
     def _is_new(self, path: str, size: int) -> bool:
@@ -140,7 +140,7 @@ def _has_changed(page: _Page, size: int) -> bool:
     if any(_is_near(size, one) for one in page.sizes):
         page.other = None
         return False
-    # A new size is reported only when it was seen twice in a row, because a single response may differ for
+    # A new size is reported only after it was seen twice in a row, because a single response may differ for
     # one visitor.
     if page.other is None or not _is_near(size, page.other):
         page.other = size
@@ -160,10 +160,10 @@ MAX_READ = 65_536
 def lines(path: Path, *, follow: bool, pause: Callable[[], None] | None = None) -> Iterator[tuple[str, bool]]:
     """Yield each line, and True if it was in the file at the start.
 
-    With ``follow`` this never ends, and the lines of the last rotated files come first (``access.log.1``,
-    ``access.log-20241121.gz``). A file that is replaced or truncated is read from its beginning. ``pause`` is
-    called to wait for new lines. Raises :class:`newsbot.errors.UserError` if the file cannot be opened at the
-    start.
+    With ``follow`` the iterator never ends, and the lines of the last rotated files come first
+    (``access.log.1``, ``access.log-20241121.gz``). If the file is replaced or truncated, it is read from the
+    beginning again. ``pause`` is called to wait for new lines. Raises :class:`newsbot.errors.UserError` if
+    the file cannot be opened at the start.
     """
     wait = pause or (lambda: time.sleep(PAUSE))
     try:

@@ -17,7 +17,7 @@ Application = Callable[[Message, Receive, Send], Awaitable[None]]
 class Sensor:
     """Wraps the ASGI application ``app``.
 
-    :class:`newsbot.sensor.notices.Notifier` describes ``url``, ``secret`` and ``site``.
+    ``url``, ``secret`` and ``site`` are those of :class:`newsbot.sensor.notices.Notifier`.
     """
 
     def __init__(self, app: Application, url: str, secret: str, site: str) -> None:
@@ -49,7 +49,7 @@ class _Answer:
         self._size = 0
 
     def see(self, message: Message) -> None:
-        """Take one message of the response."""
+        """Read one message of the response."""
         if message["type"] == "http.response.start":
             pairs = message.get("headers", ())
             self._headers = {name.decode("latin-1").lower(): text.decode("latin-1") for name, text in pairs}
@@ -68,8 +68,8 @@ class _Answer:
                 self._pieces = None
 
     def _path(self) -> str:
-        # raw_path is optional in ASGI; unlike path it is not decoded, as in the URL that the visitor
-        # requested.
+        # raw_path is the path of the URL that the visitor requested; path is decoded. raw_path is optional in
+        # ASGI.
         raw = self._scope.get("raw_path") or self._scope["path"].encode()
         query = self._scope.get("query_string", b"")
         text = bytes(raw).decode("latin-1").partition("?")[0]

@@ -91,8 +91,8 @@ class Notifier:
             if self._closed:
                 return
             if not sent:
-                # A new URL or close() ends the pause early. Afterwards the event is set again, because the
-                # queue is not empty.
+                # A new URL or close() ends the pause early. After the pause the event is set, because the
+                # queue is not empty, and the loop must not wait for another URL.
                 self._wake.wait(pause)
                 self._wake.set()
                 pause = min(2 * pause, LONGEST_PAUSE)
@@ -102,8 +102,8 @@ class Notifier:
     def _send_all(self) -> bool:
         while True:
             with self._lock:
-                # URLs stay in the queue until they are sent. The lock is not held during the request:
-                # changed() is called by the threads of the site.
+                # URLs stay in the queue until they are sent. The lock is not held during the request, because
+                # the threads of the site would wait for it in changed().
                 some = list(self._waiting)[:MAX_AT_ONCE]
             if not some:
                 return True
@@ -139,6 +139,6 @@ class Notifier:
     def _key(self) -> str:
         """The key that the format of IndexNow requires.
 
-        It is not secret, because the signature proves the sender.
+        The key need not be secret, because the signature proves the sender.
         """
         return hashlib.blake2b(self._host.encode(), digest_size=16).hexdigest()

@@ -1,7 +1,7 @@
-"""The code that both kinds of middleware share: decides which responses are read, and reports their news.
+"""The code that both kinds of middleware share: chooses responses, and reports pages that are new or changed.
 
-A page is compared by a hash of its main text, which does not change if only other parts of the page change.
-Counters, advertisements and dates in menus change with each response; the text of an article does not.
+Two responses for a page are compared by a hash of the main text. Counters, advertisements and dates in menus
+can differ in each response, but the text of an article does not.
 """
 
 from __future__ import annotations
@@ -84,16 +84,16 @@ def main_text_hash(page: bytes, charset: str = "utf-8") -> str | None:
 MAX_PAGES = 100_000
 """Maximum number of pages that are remembered.
 
-Beyond it, the page that was not requested for the longest time is forgotten. This page is reported as new at
-its next request.
+Beyond it, the page that was not requested for the longest time is forgotten. Its next request is reported as
+a new page.
 """
 
 
 class Changes:
     """Remembers the hash of the text of each page. Thread-safe.
 
-    Visitors can request a page by other URLs, for example with an added query. A new URL is therefore not
-    news if its text is already known from another URL.
+    Visitors can request a page by other URLs, for example with an added query. So a new URL is not news if
+    its text is already known from another URL.
     """
 
     def __init__(self) -> None:
@@ -111,8 +111,8 @@ class Changes:
         if found is None:
             return False
         with self._lock:
-            # The item is removed here and inserted again at the end. So the first item is always the page
-            # that was not seen for the longest time.
+            # The item is removed and inserted again at the end. So the first item is always the page that was
+            # not requested for the longest time.
             before, is_known = self._hashes.pop(url, None), found in self._texts
             self._hashes[url], self._texts[found] = found, None
             for memory in (self._hashes, self._texts):
@@ -208,8 +208,5 @@ def without_tracking(path: str) -> str:
 
 
 def is_article(path: str) -> bool:
-    """Return False for paths that are not articles on any site, otherwise True.
-
-    Such paths are searches, lists, log-ins and files.
-    """
+    """Return False for the paths of searches, lists, log-ins and files, otherwise True."""
     return _NO_PAGE.search(path) is None and log_odds(f"https://site.invalid{path}") > CLEARLY_NONE

@@ -16,7 +16,7 @@ Application = Callable[[Environ, Callable[..., Any]], Iterable[bytes]]
 class Sensor:
     """Wraps the WSGI application ``app``.
 
-    :class:`newsbot.sensor.notices.Notifier` describes ``url``, ``secret`` and ``site``.
+    ``url``, ``secret`` and ``site`` are those of :class:`newsbot.sensor.notices.Notifier`.
     """
 
     def __init__(self, app: Application, url: str, secret: str, site: str) -> None:
@@ -32,8 +32,8 @@ class Sensor:
             seen.update(status=int(status[:3]), headers=named)
             return start_response(status, headers, *fault)
 
-        # `seen` may still be empty after this call, because an application may call start_response only when
-        # its first piece is requested.
+        # `seen` can still be empty after this call. An application may call start_response later, when its
+        # first piece is requested.
         answer = self._app(environ, start)
         if environ.get("REQUEST_METHOD") != "GET":
             return answer
@@ -41,7 +41,7 @@ class Sensor:
 
 
 class _Seen:
-    """The response of the application, which is copied while the server reads it.
+    """The response of the application. It is copied while the server reads it.
 
     When the server closes the response, the copy is queued if it is complete.
     """

@@ -1,6 +1,6 @@
 """The server of ``scrapy serve``: the dashboard, and the receiver of push notices.
 
-A push notice is a message that a page has changed. The server uses aiohttp, a dependency of Scrapy.
+A push notice is a message that a page has changed. The server uses aiohttp, which Scrapy also needs.
 
 Files in reading order:
 

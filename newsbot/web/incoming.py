@@ -1,8 +1,8 @@
 """Limits the number of connections, the size and time of requests, and the number of log lines.
 
-The module also has functions that return the fields of a form and the address of the sender. Without limits,
-each connection that sends half a request would use a file descriptor for an hour. Many such connections would
-use all file descriptors of the process.
+Without limits, a connection that sends half a request would use a file descriptor for an hour. Many of these
+connections would use all file descriptors of the process. The module also has functions that return the
+fields of a form and the address of the sender.
 """
 
 from __future__ import annotations
@@ -33,16 +33,17 @@ HEADER_SECONDS = 30.0
 BODY_SECONDS = 60.0
 """Maximum time in seconds for the body of a request."""
 MAX_LINE = 2**15
-"""Maximum length of the request line in bytes. It is enough for a URL of 2,000 letters with 12 bytes each
-(percent-encoded)."""
+"""Maximum length of the request line in bytes.
+
+This is enough for a URL of 2,000 letters, which take up to 12 bytes each if they are percent-encoded.
+"""
 MAX_BODY = 2**20
 """Maximum length of a body in bytes, except for the feeds that subscribed hubs send."""
 LARGE_AT_ONCE = 4
 """Maximum number of bodies larger than MAX_BODY that are in memory at once."""
 MAX_CONNECTIONS = 1000
 _BACKLOG = 32
-"""Maximum length of the socket's queue of connections that wait to be accepted. It is also the minimum of
-:func:`most_connections`."""
+"""Maximum number of connections that wait to be accepted. :func:`most_connections` never returns less."""
 _LINES_A_MINUTE = 30
 """Maximum number of log lines of the server per minute."""
 
@@ -52,7 +53,7 @@ def most_connections() -> int:
 
     The other half is for data files and outgoing requests. The result is at most MAX_CONNECTIONS.
     """
-    # A negative number stands for an unlimited number of files.
+    # A negative number means that the number of files is not limited.
     descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return MAX_CONNECTIONS if descriptors < 0 else max(_BACKLOG, min(MAX_CONNECTIONS, descriptors // 2))
 
@@ -101,18 +102,18 @@ async def listening(app: web.Application, host: str, port: int) -> AsyncIterator
 
 
 def _make_room(server: web.Server, most: int) -> None:
-    """If ``most`` connections are open, close one of the sender that has the most: the oldest one.
+    """If ``most`` connections are open, close the oldest connection of the sender that has the most.
 
-    So a sender who opens too many connections loses only connections of their own.
+    So a sender that opens too many connections loses only its own connections.
     """
     peers = {
         one: one.transport.get_extra_info("peername") or ("",)
         for one in server.connections
-        if one.transport is not None and not one.transport.is_closing()  # those that are closing need no room
+        if one.transport is not None and not one.transport.is_closing()  # not counted: they end soon anyway
     }
     if len(peers) >= most:
         crowd, _ = Counter(peer[0] for peer in peers.values()).most_common(1)[0]
-        # A dict keeps the order of insertion, so the first one is the oldest.
+        # A dict keeps the order of insertion, so the first connection of the sender is its oldest one.
         next(one for one, peer in peers.items() if peer[0] == crowd).force_close()
 
 
@@ -200,22 +201,25 @@ async def read_form(request: web.Request) -> Mapping[str, Any]:
     try:
         return await request.post()
     except (ValueError, LookupError, RuntimeError) as error:
-        # aiohttp raises these for a missing boundary, an unknown charset and an unknown content encoding
+        # aiohttp raises these errors for a missing boundary, an unknown charset and an unknown content
+        # encoding.
         raise web.HTTPBadRequest(text="the form cannot be read") from error
 
 
 _OF_ONE = 64
-"""Length in bits of the smallest IPv6 network that providers assign to a customer (RFC 6177). All addresses
-in such a network count as one sender."""
+"""Prefix length of the smallest IPv6 network that providers assign to a customer (RFC 6177).
+
+All addresses in a network of this size count as one sender.
+"""
 
 
 def sender_of(request: web.Request) -> str:
     """Return the address of the sender of a request. For IPv6, return its /64 network.
 
-    If a proxy on the same machine (loopback) forwards the request, the sender is the last entry of
-    ``X-Forwarded-For``, which the proxy wrote. Otherwise all requests through the proxy would have the same
-    sender, and a flood of requests from one client would block all clients. Other entries of the header and
-    other proxies are not trusted.
+    If the request comes from loopback, a proxy on this machine may have forwarded it. The sender is then the
+    last entry of ``X-Forwarded-For``, which the proxy wrote. Otherwise all requests through the proxy would
+    have the same sender, and too many requests of one client would block all clients. Other entries of the
+    header, and other proxies, are not trusted.
     """
     remote = _address(request.remote or "")
     if remote is not None and remote.is_loopback:

@@ -1,9 +1,10 @@
 """Sends the requests that push notices cause: to WebSub hubs, and for key files of IndexNow.
 
 Anybody can send a notice, so requests to its URLs must not reach machines in the private network (server-side
-request forgery). Private addresses are refused, and so are ports that are unusual for the web. The resolver
-checks the IP address, and the connection uses the checked address. So a name that resolves to a private
-address a moment later (DNS rebinding) does not help an attacker. The target of each redirect is checked too.
+request forgery). Private addresses are refused, and also ports that web servers do not usually use. The
+resolver checks the IP address, and the connection uses the checked address. So a name that resolves to a
+private address a moment later (DNS rebinding) does not help an attacker. The target of each redirect is
+checked too.
 """
 
 from __future__ import annotations
@@ -66,7 +67,8 @@ class GuardedResolver(AbstractResolver):
         family: socket.AddressFamily = socket.AF_INET,  # noqa: ARG002  (aiohttp gives it; all families will do)
     ) -> list[ResolveResult]:
         """Return the addresses of a host. Raises ``OSError`` if one of them is private."""
-        # The host is refused even if only one address is private, because aiohttp may connect to any of them.
+        # One private address is enough to refuse the host, because aiohttp may connect to any of its
+        # addresses.
         addresses = await asyncio.to_thread(self._lookup, host, port)
         private = [address for address in addresses if not publichosts.is_public(address)]
         if private:
@@ -97,13 +99,13 @@ class Outgoing:
         self._allow_private = allow_private
         resolver = None if allow_private else GuardedResolver(lookup)
         self._session = ClientSession(
-            # no DNS cache, so that the resolver checks each connection
+            # Without a DNS cache, the resolver checks each connection.
             connector=TCPConnector(resolver=resolver, use_dns_cache=False, limit=20),
             timeout=ClientTimeout(total=PATIENCE),
             headers={"User-Agent": user_agent},
-            # a site must not be able to recognize later requests
+            # Without cookies, a site cannot recognise later requests.
             cookie_jar=DummyCookieJar(),
-            # with a proxy from the environment, the proxy would resolve the names, past the guard
+            # A proxy of the environment would resolve the names itself, without the guard.
             trust_env=False,
         )
 
@@ -170,7 +172,7 @@ class Outgoing:
             async with self._session.request(
                 method, canonicalize(url), data=data, headers=headers, allow_redirects=False
             ) as response:
-                # One read() returns the bytes that have arrived. They can be only the beginning of the body.
+                # read() returns the bytes that have arrived, which can be only the beginning of the body.
                 body = bytearray()
                 while len(body) < MAX_BODY and (part := await response.content.read(MAX_BODY - len(body))):
                     body += part

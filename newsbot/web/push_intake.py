@@ -1,8 +1,8 @@
 """Queues the pages and sources that push notices name, so that they are fetched immediately.
 
-The sender of a notice is called its notifier. It is identified by the protocol and a host. A notifier gets
-more trust if its notices lead to changes (:mod:`newsbot.push.trust`). Each host has a budget of fetches that
-notices can cause. Only one thread uses storage and frontier (:class:`OffThread`).
+The sender of a notice is called the notifier. Its name has the protocol and a host. A notifier gets more
+trust if the fetches after its notices find changes (:mod:`newsbot.push.trust`). Each host has a budget of
+fetches that notices can cause. Only one thread uses storage and frontier (:class:`OffThread`).
 """
 
 from __future__ import annotations
@@ -32,16 +32,20 @@ from newsbot.storage.base import Storage
 from newsbot.urls import canonicalize, fingerprint, host_key
 
 PRIORITY = 90.0
-"""Priority of queued pages in the frontier. It is above that of entries that the crawl found, and below that
-of entries that a person adds."""
+"""Priority of queued pages in the frontier.
+
+It is higher than the priority of entries that the crawl found, and lower than that of entries that a person
+adds.
+"""
 MAX_AGAIN = 1000
 """Maximum number of pages that wait to be queued again. If there are more, the oldest ones are dropped."""
 TAKEN = "taken_notice"
-"""The kind of the notes (:mod:`newsbot.storage.notes`) that record signed notices. With them, a notice that
-is sent again is refused."""
+"""Kind of the notes that record signed notices, so that a notice that is sent again is refused."""
 UNPROVED = 0.5
-"""The part of a host's budget that notices without proof can use, from 0 to 1. Even a flood of such notices
-cannot use the rest."""
+"""The part of a host's budget that notices without proof can use (0 to 1).
+
+The rest stays for notices with proof, even in a flood of notices without proof.
+"""
 
 
 class Fate(StrEnum):
@@ -59,7 +63,7 @@ class Fate(StrEnum):
 
 
 class Desk:
-    """Queues the pages that notices name. There is one object in a process.
+    """Queues the pages that notices name. A process has one object of this class.
 
     The methods block, because they use storage and frontier. Only one thread may call them. ``per_hour`` is
     the number of fetches that notices may cause on one host in an hour. Methods raise subclasses of
@@ -107,7 +111,7 @@ class Desk:
             except ValueError:
                 fate = Fate.BAD
             if fate is Fate.BUDGET:
-                spent.add(host)  # no look-up for further URLs of this host
+                spent.add(host)  # saves the look-ups for further URLs of this host
             fates.append(fate)
         return fates
 
@@ -118,7 +122,7 @@ class Desk:
             return Fate.UNKNOWN
         if page is None and not self._is_article(url, rule):
             return Fate.UNLIKELY
-        # The budget is checked last, so that only URLs that are queued use a part of it.
+        # The budget is checked last, so only queued URLs use a part of it.
         if not self._may_cost(notifier, host, proved=proved):
             return Fate.BUDGET
         kind = page.kind if page else classify(rule, canonicalize(url, rule.drop_query)).kind or Kind.ARTICLE
@@ -150,8 +154,8 @@ class Desk:
         share = self.ledger.share(notifier)
         if not self._of_notifiers.take(f"{host} {notifier}", share):
             return False
-        # A notifier must leave a reserve in the host's budget for others. The reserve is larger with less
-        # trust.
+        # Each notifier must leave a reserve in the host's budget for others. The less trust it has, the
+        # larger is the reserve.
         return self._budget.take(host, reserve=1.0 - min(share, 1.0 if proved else UNPROVED))
 
     def knows_site(self, url: str) -> bool:
@@ -189,7 +193,7 @@ class Desk:
 
     def _queue(self, entry: Entry) -> None:
         (verdict,) = self.frontier.add([entry], force=True)
-        if verdict is Added.KNOWN:  # a fetch can have begun before the change: queue it again later
+        if verdict is Added.KNOWN:  # its fetch may have begun before the change, so it is queued again later
             self._again.append(entry)
 
     def queue_again(self) -> None:
@@ -200,8 +204,7 @@ class Desk:
     def _queue_later(self, entry: Entry) -> None:
         page = self.storage.pages.get([entry.fingerprint]).get(entry.fingerprint)
         told = float(entry.data["discovered_at"])
-        # If the last fetch was more than a minute after the notice, it has found the change. The minute is
-        # needed because clocks differ a little.
+        # A fetch after the notice has found the change. The minute is added because clocks differ a little.
         if page is not None and page.last_fetched is not None and page.last_fetched > told + 60:
             return
         known = self.frontier.known([entry.fingerprint]).get(entry.fingerprint)
@@ -232,8 +235,8 @@ class Desk:
             return 0, 0
         if not page.kind.is_source:
             article = self.storage.articles.get(canonicalize(page.url, rule.drop_query))
-            # The article can have been stored from another page with the same canonical URL. Then its
-            # versions are not changes of this page.
+            # If the article was stored from another page with the same canonical URL, its versions are not
+            # changes of this page.
             own = article and fingerprint(canonicalize(article.url, rule.drop_query)) == page.fingerprint
             return page.checks, article.version if article and own else 0
         sources = self.storage.sources.all(page.source)
@@ -245,7 +248,8 @@ class Desk:
         for url in self.ledger.watched:
             self.ledger.observe(url, *self.seen(url))
         for key, note in self.notes.all(TAKEN).items():
-            if abs(self._clock() - note["at"]) > 2 * TOLERANCE:  # now its signature is too old
+            # After this time the signature is too old, so the notice would be refused without the note.
+            if abs(self._clock() - note["at"]) > 2 * TOLERANCE:
                 self.notes.forget(TAKEN, key)
         while self.ledger.changed:
             notifier = self.ledger.changed.pop()

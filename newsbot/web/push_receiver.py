@@ -1,8 +1,8 @@
 """Receives notices that pages have changed: WebSub, IndexNow, notices of sensors, rssCloud and pings.
 
 Responses do not reveal which URLs are known. The length of bodies is limited, the same notice is used only
-once, and each sender has a budget of requests. docs/push.md describes the protocols. Notices of sensors come
-from ``scrapy sensor``.
+once, and each sender has a budget of requests. docs/push.md describes the protocols. Sensors are ``scrapy
+sensor`` and the middleware in :mod:`newsbot.sensor`.
 """
 
 from __future__ import annotations
@@ -28,10 +28,12 @@ KEY_LASTS = 86400.0
 WRONG_LASTS = 300.0
 """Seconds for which a wrong or missing key file is not requested again."""
 KEYS_AN_HOUR, KEYS_AT_ONCE = 60.0, 10.0
-"""Maximum number of requests for key files of one host, per hour and at once. So forged notices cannot cause
-a flood of requests to a host."""
+"""Maximum number of requests for key files of one host, per hour and at once.
+
+Without this limit, forged notices could cause a flood of requests to a host.
+"""
 PLAIN = {"X-Content-Type-Options": "nosniff"}
-"""Headers of all responses. With them, browsers do not guess another type than the declared one."""
+"""Headers of all responses. They forbid browsers to guess another content type than the declared one."""
 _SPREAD = random.Random()  # noqa: S311  (varies the times of renewals, keeps no secret)
 
 
@@ -78,7 +80,7 @@ class Receiver:
         app.router.add_post("/push/ping", self.ping)
 
     def limit_of(self, request: web.Request) -> int:
-        """Return the maximum length of a request's body in bytes. It is larger for hubs, which send feeds."""
+        """Return the maximum length of a request's body in bytes. It is larger for hubs: they send feeds."""
         from_hub = self.subscriptions.by_token(request.match_info.get("token", "")) is not None
         return MAX_FEED if from_hub else MAX_BODY
 
@@ -92,7 +94,7 @@ class Receiver:
         if subscription is None:
             return _not_found()
         now = self.clock()
-        # A hub may deny at any time, and sends no challenge (WebSub, section 5.2).
+        # A hub may deny a subscription at any time. It sends no challenge then (WebSub, section 5.2).
         if request.query.get("hub.mode") == "denied":
             self.subscriptions.put(websub.deny(subscription, request.query, now))
             await self.data.call(self.subscriptions.keep, subscription.token)
@@ -108,10 +110,10 @@ class Receiver:
         return web.Response(text=echo, headers=PLAIN)
 
     async def receive(self, request: web.Request) -> web.Response:
-        """Receive content from a hub. Content without a valid signature is acknowledged and ignored.
+        """Receive content from a hub. Content without a valid signature is acknowledged, but ignored.
 
-        So a forger does not learn from the response whether a signature is valid (WebSub, section 8, allows
-        this). The content itself is not used. It only causes a fetch of the feed.
+        So the response does not reveal to a forger whether a signature is valid; section 8 of WebSub allows
+        this. The content itself is not used: it only causes a fetch of the feed.
         """
         subscription = self.subscriptions.by_token(request.match_info["token"])
         if subscription is None:
@@ -119,10 +121,10 @@ class Receiver:
         body = await request.read()
         signature = request.headers.get("X-Hub-Signature")
         seen, genuine = websub.is_genuine(subscription, signature, body, self.clock())
-        # With the token, because two feeds may have the same body.
+        # The digest includes the token, because two feeds may have the same body.
         digest = hashlib.blake2b(subscription.token.encode() + body, digest_size=16).digest()
-        # genuine is checked first: is_new() records the digest, and a forger must not make a body count as
-        # used
+        # is_new() records the digest, so it is called only for genuine content. Otherwise a forger could make
+        # the body of a hub count as a repetition.
         if genuine and self.bodies.is_new(digest):
             if seen.method != subscription.method:
                 self.subscriptions.put(seen)
@@ -163,7 +165,7 @@ class Receiver:
         if self.keys.knows(key):
             return True
         if self.wrong_keys.knows(key) or not await self.data.call(self.desk.knows_site, notice.urls[0]):
-            return False  # a forger could name any host, so unknown sites get no request
+            return False  # a notice can name any host, so only known sites get a request
         if not self.key_files.take(notice.host):
             return None
         try:

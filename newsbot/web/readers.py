@@ -2,8 +2,8 @@
 
 Each thread has its own storage and frontier. The thread of the push receiver never waits for these threads.
 Reads that take too long are cancelled. If too many reads are waiting, further reads are refused, so that the
-page shows an error immediately. Figures such as counts are computed in the background (:class:`Memo`), and
-shown with the time of their computation.
+page shows an error immediately. Figures such as counts are computed in the background (:class:`Memo`). Pages
+show them with the time of their computation.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ class Data:
 class Readers:
     """A pool of ``threads`` threads for reads. The names of the threads begin with ``name``.
 
-    ``settings``: see :mod:`newsbot.backends`. Raises :class:`newsbot.errors.RulesError` for invalid rules.
+    The backends are those that ``settings`` name (:mod:`newsbot.backends`). Raises
+    :class:`newsbot.errors.RulesError` for invalid rules.
     """
 
     def __init__(self, settings: SettingsLike, threads: int, name: str) -> None:
@@ -73,7 +74,8 @@ class Readers:
             raise DataUnavailable("too many requests at once; try again in a moment")
         job = _Job(work)
         future = min(self._readers, key=lambda reader: reader.waiting).begin(job)
-        # A running thread cannot be cancelled. So the future is shielded, and give_up() interrupts the query.
+        # A running thread cannot be cancelled, so the future is shielded. give_up() interrupts the query
+        # instead.
         try:
             return cast("_Answer", await asyncio.wait_for(asyncio.shield(future), seconds))
         except TimeoutError:
@@ -108,7 +110,8 @@ class _Reader:
     def _ended(self, future: asyncio.Future[object]) -> None:
         self.waiting -= 1
         if not future.cancelled():
-            future.exception()  # marks it as retrieved, because the caller may have stopped waiting
+            # If the caller has stopped waiting, asyncio would log an exception that was never retrieved.
+            future.exception()
 
     def _run(self, job: _Job) -> object:
         if job.given_up:  # cancelled while it waited in the queue
@@ -134,7 +137,7 @@ class _Reader:
         job = self._job
         if job is not None:
             job.give_up()
-        # In the thread itself: SQLite allows a connection to be closed only by the thread that opened it.
+        # Only the thread that opened a connection of SQLite may close it.
         self._pool.submit(self._release)
         self._pool.shutdown(wait=True)
 
@@ -152,7 +155,7 @@ class _Job:
 
     def give_up(self) -> None:
         """Cancel the read. SQLite is interrupted. Reads of Redis and MongoDB end at their own time limits."""
-        # before the interrupt: if the job is still in the queue, _run() skips it
+        # If the job is still in the queue, _run() skips it because of this flag.
         self.given_up = True
         if self.data is not None:
             self.data.storage.interrupt()
@@ -166,10 +169,9 @@ _Value = TypeVar("_Value")
 COMPUTING = 120.0
 """Maximum time in seconds of one computation."""
 LOOK = 2.0
-"""Maximum time in seconds for which a page waits for a figure if the cache has no value or a very old
-value."""
+"""Maximum number of seconds for which a page waits for a figure, if the cache has no value or an old one."""
 OLD = 6.0
-"""A value is computed again at a certain age. At this multiple of that age it is very old."""
+"""A cached value is old if its age is this multiple of the age at which it is computed again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,14 +208,14 @@ class Memo(Generic[_Value]):
         self._fault: DataError | None = None
 
     async def get(self) -> Known[_Value]:
-        """Return the last known figure. Wait for a new figure only if none is known or if it is very old.
+        """Return the last known figure. Wait for a new figure only if none is known or the last one is old.
 
         Raises :class:`newsbot.errors.DataError` if no figure is known and none can be computed in time.
         """
         age = self._age()
         if age is None or age > self._seconds:
             task = self.refresh()
-            # A figure that is only a little old is shown at once, and the next request gets the new one.
+            # A figure that is not old yet is returned at once, and the next request gets the new one.
             if age is None or age > OLD * self._seconds:
                 await asyncio.wait([task], timeout=self._patience)
             if self._known is None:
@@ -228,9 +230,9 @@ class Memo(Generic[_Value]):
         return self._task
 
     def forget(self) -> None:
-        """Delete the value, so that the next :meth:`get` waits for a fresh one.
+        """Delete the value, so that the next :meth:`get` waits for a new one.
 
-        Call this after an action of a user, because the user expects to see its result.
+        Call this method after an action of a user, because the user expects to see the result.
         """
         self._known = None
 

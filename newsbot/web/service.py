@@ -34,15 +34,17 @@ from newsbot.web.subscriptions import Subscriber, Subscriptions
 logger = logging.getLogger(__name__)
 
 FIRST_AFTER = 60.0
-"""Seconds between the start and the first check. A crawl that starts at the same time needs this time to
-begin."""
+"""Seconds between the start and the first check for alerts.
+
+A crawl that starts at the same time needs this time to begin its work.
+"""
 
 
 @asynccontextmanager
 async def alert_rounds(
     settings: SettingsLike, desk: Desk, data: OffThread
 ) -> AsyncIterator[tuple[float, Callable[[], Awaitable[None]]] | None]:
-    """Yield the interval of checks in seconds and a coroutine function that checks; None if alerts are off.
+    """Yield the seconds between two checks and a coroutine function that checks; None if alerts are off.
 
     At the end the lock is released, so that another process can send the alerts. ``data`` is the thread in
     which the storage of ``desk`` is used. Raises :class:`newsbot.errors.ArgumentError` for invalid settings.
@@ -68,24 +70,22 @@ async def alert_rounds(
     try:
         yield options.every, look
     finally:
-        with suppress(DataError):  # then another process can send alerts when the lock expires
+        with suppress(DataError):  # without this release, another process waits until the lock expires
             await data.call(watch.leave)
 
 
 HUBS_EVERY = 5.0
 """Seconds between two rounds of requests to WebSub hubs."""
 REVIEW_EVERY = 60.0
-"""Seconds between two checks which push notices led to changes."""
+"""Seconds between two calls of :meth:`newsbot.web.push_intake.Desk.review`."""
 AGAIN_EVERY = 1.0
 """Seconds between two attempts to queue pages that were being fetched when their notice came."""
 FOLLOW_EVERY = 2.0
 """Seconds between two updates of the search index."""
 FOLLOW_FOR = 2.0
-"""Maximum time in seconds of one step of an update of the search index. The process can stop between two
-steps."""
+"""Maximum number of seconds of one step of an index update. The process can stop only between two steps."""
 FREE_KEPT = 32 * 2**20
-"""Bytes of free memory that each thread keeps for later responses. It returns more than that to the
-system."""
+"""Bytes of free memory that each thread keeps for later responses. It returns the rest to the system."""
 _SPREAD = random.Random()  # noqa: S311  (varies intervals, keeps no secret)
 
 
@@ -114,7 +114,7 @@ async def running(settings: SettingsLike, host: str, port: int, public_url: str 
     """
     keep_free(FREE_KEPT)
     access = make_access(value_of(settings, "NEWSBOT_WEB_TOKEN"), host, public=bool(public_url))
-    # The stack is closed in reverse order: first the regular tasks (rounds), then the server, then the data.
+    # The stack closes in reverse order: first the regular tasks (``rounds``), then the server, then the data.
     async with AsyncExitStack() as stack:
         data = OffThread()
         stack.callback(data.close)
@@ -138,7 +138,8 @@ async def running(settings: SettingsLike, host: str, port: int, public_url: str 
             per_sender=number_of(settings, "NEWSBOT_PUSH_PER_SENDER"),
         )
         receiver.add_to(app)
-        app.middlewares.append(receiving(receiver.limit_of))  # innermost: the others handle its errors
+        # The last middleware is the innermost one, so the others handle its errors.
+        app.middlewares.append(receiving(receiver.limit_of))
         address = await stack.enter_async_context(listening(app, host, port))
         rounds = [
             _repeat(every, partial(data.call, work))
@@ -152,7 +153,7 @@ async def running(settings: SettingsLike, host: str, port: int, public_url: str 
                 subscriptions, outgoing, desk, data, public_url=public_url, clock=system_clock
             )
             rounds.append(_repeat(HUBS_EVERY, subscriber.round))
-        # Entered before the rounds are started, so that it ends after them.
+        # This block is entered before the rounds are started, so it ends after them.
         watching = await stack.enter_async_context(alert_rounds(settings, desk, data))
         if watching is not None:
             rounds.append(_repeat(*watching))
@@ -213,7 +214,7 @@ def _told(desk: Desk) -> dict[tuple[str, str], int]:
 async def _readable_faults(
     request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
 ) -> web.StreamResponse:
-    """Respond with 503 and one line if the data are unavailable. Then senders of notices try again later."""
+    """Respond with 503 and one line if the data are unavailable. Senders of notices then try again later."""
     try:
         return await handler(request)
     except DataError as error:

@@ -1,8 +1,8 @@
 """Keeps the subscriptions to WebSub hubs, and sends the requests to the hubs.
 
-The crawl writes a note of kind :data:`newsbot.crawl.source_state.HUB` for each feed that names hubs. Each
-such feed gets one subscription, with the first of its hubs that accepts it. Subscriptions are stored as
-notes. They are renewed before they expire.
+The crawl writes a note of kind :data:`newsbot.crawl.source_state.HUB` for each feed that names hubs. Each of
+these feeds gets one subscription, at the first of its hubs that accepts the request. Subscriptions are stored
+as notes. They are renewed before they expire.
 """
 
 from __future__ import annotations
@@ -57,13 +57,12 @@ class Subscriptions:
         self._notes.forget(SUBSCRIPTION, token)
 
     def follow_hubs(self) -> None:
-        """Create a subscription for each feed that names a hub, and end those of feeds that no longer name
-        one.
+        """Create a subscription for each feed that names a hub. End the subscriptions of other feeds.
 
         Raises :class:`newsbot.errors.DataError`.
         """
         offered = self._notes.all(HUB)
-        # Pages are taken out of this dict below; the subscriptions that remain belong to feeds without a hub.
+        # The loop below removes feeds that still name a hub. The subscriptions that remain are ended.
         by_page = {one.page: one for one in self if one.state != "leaving"}
         for page, offer in offered.items():
             known = by_page.pop(page, None)
@@ -98,8 +97,10 @@ logger = logging.getLogger(__name__)
 AT_ONCE = 20
 """Maximum number of requests in one call of :meth:`Subscriber.round`."""
 LAST_TRIES = 5
-"""Maximum number of attempts to unsubscribe. After them, the subscription is deleted, and the hub's requests
-are answered with 404 or 410."""
+"""Maximum number of attempts to unsubscribe.
+
+After the last attempt, the subscription is deleted. Later requests of the hub get the response 404 or 410.
+"""
 
 
 class Subscriber:
@@ -141,10 +142,10 @@ class Subscriber:
         if subscription.state == "leaving" and subscription.tries >= LAST_TRIES:
             await self._data.call(self._subscriptions.drop, subscription.token)
             return
-        # A hub can send its verification before it responds. So the state is set before the request.
+        # A hub may send its verification before its response. So the state is set before the request.
         self._subscriptions.put(was_asked(subscription, self._clock()))
         fault = await self._fault_of_asking(subscription)
-        # The hub's verification during the request can have ended the subscription.
+        # If the hub has verified the end during the request, the subscription no longer exists.
         current = self._subscriptions.by_token(subscription.token)
         if fault and current is not None:
             self._subscriptions.put(was_asked(subscription, self._clock(), fault))
@@ -164,7 +165,7 @@ class Subscriber:
         return f"HTTP {answer.status} {text}"
 
     def _keep(self, subscription: Subscription) -> None:
-        """Store the state, and record that this hub is expected to announce changes of the page."""
+        """Store the state, and record that the hub is expected to send notices of the page."""
         self._subscriptions.keep(subscription.token)
         notifier = notifier_name("websub", subscription.hub)
         self._desk.ledger.expect(notifier, subscription.page, *self._desk.seen(subscription.page))

@@ -1,7 +1,7 @@
 """Writes articles as a feed, and the feeds of all sites as OPML.
 
-A feed is Atom (RFC 4287) or RSS 2.0 (https://www.rssboard.org/rss-specification), with title, link, times and
-summary of each article, without text. OPML 2.0: http://opml.org/spec2.opml
+A feed is Atom (RFC 4287) or RSS 2.0 (https://www.rssboard.org/rss-specification). It has the title, link,
+times and summary of each article, but not the text. OPML is version 2.0 (http://opml.org/spec2.opml).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ TYPES = {"atom": "application/atom+xml", "rss": "application/rss+xml"}
 """The formats and their content types."""
 SUMMARY = 400
 """Maximum number of characters of a summary. An article without a summary gets the start of its text."""
-# everything outside of the ranges that XML 1.0 allows (section 2.2)
+# Matches a character that XML 1.0 does not allow (section 2.2).
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _EARLY = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -168,8 +168,8 @@ MAX_FEEDS = 20
 def feeds_of(rules: RuleSet, records: Iterable[SourceRecord]) -> dict[str, list[str]]:
     """Return the feed URLs of each site, by domain.
 
-    These are the feeds in the rule of the site. If the rule has no feeds, they are the feeds that the crawl
-    found and that work. A feed works if it was polled and its last poll did not fail.
+    If the rule of the site names feeds, these feeds are returned. Otherwise the result has the feeds that the
+    crawl found and whose last poll succeeded.
     """
     found: dict[str, list[str]] = defaultdict(list)
     for one in records:
@@ -182,7 +182,7 @@ def feeds_of(rules: RuleSet, records: Iterable[SourceRecord]) -> dict[str, list[
 def as_opml(rules: RuleSet, sources: Sources | None) -> bytes:
     """Return the content of the OPML file.
 
-    ``sources`` has the sources in the storage. If it is None, only the feeds in rules are written. A site is
+    ``sources`` is the repository of sources. If it is None, only the feeds in rules are included. A site is
     in the folder of each of its tags. A site without a tag is outside all folders. Raises
     :class:`newsbot.errors.DataError`.
     """

@@ -137,15 +137,15 @@ def defused(value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A file format.
-
-    It has the place of the function that writes it, its file name endings, and the package that it needs.
-    """
+    """A file format."""
 
     name: str
     writer: str
+    """The place of its writer, ``package.module:function``."""
     suffixes: tuple[str, ...]
+    """Endings of file names."""
     needs: str | None = None
+    """The optional package that the writer imports."""
     binary: bool = False
 
 
@@ -188,7 +188,7 @@ def writer_of(format_: Format) -> Write:
     try:
         return cast("Write", load(format_.writer))
     except ModuleNotFoundError as error:
-        # Only the missing package of the format is the user's concern; any other missing module is a fault.
+        # The user can install the package of the format. If another module is missing, this is a fault.
         if format_.needs is None or (error.name or "").partition(".")[0] != format_.needs:
             raise
         raise UserError(

@@ -8,8 +8,8 @@ exported change. An export has four steps:
 3. Rename the file.
 4. Record in the note that the export is complete.
 
-If the export crashes after step 2, the next export looks for the temporary file. If the temporary file is
-missing, it was renamed, and the crashed export is complete. Otherwise the changes are exported again.
+If the export crashes after step 2, the next export looks for the temporary file. If this file is missing, it
+was renamed, so the crashed export is complete. Otherwise the changes are exported again.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Following:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The result of an export. ``file`` is None if there was nothing new."""
+    """The result of an export. ``file`` is None if there were no new articles."""
 
     file: Path | None
     articles: int
@@ -104,7 +104,7 @@ class _Export:
         number = int(self._state.get("number", 0)) + 1
         file = _numbered(self._path, number)
         count, cursor = self._write(write, file, str(self._state.get("cursor", "")))
-        # Without new articles no file is made, so its number stays free.
+        # If there are no new articles, no file is made, and the next export can use the number.
         state = {"cursor": cursor, "number": number - (not count), "options": options}
         if count:
             if file.exists():

@@ -33,8 +33,10 @@ SAMPLE = ("sites", "since", "until", "max_articles")
 
 
 def move(call: Call) -> int:
-    """Copy all data or a part, compare both sides, and print the result. The exit code is 1 if they
-    differ."""
+    """Copy all data or a part, compare both sides, and print the result.
+
+    The exit code is 1 if the sides differ.
+    """
     if call.options.to_file is not None:
         return _to_file(call)
     return _to_servers(call)
@@ -49,7 +51,8 @@ def _to_servers(call: Call) -> int:
     path = data_file(call.settings)
     if not path.exists():
         raise DataError(f"{path}: there is no such data file; set NEWSBOT_DATA to its folder")
-    # The data that are moved are read from the data file. Other data may be on a server already.
+    # Data that are moved are read from the data file, even if a setting names a server. The settings of all
+    # other data stay, because these data may be on a server already.
     moved = {name: "" for name, to in (("REDIS_URL", redis), ("MONGO_URI", mongo)) if to}
     embedded = ChainMap[str, Any](moved, _mapping(call.settings))
     servers = ChainMap[str, Any]({"REDIS_URL": redis, "MONGO_URI": mongo}, _mapping(call.settings))
@@ -98,7 +101,7 @@ def _to_file(call: Call) -> int:
 
 
 def _fixed(journal: Journal, name: str, given: tuple[str, datetime] | None) -> datetime | None:
-    """Return the time as it was computed when the move started, or None if the option is not given.
+    """Return the time that was computed when the move started, or None if the option is missing.
 
     A relative time such as ``7d`` would give another time in each run of the command.
     """
@@ -130,8 +133,8 @@ def _move(call: Call, source: Side, target: Side, choice: Choice, journal: Journ
         )
     if journal.found and not holds:  # the target was emptied after the move was interrupted
         journal.forget()
-    # The journal is begun before the first write, because a target with data but without a journal is
-    # refused.
+    # The journal is written before the first data. Otherwise a move that is interrupted in between could not
+    # continue, because a target with data but without a journal is refused.
     journal.begin()
     with _progress(call, source.totals() if choice.everything else {}) as report:
         copy_all(source, target, choice, journal, report)
@@ -177,9 +180,9 @@ def _answer(call: Call, compared: list[Compared]) -> int:
 
 
 def _progress(call: Call, totals: Totals) -> AbstractContextManager[Report]:
-    """Return a function that shows the progress of each kind: as bars on a terminal, otherwise as lines.
+    """Yield a function that shows the progress of each kind: as bars on a terminal, otherwise as lines.
 
-    With ``--json`` nothing is shown.
+    With ``--json`` the function does nothing.
     """
     console = make_console(sys.stderr)
     if call.json:
@@ -188,9 +191,9 @@ def _progress(call: Call, totals: Totals) -> AbstractContextManager[Report]:
 
 
 def _server(call: Call, setting: str, option: str) -> str:
-    """Return the address in an option; empty if the option is not given.
+    """Return the address in an option; empty if the option is missing.
 
-    An option without an address stands for the address in ``setting``.
+    If the option has no value, the address in ``setting`` is returned.
     """
     given: str | None = getattr(call.options, option)
     if given is None:

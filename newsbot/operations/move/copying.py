@@ -180,7 +180,7 @@ def lines(write: Callable[[str], None], totals: Totals) -> Report:
 
 
 def _close(drawn: Progress, tasks: Iterable[TaskID]) -> None:
-    """Set the total of each bar to the number of items that were moved, because totals are approximate."""
+    """Set the total of each bar to the number of moved items, because the totals were estimates."""
     for task in tasks:
         drawn.update(task, total=drawn.tasks[task].completed)
 
@@ -193,10 +193,10 @@ Report = Callable[[str, int], None]
 
 
 def copy_all(source: Side, target: Side, choice: Choice, journal: Journal, report: Report) -> None:
-    """Copy the chosen data, except for what the journal has recorded.
+    """Copy the chosen data. Data that the journal has recorded are not copied again.
 
-    Raises subclasses of :class:`newsbot.errors.DataError`; the move can then be continued with the same
-    journal.
+    Raises subclasses of :class:`newsbot.errors.DataError`. Afterwards a call with the same journal continues
+    the move.
     """
     assert source.storage is not None
     choice.prepare(source.storage)
@@ -228,7 +228,7 @@ def _copy_kind(copies: Iterable[Any], target: Storage, kind: str, journal: Journ
 def _copy_books(source: Storage, target: Storage, choice: Choice, report: Report) -> None:
     """Copy the small kinds of data.
 
-    The journal does not record them, so a continued move copies them again.
+    The journal does not record these kinds, so a continued move copies them again.
     """
     takers: Mapping[str, Callable[[Any], object]] = {
         "sources": target.sources.save,
@@ -251,7 +251,8 @@ def _copy_frontier(
     assert source.frontier is not None
     assert source.storage is not None
     began = _begin_refill(target, journal)
-    # First the entries of the source's queue, then pages of which the source keeps no entry.
+    # The entries in the queue of the source are copied first. The source has no entry for some pages; entries
+    # for them are made afterwards from their page records.
     moved = 0
     hosts: set[str] = set()
     for some in batched(_entries(source.frontier, choice), BATCH):
@@ -278,8 +279,8 @@ def _begin_refill(target: WholeFrontier, journal: Journal) -> float | None:
     Returns None if the target queue keeps all entries.
 
     A :class:`LeanFrontier` keeps only entries that are due soon. Its other entries are only in the storage.
-    The time is computed at the start of the first run and stored in the journal. So a continued move does not
-    read entries again if an earlier run left them out of the queue.
+    The time is computed at the start of the first run and stored in the journal, because a continued move
+    does not copy again what an earlier run left out of the queue.
     """
     if not isinstance(target, LeanFrontier):
         return None
@@ -429,8 +430,9 @@ def _compare_frontiers(
         for copy in copies:
             key = copy.page.fingerprint
             if key not in at_source or (choice.of_articles and key in at_target):
-                # If only articles were chosen, their pages are never queued on the target. So the states of
-                # these pages may differ. A page that the target does not know still counts as a difference.
+                # If only articles were chosen, the target never queues their pages, so the states of these
+                # pages may differ. If the target does not know a page at all, this still counts as a
+                # difference.
                 at_source[key] = at_target.get(key, Known(state="", last_fetched=None, next_due=None))
             ours.add(_state(key, at_source[key]))
             if key in at_target:

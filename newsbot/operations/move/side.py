@@ -74,7 +74,7 @@ class Side:
     def totals(self) -> dict[str, int]:
         """Return the approximate number of items by kind.
 
-        :mod:`copying` and :mod:`verifying` report the same names of kinds.
+        The names of the kinds are those that :mod:`newsbot.operations.move.copying` reports.
         """
         found: dict[str, int] = {}
         if self.storage is not None:
@@ -100,7 +100,7 @@ class Side:
 def check_idle(frontier: FrontierTransfer) -> None:
     """Raise :class:`DataError` if a crawl uses this frontier.
 
-    Workers that are known to be dead do not count.
+    Workers that are certainly dead are ignored.
     """
     owners = frontier.at_work()
     working = set(owners) - set(dead_owners(owners))
@@ -116,7 +116,8 @@ KINDS = ("pages", "articles", "texts", "aliases")
 NOTES = (REMOVED,)
 """Kinds of notes that are always copied.
 
-If only a part of the data is moved, other notes are left out. Crawls learn their content again.
+If only a part of the data is moved, the other notes are left out. Crawls learn the content of these notes
+again.
 """
 
 
@@ -150,7 +151,7 @@ class Choice:
     def prepare(self, storage: Storage) -> None:
         """Choose the articles. Call this before the other methods.
 
-        Articles are ordered by their keys, which are hashes, so the first ones are a random sample.
+        Articles are ordered by their keys. These are hashes, so the first articles are a random sample.
         """
         if not self.of_articles:
             return
@@ -158,8 +159,7 @@ class Choice:
         right = filter(self._is_in_time, storage.dump.articles("", self.sites))
         for copy in islice(right, self.max_articles):
             self._articles.add(copy.fingerprint)
-            # The page record is stored under the canonical URL. If the page has
-            # another URL, the record may be stored under that URL.
+            # The page record is stored under the canonical URL, or under the URL of the page if that differs.
             self._pages.add(copy.fingerprint)
             with suppress(ValueError):  # not a valid URL: it has no page
                 self._pages.add(fingerprint(canonicalize(copy.article.url)))
@@ -177,8 +177,8 @@ class Choice:
     def _own_pages(self, storage: Storage, after: str) -> Iterator[PageCopy]:
         """Yield the pages of the chosen articles.
 
-        They are read by key, because a scan of all pages takes too long. Only the first referrers of each
-        page are copied, and the number of the other referrers.
+        The pages are read by key, because a scan of all pages would take too long. Of the referrers of a
+        page, only the first ones and the number of the others are copied.
         """
         for keys in batched(sorted(key for key in self._pages if key > bytes.fromhex(after)), AT_ONCE):
             found = storage.pages.get(keys)
@@ -187,9 +187,9 @@ class Choice:
                     yield PageCopy(page)
 
     def small(self, storage: Storage) -> Iterator[tuple[str, Iterator[Any]]]:
-        """Yield the chosen items of the small kinds of data: pairs of the name of a kind and its items.
+        """Yield the small kinds of data, each as its name and its chosen items.
 
-        If only a part of the data is moved, "notes and polls" are all joined stories, the notes in
+        If only a part of the data is moved, "notes and polls" has all joined stories, the notes in
         :data:`NOTES`, and the polls of the chosen sources.
         """
         sources = [record for record in storage.sources.all() if self.has_site(record.source)]
