@@ -7,9 +7,10 @@ requests use the site's spelling.
 
 Decisions:
 
-- The fragment is removed, even ``#!``. Servers do not receive it, so all such URLs have the same response.
+- The fragment is removed, even ``#!``. Servers do not receive it, so all fragments have the same response.
 - The order of the query's keys is kept. It has a meaning for repeated and positional keys, and the links of
-  one site rarely differ in this order. If two URLs of one page remain, the copy is recognised by its text.
+  one site rarely differ in this order. If two URLs of one page remain different, the copy is recognised by
+  its text.
 - A trailing slash is kept. ``/a`` and ``/a/`` may be two pages, and relative links resolve differently. If
   they are one page, the server redirects.
 - ``http`` and ``https``, with and without ``www.``, stay different in the canonical URL, because the host may
@@ -139,13 +140,13 @@ def canonical_or_same(url: str) -> str:
 
 
 def fingerprint(canonical: str) -> bytes:
-    """Return the identity of a page: 16 bytes (BLAKE2b) of its canonical URL.
+    """Return the identity of a page: a hash (BLAKE2b) of its canonical URL with 16 bytes.
 
-    The scheme and a leading ``www.`` are left out. Sites move to https and add or remove ``www.``, but do not
-    publish two pages whose URLs differ only in this.
+    The scheme and a leading ``www.`` are left out. Sites move to https and add or remove ``www.``, but they
+    do not publish two pages whose URLs differ only in these parts.
     """
     name = canonical.partition("://")[2]
-    # In ``www.com`` the label ``www`` is the domain itself.
+    # In ``www.com`` the label ``www`` is part of the domain itself.
     if name.startswith("www.") and "." in name[4:].partition("/")[0]:
         name = name[4:]
     return blake2b(name.encode(), digest_size=16).digest()
@@ -245,10 +246,7 @@ def is_asset(url: str) -> bool:
 
 
 def meant(text: str) -> str:
-    """Return the end of a message about an invalid URL.
-
-    It names the URL that was probably meant, or an example.
-    """
+    """Return the end of a message about an invalid URL: the URL that was probably meant, or an example."""
     scheme = _SCHEME.match(text)
     near = get_close_matches(scheme[1].lower(), ("https", "http"), n=1) if scheme else []
     if scheme and near:
@@ -294,8 +292,11 @@ def _split(url: str) -> tuple[str, str, str, str, str]:
 
 
 def _tidy_escape(match: re.Match[str]) -> str:
-    """Return an escape in upper case, an unreserved character decoded, or ``%25`` for a ``%`` that is not an
-    escape."""
+    """Return the replacement of a match of :data:`_UNTIDY_ESCAPE`.
+
+    An escape is returned in upper case, or decoded if it is an unreserved character. A ``%`` that does not
+    begin an escape becomes ``%25``.
+    """
     digits = match[1] or match[2]
     if digits is None:
         return "%25"

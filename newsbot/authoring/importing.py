@@ -142,7 +142,7 @@ def _bounded(data: bytes) -> bytes:
 
 def _with_quoted_keys(text: str) -> str:
     """Convert HJSON to JSON: add quotes to keys, and missing commas at line ends."""
-    # (?!//) is there because in a text without quotes "https:" is not a key. The letters "e" and "l" are the
+    # (?!//) excludes "https:" in a text without quotes, which is not a key. The letters "e" and "l" are the
     # last letters of true, false and null.
     text = re.sub(r"(?m)(^|[{,])([ \t]*)([A-Za-z_]\w*)([ \t]*):(?!//)", r'\1\2"\3"\4:', text)
     return re.sub(r'(?m)(["\d\]}el])[ \t]*\n(\s*)(?=["{\[])', r"\1,\n\2", text)
@@ -157,7 +157,7 @@ def _of_feed(scheme: re.Match[str]) -> str:
 
 
 def _host_of(home_page: str | None) -> str | None:
-    """Return the host of a home page, or None if its URL is not valid. The feed may be valid nevertheless."""
+    """Return the host of a home page, or None if its URL is not valid. The feed may still be valid."""
     for address in (home_page or "", f"http://{(home_page or '').strip()}"):
         with suppress(ValueError):
             if "." in (host := host_key(address)):

@@ -58,8 +58,8 @@ _MAX_ELEMENTS = 3000
 def propose(samples: Sequence[Sample]) -> dict[str, str]:
     """Return CSS selectors that work on all pages, by the name of the field (``title`` and ``text``).
 
-    A field without such a selector is missing. At least two pages are needed, because a selector from a
-    single page may work on this page only.
+    A field is missing if there is no selector that works. At least two pages are needed, because a selector
+    from a single page may work on this page only.
     """
     trees = []
     for page, item in samples:
@@ -309,7 +309,7 @@ def _look(place: Path, domain: str) -> Seen:
         seen.metas.append(meta)
     told = place / "samples" / "crawl.json"
     delays = json.loads(told.read_text())["crawl_delays"] if told.exists() else {}
-    # A rule has one delay for all hosts of the site, so the longest is used.
+    # A rule has one delay for all hosts of the site, so the longest delay is used.
     seen.delay = min(max(delays.values()), _MAX_DELAY) if delays else None
     return seen
 

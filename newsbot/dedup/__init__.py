@@ -6,8 +6,7 @@ Files in reading order:
 * ``index``: the interface of the near-duplicate index, and the encoding of a text in it
 * ``sqlite``: the index in the embedded data file
 * ``redis``: the index in Redis, with the scripts in ``lua/``
-* ``decision``: decides how an article relates to similar texts; explains the terms near text, neighbour,
-  peer. Its number guard separates issues of one template, such as weather reports
-* ``story_merge``: joins the stories of texts that resemble each other; makes the index again from stored
-  texts
+* ``decision``: decides how an article relates to similar texts; defines the terms near text, neighbour and
+  peer. Its number guard separates texts of one template, such as weather reports
+* ``story_merge``: merges the stories of similar texts; rebuilds the index from stored texts
 """

@@ -13,9 +13,9 @@ both texts are available. C is the containment: the share of the shorter text's 
 has too. The *nearest* neighbour is the one with the highest J. Each neighbour is judged by these rules:
 
 * **J ≥ .5**: the neighbour is a peer, and the article is a *member* of its story. If the article has peers in
-  two stories, these stories are merged. The threshold for an exact J is .52. On real articles of one day,
-  this value separates copies of an article from other articles best. If the exact J is below .52, an estimate
-  of .5 or more is ignored as an error of the estimate.
+  two stories, these stories are merged. The threshold for an exact J is .52. This value was the best to
+  separate copies of an article from other articles in a set of real articles of one day. If the exact J is
+  below .52, an estimate of .5 or more is ignored as an error of the estimate.
 * **J ≥ .9, same source**: the article is a *revision*, which is the same article under another URL or an
   update of it. It is kept and marked with ``duplicate_of``. The exact J is used if it is available.
 * **C ≥ .62, J < .5**: the article is *derived*. One of the two texts is cut from the other or built around
@@ -33,13 +33,13 @@ Lines that both texts have do not count if they may be an agency's standard word
 (:func:`without_formulas`).
 
 An article without peers begins a new story. Texts of fewer than 25 words are too short to be compared by
-signatures. Such an article is near to identical texts only, and an identical text is ignored if it may be
-standard wording (:func:`is_formula`).
+signatures. An article of this length is near to identical texts only, and an identical text is ignored if it
+may be standard wording (:func:`is_formula`).
 
 This module drops no article. The storage drops an article if its source already has an identical text. The
 result for a pair of texts does not depend on which text came first. The stories therefore do not depend on
-the order in which articles arrive. There is one exception: the result can be different if a copy without its
-numbers arrives before the texts of the template that it resembles.
+the order in which articles arrive. There is one exception: the result can be different if a copy without
+numbers arrives before other texts of its template.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Numbers:
     dates: frozenset[str]
     """The numbers that are dates."""
     beside: Mapping[str, frozenset[str]]
-    """Maps ``<word`` to the numbers that follow the word, and ``>word`` to the numbers that precede it."""
+    """Maps ``<word`` to the numbers after this word, and ``>word`` to the numbers before it."""
 
 
 def numbers_in(text: str) -> Numbers:
@@ -111,9 +111,9 @@ def different_news(one: Numbers, other: Numbers, alike: float = 0.0, *, one_sour
     """Return True if two similar texts report different news, judged by their numbers.
 
     Forecasts, market reports and results are written from templates: the words stay, the numbers change. A
-    correction changes one number of many. An abridged copy loses numbers, and an update adds some. Therefore
-    only *replaced* numbers count: the first text has numbers that the second one lacks, and the second one
-    has numbers that the first one lacks.
+    correction changes one number of many. An abridged copy loses numbers, and an update adds numbers.
+    Therefore only *replaced* numbers count. Numbers are replaced if each text has numbers that the other text
+    does not have.
 
     Two texts are different news if at least as many numbers are replaced as both texts share. ``alike`` is
     the Jaccard similarity of the texts. A single replaced number in almost identical texts is a correction,
@@ -124,10 +124,10 @@ def different_news(one: Numbers, other: Numbers, alike: float = 0.0, *, one_sour
         shared = one.written & other.written
         lost, gained = one.written - shared, other.written - shared
     else:
-        # Similar texts of different sources are usually edited copies, and rarely issues of one template. So
+        # Similar texts of different sources are usually edited copies, and rarely texts of one template. So
         # their numbers are compared only next to words that both texts have.
         shared, lost, gained = _by_place(one, other)
-    # an abridged text only loses numbers and an extended text only gains some: both give 0 here
+    # an abridged text only loses numbers, and an extended text only gains numbers: the result is 0
     replaced = min(len(lost), len(gained))
     # max(): with no shared numbers, at least one number must still be replaced.
     if replaced < max(1, len(shared)):
@@ -150,11 +150,11 @@ def _by_place(one: Numbers, other: Numbers) -> tuple[frozenset[str], frozenset[s
         mine, theirs = one.beside[word], other.beside[word]
         both = mine & theirs
         shared |= both
-        # at this word each text has a number that the other text lacks
+        # beside this word, each text has a number that the other text does not have there
         if len(both) < min(len(mine), len(theirs)):
             lost |= mine - both
             gained |= theirs - both
-    # A number that both texts have at one word is not lost or gained at another one.
+    # A number that both texts have beside one word is not lost or gained beside another word.
     return frozenset(shared), frozenset(lost - shared), frozenset(gained - shared)
 
 
@@ -167,7 +167,7 @@ DERIVED = 0.62
 MAX_DERIVED = 20
 """Maximum number of articles in ``derived_from``."""
 _BLIND = 0.12
-"""Minimum estimated J at which the C estimated from it can be used. Below it only an exact C is used."""
+"""Minimum estimated J. If J is lower, C cannot be estimated from it, and only an exact C is used."""
 
 
 class Relation(StrEnum):
@@ -182,13 +182,13 @@ class Relation(StrEnum):
     CONTINUES = "continues"
     """The article and another one of its source have the same headline, and one text extends the other."""
     DERIVED = "derived"
-    """The article begins a new story. One text of another story contains most of its text, or its text
-    contains most of the other one."""
+    """The article begins a new story. A text of another story contains most of its text, or its text contains
+    most of that text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """A near text of the article that is judged, with the data needed to judge it."""
+    """A near text of an article, with the data that are needed to judge it."""
 
     near: Near
     story: str | None
@@ -281,7 +281,7 @@ def _of_the_same_news(source: str, numbers: Numbers, others: list[Neighbour]) ->
         if one.story is not None:
             met.add(one.story)
         found.append(one)
-    # The text comes from a template. A neighbour whose numbers are unknown may be another issue of the
+    # The text comes from a template. A neighbour whose numbers are unknown may be another text of the
     # template.
     return [one for one in found if one.numbers is not None] if guarded else found
 
@@ -308,7 +308,7 @@ def _are_different(one: Neighbour, other: Neighbour) -> bool:
 
 
 def _basis(likely: list[Neighbour]) -> list[Neighbour]:
-    """Return the neighbours that the article may be derived from, or that are derived from it.
+    """Return the neighbours from which the article may be derived, and those that may be derived from it.
 
     The neighbour with the highest containment is the first.
     """
@@ -338,23 +338,22 @@ def _contained(neighbour: Neighbour) -> float:
 ANOTHER_TEXT = 0.3
 """Minimum J of two versions of one article. It does not apply if one text is cut from the other."""
 LEAST_WORDS = 25
-"""Minimum number of words of two texts to compare the texts. Otherwise only their headlines are compared."""
+"""Minimum number of words of a text that is compared. For shorter texts, only the headlines are compared."""
 HEADLINE_WORDS = 4
 """Minimum number of different words of a headline to compare it. "Weather" or "Read more" says too little."""
 SAME_HEADLINE, OTHER_HEADLINE = 0.8, 0.4
-"""Two shares of the shorter headline's words.
+"""Two limits for the share of the shorter headline's words that both headlines have.
 
-Two headlines may be the same if they have at least the first share in common. They are different if they have
-less than the second share in common.
+At or above the first limit, two headlines may be the same. Below the second limit, they are different.
 """
 
 
 def is_one_article(one: Article, other: Article) -> bool:
     """Return True if two texts are versions of one article.
 
-    The texts are identical, one is cut from the other, they are almost identical, or they have the same
-    headline and some text in common. Similar texts with different numbers are different news from one
-    template, even if a page claims to be the other one.
+    They are versions of one article if they are identical or almost identical, if one is cut from the other,
+    or if they have the same headline and some text in common. Similar texts with different numbers are
+    different news from one template, even if one page names the other as its canonical URL.
     """
     if one.content_hash and one.content_hash == other.content_hash:
         return True
@@ -371,7 +370,7 @@ def is_one_article(one: Article, other: Article) -> bool:
 
 
 def headlines_agree(one: str, other: str) -> bool | None:
-    """Return True if two headlines belong to one article, False if not, None if they do not show it.
+    """Return True if two headlines belong to one article, False if they do not, None if this is unclear.
 
     Headlines that share most words belong to one article if their numbers are equal. Headlines that share few
     words belong to different articles.
@@ -390,8 +389,8 @@ def headlines_agree(one: str, other: str) -> bool | None:
 TOLD = 0.25
 """Minimum share of a headline's words that a text must contain to be about the headline.
 
-It was measured with the first 24 words of real articles of one day. 72 % of these texts reach the share for
-their own headline, and 1 % for the headline of another article.
+The share was measured with the first 24 words of real articles of one day. 72 % of these texts reach it for
+their own headline, and 1 % reach it for the headline of another article.
 """
 
 
@@ -425,7 +424,7 @@ def without_formulas(one: Article, other: Article) -> tuple[float, float] | None
         shingle_hashes(" ".join(line for key, line in some.items() if key not in both)) for some in lines
     ]
     alike = exact(*rests)
-    # Too little is left to be compared, or the rests are alike too, as in an edited copy.
+    # Too little is left for a comparison, or the rests are similar too, as in an edited copy.
     if min(map(len, rests)) < MIN_SHINGLES or alike[0] >= LEAST:
         return None
     return alike if is_formula(one, other, " ".join(lines[0][key] for key in both)) else None

@@ -1,13 +1,13 @@
-"""The interface of the near-duplicate index, which finds the recent texts that resemble a new one.
+"""The interface of the near-duplicate index, which finds recent texts that resemble a new text.
 
 A text is indexed under the hashes of up to 16 of its passages, which are runs of five words
 (:mod:`newsbot.dedup.minhash`). A short text is indexed under two hashes of the whole text. A stored text that
 shares two hashes with the new one is a candidate. Candidates are then compared by their stored signatures,
 and only the similar ones are returned: these are the *near texts*.
 
-In a test (``python -m benchmarks.dedup``), all of 1,614 real pairs with a similarity of .5 or more became
-candidates, and also nearly all pairs of which one text was cut from the other or built around it. Banding
-(LSH on signature values) misses most pairs of the second kind.
+In a test (``python -m benchmarks.dedup``), all 1,614 real pairs with a similarity of .5 or more became
+candidates. Nearly all pairs in which one text contains most of the other became candidates too. Banding (LSH
+on signature values) misses most pairs of the second kind.
 
 An index stores a *record* of each text: fetch time, size, packed signature, source and id. It takes about 130
 bytes. The Lua scripts of the Redis index read only two fields: the time (the first four bytes) and the id
@@ -31,9 +31,9 @@ from numpy.typing import NDArray
 from newsbot.dedup.minhash import BITS, PASSAGES, PERMUTATIONS, RUN, SCHEME, Signature, similarities
 
 _SINGLE = [bytes((code,)) for code in range(0x21, 0x7F) if chr(code) not in '"<>\\^`{|}']
-"""The single characters that occur in URLs. Each of them is a piece too."""
+"""The single characters that occur in URLs. Each character is a piece too."""
 _ESCAPE = 0xFF
-"""A code that is followed by one byte as it is. It is used for bytes that no piece contains."""
+"""A code before a byte that is stored unchanged. It is used for bytes that no piece contains."""
 
 
 def _pieces() -> list[bytes]:
@@ -84,7 +84,8 @@ def lengthen(short: bytes) -> str:
 # time, number of shingles, packed signature, position of the source in the id, length of the source
 _HEAD = struct.Struct(">IH64sBB")
 _LENGTH = struct.Struct(">H")
-# as position: the id does not contain the source, so the source's length and text are stored before the id
+# This position means that the id does not contain the source. The length and text of the source then precede
+# the id.
 _ELSEWHERE = 0xFF
 _MAX_TIME = 2**32 - 1
 MAX_SHINGLES = 2**16 - 1
@@ -145,12 +146,12 @@ def seconds(at: float) -> int:
 
 SHARED = 2
 """Minimum number of hashes that a candidate shares with the new text. A single passage may be standard
-wording: hundreds in a million texts have it."""
+wording, which hundreds of a million texts contain."""
 THRESHOLD = 0.5
-"""Estimated Jaccard similarity from which a text is near."""
+"""Minimum estimated Jaccard similarity of a near text. Texts below it may be near by their containment."""
 CONTAINED = 0.62
-"""A text below :data:`THRESHOLD` is near if its containment may be this high, given the estimate's error.
-:mod:`newsbot.dedup.decision` makes the final decision from the texts."""
+"""A text below :data:`THRESHOLD` is near if its containment may be this high, considering the error of the
+estimate. :mod:`newsbot.dedup.decision` makes the final decision from the texts."""
 ERRORS = 2.0
 """Number of standard errors that are added to an estimated containment before it is compared with
 :data:`CONTAINED`."""
@@ -161,7 +162,7 @@ MAX_CANDIDATES = 32
 number of texts with the same passage."""
 KEEP = 30 * 86400.0
 """Default of :attr:`NearIndex.keep`, in seconds. News is copied within days."""
-# An odd factor. The lowest hashes have similar upper bits, and their products with this factor do not.
+# An odd factor. The lowest hashes have similar upper bits, but their products with this factor have not.
 _STEP = np.uint64(0xD6E8FEB86659FD93)
 
 BUCKETS = f"{SCHEME} passages={PASSAGES}x{RUN}w bits={BITS}"
@@ -170,7 +171,7 @@ BUCKETS = f"{SCHEME} passages={PASSAGES}x{RUN}w bits={BITS}"
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """A near text: a stored text that resembles the given one."""
+    """A near text: a stored text that resembles a new text."""
 
     doc_id: str
     """Id of the text in the index; the crawl uses the canonical URL."""
@@ -229,7 +230,7 @@ def posting_hashes(doc_id: str, signature: Signature) -> NDArray[np.uint64]:
 
 
 def near_of(mine: Signature, records: list[Record]) -> list[Near]:
-    """Return those of the candidates ``records`` that are near to the text ``mine``, the most similar first.
+    """Return the near texts of the text ``mine`` among the candidates ``records``, the most similar first.
 
     Equally similar texts keep the order of ``records``.
     """
@@ -264,10 +265,10 @@ def containment(similarity: float, one: int, other: int) -> float:
 
 
 def _may_be_cut(estimate: float, one: int, other: int) -> bool:
-    """Return True if the containment may be :data:`CONTAINED` or more, given the error of the estimate.
+    """Return True if the containment may be :data:`CONTAINED` or more, considering the error of the estimate.
 
-    The error is the standard error of the share of agreeing signature values, carried over to the
-    containment by its derivative.
+    The error is the standard error of the share of agreeing signature values, multiplied by the derivative of
+    the containment.
     """
     if estimate < LEAST:
         return False

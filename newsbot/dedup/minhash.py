@@ -80,9 +80,9 @@ SCHEME = f"affine32 seed={SEED} permutations={PERMUTATIONS} shingles={SHINGLE}w-
 scheme and refuses signatures of another scheme."""
 
 BITS = 4
-"""Number of low bits of each signature value that an index stores. A text then needs 64 bytes instead of 512
+"""Number of low bits of each signature value that an index stores. So a text needs 64 bytes instead of 512
 (Li and König, b-bit minwise hashing, 2010). Two different values agree in these bits with a probability of
-1/16; the estimated similarity is corrected for this."""
+1/16. The estimated similarity is corrected for this."""
 
 _CHUNK = 4096  # number of shingles that are permuted at once; they take 2 MB, which fit into the CPU cache
 # odd 64-bit constants without a pattern in their bits: one of SplitMix64, two of xxHash64
@@ -97,14 +97,14 @@ _MIX = tuple(map(np.uint32, (16, 0x85EBCA6B, 13, 0xC2B2AE35, 16)))
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Signature:
-    """The signature of a text, with the hashes that it is looked up by."""
+    """The signature of a text, with the hashes for its lookup."""
 
     values: NDArray[np.uint32]
     """The smallest value of each permutation."""
     shingles: int
     """Number of distinct shingles of the text."""
     passages: NDArray[np.uint64]
-    """Hashes by which the index finds the text: of some passages, or two of the whole of a short text."""
+    """Hashes by which the index finds the text: of some passages, or two of the whole text if it is short."""
 
     @property
     def comparable(self) -> bool:
@@ -219,7 +219,7 @@ def similarities(packed: bytes, others: list[bytes]) -> NDArray[np.float64]:
 RUN = 5
 """Number of words in a passage."""
 PASSAGES = 16
-"""Maximum number of passages that a text is indexed under."""
+"""Maximum number of passages under which a text is indexed."""
 
 _STEP = np.uint64(0xD6E8FEB86659FD93)  # an odd factor, which makes one hash of the two ends of a passage
 _FIRST = 4 * PASSAGES

@@ -5,8 +5,8 @@ records of the candidates, and this module compares their signatures. All times 
 time of the inserted text in whole seconds. The clocks of the server and the worker are not used. No key
 expires by itself. After every 64 insertions, a worker deletes up to 256 texts that are too old.
 
-A *posting* says that a text has a certain hash. The postings are stored in *buckets*: one bucket is one Redis
-key with the postings of many hashes (see lib.lua).
+A *posting* is a pair of a hash and a text that has this hash. The postings are stored in *buckets*: one
+bucket is one Redis key with the postings of many hashes (see lib.lua).
 
 Two limits are specific to this backend. For each passage, only the newest ``MAX_CANDIDATES`` texts that share
 it are found. At most ``MAX_TEXTS`` texts are kept; if there are more, the oldest are deleted early.
@@ -72,15 +72,15 @@ def places_of(doc_id: str, signature: Signature) -> bytes:
     """Return the upper 32 bits of each hash under which a text is indexed, four bytes each.
 
     They determine the bucket of a posting; half of the bits are also stored in the posting (see lib.lua).
-    There is one hash for each passage, and a last one for the id. A text that is not comparable has only the
-    last one.
+    There is one hash for each passage, and at the end the hash of the id. A text that is not comparable has
+    only the hash of its id.
     """
     return (posting_hashes(doc_id, signature) >> np.uint64(32)).astype(">u4").tobytes()
 
 
 SCHEME = f"{BUCKETS} redis=3 pieces={PIECES_ID}"
-"""Parameters of the index. All workers that use one index must have the same: those of signatures and
-passages, and the layout of the keys."""
+"""Parameters of signatures and passages, and the layout of the keys. They must be the same in all workers
+that use one index."""
 MAX_TEXTS = 2**24 - 2**16
 """Maximum number of texts in the index. Each text has a number, which is stored in three bytes."""
 
@@ -124,7 +124,8 @@ class RedisIndex:
         """See :meth:`newsbot.dedup.index.NearIndex.check_and_insert`."""
         moment = seconds(at)
         with readable_errors(self._place):
-            # Also before the first insertion (0), so that a crawl of a few texts deletes old ones too.
+            # This is also done before the first insertion (0), so that a crawl of a few texts deletes old
+            # texts too.
             if self._insertions % _TEND_EVERY == 0:
                 self._tend(moment)
             self._insertions += 1

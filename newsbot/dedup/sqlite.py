@@ -10,9 +10,9 @@ which are a third of the bucket. With one row per posting, the index would need 
 The postings of a new text are first stored together in one row, and are kept in memory (:class:`Recent`). If
 they were written to their buckets immediately, each posting would require writing a database page. A *chunk*
 is a group of 1,024 consecutive buckets. The recent postings of one chunk are moved to its buckets together
-(:func:`fold`). This reads and writes each bucket of the chunk once, however many postings are added. It takes
-a few milliseconds, as part of the insertion that triggers it. Postings of deleted texts are removed when
-their bucket is written the next time.
+(:func:`fold`). This reads and writes each bucket of the chunk only once. It takes a few milliseconds, as part
+of the insertion that triggers it. Postings of deleted texts are removed when their bucket is written the next
+time.
 """
 
 from __future__ import annotations
@@ -183,8 +183,8 @@ class Recent:
     def add(self, number: int, hashes: list[int], met: list[int]) -> None:
         """Add the postings of a text that is newer than all others.
 
-        A posting whose chunk was already folded up to this text is not added. ``met`` are those of the text's
-        hashes that other texts have too.
+        A posting whose chunk was already folded up to this text is not added. ``met`` are the hashes of the
+        text that other texts have too.
         """
         noted = number.to_bytes(NUMBER)
         for hash_ in hashes:
@@ -211,8 +211,9 @@ class Recent:
 
     def due(self) -> int | None:
         """Return the number of the chunk to fold now; None if no chunk is due."""
-        # One chunk after every 512 texts, in rotation, so each chunk after 32,768. The second condition
-        # prevents that an insertion that stored no text folds it again.
+        # One chunk is folded after every 512 texts, in rotation, so each chunk is folded after 32,768 texts.
+        # An insertion that stored no text does not change ``newest``. The second condition prevents that it
+        # folds the chunk again.
         turn = self.newest // EVERY % CHUNKS
         return turn if self.newest % EVERY == 0 and self._chunks[turn].upto < self.newest else None
 
@@ -251,26 +252,26 @@ def fold(database: sqlite3.Connection, recent: Recent, turn: int) -> None:
     # Packed numbers sort like the numbers. Without texts, all postings are too old.
     first = packed([oldest or NO_TEXT - 1])
     now = dict(before)
-    # Buckets are sorted by age, so a look at the first number shows whether any posting is too old.
+    # Buckets are sorted by age, so the first number shows whether any posting is too old.
     for bucket, postings in before.items():
         if postings[:NUMBER] < first:
             now[bucket] = without_old(postings, first)
     chunk = recent.take(turn)
     _tidy(database, chunk, now)
     for bucket, numbers, tags in _by_bucket(chunk.postings):
-        # join() requires newer texts: all in the chunk came after its last fold.
+        # join() requires newer texts. All texts in the chunk are newer than its last fold.
         now[bucket] = join(now.get(bucket, b""), numbers, tags)
     _write_buckets(database, now, before)
     database.execute("INSERT OR REPLACE INTO near_chunk (id, upto) VALUES (?, ?)", (turn, recent.newest))
-    # Each row has postings of many chunks. It is deleted when the last of them is folded.
+    # Each row has postings of many chunks. It is deleted when the last of these chunks is folded.
     database.execute("DELETE FROM near_recent WHERE id <= ?", (recent.folded,))
 
 
 def newest_living(database: sqlite3.Connection, numbers: bytes) -> list[int]:
     """Return the numbers of the newest texts among the packed ``numbers``, at most ``MAX_CANDIDATES``.
 
-    If there are more than ``MAX_CANDIDATES`` numbers, those of deleted texts are left out. Otherwise they are
-    returned too, and the caller notices the deleted texts when it reads the texts.
+    If there are more than ``MAX_CANDIDATES`` numbers, the numbers of deleted texts are left out. Otherwise
+    they are returned too, and the caller notices the deletion when it reads the texts.
     """
     if len(numbers) <= NUMBER * MAX_CANDIDATES:
         return unpacked(numbers)
@@ -351,8 +352,8 @@ def _write_buckets(database: sqlite3.Connection, now: Buckets, before: Buckets) 
 
 
 SCHEME = f"{BUCKETS} pieces={PIECES_ID}"
-"""Parameters of the index. All processes that use one index must have the same: those of signatures and
-passages, and the encoding of records."""
+"""Parameters of signatures and passages, and the encoding of records. They must be the same in all processes
+that use one index."""
 
 _MIGRATIONS = migrations_in("dedup")
 _FORGET_EVERY = 64  # number of insertions after which old texts are deleted again
@@ -446,7 +447,7 @@ class SqliteIndex:
             del texts[number]
         # the deleted texts whose postings were found, and the text that was just replaced
         gone = (candidates | same) - texts.keys()
-        # Postings in memory lose these texts now; those in buckets when the bucket is folded.
+        # These texts are removed from the postings in memory now, and from a bucket when it is folded.
         for hash_ in told if gone else ():
             recent.leave_out(hash_, gone)
         if record is not None:
@@ -489,7 +490,8 @@ class SqliteIndex:
         )
         last = None
         for number, record in oldest:
-            # the first four bytes are the fetch time; the following texts were fetched about then or later
+            # The first four bytes are the fetch time. The following texts were fetched at about the same time
+            # or later.
             if int.from_bytes(record[:4]) >= before:
                 break
             last = number

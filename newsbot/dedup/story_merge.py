@@ -13,13 +13,12 @@ Each worker writes first and reads afterwards, so at least one of two workers se
 A worker may be killed at any time, and its page is then fetched again. If the article was already stored, the
 second visit finds the page unchanged and does not search for peers. It only looks up the current story.
 
-The index is rebuilt from the stored texts (:func:`rebuild`). This is needed after Redis lost its data, or if
-the parameters of signatures changed. The content of an index can be computed from the stored texts of the
-last weeks. Texts that are already in the index are replaced, so a rebuild may run during a crawl and may be
-repeated.
+The index can be rebuilt from the stored texts of the last weeks (:func:`rebuild`). This is needed after Redis
+has lost its data, or after a change of the parameters of signatures. Texts that are already in the index are
+replaced, so a rebuild may run during a crawl and may be repeated.
 
-While the index was incomplete, a copy of a stored text began a new story instead of joining that text's
-story. :func:`reunite` merges such stories.
+While an index is incomplete, a copy of a stored text begins a new story and does not join the story of that
+text. :func:`reunite` merges these stories later.
 """
 
 from __future__ import annotations
@@ -57,9 +56,9 @@ def settle_again(storage: Storage, kept: Article) -> None:
 def settle(storage: Storage, url: str, peers: Sequence[str], kept_as: str | None = None) -> str:
     """Merge the stories of an article that was just stored and of its peers. Return the id of the story.
 
-    ``peers`` are :attr:`newsbot.dedup.decision.Decision.peers`. ``kept_as`` is given if the article was not
-    stored because another one has the same text: it is the URL of that other article. Idempotent. Raises
-    subclasses of :class:`newsbot.errors.DataError`.
+    ``peers`` are :attr:`newsbot.dedup.decision.Decision.peers`. If the article was not stored because another
+    article has the same text, ``kept_as`` is the URL of that other article. The function is idempotent.
+    Raises subclasses of :class:`newsbot.errors.DataError`.
     """
     urls = [url, *([kept_as] if kept_as else []), *peers]
     story = join(storage, urls)
@@ -90,15 +89,16 @@ MAX_NEIGHBOURS = 20
 by their signatures alone. Further near texts of the same source cannot be judged without their numbers and
 are ignored. Each of them was compared with its own nearest texts when it was inserted."""
 OUTDATED = 0.2
-"""Maximum difference between the estimated and the exact similarity of a stored near text. It is more than
-four standard errors. If the estimate is higher by more than this, the signature belongs to a new version that
-is not stored yet, and the near text is treated as not stored."""
+"""Maximum number by which the estimated similarity of a stored near text may exceed the exact similarity. It is
+more than four standard errors. If the difference is larger, the signature belongs to a new version that is
+not
+stored yet, and the near text is treated as not stored."""
 
 
 def place(article: Article, near: Iterable[Near], kept: Mapping[str, Article]) -> Decision:
     """Decide to which story an article belongs.
 
-    ``near`` are its near texts. ``kept`` holds those of them that were read from the storage, by their id in
+    ``near`` are its near texts. ``kept`` has the near texts that were read from the storage, by their id in
     the index. For a short article, only texts in ``kept`` that are not standard wording count.
     """
     shingles = shingle_hashes(article.text) if kept else None
@@ -108,7 +108,7 @@ def place(article: Article, near: Iterable[Near], kept: Mapping[str, Article]) -
     found = [_neighbour(one, article, kept.get(one.doc_id), shingles) for one in near]
     # Without its text, a near text of the same site cannot pass the number guard, so it is ignored.
     neighbours = [one for one in found if one.exact is not None or one.near.source != article.source]
-    # most articles have no neighbours, and their numbers need not be searched
+    # Most articles have no neighbours. Their text is not searched for numbers.
     numbers = numbers_in(article.text if neighbours else "")
     return decide(article.canonical_url, article.source, numbers, neighbours)
 

@@ -45,7 +45,7 @@ _FEED_QUERY = re.compile(
 _COMMENTS = re.compile(r"comment|kommentar|commentaire|respon[sd]|/oembed|wp-json|[?&]p=\d", re.IGNORECASE)
 """URLs that are declared with the media type of a feed but do not list articles: feeds of comments, oEmbed,
 and the API of WordPress."""
-# Blanks as "[ \t]": \s would match line ends too, and take the address from the next line.
+# Blanks are written as "[ \t]", because \s also matches line ends. It would take the URL from the next line.
 _SITEMAP_LINE = re.compile(
     r"^[ \t]{0,20}sitemap[ \t]{0,20}:[ \t]{0,20}(\S{1,4000})", re.IGNORECASE | re.MULTILINE
 )
@@ -140,7 +140,7 @@ def find_sections(links: PageLinks, url: str, rule: Rule) -> list[Link]:
 
 
 def is_feed_address(url: str) -> bool:
-    """Return True for a URL that looks like a feed's."""
+    """Return True for a URL that looks like the URL of a feed."""
     path, mark, query = url.partition("#")[0].partition("?")
     return _FEED_PATH.search(path) is not None or _FEED_QUERY.search(mark + query) is not None
 
@@ -160,10 +160,10 @@ def _announced(tree: etree._Element, base: str) -> Iterator[tuple[str, str | Non
 
 
 def _linked(tree: etree._Element, base: str) -> Iterator[tuple[str, str | None]]:
-    """Yield ordinary links whose URL looks like a feed's."""
+    """Yield ordinary links whose URL looks like the URL of a feed."""
     for element in elements(_ANCHORS, tree, _MAX_ANCHORS):
         href = (element.get("href") or "").strip()
-        # The form is checked before the URL is resolved: most of a page's links end here.
+        # The form is checked before the URL is resolved, because most links of a page are dropped here.
         if len(href) > MAX_URL or not (is_feed_address(href) or _VAGUE_PATH.search(href)):
             continue
         if (address := absolute(base, href)) is not None:
@@ -179,7 +179,7 @@ def _is_section(link: Link, name: str, rule: Rule, site: str) -> bool:
     if link.where is not Where.NAVIGATION or "?" in name:
         return False
     shape = features(name)
-    # by its features "/category/politics/" is a list, but in the menu of a home page it is a section
+    # Its features make "/category/politics/" a list, but in the menu of a home page it is a section.
     if any(feature.startswith(("utility", "list", "media")) for feature in shape) and not _is_rubric(name):
         return False
     shown_as_section = is_list_id(name) or any(feature in _SECTION_SHAPES for feature in shape)

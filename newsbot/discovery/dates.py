@@ -1,7 +1,7 @@
 """Parses publication times as feeds and sitemaps write them.
 
-Python reads most of them: RFC 3339, and RFC 822/2822 (with two-digit years, and names of zones). The others
-are read like the dates of pages (:mod:`newsbot.extraction.fields.dates.moments`).
+Python's parsers read most of them: RFC 3339, and RFC 822/2822 (with two-digit years, and names of zones). The
+other forms are read like the dates of pages (:mod:`newsbot.extraction.fields.dates.moments`).
 """
 
 from __future__ import annotations
@@ -30,11 +30,12 @@ _OFFSET = re.compile(r":\d\d[+-]\d\d:?\d\d$")
 
 
 def parse_date(text: str, *, now: datetime, zone: tzinfo = UTC, language: str = "") -> datetime | None:
-    """Return the time that ``text`` states, in UTC; None if it states none or an impossible one.
+    """Return the time in ``text``, in UTC. None if there is no time, or if the time is impossible.
 
     ``zone`` is used if the text has no zone. ``language`` (BCP 47) decides whether 11/12/2024 is in November
-    or in December. If it is empty, the date is in November if the time has AM or PM; otherwise the result is
-    None. A time is impossible if it is before 1990 or more than a day after ``now``.
+    or in December. If ``language`` is empty or ``en``, AM or PM in the text decides for November, as in the
+    USA. Without AM and PM, the result is None. A time is impossible if it is before 1990 or more than a day
+    after ``now``.
     """
     text = text.strip()
     if not text or len(text) > _MAX_LENGTH:

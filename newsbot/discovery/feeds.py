@@ -37,7 +37,7 @@ MAX_ITEMS = 5000
 """Maximum number of items that are read from a feed. The first items are usually the newest."""
 MAX_HUBS = 10
 MAX_TTL = 7 * 86400.0
-"""Maximum seconds for which a feed may ask not to be polled. Longer times are ignored."""
+"""Maximum number of seconds for which a feed may ask not to be polled. Longer times are ignored."""
 _MAX_TITLE = 500
 _MAX_LEAD = 300
 _MAX_AUTHOR = 200
@@ -57,7 +57,7 @@ _BREAKS = re.compile(r"</?(?:br|p|div|li)\b", re.IGNORECASE)
 
 
 class SourceError(ValueError):
-    """Raised if a body is not a source of the expected kind; ``reason`` is a token."""
+    """Raised if a body is not a source of the expected kind. ``reason`` is a short fixed word."""
 
     def __init__(self, reason: Literal["empty", "html", "not_a_feed", "not_a_sitemap"]) -> None:
         super().__init__(reason)
@@ -95,8 +95,11 @@ class Feed:
     next_url: str | None = None
     """URL of the page with older items (RFC 5005)."""
     problems: list[str] = field(default_factory=list)
-    """Counted faults, e.g. ``bad_date:3``. Tokens: malformed, cut_off, too_long, leading_junk,
-    trailing_junk, bad_date, item_without_link, bad_link, duplicate_item, too_many_items, no_items."""
+    """Faults with their numbers, e.g. ``bad_date:3``.
+
+    The names are malformed, cut_off, too_long, leading_junk, trailing_junk, bad_date, item_without_link,
+    bad_link, duplicate_item, too_many_items and no_items.
+    """
 
 
 @dataclass(slots=True)
@@ -135,7 +138,7 @@ class SourceCollector:
         return [f"{token}:{count}" for token, count in self._problems.items()]
 
     def date(self, texts: Iterable[str]) -> datetime | None:
-        """Return the first time in ``texts``. If none of them can be parsed, this is a fault."""
+        """Return the first time in ``texts``. It is counted as a fault if none of the texts can be parsed."""
         written = False
         for text in texts:
             if not text:
@@ -188,7 +191,7 @@ class _Collector(SourceCollector):
 
     def add(self, item: _RawItem) -> None:
         """Convert an item to a link, or count the fault if it has no usable URL."""
-        self._items += 1  # items without a link count too, because the limit must bound the work
+        self._items += 1  # items without a link count too, because reading them takes time
         address = self._address(item)
         if address is None:
             return
@@ -281,8 +284,8 @@ _SKIPPED = frozenset((
 ))  # fmt: skip
 """Elements whose inner elements are ignored.
 
-The inner elements have titles, links or dates that are not those of the item. Or the element has a long text
-of which only the start is needed.
+Some of them contain elements with titles, links or dates that do not belong to the item. Others have a long
+text, and only its start is needed.
 """
 _LEADS = ("description", "summary", "content:encoded", "content")
 """The skipped elements that describe an item. Elements that are usually short come first. The first of them
@@ -383,8 +386,8 @@ class FeedHandler(TextCapture):
         if self._elements > _MAX_ELEMENTS:
             self.found.problem("too_long")
             raise Enough
-        # Before the check for skipped elements: an item ends everything that is open, also a skipped element
-        # without its closing tag.
+        # Items are checked before skipped elements, because an item ends all open elements, even a skipped
+        # element without its closing tag.
         if name in _ITEM_NAMES:
             self._open_item(attributes)
         elif self._skipped:
@@ -413,8 +416,8 @@ class FeedHandler(TextCapture):
     def close(self) -> None:
         """End the document. An item that is still open is dropped, because its best URL may be missing."""
         period, frequency = self._period
-        # RSS module "syndication": the feed is updated ``frequency`` times in a period. 0 stands for no
-        # period.
+        # RSS module "syndication": the feed is updated ``frequency`` times per period. A period of 0 means
+        # that the feed states none.
         self.found.feed.update_period = period / frequency or None
 
     def _open_item(self, attributes: dict[str, str]) -> None:
@@ -521,7 +524,7 @@ class FeedHandler(TextCapture):
 
     def _feed_text(self, name: str, text: str) -> None:
         found = self.found
-        # longer numbers are not meant seriously
+        # a number with more digits is a mistake
         number = int(text) if text.isdecimal() and len(text) < 7 else 0
         if name == "title":
             found.set_title(text)
@@ -541,8 +544,8 @@ class FeedHandler(TextCapture):
 def _rank(relation: str, media_type: str) -> int:
     """Return the rank of a link of an Atom entry; the lowest is the best.
 
-    1 is the article as HTML, 2 another form of the article, 3 a related page. A link element whose text is
-    the URL has rank 0.
+    The rank is 1 for the article as HTML, 2 for another form of the article, 3 for a related page. A link
+    element whose text is the URL has rank 0.
     """
     if relation in ("", "alternate"):
         return 1 if not media_type or "html" in media_type.lower() else 2
@@ -669,7 +672,7 @@ _HTML = re.compile(r"<(?:!doctype\s{1,9}html|html|head|body)(?=[\s>/])", re.IGNO
 _PROLOGUE = re.compile(
     r"(?:\s++|<\?[^>]*+>|<!--(?:[^-]|-(?!->))*+-->|<![A-Za-z][^>\[]*+(?:\[[^\]]*+\]\s*+)?>)*+"
 )
-"""Text that may precede the root element: declarations, comments, a DOCTYPE."""
+"""Matches text that may precede the root element: declarations, comments, a DOCTYPE."""
 # <!ENTITY site "Example News">, but not a redefinition of the five entities of XML.
 _ENTITY = re.compile(
     r"""<!ENTITY\s{1,9}(?!(?:amp|lt|gt|quot|apos)\s)([A-Za-z][\w.\-]{0,30})\s{1,9}"""
@@ -696,9 +699,9 @@ def parse_feed(
     """Return the content of a feed, as far as it can be read.
 
     ``body`` may be gzip. ``url`` is the URL of the feed, ``content_type`` is the header of the response.
-    ``zone`` is used for times without a zone. Dates more than a day after ``now`` (default: the current time)
-    are faults. Raises :class:`FeedError` if the body is not a feed. All other faults are counted in
-    ``problems``. Time and memory are linear in the size of the body, up to :data:`MAX_BODY`.
+    ``zone`` is used for times without a zone. A date more than a day after ``now`` (default: the current
+    time) counts as a fault. Raises :class:`FeedError` if the body is not a feed. All other faults are counted
+    in ``problems``. Time and memory are linear in the size of the body, up to :data:`MAX_BODY`.
     """
     source = _Source(url, now or utc(system_clock()), zone)
     body = gunzip(body, MAX_BODY + 1)  # one byte more than the limit, to notice that the body is too long

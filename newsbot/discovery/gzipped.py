@@ -58,5 +58,5 @@ def _members(packed: memoryview) -> Iterator[bytes]:
                 yield piece
             elif not source:  # the file is cut off
                 return
-        # the unpacker was also given the beginning of the next member
+        # the unpacker has also read the beginning of the next member
         packed = packed[position - len(unpacker.unused_data) :]

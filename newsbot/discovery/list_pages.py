@@ -1,6 +1,6 @@
 """Recognizes lists of pages by their URLs, finds the next page of a list, and decides how far a list is read.
 
-Lists are page lists, archives, and URLs that lead to endlessly many pages, such as calendars.
+Such lists are sections with several pages, archives, and calendars with an endless number of pages.
 
 Page numbers have many forms: ``/page/3/``, ``?page=3``, ``index3.html``, ``sport3.html``, ``/sport/3``. A
 number after the word "page" is always taken for a page number. Another number is taken for one only if the
@@ -91,7 +91,7 @@ def _query_trap(url: str, query: str) -> str | None:
 
 
 def is_pagination(url: str) -> bool:
-    """Return True if a URL is that of the second or a further page of a list."""
+    """Return True for the URL of the second or a later page of a list."""
     return _page(url) is not None
 
 
@@ -102,12 +102,12 @@ def _page(url: str) -> re.Match[str] | None:
 
 
 def is_archive(url: str) -> bool:
-    """Return True if a URL is that of an archive: the list of a year, a month or a day."""
+    """Return True for the URL of an archive: the list of a year, a month or a day."""
     return _archive(url) is not None
 
 
 def is_archive_front(url: str) -> bool:
-    """Return True if a URL is that of the front page of an archive, which links to years or days."""
+    """Return True for the URL of the front page of an archive, which links to years or days."""
     return _FRONT.search(url) is not None
 
 
@@ -163,8 +163,8 @@ def split_pages(links: Iterable[Link], url: str, stated: Iterable[str] = ()) -> 
     NEXT_PAGE. The pages after it are not returned, because each page leads to its next page. ``stated`` is
     the result of :func:`stated_next`. Never raises.
     """
-    # For each reading of this page's URL: the URL without the page number -> the number. The URL of a list's
-    # first page usually has no number.
+    # ``own`` maps the URL of this page without its page number to the page number, for each reading. The URL
+    # of the first page of a list usually has no number.
     own = dict(_readings(_name(url)))
     own.setdefault(_plain(_name(url)), 0)
     believed = {_name(address): address for address in stated if _is_on_host(address, url)}
@@ -187,7 +187,7 @@ def split_pages(links: Iterable[Link], url: str, stated: Iterable[str] = ()) -> 
 
 
 def stated_next(tree: etree._Element, url: str) -> list[str]:
-    """Return the absolute URLs to which the page at ``url`` has links with ``rel=next``."""
+    """Return the absolute URLs in the ``rel=next`` links of the page at ``url``."""
     base = base_of(tree, url)
     addresses = (
         absolute(base, element.get("href") or "")
@@ -212,7 +212,8 @@ def _is_page(name: str, text: str, own: dict[str, int]) -> bool:
     numbered = 0 < len(text) <= _MAX_NUMBER and not any(map(str.isalpha, text))  # a number or an arrow
     if says is not None and numbered:
         return True
-    # a link with another text must have "page" in its URL, and differ from this page only in the number
+    # If the text is not a number or an arrow, the URL must contain the word "page", and must differ from the
+    # URL of this page only in the number.
     same = {number for key, number in _readings(name, said=not numbered) if key in own}
     return bool(same)
 
@@ -222,7 +223,7 @@ def _offer(following: dict[str, tuple[int, str]], name: str, address: str, own: 
 
     Pages before the present page are ignored. ``own`` are the readings of the present page's URL.
     """
-    # the last reading is for URLs that contain a cursor (``?after=abc``) and no page number
+    # the last reading is for a URL with a cursor (``?after=abc``) and without a page number
     readings = [*_readings(name), (_plain(name.partition("?")[0]), 0)]
     key, number = next((one for one in readings if one[0] in own), readings[0])
     here = own.get(key, 0)
@@ -276,12 +277,10 @@ MAX_HELD = 400
 MAX_OF_ALL = 20_000
 """Maximum number of lists of all shapes that are held back."""
 BARREN_ENOUGH = 2
-"""Number of lists without any article, after which a shape is skipped in this crawl if no list of it was
-fruitful."""
+"""A shape without a fruitful list is skipped in this crawl after this number of its lists had no article."""
 
 KNOWN_ENOUGH = 3
-"""Number of lists without new articles, after which a shape is skipped in this crawl if no list of it was
-fruitful."""
+"""A shape without a fruitful list is skipped in this crawl after this number of its lists were read."""
 ASK_AGAIN = 1.0
 """Minimum seconds between two checks of the state of a list under trial."""
 MAX_WALKS = 2000
@@ -294,11 +293,10 @@ MAX_SHOWN = 50_000
 MAX_COVERED = 200_000
 """Maximum number of articles of all sites that are remembered as shown. They take 20 MB."""
 OLD_ENOUGH = 5
-"""Number of dated articles. If the last articles of a list, as many as this, are all too old, its reading
-ends."""
+"""The reading of a list ends if this number of articles in a row are too old. Only dated articles count."""
 MAX_STALE = 2
-"""Maximum number of consecutive pages of a list whose articles other lists have already shown. The reading of
-the list then ends."""
+"""The reading of a list ends after this number of consecutive pages whose articles other lists have all shown
+already."""
 
 _HOST_SLASHES = 2
 _NUMBER = re.compile(r"\d+")
@@ -328,11 +326,11 @@ class Walk:
     shown: set[bytes] = field(default_factory=set)
     """Fingerprints of the articles on the pages of the list that were read so far."""
     stale: int = 0
-    """Number of consecutive pages up to the last one whose articles other lists had already shown."""
+    """Number of consecutive pages, up to the last one, whose articles other lists have all shown already."""
     dates: list[float] = field(default_factory=list)
     """The known publication times (POSIX seconds) of its articles, in the order in which they were found.
 
-    Only the last ones are kept, after the latest of the others.
+    Only the last times are kept. The first item is the latest of all times that were dropped.
     """
 
 
@@ -387,8 +385,8 @@ class ListWalks:
         """
         dates = self._walks[page].dates if page in self._walks else []
         recent = dates[-OLD_ENOUGH:]
-        # A list whose articles were all older from the beginning is not sorted by date, or is an old list: it
-        # does not end here.
+        # If all articles were older from the beginning, the list is not sorted by date, or it is an old list.
+        # Its reading does not end here.
         return len(recent) == OLD_ENOUGH and max(recent) < since <= max(dates)
 
 
@@ -403,8 +401,8 @@ class ListTrials:
     def may_try(self, domain: str, url: str) -> bool:
         """Return True if a list may be queued.
 
-        If its shape has no result yet and no list is under trial, this list is then under trial. The trial
-        ends with :meth:`tell` or :meth:`release`.
+        If its shape has no result yet and no list of the shape is under trial, the trial of this list begins.
+        It ends with :meth:`tell` or :meth:`release`.
         """
         trial = self._trial(domain, url)
         if trial.fruitful or trial.waiting == url:  # the list under trial may be linked again
@@ -424,7 +422,7 @@ class ListTrials:
         return self._trial(domain, url).fruitful
 
     def hold(self, domain: str, url: str, item: Any) -> None:
-        """Hold a list back until the list under trial has a result. ``item`` can be queued then."""
+        """Hold a list back until the list under trial has a result. Then ``item`` can be queued."""
         held = self._trial(domain, url).held
         if url not in held and len(held) < MAX_HELD and self._number < MAX_OF_ALL:
             held[url] = item

@@ -115,12 +115,12 @@ class _Menus:
         self._verdicts: dict[etree._Element, bool] = {}
 
     def hold(self, anchor: etree._Element) -> bool:
-        """Return True if the smallest box with several links around a link is a menu."""
+        """Return True if a link is in a menu: the smallest box around it that has several links is one."""
         box = anchor.getparent()
         for _ in range(_MAX_STEPS):
             if box is None or box.tag in _PAGE:
                 return False
-            # a box with too few links is not judged; then the next larger box decides
+            # a box with too few links is not judged; in this case the next larger box decides
             if box not in self._verdicts:
                 anchors = list(islice(box.iter("a"), _MAX_OF_MENU))
                 if len(anchors) >= _LEAST_OF_MENU:
@@ -181,14 +181,16 @@ def find_links(
 ) -> list[Link]:
     """Return the links of a page, each URL once, in page order.
 
-    ``tree`` is the page, ``url`` its URL. ``where`` is NAVIGATION for menus, headers and footers, and BODY
-    elsewhere. If several links have the same URL, the best evidence is kept: body before navigation, own text
-    before the text of a picture, longer text before shorter. A headline gets the ``<time>`` next to it as
-    ``published_at``; ``now`` and ``zone`` are as in :func:`newsbot.discovery.feeds.parse_feed`. If ``menus``,
-    boxes that contain little but short links also count as navigation, independent of their tags and names.
+    ``tree`` is the page, ``url`` its URL. ``where`` of a link is NAVIGATION in menus, headers and footers,
+    and BODY elsewhere. If several links have the same URL, the best evidence is kept: BODY is better than
+    NAVIGATION, the own text of a link is better than the text of its picture, and a longer text is better
+    than a shorter text. A headline gets the ``<time>`` next to it as ``published_at``. ``now`` and ``zone``
+    are as in :func:`newsbot.discovery.feeds.parse_feed`. If ``menus`` is True, a box of mostly short links
+    counts as navigation too, whatever its tag and its names are.
 
     Assets and links to the page itself are left out, and fragments are removed. Never raises. At most
-    :data:`MAX_LINKS` links are returned; if there are more, those that look most like articles.
+    :data:`MAX_LINKS` links are returned. If a page has more, the links that look most like articles are
+    chosen.
     """
     return PageLinks(tree, url).find(now=now, zone=zone, menus=menus)
 
@@ -220,7 +222,7 @@ class PageLinks:
 
 
 def _likeliest(found: list[_Found]) -> list[_Found]:
-    """Return the links that are most likely articles, in page order, if there are too many."""
+    """Return the links in page order. If there are too many, only those that are most likely articles."""
     if len(found) <= MAX_LINKS:
         return found
     # first sorted by weight, to select the links, then by place, to restore the page order

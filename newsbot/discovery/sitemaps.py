@@ -85,7 +85,7 @@ class SitemapCollector(SourceCollector):
                 published_at=self._date(entry.published),
                 modified_at=self._date(entry.lastmod),
             )
-            # only when it holds twice the limit, because _thin_out sorts all pages
+            # only at twice the limit, because _thin_out() sorts all pages
             if len(self._links) >= 2 * MAX_URLS:
                 self._thin_out()
 
@@ -95,8 +95,8 @@ class SitemapCollector(SourceCollector):
         if url is None:
             self.problem("bad_link")
             return
-        # Children are compared by their canonical URL: an index that names itself with another spelling would
-        # be read in a circle.
+        # Children are compared by their canonical URL. Otherwise an index that lists itself in another
+        # spelling would be read again and again.
         name = canonical_or_same(url)
         if name == self._own_name:
             self.problem("self_reference")
@@ -109,7 +109,7 @@ class SitemapCollector(SourceCollector):
                 self._thin_out_children()
 
     def links(self) -> list[Link]:
-        """Return the pages in file order; if there are too many, only the newest."""
+        """Return the pages in file order. If there are too many, only the newest are returned."""
         self._thin_out()
         if self._dropped:
             self._problems["too_many_urls"] += self._dropped
@@ -117,7 +117,7 @@ class SitemapCollector(SourceCollector):
         return list(self._links.values())
 
     def children(self) -> list[Child]:
-        """Return the children in file order; if there are too many, only the newest."""
+        """Return the children in file order. If there are too many, only the newest are returned."""
         self._thin_out_children()
         return list(self._children.values())
 
@@ -239,8 +239,11 @@ class Sitemap:
     children: list[Child] = field(default_factory=list)
     """The files that an index points to, each file once, but not the index itself."""
     problems: list[str] = field(default_factory=list)
-    """Counted faults, e.g. ``bad_date:3``. Tokens: malformed, cut_off, too_long, trailing_junk, bad_date,
-    bad_link, duplicate_url, too_many_urls, self_reference, duplicate_child, is_feed, no_urls."""
+    """Faults with their numbers, e.g. ``bad_date:3``.
+
+    The names are malformed, cut_off, too_long, trailing_junk, bad_date, bad_link, duplicate_url,
+    too_many_urls, self_reference, duplicate_child, is_feed and no_urls.
+    """
 
 
 def parse_sitemap(body: bytes, url: str, *, now: datetime | None = None, zone: tzinfo = UTC) -> Sitemap:

@@ -50,7 +50,7 @@ def short_name(uri: str, local: str, prefix: str) -> str:
     """Return the short name of an element or attribute, in lower case, e.g. ``dc:date``.
 
     ``uri`` is the namespace of the name, or "" if the prefix is not declared. A name in an unknown namespace
-    gets the prefix ``x``. If it has no prefix in the document, it gets none.
+    gets the prefix ``x``, but only if it has a prefix in the document.
     """
     short = _SHORT.get(uri.lower().replace("https://", "http://").rstrip("/")) if uri else None
     if short is None:
@@ -135,7 +135,7 @@ class Enough(Exception):
 
 
 def read(chunks: Callable[[], Iterable[str]], make: Callable[[], _Handler]) -> tuple[_Handler, str | None]:
-    """Read a document, with the lenient reader if it is not well formed.
+    """Read a document. If it is not well formed, it is read again with the lenient reader.
 
     ``make`` returns a new handler. Returns the handler that has received the events, and the fault of the
     document: ``malformed``, a :data:`Flaw`, or None.
@@ -218,7 +218,7 @@ _TAG_REST = re.compile(r"""((?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+)>""")
 """The rest of a tag. Quoted values may contain ``>``. Possessive quantifiers keep the search linear."""
 _BROKEN_REST = re.compile(r"([^<>]*+)>?")
 """The rest of a tag with a quote that is not closed: up to the next bracket."""
-# name="value", name='value' or name=value; the look-behind keeps it from beginning inside a name
+# name="value", name='value' or name=value. The look-behind prevents a match that begins inside a name.
 _ATTRIBUTE = re.compile(r"""(?<![\w:.\-])([\w:.\-]++)\s*+=\s*+(?:"([^"]*)"|'([^']*)'|([^\s"'>]++))""")
 _ENDS = {"<![CDATA[": "]]>", "<!--": "-->", "<?": "?>"}
 
@@ -322,7 +322,7 @@ class _LooseReader:
             if name.startswith("xmlns:"):
                 if len(self._prefixes) < _MAX_PREFIXES:
                     self._prefixes[name[6:]] = value
-            # "xmlns" is ignored: a default namespace of inner XHTML would apply to the rest of the document
+            # "xmlns" is ignored: the namespace of inner XHTML would apply to the rest of the document
             elif name != "xmlns":
                 found[self._name(name)] = value
         return found

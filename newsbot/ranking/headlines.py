@@ -20,7 +20,7 @@ from newsbot.text.words import token_bytes
 
 PLACES = 65_536
 """Maximum number of URLs of all headlines; they take 3.1 MB. Each URL takes one *place* of the table. Some
-buckets of places are full earlier than others: of 50,000 headlines, 2 % are removed too early."""
+buckets of places are full before others. Therefore 2 % of 50,000 headlines are removed too early."""
 SHELF = 16
 """Number of places in a bucket. The key of a headline selects the bucket of all its URLs."""
 _HALF = 8  # length in bytes of a machine word, which holds half a fingerprint
@@ -73,7 +73,8 @@ class HeadlineTable:
         """
         self._now += 1
         places = self._places(key)
-        for at in places:  # all URLs of a headline get the same time, so that they stay equally long
+        # All URLs of a headline get the same time, so that none of them is removed before the others.
+        for at in places:
             self._seen[at] = self._now
         halves = tuple(int.from_bytes(address.fingerprint[half:][:_HALF], "big") for half in (0, _HALF))
         known = [at for at in places if (self._first[at], self._second[at]) == halves]
@@ -107,7 +108,7 @@ LEAST_WORDS = 4
 """Minimum number of words of a headline that is checked. Shorter ones ("News in brief") do not identify an
 article."""
 LAST = 1.0
-"""Priority of items whose headline was listed under another URL. All other priorities are higher."""
+"""Priority of items whose headline was listed before under another URL. All other priorities are higher."""
 _LISTS = (Where.FEED.value, Where.NEWS_SITEMAP.value)
 
 
@@ -152,14 +153,14 @@ class Headlines:
 
 
 def unnamed(entries: Iterable[Entry]) -> set[bytes]:
-    """Return the fingerprints of the URLs that had the headlines of the marked entries first."""
+    """Return the fingerprints of the URLs under which the marked entries' headlines were first listed."""
     return {entry.data["same_headline"] for entry in entries if "same_headline" in entry.data}
 
 
 def name(entries: Iterable[Entry], urls: Mapping[bytes, str]) -> None:
-    """Write into the reason of each marked entry which URL had the headline first. Remove the mark.
+    """Add the first URL of the headline to the reason of each marked entry. Remove the mark.
 
-    ``urls`` maps fingerprints to URLs. The reason stays unchanged if it does not contain the fingerprint.
+    ``urls`` maps fingerprints to URLs. If it does not contain the fingerprint, the reason is not changed.
     """
     for entry in entries:
         known = entry.data.pop("same_headline", None)

@@ -11,8 +11,8 @@ Priorities (higher is fetched first within a host):
 91-99   items of feeds and news sitemaps that are less than a day old, newest first
 90, 80  feeds, sitemaps (:data:`SOURCE_PRIORITY`)
 70      section fronts that a rule or a person names (the same table)
-40-79   articles; the likelier and the newer, the higher
-39.5    files of a sitemap index without a sign that they are fresh
+40-79   articles: higher for a higher probability, and for a newer date
+39.5    files of a sitemap index that have no sign of being fresh
 20-39   section fronts and lists that were found on pages
 10-14   lists by tag, category, author or folder
 ======  =====================================================================
@@ -47,13 +47,13 @@ _ARTICLE_FLOOR, _ARTICLE_SPAN = 40.0, 30.0
 _AGE_SPAN = 9.0
 _SECTION_FLOOR, _SECTION_SPAN = 20.0, 19.0
 _LATER = 10.0
-"""Difference of priority by which lists by subject come after other lists. When they are read, it is already
-known whether other lists lead to the older articles."""
+"""Lists by subject have a priority that is lower by this number. They are read after the other lists, when it
+is known whether the other lists lead to the older articles."""
 _UNKNOWN_AGE_DAYS = 2.0
 """Assumed age of articles without a date."""
 
 _DECLARED = (Where.FEED, Where.NEWS_SITEMAP)
-"""Places of links that are articles according to the site: it declares them."""
+"""Places of links that the site declares to be articles."""
 _ON_PAGES = (Where.BODY, Where.NAVIGATION)
 # Log-odds are added: 0.7 doubles the odds of an article (e ** 0.7 = 2), -1.5 divides them by 4.5.
 _ODDS_OF_PLACE = {
@@ -82,7 +82,7 @@ _USELESS_LISTS = frozenset(("utility", "utility above", "media", "media above"))
 """Features of URLs of lists without articles, e.g. lists of events, users or pictures."""
 _HOST_SLASHES = 2
 _DOUBT = 0.7
-"""Factor on the probability of feed items that do not match the rule's article patterns."""
+"""Factor for the probability of feed items that do not match the rule's article patterns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,8 +121,8 @@ def judge(
 
     Reasons of rejected links: bad_url, ``denied:<pattern>``, offsite, too_deep, those of
     :func:`newsbot.discovery.list_pages.trap`, front_page, not_in_rule (the rule has article patterns and none
-    matches), unlikely_article, unlikely_list. Links of feeds and news sitemaps are not checked for offsite:
-    the caller decides whether a feed may list articles of other sites.
+    matches), unlikely_article, unlikely_list. Links of feeds and news sitemaps are never rejected as offsite,
+    because the caller decides whether a feed may list articles of other sites.
     """
     try:
         url = canonicalize(link.url, rule.drop_query)
@@ -215,7 +215,7 @@ def _by_evidence(
 ) -> Judgement:
     """Judge a link that the rule does not cover."""
     declared = link.where in _DECLARED
-    # the second page of a list may have a URL like an article's, so lists are recognized before articles
+    # The second page of a list may have a URL like an article. So lists are recognized before articles.
     if link.where is Where.NEXT_PAGE or (
         not declared and (is_pagination(url) or is_archive(url) or is_archive_front(url))
     ):
@@ -223,8 +223,8 @@ def _by_evidence(
         return _rejected(Reason.UNLIKELY_LIST) if useless else _section(link, depth, Reason.LIST)
     if is_front_page(url):
         return _rejected(Reason.FRONT_PAGE)
-    # The patterns of a person may be incomplete. A link that they do not match is accepted if the rule that
-    # was learned from the site's own pages accepts it. The global prior is not enough.
+    # The patterns in a rule may be incomplete. A link that they do not match is accepted if the rule that was
+    # learned from the pages of this site accepts it. The global prior is not enough.
     known = learned is not None and learned.trees and learned.log_odds(url) >= _ODDS_BESIDE_RULE
     if rule.article and not declared and not known:
         return _rejected(Reason.NOT_IN_RULE)
@@ -250,7 +250,7 @@ def _by_subject(link: Link, url: str, depth: int, folders: Collection[str]) -> J
 
 
 def _known_source(link: Link, match: Match) -> Kind | None:
-    """Return the kind of source that the link is by the rule or by source discovery; None if it is none."""
+    """Return the kind of a link that the rule or source discovery declares a source; None for other links."""
     if match.kind is not None and match.kind.is_source and match.pattern is None:
         return match.kind
     return link.kind if link.kind in (Kind.FEED, Kind.SITEMAP) else None

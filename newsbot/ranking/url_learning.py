@@ -3,20 +3,21 @@
 The examples are links of feeds and menus, and fetched pages (:class:`newsbot.rules.learn.Examples`). From
 them a *learned rule* is computed (:mod:`newsbot.rules.learn`). It is computed again when the site has a
 quarter more examples, or when a pattern is removed because its pages are no longer articles. A few rejected
-links are fetched anyway: they are *explored* (NEWSBOT_EXPLORE), so that a redesign is noticed.
+links are fetched anyway, so that a redesign of the site is noticed. These links are *explored*
+(NEWSBOT_EXPLORE).
 
-A *shape* is what remains of a URL if its variable parts are replaced (:func:`shape_of`). The words and
-numbers of some URLs look like those of an article (``/gallery/ten-best-pictures-7``, ``/2024/05/4711/``), but
-the page may be anything. A shape is *proven* if the site's feed or sitemap lists URLs with it, or if pages
-with it were articles. It has *failed* if at least :data:`ENOUGH` pages with it were not articles. Other
-shapes are doubtful: a few pages are fetched, and the other links wait for the result. A shape that a feed
-lists can fail too. It has then failed only for links that the feed does not list.
+A *shape* is a URL whose variable parts are replaced by signs (:func:`shape_of`). Some URLs have the words and
+numbers of an article (``/gallery/ten-best-pictures-7``, ``/2024/05/4711/``), but their pages may be anything.
+A shape is *proven* if the site's feed or sitemap lists URLs of this shape, or if pages of this shape were
+articles. It has *failed* if at least :data:`ENOUGH` of its pages were not articles. Other shapes are
+doubtful: a few pages are fetched, and the other links wait for the result. A shape that a feed lists can fail
+too, but only for links that the feed does not list.
 
 URLs that differ only in a *session id* are one page. Query keys with common names are removed from every URL
 (:mod:`newsbot.urls`). Other keys are detected by the texts of fetched articles. A key is a session key if
 several articles each had the same text under two values of the key, and no article had a different text under
-another value. Some sites write a new id into all of their links. If the key were not detected, all articles
-of such a site would be fetched again at each visit.
+another value. Some sites write a new id into all of their links. If the key was not detected, all articles of
+these sites would be fetched again at each visit.
 """
 
 from __future__ import annotations
@@ -48,10 +49,10 @@ MAX_FORMS = 500
 """Maximum number of URLs (without the key) that are stored for each key."""
 _MAX_PAIRS = 8
 """Maximum number of keys of one URL that are checked."""
-# Six or more characters with a digit and a letter (the two look-aheads), such as "a8f3k2"; or any 20 or more,
-# such as "PHPSESSIDabcdefghijk".
+# At least six characters with a digit and a letter (the two look-aheads), such as "a8f3k2", or at least 20
+# characters of any kind, such as "PHPSESSIDabcdefghijk".
 _TOKEN = re.compile(r"(?=[\w.-]*\d)(?=[\w.-]*[A-Za-z])[\w.-]{6,128}|[\w.-]{20,128}", re.ASCII)
-"""A value that looks like a session id: random characters, and not a word or a number."""
+"""Matches a value that looks like a session id: random characters, and not a word or a number."""
 
 
 @dataclass(slots=True)
@@ -133,7 +134,7 @@ _MAX_SITES = 5
 _NUMBERS = re.compile(r"\d+")
 _SHORT_CODE = 9
 _ID_IN_FRONT = re.compile(r"\d{5}")
-"""The start of a segment with an id, as opposed to a number in the headline (``37-million-for-a-race``)."""
+"""Matches the start of a segment with an id. The number in ``37-million-for-a-race`` is not an id."""
 _LONG_WORD = 20
 """Maximum number of characters of a word. Longer ones are most likely slugs without hyphens."""
 
@@ -220,7 +221,7 @@ class Shapes:
     def has_failed(self, shape: str) -> bool:
         """Return True if the shape has failed: links of this shape that no source lists are not articles."""
         good, bad, enough = self.good[shape], self.bad[shape], ENOUGH
-        # The articles that a feed lists say nothing about the unlisted pages of the same shape.
+        # Results for articles that a feed lists do not apply to the unlisted pages of the same shape.
         if shape in self.named:
             good, bad, enough = self.unlisted[shape, True], self.unlisted[shape, False], ENOUGH_UNLISTED
         return bad >= enough and good < LEAST_SHARE * (good + bad)
@@ -231,7 +232,7 @@ class Shapes:
 
     @property
     def lost(self) -> int:
-        """Return the number of pages without an article, of shapes that are neither listed nor proven."""
+        """Return the number of pages without an article. Pages of listed or proven shapes are not counted."""
         return sum(
             number
             for shape, number in self.bad.items()
@@ -280,19 +281,17 @@ SHORT_TEXT = 3
 """Maximum number of words in the text of a menu link. A longer text is not the name of a section."""
 EXPLORED_REASONS = frozenset((Reason.UNLIKELY_ARTICLE, Reason.NOT_IN_RULE))
 OF_PAGES = 0.5
-"""The share of links to explore, times this factor, is the maximum share of explored pages among all
-pages."""
+"""Factor. The maximum share of explored pages among all pages is the share of links to explore times this."""
 EXPLORED_PRIORITY = 5.0
 """Priority of explored links. It is low, so that they are fetched last."""
 MAX_BARREN = 3
-"""Number of explored pages without an article after which links of their shape are not explored any more in
-this crawl."""
+"""Links of a shape are not explored any more in this crawl after this number of pages without an article."""
 NOTE_KIND = "addresses:"
 """This prefix and the domain are the kind of the notes with a site's examples and learned rule."""
 SHAPES_NOTE = "address_shapes"
 """The kind of the note with the shapes of URLs that failed or succeeded on several sites."""
 SESSION_NOTE = "session_keys"
-"""The kind of the notes with the query keys of each domain on which no page depends."""
+"""The kind of the notes with the query keys of each domain that have no influence on its pages."""
 
 
 @dataclass(slots=True)
@@ -300,7 +299,7 @@ class _Site:
     examples: Examples = field(default_factory=Examples)
     rule: LearnedRule | None = None
     kept: dict[str, Any] | None = None
-    """The learned rule in the storage, as this worker read or wrote it last."""
+    """The learned rule in the storage when this worker last read or wrote it."""
     changed: bool = False
     """True if there are new results that are not stored yet."""
     links: int = 0
@@ -338,7 +337,7 @@ class UrlLearning:
         return self._site(domain).shapes
 
     def may_lose(self, domain: str) -> float:
-        """Return the maximum number of pages without an article that testing unlisted shapes may cost.
+        """Return how many pages without an article may be fetched to test unlisted shapes.
 
         The number is 1 at first, so that few requests are wasted on a small site. It grows with the number of
         fetched pages of the site.
@@ -374,7 +373,8 @@ class UrlLearning:
         site.pages += 1
         site.shapes.fetched(url, article=article, listed=why != Reason.LIKELY_ARTICLE)
         shape = shape_of(url)
-        # a page without an article does not count for other sites if its shape usually gives articles here
+        # If a shape usually gives articles on this site, a page without an article does not count for other
+        # sites.
         if article or not (shape in site.shapes.named or site.shapes.is_proven(shape)):
             self.of_all_sites.told(rule.domain, shape, good=article)
         if why == Reason.EXPLORED and not article:
@@ -392,7 +392,7 @@ class UrlLearning:
         self._learn(rule.domain, site)
 
     def read_text(self, domain: str, url: str, text: str) -> bool:
-        """Record an article's URL and text. Return True if they show that a query key carries session ids.
+        """Record an article's URL and text. Return True if they show that a query key contains session ids.
 
         Raises :class:`newsbot.errors.DataError`; the call may then be repeated.
         """
@@ -428,7 +428,7 @@ class UrlLearning:
         if site.barren.get(list_shape(url), 0) >= MAX_BARREN:
             return False
         if int.from_bytes(fingerprint(url)[:4], "big") % 1000 >= 1000 * max(self._share, 0.1):
-            return False  # a hash of the URL selects the links, so that not only the first ones are explored
+            return False  # a hash of the URL selects the links, so that later links are explored too
         site.explored += 1
         return True
 
@@ -541,7 +541,7 @@ _SESSION_KEYS = SharedNotes(SESSION_NOTE, _with_keys)
 
 
 def session_keys(storage: Notes) -> dict[str, tuple[str, ...]]:
-    """Return the query keys that carry session ids, by domain."""
+    """Return the query keys that contain session ids, by domain."""
     known = storage.all(SESSION_NOTE)
     return {domain: tuple(map(str, note.get("keys") or ())) for domain, note in known.items()}
 
@@ -555,7 +555,7 @@ def learns(rule: Rule) -> bool:
 
 
 def _label(link: Link) -> bool | None:
-    """Return True for an example of an article, False for one of another page, None for neither."""
+    """Return True for an example of an article, False for an example of another page, None for neither."""
     if link.kind is not None and link.kind.is_source:
         return None
     if link.where in (Where.FEED, Where.NEWS_SITEMAP):

@@ -15,7 +15,7 @@ Rules in files, in reading order:
 
 Forms of URLs:
 
-* ``shape``: features of a URL; estimates by a URL alone how likely its page is an article
+* ``shape``: features of a URL; the probability that a page is an article, by its URL alone
 * ``learn``: learns the forms of a site's article URLs from examples, with decision trees over traits
 * ``induce``: makes readable regular expressions from example URLs
 """

@@ -32,15 +32,14 @@ _PATTERN_MEMORY: Final = 256 * 1024
 _SET_MEMORY: Final = 2 * 2**20
 """Number of bytes that RE2 may use for all patterns of a rule.
 
-``_INSTRUCTION_MEMORY`` is added for each of their instructions.
-
-When this memory is full, RE2 drops cached states. A search fails only if a single step needs more than that.
+``_INSTRUCTION_MEMORY`` is added for each of their instructions. When this memory is full, RE2 drops cached
+states. A search fails only if a single step needs more memory.
 """
 _INSTRUCTION_MEMORY: Final = 256
 """Number of bytes that RE2 may use for each instruction of the compiled patterns."""
 # {,5}, {10000} and {1,10000}, unless a backslash makes the bracket text
 _READ_AS_TEXT: Final = re.compile(r"(?<!\\)\{(?:,\d+|\d{5,},?\d*|\d+,\d{5,})\}")
-"""Repeat counts that Python's ``re`` accepts and RE2 reads as literal text."""
+"""Matches repeat counts that Python's ``re`` accepts and RE2 reads as literal text."""
 _REMEDIES: Final = {
     "(?=": "look-ahead is not supported; write out what may follow",
     "(?!": "look-ahead is not supported; put what must not match into a deny pattern",
@@ -90,7 +89,7 @@ def compile_pattern(text: str) -> Regex:
 
 
 def _explain(error: re2.error) -> str:
-    """Return RE2's message about a pattern, with advice what to write instead."""
+    """Return RE2's message about a pattern, and what to write instead."""
     said = error.args[0]
     message = said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
     kind, _, part = message.partition(": ")
@@ -201,8 +200,8 @@ def read_selector(text: str) -> Selector:
     if not text.strip() or text.strip() == PREFIX:
         raise ValueError("the selector is empty; write for example 'h1.title' or 'xpath://h1'")
     xpath = text.removeprefix(PREFIX).strip() if text.startswith(PREFIX) else _from_css(text)
-    # If the texts in quotes are removed, many selectors become equal, so the two checks below are mostly
-    # cached.
+    # The two checks below are cached. Without the texts in quotes, many selectors are equal and share a
+    # result.
     form = _LITERAL.sub("''", xpath)
     try:
         found = _result_of(form if xpath.isprintable() else xpath)
@@ -218,8 +217,8 @@ def read_selector(text: str) -> Selector:
 def _result_of(xpath: str) -> type:
     """Return the type of the result of an XPath. Raises ``etree.XPathError`` if it is not valid.
 
-    Texts in quotes have no influence on the type. The caller removes them, so that selectors that differ only
-    in these texts share the result.
+    Texts in quotes have no influence on the type. The caller removes them. So selectors that differ only in
+    these texts share one result.
     """
     # The XPath is run on a small page to see the type, for example float for count(//p).
     compiled = etree.XPath(xpath)
@@ -240,8 +239,8 @@ def _check_cost(plain: str) -> None:
         )
     outer: list[int] = []
     """The number of expensive steps in the path before each open predicate."""
-    # The XPath is read once from left to right. The count of a predicate begins with the steps of the path
-    # before it, because the predicate runs for each node of this path.
+    # The XPath is read once from left to right. In a predicate, the count starts at the number of steps of
+    # the path before it, because the predicate runs for each node of this path.
     steps = 0
     for part in _PART.finditer(plain):
         if part["open"]:

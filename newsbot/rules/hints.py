@@ -16,7 +16,7 @@ from newsbot.urls import canonicalize
 MAX_SAMPLES = 24
 """Maximum number of sample texts of a pattern."""
 _SMALL = 4
-"""Maximum size of a character class for which there is a sample with each of its characters."""
+"""Maximum number of characters of a class that get a sample each. A larger class gets one sample."""
 _PREFERRED = "".join(dict.fromkeys("a1-_.?/" + "".join(map(chr, range(33, 127)))))
 """Characters that represent a character class, in this order of preference."""
 # One part of a pattern: a flag or anchor, "(", ")", "|", a repeat, or a character, which may be a class in
@@ -172,7 +172,7 @@ def _never(text: str, file: RuleFile) -> str | None:
     never = f"{text!r} never matches: "
     if "\\\\" in text:
         return f"{never}\\\\ means a backslash, and addresses have none; write one \\ in single quotes"
-    # In brackets the sign may be one of several, and the flag x makes blanks and "#" parts of the syntax.
+    # A sign in brackets is only one of several alternatives. The flag x gives blanks and "#" another meaning.
     plain = re.sub(r"\[[^\]]*\]|\(\?x.*", "", text)
     for sign, why in _NOT_IN_ADDRESSES.items():
         if "|" not in text and re.search(rf"{sign}(?![?*{{])", plain):
@@ -213,8 +213,8 @@ def _url_hints(file: RuleFile, rule: Rule) -> Iterator[Problem]:
 def _deny_hints(file: RuleFile, rule: Rule) -> Iterator[Problem]:
     for key, patterns in (("article", rule.article), ("section", rule.section)):
         for pattern in patterns:
-            # The hint is given only if all samples are denied. Otherwise the pattern is still useful for the
-            # rest.
+            # The hint is given only if all samples are denied. Otherwise the pattern is useful for other
+            # URLs.
             verdicts = [classify(rule, "https://h" + sample) for sample in samples(pattern.text)]
             if pattern.file == file.file and verdicts and all(verdict.denied for verdict in verdicts):
                 text = f"each URL that {pattern.text!r} matches is denied by {verdicts[0].pattern}; deny wins"

@@ -1,9 +1,9 @@
 """Imports site files of the public ftr-site-config collection (Full-Text RSS) as rules.
 
 The collection has one file per site, with one ``key: value`` per line
-(https://help.fivefilters.org/full-text-rss/site-patterns.html). The XPath alternatives of fields, the parts
-to strip, the links to next pages, and the test pages are imported. Each line that newsbot does not support is
-reported.
+(https://help.fivefilters.org/full-text-rss/site-patterns.html). The import reads the XPath alternatives of
+fields, the parts to strip, the links to next pages, and the test pages. It reports each line that newsbot
+does not support.
 """
 
 from __future__ import annotations

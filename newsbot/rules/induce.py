@@ -16,11 +16,11 @@ from newsbot.rules.expressions import PatternSet, compile_pattern
 from newsbot.rules.shape import kind_of, split_path, words_in
 
 MIN_EXAMPLES = 3
-"""Minimum number of articles that a pattern must match, so that a single unusual URL gives no pattern."""
+"""Minimum number of articles that a pattern must match. So a single unusual URL gives no pattern."""
 MIN_PRECISION = 0.8
 """Minimum precision of a pattern: the share of articles among the known pages that it matches."""
 _TOLERATED = 0.03
-"""Maximum difference by which a more lenient pattern may be less precise than a stricter one."""
+"""Maximum difference in precision between a stricter pattern and a more lenient pattern that replaces it."""
 MAX_PATTERNS = 12
 """Maximum number of patterns of one site."""
 _MAX_NAMES = 6
@@ -78,9 +78,9 @@ def induce(
     """Return patterns for the URLs of articles. The pattern that matches most articles comes first.
 
     Each pattern matches at least MIN_EXAMPLES articles that the patterns before it do not match. Its
-    precision is at least MIN_PRECISION. For this, one page more than known is counted as wrongly matched. All
-    URLs are canonical. ``doubtful`` are other pages whose label is probably wrong. They are counted in the
-    result, but never exclude a pattern.
+    precision is at least MIN_PRECISION, computed with one additional wrong match. All URLs are canonical.
+    ``doubtful`` are other pages whose label is probably wrong. They are counted in the result, but never
+    exclude a pattern.
     """
     examples = {example.path: example for example in map(_example, articles)}
     known = _Known(list(examples), [path_of(url) for url in others], [path_of(url) for url in doubtful])
@@ -144,13 +144,14 @@ def _chosen(group: list[_Example], known: _Known) -> LearnedPattern | None:
             continue
         hits = _matched(text, known.good)
         wrong = len(_matched(text, known.bad))
-        # A few matches may all be articles by chance, so one wrong match more is assumed.
+        # A few matches may all be articles by chance, so an additional wrong match is assumed.
         share = len(hits) / max(1, len(hits) + wrong)
         if len(hits) < MIN_EXAMPLES or len(hits) / (len(hits) + wrong + 1) < _needed(wrong):
             continue
         if best is None or share >= best_share - _TOLERATED:
             doubted = len(_matched(text, known.doubtful))
-            # Compared with the best share so far, so that many small losses do not add up to a large one.
+            # The share is compared with the best share so far. So many small losses do not add up to a large
+            # loss.
             best_share = max(share, best_share)
             best = LearnedPattern(text, len(hits), wrong + doubted, tuple(hits[:_SHOWN]))
     return best
@@ -235,7 +236,8 @@ def _number(values: Sequence[str]) -> str | None:
 def _digits(least: int) -> str:
     """Return an expression for numbers with at least this many digits.
 
-    For long numbers it requires only five digits. This is specific enough, and other ids may be shorter.
+    For long numbers the expression requires only five digits. Five are specific enough, and the ids of other
+    pages may be shorter.
     """
     return r"\d+" if least == 1 else rf"\d{{{min(least, 5)},}}"
 
@@ -268,7 +270,7 @@ def _last(values: Sequence[str], *, strict: bool) -> str:
         return r"\d{4,}[^/?]+"
     head = _id_head(values)
     words = min(words_in(value[len(head) :]) for value in values)
-    # town-hall-opens-again; from four words on, further ones are optional
+    # town-hall-opens-again; further words after the fourth are optional
     if words >= 3 or (strict and words >= 2):
         return _literal(head) + rf"[^/?-]+(?:-[^/?-]+){{{min(words, 4) - 1},}}"
     # town-hall-2nd

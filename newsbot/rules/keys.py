@@ -131,7 +131,7 @@ def many(reader: Reader[T]) -> Reader[tuple[T, ...]]:
 
 
 def mapping(readers: Mapping[str, Reader[T]], what: str) -> Reader[dict[str, T]]:
-    """Return a reader of a mapping. ``readers`` are by key, which messages call ``what``."""
+    """Return a reader of a mapping. ``readers`` has a reader for each key. Messages call a key ``what``."""
 
     def read(node: yaml.Node, place: Place) -> dict[str, T]:
         values = {
@@ -274,7 +274,7 @@ def whole(low: int, high: int) -> Reader[int]:
 
     def read(node: yaml.Node, _place: Place) -> int:
         value = _plain(node)
-        # The text of the node is read and not its YAML value: YAML 1.1 reads 010 as 8.
+        # The text of the node is used, not its YAML value, because YAML 1.1 reads 010 as 8.
         if value is None or not re.fullmatch(r"[0-9]{1,9}", value) or not low <= int(value) <= high:
             raise ValueError(f"must be a whole number from {low} to {high}, not {_shown(node)}")
         return int(value)

@@ -44,7 +44,7 @@ SHRINKAGE = 0.5
 MIN_GAIN = 0.5
 """Minimum reduction of the loss by a split, without the factor 1/2 of the paper."""
 _FLAT = 1e-3
-"""Added to second derivatives. They are almost 0 for confident guesses, which could not be corrected then."""
+"""Added to second derivatives. They are almost 0 for confident guesses, which also need corrections."""
 
 Names = frozenset[str]
 """The traits of one URL."""
@@ -100,12 +100,12 @@ def boost(
     trust: float,
     rounds: int = ROUNDS,
 ) -> list[Node]:
-    """Return trees that correct the first guess: their sum, times RATE, is to be added to it.
+    """Return trees that correct the first guess: the caller adds their sum, times RATE, to the guess.
 
     ``names``, ``labels`` and ``first`` have one item per URL: its traits, whether it is an article, and the
-    log-odds of the first guess. Automatic labels are sometimes wrong. So a label counts less if the
-    first guess contradicts it. If the guess has log-odds of ``trust`` for the other label, the label counts
-    half.
+    log-odds of the first guess. Automatic labels are sometimes wrong. So the weight of a label is lower if
+    the first guess contradicts it. If the guess has log-odds of ``trust`` for the other label, the weight is
+    one half.
     """
     weights = [
         # A logistic function of how far the first guess contradicts the label; min() keeps exp() from
@@ -128,11 +128,14 @@ def boost(
 def _derivatives(
     odds: Sequence[float], labels: Sequence[bool], weights: Sequence[float]
 ) -> tuple[list[float], list[float]]:
-    """Return the first and the second derivatives of the weighted loss by the log-odds of each URL."""
+    """Return the first and the second derivatives of the weighted loss with respect to the log-odds.
+
+    Both lists have one item per URL.
+    """
     slopes, bends = [], []
     for one, label, weight in zip(odds, labels, weights, strict=True):
         chance = probability(one)
-        # The logistic loss of a guess has the derivative chance - label by its log-odds.
+        # The derivative of the logistic loss with respect to the log-odds is chance - label.
         slopes.append(weight * (chance - label))
         bends.append(weight * (chance * (1.0 - chance) + _FLAT))
     return slopes, bends
@@ -175,7 +178,7 @@ def _best(
             found[1] += bends[one]
             found[2] += 1
     slope, bend = whole
-    # equation 7: what the split gains is the sum of both sides minus this value of the whole
+    # equation 7: the gain of a split is the sum of the values of both sides minus this value of the whole
     before = slope * slope / (bend + SHRINKAGE)
     best, gain = None, MIN_GAIN
     for trait, (part, bent, number) in sorted(sums.items()):  # sorted, so that the tree is always the same
@@ -185,16 +188,17 @@ def _best(
         # the difference to the whole.
         rest = slope - part
         gained = part * part / (bent + SHRINKAGE) + rest * rest / (bend - bent + SHRINKAGE) - before
-        # A tiny difference is rounding. Then the first trait in the alphabet stays, on each machine.
+        # A tiny difference is a rounding error. In this case the first trait in alphabetical order is kept,
+        # so that the tree is the same on every machine.
         if gained > gain + 1e-9:
             best, gain = trait, gained
     return best
 
 
 MAX_EXAMPLES = 2000
-"""Maximum number of URLs with each label that are used. From more URLs, a sample is drawn."""
+"""Maximum number of URLs with each label that are used. If there are more, a sample is used."""
 TRUST = 2.5
-"""Log-odds of the prior at which a label that contradicts the prior counts half (see ``trees.boost``)."""
+"""Log-odds of the prior at which a label that contradicts it has the weight one half (see :func:`boost`)."""
 LEANING = 0.5
 """Log-odds added to every result, because a missed article is worse than a needless fetch."""
 BOUND = 4.0
@@ -282,7 +286,7 @@ def learned_from(plain: Mapping[str, Any]) -> LearnedRule:
 
 
 def learn(labelled: Iterable[tuple[str, bool]], *, prior: Prior = log_odds) -> LearnedRule:
-    """Return the rule that is learned from pairs of a URL and whether it is an article.
+    """Return the rule that is learned from pairs of a URL and a label (True for articles).
 
     A URL with both labels counts as an article, because menus link to articles too. Invalid URLs are ignored.
     ``prior`` returns the log-odds of a canonical URL without knowledge of the site.
@@ -352,14 +356,14 @@ class Examples:
     learned_at: int = 0
     """The value of ``seen`` when the patterns were last learned."""
     due: bool = False
-    """True if a pattern was removed since the patterns were last learned. Then they must be learned again."""
+    """True if a pattern was removed after the patterns were last learned. They must then be learned again."""
     given_up: list[str] = field(default_factory=list)
     """The last patterns that were removed because their pages were no longer articles.
 
     URLs that they match are not accepted from other workers as examples of articles.
     """
     _revived: set[str] = field(default_factory=set)
-    """Patterns that were removed and learned again. An old list of another worker must not remove them."""
+    """Patterns that were removed and learned again. An old note of another worker must not remove them."""
     _outcomes: dict[str, deque[bool]] = field(default_factory=dict)
     """For each pattern: whether each of the last fetched pages that it matched was an article."""
 
@@ -369,7 +373,8 @@ class Examples:
         Links of feeds are labelled as articles, and links of menus as other pages. If the page was fetched
         before, its label is not changed.
         """
-        # others.get() is True for a page that was fetched: a result is worth more than the place of a link
+        # others.get() is True for a page that was fetched. The result of a fetch overrides the place of a
+        # link.
         if len(url) > MAX_URL or url in self.articles or self.others.get(url):
             return
         if not article:
@@ -393,7 +398,8 @@ class Examples:
         """Return whether there are enough new examples to learn the patterns, for the first time or again."""
         if min(len(self.articles), len(self.others)) < MIN_EXAMPLES:
             return False
-        # At least MIN_EXAMPLES new ones, because a quarter of a few examples is reached with each page.
+        # At least MIN_EXAMPLES must be new. GROWTH alone is not enough: with few examples, each new page
+        # would reach it.
         return self.due or self.seen >= max(self.learned_at * GROWTH, self.learned_at + MIN_EXAMPLES)
 
     def learn(self) -> LearnedRule:
@@ -427,7 +433,8 @@ class Examples:
         """Add the examples in a :meth:`plain` value of another worker or of an earlier crawl.
 
         Labels that are known here are not changed. Patterns that the other worker has removed are removed
-        here too. Raises ``ValueError`` if the value does not have the expected form. Nothing is changed then.
+        here too. If the value does not have the expected form, nothing is changed and ``ValueError`` is
+        raised.
         """
         try:
             # The whole value is read before anything is changed, so a faulty value changes nothing.
@@ -439,7 +446,7 @@ class Examples:
             given_up = [re.compile(str(text), re.ASCII) for text in plain.get("given_up", ())[:MAX_GIVEN_UP]]
         except (TypeError, AttributeError, ValueError, re.error) as error:
             raise ValueError("the examples of a site cannot be read") from error
-        # The patterns come first: the examples of a removed pattern must not be added again.
+        # Patterns are handled first, because the examples of a removed pattern must not be added again.
         for pattern in given_up:
             if pattern.pattern not in self.given_up and pattern.pattern not in self._revived:
                 self._forget(pattern.pattern)
@@ -454,8 +461,9 @@ class Examples:
 
     def _put(self, home: dict[str, bool], url: str, *, fetched: bool) -> None:
         self.seen += url not in home
-        # The URL is removed and added again, so that the dict is in the order of last use. If it is full, the
-        # oldest URL that was not fetched is dropped, or else the oldest one.
+        # The URL is removed and added again, so that the dict is in the order of last use. If the dict is
+        # full, the oldest URL that was not fetched is dropped. If all were fetched, the oldest URL is
+        # dropped.
         known = home.pop(url, False)
         home[url] = known or fetched
         if len(home) > MAX_KEPT:
@@ -496,8 +504,7 @@ class Examples:
 def _last(home: Mapping[str, bool]) -> list[list[Any]]:
     """Return the URLs of ``home`` that fit into :data:`MAX_PLAIN` characters, each as ``[URL, fetched]``.
 
-    Fetched URLs are chosen first, then newer URLs before older ones. The order of the result is that of
-    ``home``.
+    Fetched URLs are chosen first, and newer URLs before older URLs. The result has the order of ``home``.
     """
     room, chosen = MAX_PLAIN, set()
     for wanted in (True, False):

@@ -51,8 +51,8 @@ class RuleFile:
 def read_rule_file(file: str, data: bytes, *, is_defaults: bool = False) -> RuleFile:
     """Read the content of one file. Problems are in the result.
 
-    ``file`` is the name of the file in messages. ``is_defaults``: the file is ``_defaults.yaml``, which may
-    be empty and has no domain.
+    ``file`` is the name of the file in messages. ``is_defaults`` is True for ``_defaults.yaml``, which may be
+    empty and has no domain.
     """
     result = RuleFile(file)
     place = Place(file, "", result.problems)
@@ -83,7 +83,7 @@ def read_rule_file(file: str, data: bytes, *, is_defaults: bool = False) -> Rule
 def build_rule(own: RuleFile, defaults: RuleFile) -> Rule:
     """Return the rule of a file without problems. Missing values are taken from ``defaults``."""
     values = {name: _inherit(name, own.values, defaults.values) for name in {**defaults.values, **own.values}}
-    # The defaults are also a rule: that of all sites without a rule file. It has no domain.
+    # The defaults are also a rule: the rule of all sites without a rule file. It has no domain.
     values.setdefault("domain", "")
     values["interval"] = MappingProxyType(INTERVALS | values.get("interval", {}))
     values["recrawl"] = MappingProxyType(values.get("recrawl", {}))
@@ -93,7 +93,7 @@ def build_rule(own: RuleFile, defaults: RuleFile) -> Rule:
 
 
 def _inherit(name: str, own: dict[str, Any], defaults: dict[str, Any]) -> Any:
-    """Return the value of a key: the rule's, the one of the defaults, or both joined."""
+    """Return the value of a key: the value of the rule, the value of the defaults, or both joined."""
     if name not in own:
         return defaults[name]
     if name not in defaults or not KEYS[name].adds:
@@ -233,8 +233,8 @@ def _is_visible(path: FilePlace) -> bool:
 _USUAL_BYTES = 8192
 """Number of bytes that are read first.
 
-Most files are smaller. Python allocates as much memory as a read asks for, so reading MAX_BYTES would waste
-it.
+Most files are smaller. Python allocates memory for all bytes that a read asks for, so a read of MAX_BYTES
+would waste memory.
 """
 
 
@@ -267,7 +267,7 @@ def _check_name(name: str, file: RuleFile) -> None:
 
 
 def _check_unique(files: Iterable[RuleFile]) -> None:
-    """Record a problem for each file whose domain has a rule in another file already."""
+    """Record a problem for each file whose domain already has a rule in another file."""
     first: dict[str, RuleFile] = {}
     for file in files:
         domain = file.values.get("domain")
@@ -336,7 +336,7 @@ class RulesWatch:
 
 
 class PresentRules:
-    """Gives the current rules to several threads. The rules are loaded on first use."""
+    """The current rules, for several threads. They are loaded on first use."""
 
     def __init__(self, folder: Path | Traversable) -> None:
         self._folder = folder

@@ -2,7 +2,7 @@
 
 :mod:`newsbot.rules.load` creates rules from files. :class:`RuleSet` finds the rule that applies to a URL, and
 :func:`classify` matches a URL against a rule. :func:`classify` runs for every link, several hundred times per
-page. So all patterns of a rule are searched at once. If several match, the first one decides.
+page. So all patterns of a rule are searched at once. If several patterns match, the first one decides.
 """
 
 from __future__ import annotations
@@ -101,9 +101,9 @@ class Rule:
     drop_query: tuple[str, ...] = ()
     max_depth: int = 5
     interval: Mapping[Kind, float] = field(default_factory=lambda: MappingProxyType({}))
-    """Seconds before a page of that kind is fetched again. Loaded rules have a value for every kind."""
+    """Seconds between two fetches of a page, by its kind. Loaded rules have a value for every kind."""
     recrawl: Mapping[Kind, Recrawl] = field(default_factory=lambda: MappingProxyType({}))
-    """The policy that schedules the next visit of a page of that kind."""
+    """The policy that schedules the next visit of a page, by its kind."""
     recheck: tuple[float, ...] = RECHECK
     """Seconds after the discovery of an article at which the policy ``ladder`` fetches it again."""
     head: tuple[Kind, ...] = ()
@@ -121,7 +121,7 @@ class Rule:
     layouts: tuple[Layout, ...] = ()
     """The layouts, newest ``valid_from`` first.
 
-    The last one has the keys ``extract`` and ``remove`` from the top level of the file.
+    The last layout has the keys ``extract`` and ``remove`` from the top level of the file.
     """
     learn: bool | None = None
     """Whether the forms of article URLs are learned. None: only if the rule has no article patterns."""
@@ -140,7 +140,7 @@ class Rule:
 
     @property
     def has_sources(self) -> bool:
-        """True if the file lists feeds, sitemaps or sections, so that no sources have to be discovered."""
+        """True if the file lists feeds, sitemaps or sections. Then no sources have to be discovered."""
         return bool(self.feeds or self.sitemaps or self.sections)
 
 
@@ -168,9 +168,9 @@ class RuleSet:
         self._for_host = lru_cache(_HOSTS)(self._find)
 
     def dropping(self, keys: Mapping[str, Iterable[str]]) -> RuleSet:
-        """Return a copy of the rules that also removes the query keys in ``keys``, by domain.
+        """Return a copy of the rules that also removes the query keys in ``keys`` from URLs.
 
-        ``keys`` may contain sites without a rule.
+        ``keys`` maps domains to query keys. It may contain domains without a rule.
         """
         return RuleSet(self._given, self.defaults, keys)
 
@@ -276,8 +276,8 @@ def classify(rule: Rule, url: str) -> Match:
     return Match(Kind.SECTION, pattern=rule.section[place - len(rule.article)])
 
 
-# The result is the kind of each URL that the rule lists. The arguments are parts of the rule, because a rule
-# cannot be the key of the cache: it contains mappings, which are not hashable.
+# Returns the kind of each URL that the rule lists. The arguments are parts of the rule. The rule itself
+# cannot be the key of the cache, because it contains mappings, which are not hashable.
 @lru_cache(maxsize=4096)
 def _given(
     feeds: tuple[str, ...],

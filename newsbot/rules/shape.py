@@ -1,8 +1,8 @@
-"""Computes features of a URL, and estimates by the URL alone how likely its page is an article.
+"""Computes features of a URL, and estimates from the URL alone the probability that its page is an article.
 
 The estimate (:func:`log_odds`) is a logistic regression: each feature of the URL adds its weight to the
-log-odds. It knows nothing about single sites. What the URLs of one site look like is written in its rule or
-is learned (:mod:`newsbot.rules.learn`).
+log-odds. It is the same for all sites. The form of the URLs of one site is written in its rule or is learned
+(:mod:`newsbot.rules.learn`).
 
 The trees that are learned for a site use other features: boolean *traits* (:func:`traits`) of segments,
 numbers, dates, slugs, ids and query keys. Each trait has a short name. For example, ``1=news`` means that the
@@ -49,8 +49,8 @@ class OddsTable:
     """A cache of numbers by hash, with a fixed size. A new entry replaces the old entry at the same place.
 
     Each entry is one machine word: 40 bits of the hash, and the number in thousandths in 24 bits. Threads may
-    share a table, because a word is read and written as a whole. The place is chosen by further bits of the
-    hash. Therefore the probability that a lookup returns the number of another URL is at most 2^-55.
+    share a table, because a word is read and written as a whole. Further bits of the hash choose the place.
+    Therefore the probability that a lookup returns the number of another URL is at most 2^-55.
     """
 
     def __init__(self, places: int = PLACES) -> None:
@@ -67,9 +67,9 @@ class OddsTable:
         return ((word & 0xFFFFFF) - _MIDDLE) / _STEPS
 
     def put(self, mark: int, odds: float) -> float:
-        """Store a number. Returns it as :meth:`get` will return it, rounded to a thousandth.
+        """Store a number and return it rounded to a thousandth, as :meth:`get` returns it later.
 
-        So a URL has exactly the same odds at its first and at later lookups.
+        So a URL has exactly the same odds at its first lookup and at later ones.
         """
         number = round(max(-_LARGEST, min(_LARGEST, odds)) * _STEPS)
         self._words[mark & self._mask] = ((mark >> self._shift) & _TAGS) << 24 | (number + _MIDDLE)
@@ -85,7 +85,7 @@ class OddsTable:
 
 
 _GENERAL = QUICK((files("newsbot") / "rules" / "shape.yaml").read_text(encoding="utf8")).get_single_data()
-"""Words in URLs, and the weights of features. The file says what they are."""
+"""Words in URLs, and the weights of features. Comments in the file explain them."""
 WORDS: Mapping[str, frozenset[str]] = {
     name: frozenset(words.split()) for name, words in _GENERAL["words"].items()
 }
@@ -168,14 +168,14 @@ def probability(odds: float) -> float:
 
 def features(url: str) -> list[str]:
     """Return the features of an http(s) URL, which are keys of :data:`WEIGHTS`."""
-    # the first slash behind "https://" or "http://x"
+    # the first slash after "https://" or "http://x"
     at = url.find("/", 8)
     host = url[url.find("//") + 2 : at if at > 0 else None]
     path, _, query = url[at : at + _MAX_LOOKED_AT].partition("?") if at > 0 else ("/", "", "")
     found = ["utility host"] if host.partition(".")[0].lower() in UTILITIES else []
     segments = [segment for segment in path.lower().split("/") if segment]
     asked = _of_query(query) if query else []
-    # In /index.php?id=123, only the number in the query says something about the page.
+    # In /index.php?id=123, only the number in the query identifies the page.
     if asked == ["query names item"] and len(segments) < 2:
         return [*found, *asked]
     if not segments:
@@ -374,7 +374,7 @@ def _of_folders(segments: tuple[str, ...]) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1024)
 def _traits_of_slug(place: str, segment: str) -> tuple[str, ...]:
-    """Return the traits of the last segment, or of the one before it."""
+    """Return the traits of the last segment, or of the segment before it (``place``: last or before)."""
     found = [f"{place}:{kind_of(segment)}"]
     words = words_in(segment)
     if words > 1:

@@ -75,8 +75,8 @@ def rising(index: SearchIndex, now: datetime, limit: int) -> list[Rise]:
     """
     today = index.sample(now - DAY, now, SAMPLED)
     before = index.sample(now - (DAYS + 1) * DAY, now - DAY, 3 * SAMPLED)
-    # the same 24 hours of each week before; now - moment is at least a day, so today's articles are not among
-    # them
+    # The same 24 hours of each week before. Today's articles are not included, because now - moment is at
+    # least a day.
     week = [one for one in before if (now - one.moment) % timedelta(weeks=1) < DAY]
     return risen(today, before, week, limit)
 
@@ -93,8 +93,8 @@ def risen(
         return []
     counts = Counter(stem for one in today for stem in one.stems if stem.isalpha())
     past, same_days = (Counter(stem for one in some for stem in one.stems) for some in (before, week))
-    # -2 ln λ has a chi-squared distribution with one degree of freedom, which is the distribution of the
-    # square of a normal variable.
+    # -2 ln λ has a chi-squared distribution with one degree of freedom. The square of a normal variable has
+    # the same distribution.
     needed = NormalDist().inv_cdf(1 - CHANCE / max(1, len(counts)) / 2) ** 2
 
     def strength(stem: str, number: int) -> float:
@@ -214,8 +214,8 @@ def _cut(text: str, matches: list[_Match]) -> str:
 def _left_edge(text: str, place: int) -> int:
     if place <= 0:
         return 0
-    # to the right, so that the snippet does not begin in the middle of a word; a text without spaces is cut
-    # anyway
+    # The edge moves to the right, so that the snippet does not begin in the middle of a word. A text without
+    # spaces is cut anyway.
     for near in range(place, min(place + _WORD_END, len(text))):
         if text[near - 1].isspace():
             return near
@@ -225,7 +225,8 @@ def _left_edge(text: str, place: int) -> int:
 def _right_edge(text: str, place: int) -> int:
     if place >= len(text):
         return len(text)
-    # to the left, but not by more than _WORD_END: scripts without spaces have no word end to be found
+    # The edge moves to the left, but not by more than _WORD_END, because texts without spaces have no word
+    # end.
     for near in range(place, max(place - _WORD_END, 0), -1):
         if text[near].isspace():
             return near
@@ -233,7 +234,7 @@ def _right_edge(text: str, place: int) -> int:
 
 
 MAX_IN_EVENT = 500
-"""Maximum number of articles of an event that a query with ``event:`` reads. The other articles of their
+"""Maximum number of articles of an event that a query with ``event:`` reads. Then all articles of their
 stories are added."""
 READ_FOR_WORD = 5
 """Maximum number of articles that are read to find the most frequent written form of a stem."""
@@ -256,7 +257,7 @@ class Followed:
     query: str
     counts: Counts
     notes: list[str]
-    """Notes for the user: which parts of the query were corrected."""
+    """Notes for the user: the parts of the query that were corrected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,8 +323,7 @@ class ArticleSearch:
         The newest articles come first. Without ``by_time``, the newest 5,000 matches are sorted by BM25
         score. A blank query matches every article, the newest first. A query that has other characters but no
         word matches nothing. Only one article of each story is returned, unless the query or the filter names
-        a story. ``skip`` is the number of results to leave out at the beginning, and ``limit`` is the maximum
-        number of results.
+        a story. The first ``skip`` results are left out. ``limit`` is the maximum number of results.
 
         The index is first updated for at most ``patience`` seconds. If that is not enough, the newest
         articles are not found yet.
@@ -388,10 +388,10 @@ class ArticleSearch:
         return found
 
     def explain(self, query: str, *, found: bool) -> list[str]:
-        """Return notes for the user on which parts of a query were corrected.
+        """Return notes for the user on the parts of a query that were corrected.
 
-        If nothing was ``found``, the notes also say how the query was understood and which of its parts match
-        no article.
+        If nothing was ``found``, the notes also say how the query was understood, and which parts match no
+        article.
         """
         parsed = parse(query, self._tagged)
         if found or parsed.empty:
@@ -402,7 +402,7 @@ class ArticleSearch:
         whole = (("story", parsed.story), ("event", parsed.event))
         understood += [f"{name}:{value}" for name, value in whole if value]
         languages = self._index.languages()
-        # Each part is searched alone, without dates: a part that matches nothing is probably misspelled.
+        # Each part is searched alone and without dates. A part that matches nothing is probably misspelled.
         alone = [(one, Asked(expression_of(one, languages))) for one in parsed.parts()]
         missing = [describe(one) for one, asked in alone if not self._index.total(asked)]
         lines = [*parsed.notes, f"understood as: {' AND '.join(understood)}"]

@@ -7,9 +7,9 @@ The headline and the beginning of an article become a vector of length 1. It has
 weights by TF-IDF (G. Salton and C. Buckley, "Term-weighting approaches in automatic text retrieval",
 Information Processing & Management 24(5), 1988). Names and numbers are rare, so they have high weights. The
 vector of an event is the sum of the vectors of its articles, limited to the stems with the highest weights.
-An article joins the event with the highest cosine. The cosine is lower the longer ago the event began. If no
-event is close enough, the article begins a new one. An article is compared with the sum of all articles of an
-event. So articles do not become one event if each of them resembles only the next one. Further rules:
+An article joins the event with the highest cosine. The cosine is reduced if the event began long ago. If no
+event is close enough, the article begins a new event. An article is compared with the sum of all articles of
+an event. So a chain of articles, each similar to the next one only, does not become one event. Further rules:
 
 * An article joins the event of the article that began its story. A new version of an article stays in the
   article's event.
@@ -47,9 +47,9 @@ STEMS = 40
 EVENT_STEMS = 80
 """Maximum number of stems in the vector of an event."""
 POSTED = 16
-"""Number of stems of an event that are in the inverted index. They are those with the highest weights."""
+"""Number of stems of an event that are in the inverted index: the stems with the highest weights."""
 ASKED = 10
-"""Number of stems of an article that are looked up in the inverted index. They are those with the highest
+"""Number of stems of an article that are looked up in the inverted index: the stems with the highest
 weights."""
 MOST_POSTED = 300
 """Maximum number of events that are read from the inverted index for one stem."""
@@ -60,7 +60,7 @@ NEAR = 0.28
 NAMES = 0.05
 """The lowest share of the cosine that must come from names, if the article has names."""
 WINDOW = 48 * 3600
-"""Maximum time in seconds between the first article of an event and any other article of it."""
+"""Maximum time in seconds between the first article of an event and its other articles."""
 HALF = 96 * 3600
 """Half-life of the cosine in seconds, counted from the beginning of the event to the article."""
 ASSUMED = 10
@@ -71,7 +71,7 @@ _NAME = re.compile(r"(?:(?<=[\w,;] )|(?<= [«„“\"(]))[^\W\d_][\w-]+")
 """Matches a word that does not begin a sentence."""
 
 TABLES = (
-    # The events. ``key`` is that of the first article, and ``began`` its time in seconds since 1970.
+    # The events. ``key`` is the key of the first article, and ``began`` its time in seconds since 1970.
     """CREATE TABLE event_{0} (
         id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, began INTEGER NOT NULL, articles INTEGER NOT NULL,
         days TEXT NOT NULL, vector BLOB NOT NULL
@@ -103,7 +103,7 @@ class Beginning:
     """A hash of the language. It is counted like a stem of each article, so that its count is the number of
     articles in the language."""
     counts: Mapping[int, int]
-    """How often each stem is in the headline and the beginning of the text."""
+    """Number of occurrences of each stem in the headline and the beginning of the text."""
     names: frozenset[int]
     """The stems of names: capitalized words that do not begin a sentence."""
     days: frozenset[str]

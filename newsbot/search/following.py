@@ -100,7 +100,7 @@ class Follower:
         if len(known) != 1:  # the index is being rebuilt
             return False
         changes = self._source.changes_since(known[0].cursor, 1)
-        # A restarted numbering means that the storage was replaced. With an empty cursor the index is new,
+        # If the numbering was restarted, the storage was replaced. An index with an empty cursor is new and
         # not outdated.
         return not changes.found and not (changes.restarted and known[0].cursor)
 

@@ -2,7 +2,7 @@
 
 The number of a row (``rowid``) is made from the publication time of its article: seconds since 1970 times
 :data:`_PER_SECOND`. SQLite reads rows in the order of their numbers, so the newest matches come first without
-sorting. If a number is used by another article, the article gets a number that is a little later.
+sorting. If the number is used by another article, the article gets a slightly higher number.
 
 The FTS5 table is "contentless" (https://www.sqlite.org/fts5.html, section 4.4.1), which means that it does
 not store the text. To delete an article, FTS5 needs the words that were inserted. So another table stores the
@@ -40,16 +40,15 @@ LAYOUT = 4
 """Version of the layout. It is increased when the form of rows or stems changes. A generation with another
 layout is deleted, and the index is built again."""
 MAX_COUNTED = 20_000
-"""Maximum number of matches whose sites and languages are counted. They are the newest ones."""
+"""Maximum number of matches whose sites and languages are counted. The newest are counted."""
 MAX_DATED = 100_000
-"""Maximum number of matches that are counted by day. They are the newest ones."""
+"""Maximum number of matches that are counted by day. The newest are counted."""
 MAX_RANKED = 5_000
-"""Maximum number of matches that are ranked by score. They are the newest ones."""
+"""Maximum number of matches that are ranked by score. The newest are ranked."""
 MAX_TOLD = 50_000
-"""Maximum number of articles of a period that :meth:`SearchIndex.told` reads. They are the newest ones."""
+"""Maximum number of articles of a period that :meth:`SearchIndex.told` reads. The newest are read."""
 _PER_SECOND = 16
-"""Number of row numbers for each second. So several articles of the same second get numbers near their
-time."""
+"""Number of row numbers for each second. So several articles of one second get numbers near their time."""
 _UNDATED = -(1 << 45)
 """The earliest row number of articles without a date. It is so low that they are sorted after all others."""
 _LAST = (1 << 63) - 1
@@ -66,9 +65,10 @@ _MERGED = 250
 """Approximate number of pages of the file that one step of merging writes. Other writers wait for one step at
 most."""
 _HELD = 64
-"""FTS5 stores words in segments, and merges segments of one level. If there are this many, it merges all of
-them within one insertion, which takes long. :meth:`SearchIndex.merge` merges them in small steps before
-that."""
+"""FTS5 stores words in segments, and merges segments of one level. If a level has this number of segments, FTS5
+merges all of them within one insertion, which takes long. Before that, :meth:`SearchIndex.merge` merges them
+in
+small steps."""
 
 _MIGRATIONS = (
     """
@@ -215,7 +215,7 @@ class _Entry:
 def _packed(columns: tuple[str, str, str, str]) -> bytes:
     """Return the data that are needed to delete an article, compressed.
 
-    Of the text, they have each different word once, and the number of all words.
+    Instead of the text, they contain each different word once, and the number of all words.
     """
     title, text, authors, marks = columns
     words = text.split()
@@ -226,7 +226,8 @@ def _packed(columns: tuple[str, str, str, str]) -> bytes:
 def _unpacked(body: bytes) -> tuple[str, str, str, str]:
     """Return columns with which FTS5 deletes an article.
 
-    The text has not its original order. FTS5 needs only the different words and the number of all words.
+    The words of the text are in another order. FTS5 needs only the different words and the number of all
+    words.
     """
     title, text, number, authors, marks = zlib.decompress(body).decode().split("\n")
     words = text.split()
@@ -603,14 +604,14 @@ class _Tables:
     def _free_row(self, entry: _Entry) -> int:
         """Return a free row number at the time of an article or a little later.
 
-        Many articles have a date without a time, and so the same earliest number. Numbers are chosen at
-        random. The range of the choice doubles after each number that is used already, so that a free number
-        is found in a few attempts.
+        Many articles have a date without a time, so their earliest number is the same. Numbers are chosen at
+        random. Whenever a chosen number is already used, the range of the choice is doubled, so that a free
+        number is found in a few attempts.
         """
         chance = random.Random(entry.key)  # noqa: S311
         taken = f"SELECT 1 FROM article_{self._number} WHERE row = ?"
         for turn in count():
-            # The first turn has only one choice: the earliest number itself. The key is the seed, so a
+            # In the first turn, the only choice is the earliest number itself. The key is the seed, so a
             # rebuilt index has the same numbers.
             row = entry.first + chance.randrange(1 << turn)
             if self._database.execute(taken, (row,)).fetchone() is None:

@@ -1,8 +1,8 @@
 """Finds several texts and regular expressions in the visible text of a page, within a time limit.
 
-All texts are combined into one regular expression: a prefix tree in a look-ahead. One pass finds at each
-position the longest text that begins there. Shorter texts that are prefixes of it begin there too. So all
-texts are found, even if they overlap. Upper and lower case are not distinguished.
+All texts are combined into one regular expression: a prefix tree in a look-ahead. One pass finds the longest
+text that begins at each position. Texts that are prefixes of this text begin there too. So all texts are
+found, even if they overlap. Upper and lower case are not distinguished.
 
 Regular expressions of users are searched line by line, in windows (parts of a line). The package ``regex`` is
 used for them, because it knows the letters of all languages and can stop any expression at a time limit.
@@ -124,7 +124,8 @@ def _fold(text: str) -> str:
 
     A character whose lower case has two characters (İ) is not changed.
     """
-    # upper() first: ς and σ have one capital letter, and re.IGNORECASE treats them as equal too
+    # upper() comes first, because ς and σ have the same capital letter. re.IGNORECASE also treats them as
+    # equal.
     return "".join(low if len(low := char.upper().lower()) == 1 else char for char in text)
 
 
@@ -166,7 +167,8 @@ def _branch(node: dict[str, dict]) -> str:  # type: ignore[type-arg]
         if not first:
             continue
         chain, at = first, below
-        # A row of nodes with one child each becomes one literal. So only branches make the recursion deeper.
+        # A chain of nodes with one child each becomes one literal, so only branches make the recursion
+        # deeper.
         while len(at) == 1 and "" not in at:
             ((char, at),) = at.items()
             chain += char
@@ -201,7 +203,7 @@ def _in_windows(
             if match.end() > match.start():
                 yield match.start(), match.end()
                 last = max(last, match.end())
-        at = last  # at ``safe``, or at the end of the last hit if that is later
+        at = last  # ``safe``, or the end of the last hit if this end is later
 
 
 class _Lines:

@@ -100,7 +100,7 @@ class Query:
     story: str | None = None
     event: str | None = None
     notes: list[str] = field(default_factory=list)
-    """Notes for the user: which parts were corrected, and what to write instead."""
+    """Notes for the user: the parts that were corrected, and what to write instead."""
     blank: bool = False
     """True if the query has only white space."""
 
@@ -163,7 +163,7 @@ class _Parser:
         self._at = 0
         self._terms = 0
         self._ignored = 0
-        """Number of brackets that are open at present, but were ignored because they are nested too deep."""
+        """Number of open brackets that were ignored because they are nested too deep."""
 
     def query(self) -> Query:
         parts = []
@@ -186,8 +186,8 @@ class _Parser:
         operator = ""
         while (token := self._next()) is not None and (token["bracket"] != ")" or self._ignored):
             self._at += 1
-            # The closing bracket of a group that was too deep: the words in the group belong to the group
-            # around it.
+            # This is the closing bracket of a group that was too deep. The words in this group belong to the
+            # group around it.
             if token["bracket"] == ")":
                 self._ignored -= 1
                 continue
@@ -202,7 +202,7 @@ class _Parser:
         # the query, or the part in brackets, ends with an operator
         if operator or (len(groups) > 1 and not groups[-1]):
             self._note("AND, OR and NOT need a word after them; in small letters or quotes they are words")
-        # AND binds more than OR: each group between two ORs is joined with AND first.
+        # AND has precedence over OR: each group between two ORs is joined with AND first.
         found = [one for one in map(_all, groups) if one is not None]
         return found[0] if len(found) == 1 else Any(tuple(found)) if found else None
 
@@ -343,7 +343,7 @@ _EVERY = f'(marks : "{EVERY}")'
 
 def site_mark(domain: str) -> str:
     """Return the mark of the articles of a site."""
-    # FTS5 would split a domain at its dots; hexadecimal digits are one word.
+    # FTS5 would split a domain at its dots. Hexadecimal digits are a single word.
     return "s" + domain.encode("utf-8", "replace").hex()
 
 
@@ -384,9 +384,9 @@ def expression_of(node: Node, languages: Sequence[str]) -> str:
 
 
 def stems_of(query: Query, languages: Sequence[str]) -> frozenset[str]:
-    """Return the stems that a snippet marks: those of all terms, except names of authors.
+    """Return the stems that a snippet marks.
 
-    Authors are not part of the text.
+    These are the stems of all terms, except names of authors, because authors are not part of the text.
     """
     shown = (term for term in query.terms() if term.field != "author")
     return frozenset(stem for term in shown for run in asked_stems(term.text, languages) for stem in run)

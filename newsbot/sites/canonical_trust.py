@@ -47,10 +47,11 @@ class Word(StrEnum):
 
 
 def word_of(claims: Iterable[bool]) -> Word:
-    """Return how far a site can be trusted whose last claims were right (True) or wrong (False)."""
+    """Return how far a site can be trusted. ``claims`` are its last claims, True for each right claim."""
     told = list(claims)
     wrong = told.count(False)
-    # A wrong claim hides an article, a right one only saves a download: hence the ten to one.
+    # A wrong claim hides an article, and a right claim only saves a download. So ten right claims are needed
+    # for each wrong claim.
     if wrong:
         return Word.BAD if len(told) - wrong < OUTWEIGHED * wrong else Word.GOOD
     return Word.GOOD if len(told) >= ENOUGH else Word.UNPROVEN

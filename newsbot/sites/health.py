@@ -19,9 +19,9 @@ WINDOW = 40
 ENOUGH = 20
 """Minimum number of recent pages for an alarm, and also of earlier pages."""
 CLIFF = 0.5
-"""An alarm is raised if the share of articles among recent pages is below this part of the earlier share."""
+"""An alarm is raised if the share of articles among recent pages is below the earlier share times this."""
 USUAL = 0.4
-"""Minimum share of articles among earlier pages for an alarm. Below it the site never gave many articles."""
+"""Minimum share of articles among earlier pages for an alarm. A site with a lower share never had many."""
 MAX_REASON = 40
 """Maximum length of a stored reason in characters."""
 MAX_SITES = 5000
@@ -64,7 +64,7 @@ class Pages:
         """Return what happened and the likely cause in one line, or None if there is no alarm."""
         if len(self.lately) < ENOUGH or self.pages < ENOUGH:
             return None
-        # "before" has only pages that have left the window, so a sudden change does not lower it.
+        # Only earlier pages count for ``before``, so a sudden change does not lower it.
         before = self.articles / self.pages
         now = self.lately.count("") / len(self.lately)
         if before < USUAL or now >= before * CLIFF:

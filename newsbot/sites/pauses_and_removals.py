@@ -97,7 +97,7 @@ class RemovalNotes:
 
 
 def within(host: str, domains: frozenset[str]) -> bool:
-    """Return True if the host is one of the domains or a subdomain of one."""
+    """Return True if the host is one of the domains, or a subdomain of one of them."""
     name = host.partition(":")[0].lower()
     while name:
         if name in domains:

@@ -80,7 +80,7 @@ class SiteRights:
 
     def __init__(self) -> None:
         self._robots = Bounded[str, tuple[RobotsSignals, CanFetch, int]](MAX_KNOWN)
-        # Twice as many as the middleware remembers, because the middleware tells each file only once.
+        # Twice as many as the middleware remembers, because the middleware passes on each file only once.
         self._reservations = Bounded[str, Reservations](2 * MAX_KNOWN)
 
     def heard_robots(self, url: str, told: RobotsSignals, can_fetch: CanFetch, size: int = 0) -> None:

@@ -32,7 +32,7 @@ class Figures:
     new: int = 0
     updated: int = 0
     duplicates: int = 0
-    """Articles that were not stored, because the site already has the text under another URL."""
+    """Articles that were not stored, because their site already has this text under another URL."""
     similar: int = 0
     """Articles stored as members of a story."""
     unchanged: int = 0
@@ -279,11 +279,11 @@ class SiteCounters:
         """Add the growth of the counters to the storage, except for removed sites (``is_out``).
 
         ``stats`` are the stats of the crawl, ``now`` is in POSIX seconds. Afterwards, the stats have at most
-        :data:`MAX_SITES` sites: those that did not grow for longest are added up. Raises
+        :data:`MAX_SITES` sites. The sites that have not grown for the longest time are added up. Raises
         :class:`newsbot.errors.DataError`. The next call then writes the rest.
         """
-        # Each successful write is recorded immediately, and separately for sites and hours. If a later write
-        # fails, the next call therefore does not count the same growth twice.
+        # Each successful write is recorded immediately, and separately for sites and hours. So the next call
+        # does not count the same growth twice if a later write fails.
         seen = dict(stats)  # the stats may grow while the storage is called
         records = [
             self._record_of(domain, counters)

@@ -107,8 +107,8 @@ def next_member(stream: Stream, start: int) -> int | None:
         piece = stream.read(_CHUNK)
         data += piece
         at = data.find(_MEMBER)
-        # Compressed data may contain the three bytes of a member's start by chance, so each place is tested.
-        # If there are too few bytes after the place for the test, the test waits for the next piece.
+        # Compressed data may contain the three first bytes of a member by chance, so each place is tested. If
+        # fewer than _ENOUGH bytes follow the place, the test is done with the next piece.
         while at >= 0 and (at + _ENOUGH <= len(data) or not piece):
             if _begins_record(data[at : at + _ENOUGH]):
                 return start + at
@@ -240,8 +240,8 @@ class _Source:
 def _head(source: _Source) -> _Headers | None:
     """Return the headers of the next record by lower-case name, or None at the end of the file."""
     blanks = 0
-    # If reading started after a record, line ends of this record can remain. Their number is limited, because
-    # a file that has only line ends would be read to its end.
+    # If reading started after a record, line ends of this record can remain. Their number is limited, so that
+    # a file that has only line ends is not read to its end.
     while (line := source.line()) in (b"\r\n", b"\n"):
         blanks += 1
         if blanks > MAX_LINE:

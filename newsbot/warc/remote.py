@@ -38,7 +38,7 @@ _RANGE = re.compile(r"bytes (\d+)-\d+/(\d+)")
 class RemoteFault(NewsbotError):
     """A remote file cannot be read. ``str()`` gives the reason.
 
-    ``status`` is the HTTP status of the last response, or 0 if there was no response with an error status.
+    ``status`` is the HTTP status of the last response if it was an error, else 0.
     """
 
     def __init__(self, text: str, status: int = 0) -> None:

@@ -305,8 +305,8 @@ def recover(folder: Path) -> list[Path]:
 def whole_size(file: BinaryIO) -> int:
     """Return the size in bytes of the complete records at the start of a file written by newsbot.
 
-    The last complete gzip member is searched from the end of the file, so only the end is read. If no member
-    is found within :data:`_FARTHEST` bytes, the size of the file is returned.
+    The last complete gzip member is searched from the end of the file, so only the last part is read. If no
+    member is found within :data:`_FARTHEST` bytes, the size of the file is returned.
     """
     end = file.seek(0, os.SEEK_END)
     start = end
