@@ -2,7 +2,7 @@
 
 :mod:`newsbot.operations.simulate` has the actions of ``scrapy simulate``; start there.
 
-A published experiment of 2005 with robots and sensors on pages:
+Files for the published experiment of 2005, with robots and sensors on pages:
 
 * ``model``: generates pages, change logs, query logs and routes
 * ``draws``: random numbers that depend only on their purpose
@@ -12,15 +12,15 @@ A published experiment of 2005 with robots and sensors on pages:
 * ``experiment``: runs the plan for several seeds; tables, correlations, ranking, and comparison with the
   published figures (published.json)
 
-Polling policies on feeds, section pages and article pages:
+Files for the comparison of polling policies on feeds, section pages and article pages:
 
 * ``site_world``: generated worlds, the settings of ``--world``, and worlds from the records of the crawler
 * ``visits``: the visits that a policy makes, their cost, and figures such as freshness and delays
 * ``allocation``: formulas that distribute a budget of visits
-* ``strategies``: the strategies by name, or from files of users
+* ``strategies``: the strategies by name, and strategies in files of users
 * ``strategy_comparison``: figures with confidence intervals; the smallest budget for a target
 
-For both:
+Files for both:
 
 * ``files``: reads and writes tables, logs and runs (Parquet and CSV)
 * ``report``: writes report.html with charts by matplotlib

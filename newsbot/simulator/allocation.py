@@ -1,8 +1,8 @@
 """Formulas that distribute a budget of visits among pages, and the freshness, age and delay that result.
 
 Page i changes ``rates[i]`` times per unit of time (a Poisson process) and is visited ``visits[i]`` times, at
-equal distances; functions with ``random`` in their name assume random times. A page without visits is never
-fresh, and its age is infinite.
+equal intervals. Functions with ``random`` in their name assume visits at random times. A page without visits
+is never fresh, and its age is infinite.
 
 Sources: Cho and Garcia-Molina, "Effective page refresh policies for web crawlers", ACM TODS 28 (2003); for
 random visits Azar, Horvitz, Lubetzky, Peres and Shahaf, "Tractable near-optimal policies for crawling", PNAS
@@ -18,16 +18,16 @@ import numpy as np
 from newsbot.simulator.model import Array
 
 INNER, OUTER = 60, 110
-"""Number of bisections in :func:`_inverse` and in :func:`_spend` that reach the precision of a double."""
+"""Number of bisections in :func:`_inverse` and in :func:`_spend`. They reach the precision of a double."""
 MAX_COST = 600.0
-"""Highest price that :func:`freshest` tries: one visit per 600 changes.
+"""Highest cost that :func:`freshest` tries: one visit per 600 changes.
 
-Its exponential is a finite double.
+The exponential of this number is a finite double.
 """
 
 Rates = Sequence[float] | Array
 Share = Callable[[Rates, float], Array]
-"""A function that takes the rates of change and the sum of all visits per unit of time.
+"""A function that takes the rates of change and the budget: the sum of all visits per unit of time.
 
 It returns the number of visits of each page per unit of time.
 """
@@ -55,7 +55,7 @@ def square_root(rates: Rates, budget: float) -> Array:
 
 
 def freshest(rates: Rates, budget: float) -> Array:
-    """Return the visits that maximize the mean freshness. Pages that change too often get none."""
+    """Return the visits that maximize the mean freshness. Pages that change too often get no visits."""
     known = _checked(rates, budget)
     ratio = known / known.min()
 
@@ -108,14 +108,14 @@ def freshest_random(rates: Rates, budget: float) -> Array:
 
 
 def freshness(rates: Rates, visits: Rates) -> Array:
-    """Return for each page the share of time (0 to 1) in which its known state is its true state."""
+    """Return the freshness of each page: the share of time (0 to 1) in which its known state is true."""
     x = _changes_a_visit(rates, visits)
     with np.errstate(invalid="ignore"):
         return np.where(np.isinf(x), 0.0, -np.expm1(-x) / x)
 
 
 def age(rates: Rates, visits: Rates) -> Array:
-    """Return for each page its mean age: the time since its first change that is not known yet.
+    """Return the mean age of each page: the time since its first change that is not known yet.
 
     The age is 0 while all changes are known.
     """
@@ -170,8 +170,8 @@ def _spend(visits: Callable[[float], Array], budget: float, high: float) -> Arra
         if middle in (low, high):
             break
         low, high = (middle, high) if visits(middle).sum() > budget else (low, middle)
-    # For a page that changes very often, the smallest difference of two prices can mean many visits. The rest
-    # of the budget goes to the pages that get more visits at the next lower price.
+    # For a page that changes very often, two neighbouring prices can differ by many visits. The rest of the
+    # budget goes to the pages that get more visits at the next lower price.
     fewer, more = visits(high), visits(low)
     found = fewer + (more - fewer) * ((budget - fewer.sum()) / (more.sum() - fewer.sum())) if low else fewer
     return np.asarray(found * (budget / found.sum()))

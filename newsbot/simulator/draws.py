@@ -1,9 +1,9 @@
 """Random numbers that depend only on their purpose.
 
-Draw k of a stream is a hash of the stream's key and k, not the next state of a generator. The hash is the
-output function of SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA
-2014). So the history of a page does not depend on the number of pages, a run does not depend on the order of
-the threads, and another model can use the same draws.
+Draw k of a stream is a hash of the key of the stream and k. It does not depend on earlier draws. So the
+history of a page does not depend on the number of pages, a run does not depend on the order of the threads,
+and another model can use the same draws. The hash is the output function of SplitMix64 (Steele, Lea and
+Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ import numpy as np
 
 from newsbot.simulator.requirements import compiled
 
-# The increment of SplitMix64 is 2^64 divided by the golden ratio. The other two numbers are its multipliers.
+# The constants of SplitMix64: the increment, which is 2^64 divided by the golden ratio, and two multipliers.
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)
 _30, _27, _31, _32, _11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(32), np.uint64(11)
 _ONE = np.uint64(1)
-# A float has 53 bits.
+# A float has 53 bits of precision.
 _UNIT = 2.0**-53
 
 
 def stream(*words: object) -> np.uint64:
-    """Return the key of the stream with these words as its name, for example a seed and a purpose."""
+    """Return the key of the stream that these words name, for example a seed and a purpose."""
     text = "/".join(map(str, words)).encode()
     return np.uint64(int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big"))
 
 
 @compiled
 def draw(key: np.uint64, number: int) -> np.uint64:
-    """Return draw ``number`` of a stream: 64 random bits. They can be the key of another stream."""
+    """Return draw ``number`` of a stream: 64 random bits. A draw can be the key of another stream."""
     mixed = key + (np.uint64(number) + _ONE) * _STEP
     mixed = (mixed ^ (mixed >> _30)) * _FIRST
     mixed = (mixed ^ (mixed >> _27)) * _SECOND

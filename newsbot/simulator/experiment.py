@@ -1,6 +1,6 @@
 """Runs the plan for several seeds: tables, correlations, ranking, and comparison with the published figures.
 
-The published figures are in published.json. The deviations from them are judged.
+The published figures are in published.json. A deviation from them must be within a tolerance.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from newsbot.simulator.runs import Run
 MB = 2**20
 """Bytes in the "Мб" of the published traffic."""
 FIRST_ROWS = (0, 10_000, 20_000, 30_000, 40_000)
-"""Times of the rows of table 3.10 of the publication, in units.
+"""Times of the rows of table 3.10 of the publication, in units of 100 ms.
 
-In the publication, the labels of the rows stand at the wrong rows.
+The publication prints the labels of the rows at the wrong rows.
 """
 FIRST_FIELDS = (1, 4, 7, 10, 13, 16, 19)
 """Situations of the columns of this table.
 
-The table does not name them. They were inferred from the rates of change of its values.
+The table does not name the situations. We inferred them from the rates of change of its values.
 """
 ORDERS = (
     ("freshness of 6 > 4 > 2", "freshness", (6, 4, 2)),
@@ -42,9 +42,10 @@ ORDERS = (
     ("traffic of 3 > 4", "sumsize", (3, 4)),
     ("traffic of 5 > 6", "sumsize", (5, 6)),
 )
-"""Orders of variants, from the highest to the lowest figure.
+"""Orders of variants that hold in every situation, as the publication claims.
 
-The publication claims that each order holds in every situation.
+Each order has a description, the column of the figure, and the variants from the highest to the lowest
+figure.
 """
 Published = Mapping[str, Any]
 ByVariant = Mapping[tuple[int, int], Mapping[str, Any]]
@@ -58,7 +59,7 @@ class Check:
     group: str
     """The table or the kind of figures to which the figure belongs."""
     figure: str
-    """The figure in words."""
+    """A description of the figure."""
     published: float
     ours: float
     deviation: float
@@ -73,7 +74,7 @@ class Check:
         return None if self.tolerance is None else abs(self.deviation) <= self.tolerance + 1e-9
 
     def row(self, *, judged: bool) -> dict[str, Any]:
-        """Return the row of a table. With ``judged`` False it has no tolerance."""
+        """Return a row for a table. If ``judged`` is False, the row has no tolerance and no verdict."""
         numbers = {name: float(getattr(self, name)) for name in ("published", "ours", "deviation")}
         verdict = {"tolerance": self.tolerance, "within": self.within} if judged else _NOT_JUDGED
         return {"group": self.group, "figure": self.figure, **numbers, "unit": self.unit, **verdict}
@@ -112,7 +113,7 @@ def compare_with_published(
 def summarize_checks(comparison: Rows) -> list[tuple[object, ...]]:
     """Return a row for each group of figures.
 
-    A row has the group, the number of its figures, the number of figures within tolerance, the largest
+    A row has the group, the number of its figures, the number of figures within their tolerance, the largest
     deviation, and the figure with this deviation.
     """
     rows: list[tuple[object, ...]] = []
@@ -164,8 +165,8 @@ def _correlations(published: Published, ours: dict[str, Any]) -> Iterator[Check]
 def _processing(published: Published, rows: ByVariant) -> Iterator[Check]:
     """Compare the largest numbers of simultaneous downloads.
 
-    The published table is sorted by time, then by pages, changes and queries. Our table is sorted in the same
-    way first.
+    The published table is sorted by time, then by pages, changes and queries. So our table is sorted in this
+    way before the comparison.
     """
     sensors = [row for (_situation, variant), row in rows.items() if variant == SENSORS]
     sensors.sort(key=lambda row: (row["time"], row["pages"], row["change"], row["query"]))
@@ -218,8 +219,8 @@ def _events(published: Published, events: dict[str, Any], scale: int) -> Iterato
     """
     for table, name in (("P2_3_changes", "changes"), ("P2_4_queries", "queries")):
         for theirs, ours in zip(published[table], events[name], strict=True):
-            # Each page has one row beyond the end of the run. Only the other rows, c N on average, have a
-            # random number.
+            # Each page has exactly one row beyond the end of the run. The number of the other rows is random,
+            # with the mean c N.
             pages, intensity, rows = ours["N"], ours["intensity"], ours["events"]
             expected, chance = (intensity + 1) * pages, 4 * sqrt(intensity * pages)
             what = f"{name}: {theirs['N']:,} pages, {theirs['T']:,} units, intensity {intensity}"
@@ -252,7 +253,7 @@ class Experiment:
     events: dict[str, Any]
     checks: list[Check]
     first: Outcome
-    """The runs of the first seed. Only their series are written to files, not the series of other seeds."""
+    """The runs of the first seed. Series are written to files only for these runs."""
 
 
 def run_experiment(
@@ -334,7 +335,7 @@ def summary(runs: Sequence[Run]) -> dict[str, Any]:
 def series_table(named: Iterable[tuple[int, int, Run]]) -> Columns:
     """Return stale pages, freshness and running downloads over time.
 
-    ``named`` has a situation, a variant and a run.
+    An item of ``named`` has the number of a situation, the number of a variant, and a run.
     """
     return _joined(
         {
@@ -351,7 +352,7 @@ def series_table(named: Iterable[tuple[int, int, Run]]) -> Columns:
 def traffic_table(named: Iterable[tuple[int, int, Run]]) -> Columns:
     """Return the bytes over time, of all robots together and of each robot.
 
-    A robot that a variant does not have gets 0.
+    The columns of robots that a variant does not have are 0.
     """
     return _joined(
         {
@@ -372,7 +373,7 @@ def traffic_table(named: Iterable[tuple[int, int, Run]]) -> Columns:
 def correlations(runs: Rows) -> dict[str, Any]:
     """Return Pearson's correlations of traffic and stale pages with each factor of the plan, by variant.
 
-    Robots do not use queries, so their correlation with queries is 0, as in the publication.
+    Robots do not use queries. As in the publication, their correlation with queries is 0.
     """
 
     def correlate(variant: int, column: str, factor: str) -> float:
@@ -395,7 +396,7 @@ def correlations(runs: Rows) -> dict[str, Any]:
 
 
 def ranking(runs: Rows) -> Rows:
-    """Return for each situation the robot variants, ordered by share of useful downloads, then freshness."""
+    """Return the order of the robot variants in each situation: by useful downloads, then by freshness."""
     found: dict[int, list[tuple[float, float, int]]] = {}
     for row in runs:
         if row["variant"] <= len(ROBOTS):
@@ -422,7 +423,7 @@ def event_counts(outcomes: Sequence[Outcome]) -> dict[str, Rows]:
 
 
 def _mean(values: Iterable[float | None]) -> Any:
-    """Return the mean of the values that are not None. A single value stays an int if it is one."""
+    """Return the mean of the values that are not None. A single value is returned unchanged."""
     known = [value for value in values if value is not None]
     if not known:
         return None

@@ -1,9 +1,9 @@
 """Reads and writes the files of the simulator: tables (CSV and Parquet), input files and runs (Parquet).
 
 Users can replace generated logs by recorded logs, so files are checked when they are read. Pages are numbered
-from 1. The files have these columns, and their rows have this order:
+from 1. This list has the columns of each file, and the order of its rows:
 
-* pages: ``page``, ``size``; by page, without gaps
+* pages: ``page``, ``size``; by page, without missing pages
 * change log: ``page``, ``time``, ``type``, ``size``; by page, then by time
 * query log: ``page``, ``time``; by page, then by time
 * routes: ``robot`` (from 1), ``page``; by robot, the pages of each in the order of visits
@@ -77,7 +77,8 @@ def read_table(path: Path, kind: str, columns: Sequence[str], *, whole: bool = F
                     f"{path}: column {missing[0]!r} is missing; {kind} has the columns {', '.join(columns)}"
                 )
             rows = file.metadata.num_rows
-            # The file says its number of rows before they are read.
+            # The metadata of the file have the number of rows, so the memory can be checked before the rows
+            # are read.
             require_memory(24.0 * len(columns) * rows, f"{path} ({rows:,} rows)")
             return file.read(None if whole else list(columns))
     except OSError as error:
@@ -146,7 +147,7 @@ def read_routes(path: Path, pages: int) -> Routes:
         raise UserError(
             f"{path}: page {int(counts.argmax()) + 1} occurs twice; it must be in one route only once"
         )
-    # There is one more start than there are robots. The last one is the end of the last route.
+    # There is one more start than robots: the last one is the end of the last route.
     return Routes(np.searchsorted(robots, np.arange(1, int(robots[-1]) + 2)).astype(np.int64), visited)
 
 
@@ -180,7 +181,7 @@ def read_run(path: Path) -> tuple[str, Run]:
             cycles=tuple(row["cycles"]),
             **{name: row[name] for name in _NUMBERS},
         )
-        # A file that somebody edited would give wrong charts instead of an error.
+        # A series of another length, for example in an edited file, would give wrong charts and no error.
         sizes = len(run.fresh_times()), len(run.traffic_times())
         if (len(run.stale), run.traffic.shape[1]) != sizes:
             raise ValueError("series of wrong length")
@@ -190,9 +191,9 @@ def read_run(path: Path) -> tuple[str, Run]:
 
 
 def _read_numbers(path: Path, kind: str, limits: dict[str, tuple[int, int]]) -> dict[str, Array]:
-    """Return the columns of whole numbers that ``limits`` names, after a check of their values.
+    """Read columns of whole numbers and check their values.
 
-    ``limits`` gives the lowest and the highest allowed value of each column.
+    ``limits`` has the names of the columns, each with its lowest and its highest allowed value.
     """
     table = read_table(path, kind, list(limits))
     found = {}
@@ -228,7 +229,7 @@ def _starts(path: Path, columns: dict[str, Array], pages: int) -> Array:
     """Return the index of the first row of each page, after a check of the order of the rows."""
     page, time = columns["page"].astype(np.int64), columns["time"].astype(np.int64)
     # Page and time are compared as one number. Its upper bits are the page, its lower 32 bits are the time.
-    # Item 0 of diff() compares rows 1 and 2 of the file. The row that is wrong is row 2.
+    # Item 0 of diff() compares rows 1 and 2 of the file. If it is negative, row 2 is wrong.
     unsorted = np.diff((page << 32) + time) < 0
     _check_rows(path, unsorted, "not sorted by page and then by time; sort the log first", 2)
     return np.searchsorted(page, np.arange(1, pages + 2)).astype(np.int64)

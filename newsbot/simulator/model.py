@@ -1,10 +1,10 @@
 """Generates the data of the experiment of 2005: sizes of pages, their changes and queries, routes of robots.
 
-Times are whole units of 100 ms, sizes are bytes. The rows of a log are sorted by page and then by time; the
-rows of page p are ``starts[p]`` to ``starts[p + 1]``. The gaps between two events of a page are exponentially
-distributed. Times are the sums of the gaps, rounded down to whole units. As in the experiment, the first
-event beyond the end of a run is stored too, so a log has about (intensity + 1) rows per page. Events at time
-0 and beyond the end have no effect.
+Times are whole units of 100 ms, sizes are bytes. The rows of a log are sorted by page and then by time. The
+rows of page p are ``starts[p]`` to ``starts[p + 1]`` (excluded). The gaps between two events of a page are
+exponentially distributed. Times are the sums of the gaps, rounded down to whole units. As in the experiment
+of 2005, a log also has the first event of each page beyond the end of a run, so it has about (intensity + 1)
+rows per page. Events at time 0 and beyond the end have no effect.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from newsbot.simulator.requirements import compiled
 Array = npt.NDArray[Any]
 
 MIN_SIZE, MAX_SIZE = 65, 122_880
-"""Smallest and largest size of a page in bytes, both at the start of a run and after changes."""
+"""Smallest and largest size of a page in bytes, at the start of a run and after changes."""
 MIN_LOAD, MAX_LOAD = 1, 40
 """Shortest and longest time of a download, in units."""
 MIN_NOTICE, MAX_NOTICE = 1, 3
@@ -60,7 +60,7 @@ class Log:
     """The times of events of pages."""
 
     starts: Array
-    """Index of the first row of each page, with one more entry for the end of the last page."""
+    """Index of the first row of each page, and one more entry: the end of the last page."""
     times: Array
 
     @property
@@ -130,13 +130,14 @@ def make_changes(
 ) -> ChangeLog:
     """Return a log in which each page changes ``intensity`` times on average from 0 to ``time``.
 
-    ``frequencies`` are the probabilities of the types of changes. The size after ``SHRINKS`` is uniformly
-    distributed from the smallest size to the size before, after ``GROWS`` from the size before to the largest
-    size.
+    ``frequencies`` are the probabilities of the types of changes. The size after a change is uniformly
+    distributed: after ``SHRINKS`` from the smallest size to the size before, after ``GROWS`` from the size
+    before to the largest size.
     """
     rows = estimate_rows(len(sizes), intensity)
     starts, times = _make_times(len(sizes), time, time / intensity, rows, stream(key, "times"))
-    # The last type gets the rest. So a sum that is rounded below 1 gives no seventh type.
+    # The last bound is left out: if the sum of the probabilities is rounded below 1, there must be no seventh
+    # type.
     bounds = np.cumsum(frequencies)[:-1]
     types, row_sizes = _make_types(starts, sizes, bounds, stream(key, "types"), stream(key, "sizes"))
     return ChangeLog(starts, times, types, row_sizes)
@@ -178,8 +179,8 @@ def _make_types(
     for page in range(len(sizes)):
         size = int(sizes[page])
         for row in range(starts[page], starts[page + 1]):
-            # ``bounds`` has cumulative probabilities. The number of bounds below ``chance``, plus one, is the
-            # type.
+            # ``bounds`` has cumulative probabilities. The type is the number of bounds below ``chance``, plus
+            # one.
             chance = unit(type_key, row)
             kind = 1
             for bound in bounds:

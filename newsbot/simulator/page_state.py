@@ -1,13 +1,13 @@
 """The data of the compiled loops: the packed history of pages, their state, and the counters of a run.
 
 A history has one number per row of a change log, ``time * 2^32 + size * 4 + OPEN + NEW``. The first row of a
-page is its state at time 0. The last one has the time :data:`NEVER`, so that loops need not check where a
+page is its state at time 0. The last row has the time :data:`NEVER`, so that loops need not check where a
 page ends. Rows of the log at time 0 and beyond the end of the run are left out.
 
-A change is *seen* when a robot or sensor learns of it. A page with an unseen change is *stale*.
+A change is *seen* when a robot or sensor detects it. A page with an unseen change is *stale*.
 
 A series has a row every ``step`` units from 0. Each row shows the state before the events of its own time.
-The end of the run has two rows: the state before the events of that time, and the state after them.
+For the end of the run there are two rows: the state before the events of that time, and the state after them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ NEW, OPEN = 1, 2
 MAX_BYTES = 2**29
 """All sizes of pages in bytes are below this number."""
 KNOWN = -1
-"""This value in place of a time means that the page has no unseen change."""
+"""The value of ``since`` for a page without an unseen change."""
 
 WAITS, WAIT_SUM, MIN_WAIT, MAX_WAIT, DOWNLOADS, FOUND = range(6)
 """Indexes in :attr:`Measures.tally`.
@@ -59,7 +59,7 @@ FULL_STEPS = Steps(FRESH_STEP, TRAFFIC_STEP)
 
 
 class History(NamedTuple):
-    """Packed rows; those of page p are ``starts[p]`` to ``starts[p + 1]``."""
+    """Packed rows. The rows of page p are ``starts[p]`` to ``starts[p + 1]`` (excluded)."""
 
     starts: Array
     rows: Array
@@ -74,7 +74,7 @@ class State(NamedTuple):
     next_time: Array
     """Time of the next row of each page. It is stored separately because a loop reads it at each visit."""
     last: Array
-    """The last row of each page that was applied. It describes the present state of the page."""
+    """The last applied row of each page. It describes the present state of the page."""
     since: Array
     """The time of the first unseen change of each page, or :data:`KNOWN`."""
 
@@ -82,8 +82,8 @@ class State(NamedTuple):
 class Measures(NamedTuple):
     """The counters of a run.
 
-    During the run, each row of a series has only the difference from the row before. At the end, the
-    differences are added up.
+    During the run, a row of a series has only the difference from the row before. At the end, the differences
+    are added up.
     """
 
     end: int
@@ -145,12 +145,12 @@ def _pack(
         for row in range(starts[page], starts[page + 1]):
             time, now = int(times[row]), int(types[row])
             if 0 < time <= end:
-                # types of changes up to BROKEN make the page unavailable
+                # Types of changes up to BROKEN make the page unavailable.
                 flags = OPEN * (now > BROKEN) + NEW * _is_new(before, now)
                 packed[place] = (time << 32) + int(row_sizes[row]) * 4 + flags
                 place += 1
                 before = now
-        # the row that ends the page
+        # The row with the time NEVER ends the page.
         packed[place] = (NEVER << 32) + NEW
         place += 1
         packed_starts[page + 1] = place
@@ -161,8 +161,8 @@ def _pack(
 def _is_new(before: int, now: int) -> bool:
     """Return True if a change of type ``now`` after a change of type ``before`` brings new content.
 
-    ``AVAILABLE`` after a change of size brings nothing new, because the page was available before. A change
-    between available and unavailable counts as new.
+    ``AVAILABLE`` after a change of size brings nothing new, because the page was available already. A change
+    from available to unavailable, or back, counts as new content.
     """
     if now == before:
         return now in (SHRINKS, GROWS)
@@ -184,11 +184,11 @@ def size_of(row: int) -> int:
 @compiled
 def row_after(at: int, end: int, step: int) -> int:
     """Return the index of the first row of a series that shows an event at the time ``at``."""
-    # The loop of a robot spends half of its time in this division, which is three times as fast with 32 bits
-    # as with 64 bits.
+    # The loop of a robot spends half of its time in this division. With 32 bits it is three times as fast as
+    # with 64 bits.
     row = np.uint32(min(at, end - 1)) // np.uint32(step)
-    # + 1: a row shows the state before its own time. The last row alone shows the events at the end of the
-    # run.
+    # + 1, because a row shows the state before its own time. Events at the end of the run are shown only by
+    # the last row.
     return int(row) + 1 + (at >= end)
 
 

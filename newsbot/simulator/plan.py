@@ -1,8 +1,8 @@
 """Runs the plan of the experiment with several threads: 54 situations with seven variants each.
 
-All variants of a situation see the same history. A change log depends on pages, time and change intensity, a
-query log on pages, time and query intensity. Each is made once for all runs that need it. Robots do not use
-queries, so their runs too are shared by situations that differ only in queries.
+All variants of a situation see the same history. A change log depends on pages, time and change intensity. A
+query log depends on pages, time and query intensity. Each log is made once for all runs that need it. Robots
+do not use queries, so situations that differ only in queries share the runs of robots.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from newsbot.simulator.runs import Run, run_robots, run_sensor
 
 PAGES = (100_000, 200_000, 300_000)
 TIMES = {8_640_000: ((1, 5, 10), (1, 50, 100)), 17_280_000: ((2, 10, 20), (2, 100, 200))}
-"""Length of a run in units -> its change intensities and its query intensities (events per page and run)."""
+"""Change intensities and query intensities (events per page and run), by length of the run in units."""
 FACTORS = ("change", "query", "pages", "time")
 MAX_SCALE = 10_000
-"""Largest divisor of pages and times. With it the smallest situation has ten pages."""
+"""Largest divisor of pages and times. With this divisor, the smallest situation has ten pages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +113,12 @@ def scaled_steps(scale: int) -> Steps:
 def memory_needed(plan: Iterable[Situation], workers: int) -> int:
     """Return the bytes of memory that the plan needs.
 
-    They are the sum of all histories, and for each worker a query log with its crawls.
+    They are the bytes of all histories, and for each worker the bytes of a query log with its crawls.
     """
     plan = list(plan)
     histories = {(one.pages, one.time, one.change) for one in plan}
     kept = sum(8 * (estimate_rows(pages, change) + 2 * pages) for pages, _time, change in histories)
-    # 4 bytes for the time of a query and for each unit of time (running downloads), 9 for a change in its log
+    # 4 bytes for the time of each query, 4 for each unit of time (running downloads), 9 for each change
     largest = max(
         4 * (estimate_rows(one.pages, one.query) + one.time) + 9 * estimate_rows(one.pages, one.change)
         for one in plan
@@ -161,9 +161,9 @@ class _Work:
         plan = self.outcome.situations
         histories: dict[tuple[int, int, int], Future[History]] = {}
         tasks: list[Future[None]] = []
-        # The largest tasks are submitted first, so that no thread has a long one left at the end. Sensors
-        # wait for histories. This cannot deadlock: they wait only for tasks that were submitted before them,
-        # and the executor starts tasks in this order.
+        # The largest tasks are submitted first, so that no thread has a long task left at the end. The tasks
+        # of sensors wait for histories. This cannot deadlock, because they wait only for tasks that were
+        # submitted before them, and the executor starts tasks in this order.
         for pages, time in sorted({(one.pages, one.time) for one in plan}, reverse=True):
             fields = [one for one in plan if (one.pages, one.time) == (pages, time)]
             for change in sorted({one.change for one in fields}, reverse=True):
@@ -180,7 +180,7 @@ class _Work:
         return self.outcome
 
     def _run_robots(self, fields: Sequence[Situation]) -> History:
-        """Make the change log of situations that share it, run all robots on it, and return the history."""
+        """Make the change log that these situations share, run all robots on it, and return the history."""
         one, seed = fields[0], self.outcome.seed
         words = (seed, one.pages, one.time, one.change)
         sizes = make_pages(one.pages, stream("pages", seed, one.pages))
@@ -190,7 +190,7 @@ class _Work:
         history = pack(sizes, log, one.time)
         self._count("changes", one, one.change, log.rows)
         self.outcome.volumes[one.pages] = int(sizes.sum())
-        del log  # the packed history is enough, and free memory allows more workers
+        del log  # only the packed history is needed from here on; free memory allows more workers
         for variant in ROBOTS:
             key = stream("variant", *words, variant.number)
             routes = make_routes(one.pages, variant.robots)
@@ -199,7 +199,7 @@ class _Work:
         return history
 
     def _run_sensors(self, fields: Sequence[Situation], histories: Sequence[Future[History]]) -> None:
-        """Make the query log of situations that share it, and run sensors on each of their histories."""
+        """Make the query log that these situations share, and run sensors on each of their histories."""
         first, seed = fields[0], self.outcome.seed
         key = stream("queries", seed, first.pages, first.time, first.query)
         log = make_queries(first.pages, first.time, first.query, key)

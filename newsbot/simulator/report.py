@@ -33,17 +33,14 @@ SHOWN = (10, 52)
 The text of the publication quotes these situations.
 """
 MAX_POINTS = 400
-"""Maximum number of points of a line. More would not be visible."""
+"""Maximum number of points of a line. More points would not be visible."""
 OVER_TIME = (
     ("Freshness", "% of pages", "series", "freshness", 1, False),
     ("Stale pages", "pages", "series", "needfresh", 1, False),
     ("Traffic", "MB (log)", "traffic", "sumsize", MB, True),
     ("Downloads of sensors at one time (maxima)", "downloads", "series", "processing", 1, False),
 )
-"""Charts over time.
-
-Each has a title, a unit, a table, a column, a divisor, and True for a logarithmic scale.
-"""
+"""Charts over time: title, unit, table, column, divisor, and True for a logarithmic scale."""
 OVER_SITUATIONS = (
     ("Freshness at the end", "% of pages", "freshness", 1, False),
     ("Traffic", "MB (log)", "sumsize", MB, True),
@@ -53,7 +50,7 @@ OVER_SITUATIONS = (
 
 
 class Line(NamedTuple):
-    """One line of a chart, or its dots. Equal numbers ``colour`` give the same colour in all charts."""
+    """One line of a chart, or its dots. The same number ``colour`` gives the same colour in all charts."""
 
     name: str
     colour: int
@@ -62,7 +59,7 @@ class Line(NamedTuple):
 
 
 class Listing(NamedTuple):
-    """A table to write. With a summary, it is folded, unless it is ``open``."""
+    """A table of a report. If it has a summary, the table is folded, unless it is ``open``."""
 
     columns: Sequence[str]
     rows: Iterable[Sequence[object]]
@@ -71,7 +68,7 @@ class Listing(NamedTuple):
 
 
 class Chart(NamedTuple):
-    """A chart to draw. ``marks`` are the positions of ticks on the x axis."""
+    """A chart of a report. ``marks`` are the positions of ticks on the x axis."""
 
     title: str
     x_title: str
@@ -89,7 +86,7 @@ Part = str | Listing | Chart
 def make_folder(folder: Path) -> None:
     """Create a folder for tables and a report.
 
-    Call this function before the runs: if it fails later, the results of the runs are lost. Raises
+    Call this function before the runs, because an error after the runs would lose their results. Raises
     :class:`UserError` if the folder cannot be created, or if matplotlib is not installed.
     """
     if find_spec("matplotlib") is None:
@@ -103,7 +100,7 @@ def make_folder(folder: Path) -> None:
 def write_experiment(folder: Path, found: Experiment, about: list[str], *, judged: bool) -> None:
     """Write the tables (each as CSV and Parquet) and the report. The report begins with the lines ``about``.
 
-    With ``judged`` False, the table of comparison has no tolerances.
+    If ``judged`` is False, the table ``comparison`` has no tolerances.
     """
     named = [(*key, found.first.runs[key]) for key in sorted(found.first.runs)]
     most = [row for row in found.runs if row["max_processing"] is not None]
@@ -167,7 +164,7 @@ def write_policies_report(folder: Path, about: Sequence[str], found: Sequence[Co
 def draw(chart: Chart) -> str:
     """Return the chart as an ``<svg>`` element. The same chart always gives the same bytes."""
     matplotlib, figures = optional("matplotlib"), optional("matplotlib.figure")
-    # Text stays text ("none"), so that it can be searched. The salt gives the same ids to the elements in
+    # "none" keeps text as text, so that it can be searched. With the salt, the elements get the same ids in
     # each run.
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "newsbot", "font.size": 9}):
         figure = figures.Figure(figsize=(9, 3.4), layout="constrained")
@@ -192,7 +189,7 @@ def draw(chart: Chart) -> str:
         axes.spines[["top", "right"]].set_visible(False)
         figure.legend(loc="outside right upper", frameon=False)
         stream = io.StringIO()
-        # None leaves an entry out. A date would change the bytes.
+        # None leaves an entry out. A date would make the bytes different each time.
         metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
         figure.savefig(stream, format="svg", metadata=metadata)
     text = stream.getvalue()
@@ -207,15 +204,12 @@ def number_text(value: float) -> str:
 
 
 def estimate_text(one: Estimate) -> str:
-    """Return a mean and half the width of its confidence interval as text.
-
-    Both are rounded to meaningful digits.
-    """
+    """Return a mean ± half the width of its confidence interval as text, rounded to meaningful digits."""
     if not math.isfinite(one.mean):
         return "-"
     if not math.isfinite(one.high):
         return f"{one.mean:.{_digits(one.mean)}f}"
-    # The width of the interval decides: "± 12" needs no digits after the point.
+    # The number of digits depends on the width of the interval: "± 12" needs no digits after the point.
     half = one.high - one.mean
     digits = _digits(one.mean if half == 0 else min(abs(one.mean), half * 10) or half)
     return f"{one.mean:.{digits}f} ± {half:.{digits}f}"
@@ -276,7 +270,7 @@ def _over_time(tables: Mapping[str, Any]) -> Iterator[Part]:
 
 
 def _maxima(x: Any, y: Any) -> tuple[Any, Any]:
-    """Reduce the points of a line to the maximum of each group, so that no peak is lost."""
+    """Reduce the points of a line to one maximum per group of points, so that no peak is lost."""
     starts = np.arange(0, len(x), -(-len(x) // MAX_POINTS))
     return x[starts], np.maximum.reduceat(y, starts)
 

@@ -40,9 +40,10 @@ _OPTIONS = {"nogil": True, "error_model": "numpy"}
 def compiled(function: F) -> F:
     """Return a version of ``function`` that numba compiles to machine code at its first call.
 
-    It runs without the global interpreter lock. Plain Python would need hours for the published plan, and
-    numpy is not enough: each step of a robot depends on its steps before, so a run cannot be written as
-    operations on arrays. The machine code is stored beside the module, or in the folder ``NUMBA_CACHE_DIR``.
+    The machine code runs without the global interpreter lock. It is stored beside the module, or in the
+    folder ``NUMBA_CACHE_DIR``. Plain Python would need hours for the published plan. numpy does not help,
+    because each step of a robot depends on its earlier steps, so a run cannot be written as operations on
+    arrays.
     """
     try:
         return cast("F", numba.njit(cache=True, **_OPTIONS)(function))
@@ -53,7 +54,7 @@ def compiled(function: F) -> F:
 def inlined(function: F) -> F:
     """Return a version of ``function`` that is copied into each compiled function that calls it.
 
-    This avoids a call. In each call, numba counts the references to each array, which takes time.
+    This avoids a call. A call takes time, because numba counts the references to each array.
     """
     return cast("F", numba.njit(inline="always", **_OPTIONS)(function))
 

@@ -1,12 +1,13 @@
 """Runs robots or sensors on a history of pages, and returns the measurements.
 
 A robot visits its pages in turn; a modified robot sends a HEAD request before a GET. A visit of an
-unavailable page takes no time, so a robot would loop for ever if all its pages are unavailable. After such a
-round, which counts as a cycle, the robot waits until a page becomes available.
+unavailable page takes no time. If all pages of a robot are unavailable, it would loop without end. So after a
+round that took no time, the robot waits until a page becomes available. The round counts as a cycle.
 
-With sensors, a request for a changed page sends a notice, and the page is downloaded. If a page is
-unavailable, its download has no bytes and ends after all arrivals of that time. Pages do not influence each
-other, so each page is run alone. Only the number of simultaneous downloads is counted over all pages.
+With sensors, a request of a visitor for a changed page causes a notice, and the page is downloaded. If the
+page is unavailable, its download has no bytes and ends after all arrivals of that time. Pages do not
+influence each other, so they are run one after the other. Only the number of simultaneous downloads is
+counted over all pages.
 
 Events at the same time have this order: the row of a series, changes of pages in the order of the log, steps
 of robots, queries in the order of their log, ends of downloads, arrivals of notices.
@@ -62,8 +63,9 @@ def run_robot(  # noqa: C901  # one loop: a call for each visit would take longe
 ) -> int:
     """Let one robot repeat its route until the end of the run. Returns the number of its complete cycles.
 
-    The bytes of its downloads are added to ``traffic``. Draw k of the first key of ``keys`` is the duration
-    of the HEAD request of visit k, draw k of the second key the duration of its download.
+    The bytes of its downloads are added to ``traffic``. ``keys`` has two streams of draws: draw k of the
+    first is the duration of the HEAD request of visit k, draw k of the second is the duration of its
+    download.
     """
     next_time, last, since, tally = state.next_time, state.last, state.since, measures.tally
     head_key, load_key = keys
@@ -74,8 +76,8 @@ def run_robot(  # noqa: C901  # one loop: a call for each visit would take longe
         for place in range(len(route)):
             page = int(route[place])
             if modified:
-                # The draw depends on the number of the visit only, so two variants with equal visits have
-                # equal durations.
+                # The draw depends only on the number of the visit. So two variants that make the same visits
+                # have the same durations.
                 now += between(head_key, visit, MIN_NOTICE, MAX_NOTICE)
                 if now > end:
                     return cycles
@@ -86,8 +88,8 @@ def run_robot(  # noqa: C901  # one loop: a call for each visit would take longe
                 now += between(load_key, visit, MIN_LOAD, MAX_LOAD)
                 if now > end:
                     return cycles
-                # If the page changed during the download, the download brings the new content. But its size
-                # is the size that the page had at the start of the download.
+                # If the page changed during the download, the download brings the new content. But its number
+                # of bytes is the size of the page at the start of the download.
                 if next_time[page] <= now:
                     advance(state, measures, page, now)
                 traffic[row_after(now, end, measures.steps.traffic)] += size
@@ -116,8 +118,8 @@ def _next_open(state: State, route: Array) -> int:
         place = state.cursor[route[number]]
         while moment(state.rows[place]) < first:
             now = moment(state.rows[place])
-            # If several rows have the same time, only the last one counts. An earlier row of that time makes
-            # the page available for no time at all.
+            # If several rows have the same time, only the last one counts, because the state of an earlier
+            # row lasts no time.
             if state.rows[place] & OPEN and moment(state.rows[place + 1]) > now:
                 first = now
             place += 1
@@ -131,7 +133,7 @@ class Crawls(NamedTuple):
     """The crawls that sensors have started: notices and the downloads after them."""
 
     running: Array
-    """For each unit of time, the difference of the number of running downloads from the unit before.
+    """The change of the number of running downloads in each unit of time.
 
     A download without bytes runs for one unit.
     """
@@ -147,8 +149,8 @@ def run_sensors(
 ) -> int:
     """Run all pages until the end of the run. Returns the largest number of simultaneous downloads.
 
-    ``starts`` and ``times`` are the query log. Draw k of the first key of ``keys`` is the duration of the
-    notice of query k, draw k of the second key the duration of its download.
+    ``starts`` and ``times`` are the query log. ``keys`` has two streams of draws: draw k of the first is the
+    duration of the notice of query k, draw k of the second is the duration of its download.
     """
     for page in range(len(starts) - 1):
         last = starts[page + 1]
@@ -167,7 +169,7 @@ def _run_page(
     """Run one page. ``place`` is its next row in the history, ``query`` its first query in ``times``."""
     since, pending, due = KNOWN, 0, NEVER
     while True:
-        # If there is no unseen change and no notice on its way, queries have no effect. The loop then
+        # Without an unseen change and without a notice on its way, queries have no effect. The loop then
         # continues at the next change.
         if pending == 0:
             if since == KNOWN:
@@ -212,7 +214,7 @@ def _next_change(history: History, measures: Measures, place: int) -> tuple[int,
 def _arrive(
     measures: Measures, crawls: Crawls, row: int, since: int, pending: int, now: int, load_key: np.uint64
 ) -> tuple[int, int]:
-    """Let the notices of the current page arrive that are due now. ``row`` is the state of the page.
+    """Process the notices of the current page that arrive now. ``row`` is the state of the page.
 
     Returns the number of notices that have not arrived, and the time of the next arrival.
     """
@@ -236,7 +238,7 @@ def _arrive(
             continue
         done = now + between(load_key, query, MIN_LOAD, MAX_LOAD)
         crawls.running[min(done, end + 1)] -= 1
-        # A series holds differences; _make_run() adds them up.
+        # Rows of a series are differences, which _make_run() adds up.
         measures.processing[row_after(now, end, steps.fresh)] += 1
         if done <= end:
             measures.processing[row_after(done, end, steps.fresh)] -= 1
@@ -264,7 +266,7 @@ class Run:
     processing: Array | None = None
     """Number of running downloads of sensors, at the times of :meth:`fresh_times`."""
     waits: int
-    """Number of changes that were seen."""
+    """Number of changes that were seen by the robots or sensors."""
     wait_sum: int
     """Sum of the times from a change until it was seen."""
     min_wait: int | None
@@ -359,7 +361,7 @@ def _make_run(
         pages=len(history.starts) - 1,
         time=measures.end,
         steps=measures.steps,
-        # the rows of series are differences until now
+        # Until now, the rows of series are differences.
         stale=measures.stale.cumsum(),
         traffic=measures.traffic.cumsum(axis=1),
         processing=None if max_processing is None else measures.processing.cumsum(),

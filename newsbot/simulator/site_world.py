@@ -1,4 +1,4 @@
-"""Makes worlds of sources to visit: generated ones, and worlds from the records of the crawler.
+"""Makes worlds of sources to visit: generated worlds, and worlds from the records of the crawler.
 
 A world has feeds and section pages with new items, and pages with edits. All sources are rows of the same
 arrays. An *event* is a new item of a feed or section, an edit of a page, or the removal of a page. Times are
@@ -7,13 +7,13 @@ weekdays.
 
 In a generated world the rates of the sources have a lognormal distribution. Each source has a busiest hour, a
 quiet night and a quieter weekend. Its items are a Poisson process with this rate. Some sources release items
-in batches, and sometimes there is a burst with many more items. Pages are edited mostly when they are young,
-change slowly afterwards, and are removed at some time.
+in batches, and sometimes there is a burst with many more items. Most edits of a page are made when it is
+young. Later it changes slowly, and at some time it is removed.
 
-A record has the number of items that appeared between two polls, but not their times. Each seed distributes
-them at random over this time, so the confidence intervals include this uncertainty. Items that appeared and
-left a feed between two polls were not recorded, so they are missing. A source exists from its first to its
-last poll.
+The crawler records the number of items that appeared between two polls, but not their times. Each seed gives
+them random times between these polls, so the confidence intervals include this uncertainty. Items that
+appeared in a feed and left it between two polls were not recorded, so they are missing. A source exists from
+its first to its last poll.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ BYTES_AN_HOUR: Final = 48.0
 BYTES_AN_EVENT: Final = 120.0
 """Bytes of memory for one event, until the figures are computed."""
 ZONES: Final = (0.0, 3.0, 8.0, 17.0, 20.0)
-"""Hours by which the day of a newsroom is shifted, one for each time zone."""
+"""Hours by which the day of a newsroom is shifted in each time zone."""
 ZONE_SHARES: Final = (0.35, 0.25, 0.1, 0.2, 0.1)
 """Share of the sources in each zone of :data:`ZONES`."""
 RELEASE: Final = 60.0
@@ -135,9 +135,9 @@ class SiteWorld:
     gone: Array
     """Time at which each source is removed or its record ends; infinite if this is after the run."""
     mortal: Flags
-    """True if the page is removed at ``gone``, so that a later visit finds this.
+    """True if the page is removed at ``gone``; a later visit then finds that it was removed.
 
-    False if only its record ends.
+    False if only the record of the source ends.
     """
     size: Array
     """Bytes of a complete response."""
@@ -155,11 +155,11 @@ class SiteWorld:
     moments: Array
     """The times of all events, sorted by source and time."""
     first: Rows
-    """Index in ``moments`` of the first event of each source, with one more entry for the end."""
+    """Index in ``moments`` of the first event of each source, and one more entry: the end of ``moments``."""
 
     @cached_property
     def keys(self) -> Array:
-        """Sort keys of all events, by source and time. With them one call can search in many sources."""
+        """Sort keys of all events, by source and time. One search in them covers many sources."""
         # 2 * end is more than any time, so the keys of different sources do not overlap.
         return np.asarray(self.owners * (2 * self.end) + self.moments)
 
@@ -190,8 +190,8 @@ class SiteWorld:
     def a_day(self) -> Array:
         """Return the number of events of each source per day, over the whole run.
 
-        A real policy cannot know it in advance. A source without events counts as one with half an event in
-        the run, because formulas need rates above 0.
+        A real policy cannot know this number in advance. If a source has no events, half an event is assumed,
+        because formulas need rates above 0.
         """
         return np.asarray(np.maximum(np.diff(self.first), 0.5) / self._lived * DAY)
 
@@ -225,7 +225,7 @@ class Generated:
     def __init__(self, settings: SiteSettings) -> None:
         self._settings = settings
         sources = settings.feeds + settings.sections
-        # the mean of a lognormal distribution
+        # This is the mean of a lognormal distribution.
         mean = min(settings.most, settings.median * np.exp(settings.sigma**2 / 2))
         items = 1.5 * sources * mean + settings.pages * settings.changes * np.exp(PAGE_SIGMA**2 / 2)
         needed = BYTES_AN_EVENT * (items * settings.days + settings.pages * settings.edits)
@@ -285,7 +285,7 @@ def sort_events(owners: Rows, moments: Array, count: int) -> tuple[Array, Rows]:
 
 def make_sites(settings: SiteSettings, seed: int) -> SiteWorld:
     """Return a generated world. Equal settings and seeds give equal worlds."""
-    # Each part has its own random generator, so that a setting of one part does not change the others.
+    # Each part has its own random generator, so that the settings of one part do not change the other parts.
     draws = iter(np.random.default_rng([seed, 8]).spawn(5))
     kinds = np.repeat([FEED, SECTION, PAGE], [settings.feeds, settings.sections, settings.pages])
     count, end = len(kinds), settings.days * DAY
@@ -301,7 +301,7 @@ def make_sites(settings: SiteSettings, seed: int) -> SiteWorld:
     lives = (moments >= born[owners]) & (moments <= gone[owners]) & (moments < end)
     moments, first = sort_events(owners[lives], moments[lives], count)
     draw = next(draws)
-    # each host gets about the same number of sources, of all kinds
+    # Each host gets about the same number of sources, of all kinds.
     host = draw.permutation(count) % settings.hosts
     ignoring = draw.uniform(size=settings.hosts) < settings.ignoring
     slowness = np.exp(draw.normal(0, RESPONSE_SIGMA, count))
@@ -345,12 +345,12 @@ def _rates(settings: SiteSettings, page: Flags, draw: np.random.Generator) -> Ar
     a_day = np.where(page, settings.changes * np.exp(PAGE_SIGMA * normal), items)
     busiest = draw.choice(ZONES, count, p=ZONE_SHARES) + draw.normal(13.0, 2.5, count)
     sharpness = settings.diurnal * draw.uniform(0.6, 2.2, count)[:, None]
-    # the middle of each hour, as an angle on the clock
+    # The middle of each hour, as its angle from the busiest hour on a clock of 24 hours.
     angle = 2 * np.pi * (np.arange(24) + 0.5 - busiest[:, None]) / 24
     # The curve is a bell around the busiest hour (the form of the von Mises distribution), with a few items
     # at night.
     by_hour = np.exp(sharpness * np.cos(angle)) + 0.05
-    # the mean of the factors is 1, so the rate per day stays the same
+    # The mean of the factors must be 1, so that the rate per day stays the same.
     by_hour *= 24 / by_hour.sum(axis=1, keepdims=True)
     weekend = draw.uniform(0.25, 1.0, (count, 1)) * draw.uniform(0.85, 1.15, (count, 2))
     by_day = np.ones((count, 7))
@@ -372,7 +372,7 @@ def _publish(
     mean_size = np.where(batched, settings.batch, 1.0)
     # A batch is one release of several items. With fewer releases the mean number of items stays the same.
     releases = draw.poisson(rates / mean_size[:, None]).ravel()
-    # a cell is one hour of one source
+    # A cell is one hour of one source.
     cell = np.repeat(np.arange(count * hours), releases)
     moments = (cell % hours + draw.uniform(size=len(cell))) * HOUR
     owners = cell // hours
@@ -393,7 +393,7 @@ def _bursts(settings: SiteSettings, page: Flags, draw: np.random.Generator) -> A
     for owner, begin, end in zip(owners, begins, ends, strict=True):
         hour = np.arange(int(begin), int(np.ceil(end)))
         inside = np.minimum(hour + 1, end) - np.maximum(hour, begin)
-        # An hour in which bursts overlap belongs to them only once.
+        # If bursts overlap in an hour, the larger share is used and not the sum.
         share[owner, hour] = np.maximum(share[owner, hour], inside)
     return share
 
@@ -410,7 +410,7 @@ def _edits(settings: SiteSettings, page: Flags, born: Array, draw: np.random.Gen
 
 WEEK: Final = 7 * DAY
 LEARN_SHARE: Final = 1 / 3
-"""Share of the recorded time, from its start, in which policies learn. Results of this time do not count."""
+"""Policies learn in this share of the recorded time, at its start. Results of this time do not count."""
 LEAST_SPAN: Final = 2 * HOUR
 """Minimum number of seconds between the first and the last visit of a source. Other sources are left out."""
 
@@ -421,7 +421,7 @@ class Source:
 
     url: str
     kind: int
-    """Index in :data:`newsbot.simulator.site_world.KINDS`."""
+    """Index in :data:`KINDS`."""
     at: Sequence[float]
     """Times of the visits in POSIX seconds."""
     new: Sequence[int]
@@ -436,17 +436,17 @@ class Source:
     @property
     def events(self) -> int:
         """Number of events between the first and the last visit."""
-        # The first visit does not count: it finds all present items, and their age is unknown.
+        # The first visit does not count, because it finds all present items, whose age is unknown.
         return sum(self.new[1:])
 
 
 def from_polls(polls: Iterable[tuple[str, Poll]], kinds: Mapping[str, Kind]) -> list[Source]:
     """Return sources from polls, which must be sorted by URL and time.
 
-    ``kinds`` gives the kinds of sources by URL. Sources that it does not contain count as feeds.
+    ``kinds`` has the kinds of sources by URL. Sources that are not in it count as feeds.
     """
     found = []
-    # groupby() joins neighbours only, so the polls must be sorted
+    # groupby() joins only neighbours, so the polls must be sorted.
     for url, grouped in groupby(polls, key=lambda pair: pair[0]):
         one = [poll for _, poll in grouped]
         if one[-1].at - one[0].at < LEAST_SPAN:
@@ -459,10 +459,10 @@ def from_polls(polls: Iterable[tuple[str, Poll]], kinds: Mapping[str, Kind]) -> 
                 SECTION if kinds.get(url) is Kind.SECTION else FEED,
                 [float(poll.at) for poll in one],
                 [poll.new for poll in one],
-                # A feed shows at least as many items as one poll found new.
+                # The window is at least the largest number of new items in one poll.
                 max(1, *(poll.shown for poll in one), *(poll.new for poll in one)),
                 median(whole) if whole else 0.0,
-                # An unchanged response with a body: the server has ignored the validators.
+                # If an unchanged response has a body, the server has ignored the validators.
                 sum(poll.size > 0 for poll in unchanged) > len(unchanged) / 2,
             )
         )
@@ -470,7 +470,7 @@ def from_polls(polls: Iterable[tuple[str, Poll]], kinds: Mapping[str, Kind]) -> 
 
 
 def from_pages(pages: Iterable[PageRecord]) -> list[Source]:
-    """Return the pages that were visited several times as sources, with the visits in their records."""
+    """Return sources for pages that were visited several times, with the visits in the page records."""
     found = []
     for page in pages:
         looks = page_visits(page)
@@ -482,11 +482,10 @@ def from_pages(pages: Iterable[PageRecord]) -> list[Source]:
 
 
 class Recorded:
-    """Worlds from recorded sources. Implements :class:`newsbot.simulator.site_world.Worlds`.
+    """Worlds from recorded sources. Implements :class:`Worlds`.
 
-    ``settings`` has the values that are not recorded: response times, sizes of sources without a recorded
-    size, and the delay of hosts. Raises :class:`UserError` if there are no sources, or if there is not enough
-    memory.
+    ``settings`` has the values that were not recorded: response times, the sizes of some sources, and the
+    delay of hosts. Raises :class:`UserError` if there are no sources, or if there is not enough memory.
     """
 
     def __init__(self, sources: Sequence[Source], settings: SiteSettings) -> None:
@@ -506,7 +505,7 @@ class Recorded:
         self._end = max(one.at[-1] for one in sources) - self._origin
 
     def about(self) -> str:
-        """See :class:`newsbot.simulator.site_world.Worlds`."""
+        """See :class:`Worlds`."""
         counts = Counter(one.kind for one in self._sources)
         what = ", ".join(
             f"{counts[kind]:,} {name}{'s' if counts[kind] > 1 else ''}"
@@ -518,7 +517,7 @@ class Recorded:
         return f"recorded: {what}, {events:,} events in {days:.1f} days, the first third not counted"
 
     def of_seed(self, seed: int) -> SiteWorld:
-        """See :class:`newsbot.simulator.site_world.Worlds`. The seed decides the times of events."""
+        """See :class:`Worlds`. The seed decides the times of events."""
         draw, of_sources = np.random.default_rng([seed, 11]), self._sources
         pieces = [self._spread(one, draw) for one in of_sources]
         owners = np.repeat(np.arange(len(pieces), dtype=np.intp), [len(piece) for piece in pieces])

@@ -1,9 +1,9 @@
 """The strategies that can be compared, by name (:data:`STRATEGIES`), or from a file of a user.
 
 A strategy is created for a :class:`Task`. It is either a :class:`newsbot.recrawl.policy.PollPolicy`, or it
-computes all visits itself, like push (:class:`newsbot.simulator.visits.WholeRun`). There are the policies of
-this crawler, those of other crawlers, fixed shares of the budget (most of them use the true rates of the
-sources), and push. :func:`choose` reads the option ``--policies``.
+computes all visits itself, like push (:class:`newsbot.simulator.visits.WholeRun`). The strategies are the
+policies of this crawler, policies of other crawlers, fixed shares of the budget (most of them use the true
+rates of the sources), and push. :func:`choose` reads the option ``--policies``.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MOST_A_DAY: Final = DAY / SHORTEST
 REMEMBERED: Final = 30
 """Number of visits that a page record stores one by one, as in the storage of the crawler."""
 EPOCH: Final = 7 * DAY
-"""Seconds that are added to the times of a world. In a page record the time 0 means "unknown"."""
+"""Seconds that are added to the times of a world, because the time 0 in a page record means "unknown"."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,8 +58,8 @@ class PushSettings:
 class Task:
     """The input of a strategy: the world, the budget, and a random generator.
 
-    A fair strategy uses only ``sources``, ``interval`` and ``an_hour``. Others use information that a crawler
-    does not have, such as true rates; their descriptions say so.
+    A fair strategy uses only ``sources``, ``interval`` and ``an_hour``. Other strategies use information that
+    a crawler does not have, such as true rates. This is part of their descriptions.
     """
 
     world: SiteWorld
@@ -134,7 +134,7 @@ class PageRecords:
 class OptimalPages(PageRecords):
     """A policy for pages that uses :class:`newsbot.recrawl.pages.Optimum`.
 
-    The parameter of the optimum is computed again each hour.
+    The parameter of :class:`~newsbot.recrawl.pages.Optimum` is computed again each hour.
     """
 
     def __init__(self, task: Task) -> None:
@@ -153,7 +153,7 @@ class OptimalPages(PageRecords):
 class Newsbot:
     """The policies of the crawler: the threshold index for feeds and sections, another policy for pages.
 
-    Each of the two has its share of the budget, in proportion to the number of its sources.
+    Each of the two policies gets a part of the budget, in proportion to the number of its sources.
     """
 
     def __init__(self, task: Task, pages: PageRecords) -> None:
@@ -174,7 +174,7 @@ class Newsbot:
         return found
 
     def spend(self, requests: float, hours: float) -> None:  # noqa: ARG002  (pages keep to their own share)
-        """Adjust the index to its share of the budget. Visits of pages are not counted there."""
+        """Adjust the index to its part of the budget. Visits of pages do not count."""
         self._index.spend(self._polls, hours)
         self._pages.spend(0, hours)
         self._polls = 0
@@ -187,7 +187,7 @@ class Shared:
     """
 
     def __init__(self, task: Task, share: Share, *, random: bool = False) -> None:
-        # a source without a share gets an infinite interval
+        # A source without a share gets an infinite interval.
         with np.errstate(divide="ignore"):
             self._interval = DAY / capped(share, task.world.a_day(), task.a_day * task.sources)
         self._draw = task.draw if random else None
@@ -206,10 +206,10 @@ class Shared:
 class Push:
     """Sources report their events (WebSub, a sensor), and safety polls find events whose notices were lost.
 
-    There is a visit for each notice, unless a visit of the source is already waiting. A *server* makes one
-    download at a time. ``servers`` is the number of servers, and so of simultaneous downloads (0: no limit).
-    Visits are made in the order of the times at which they are wanted. A visit waits first for its host, then
-    for a server. While a server is reserved for a visit, it does not take another visit.
+    Each notice causes a visit, unless a visit of the source is already waiting. A *server* makes one download
+    at a time. So ``servers`` is the maximum number of simultaneous downloads (0: no limit). Visits are made
+    in the order of the times at which they are wanted. A visit waits first for its host, then for a server. A
+    server that is reserved for a visit does not take another visit.
     """
 
     def __init__(self, task: Task, servers: int) -> None:
@@ -219,14 +219,14 @@ class Push:
         """See :class:`newsbot.simulator.visits.WholeRun`."""
         rows, wanted = self._wanted(world)
         at = take_turns(make_turns(world, servers=self._servers), rows, wanted)
-        # at is NaN for visits that are not made, and no comparison with NaN is true.
+        # ``at`` is NaN for visits that are not made. A comparison with NaN is never true.
         made = at < world.last[rows]
         rows, at, wait = rows[made], at[made], (at - wanted)[made]
         order = np.lexsort((at, rows))
         rows, at, wait = rows[order], at[order], wait[order]
         until = world.published(rows, at)
         before = np.concatenate([[0], until[:-1]])[: len(until)].astype(np.intp)
-        # the first visit of each source; before it nothing was known
+        # Before the first visit of a source nothing was known.
         before[np.concatenate([[True], rows[1:] != rows[:-1]])[: len(rows)]] = 0
         return Visits(rows, at, before, until, wait)
 
@@ -240,7 +240,7 @@ class Push:
         phase = self._draw.uniform(0, self._settings.safety, world.sources)
         polls = np.maximum(np.ceil((world.end - since - phase) / self._settings.safety), 0).astype(np.intp)
         polled = np.repeat(np.arange(world.sources), polls)
-        # The number of each safety poll among those of its source, from 0.
+        # The polls of each source are numbered from 0.
         number = np.arange(len(polled)) - np.repeat(np.cumsum(polls) - polls, polls)
         times = (since + phase)[polled] + number * self._settings.safety
         rows, wanted = np.concatenate([owners, polled]), np.concatenate([arrivals, times])
@@ -251,8 +251,8 @@ class Push:
 def capped(share: Share, rates: Array, budget: float) -> Array:
     """Return the visits of each source per day, none above :data:`MOST_A_DAY`.
 
-    The visits above the limit are distributed again among the other sources, until no source is above the
-    limit.
+    Visits above the limit are distributed among the other sources. This is repeated until no source is above
+    the limit.
     """
     visits = np.zeros_like(rates)
     left = np.ones(len(rates), bool)
@@ -350,8 +350,8 @@ class Choice:
 def choose(text: str, way: str) -> Sequence[Choice]:
     """Return the strategies in a text such as ``name,name+way,file.py``.
 
-    ``way`` is the kind of requests of strategies for which the text does not name one.
-    Raises :class:`ArgumentError` for an unknown name, and :class:`UserError` for a file without a policy.
+    ``way`` is the kind of requests, unless the text names another one for a strategy. Raises
+    :class:`ArgumentError` for an unknown name, and :class:`UserError` for a file without a policy.
     """
     labels = [part.strip() for part in text.split(",") if part.strip()]
     if not 0 < len(labels) <= MOST:
@@ -385,7 +385,7 @@ def from_file(path: Path) -> Strategy:
     """
     if not path.is_file():
         raise ArgumentError(f"--policies {path}: the file does not exist")
-    # Only classes that the file itself defines have its name as __module__. Imported classes do not count.
+    # Classes that the file defines have its name as __module__. Classes that it imports have other names.
     names: dict[str, Any] = _guarded(path, lambda: runpy.run_path(str(path), run_name=path.stem))
     found = [
         value

@@ -28,9 +28,9 @@ STUDENT: Final = (
 AIMS: Final = ("freshness", "age", "median", "mean", "p95", "p99", "lost", "over_12h")
 """Figures that improve with a larger budget. Only these can be targets."""
 LEAST: Final = 0.25
-"""The smallest budget that is tried, as the average number of visits of a source per day."""
+"""The smallest budget that is tried: the average number of visits of a source per day."""
 PRECISION: Final = 1.05
-"""The budget that is found is at most this factor larger than the smallest possible budget."""
+"""The budget that is found, divided by the smallest possible budget, is at most this number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class Target:
     """The text of this target in the option."""
 
     def met(self, value: float) -> bool:
-        """Return whether a value meets the bound. NaN does not."""
+        """Return True if a value meets the bound. NaN does not meet it."""
         over = value - self.bound if self.figure == "freshness" else self.bound - value
         return over > 0 if self.strict else over >= 0
 
@@ -98,7 +98,7 @@ def compare(
     """
     runs: list[list[tuple[VisitFigures, dict[str, VisitFigures]]]] = [[] for _ in choices]
     for seed in seeds:
-        # All policies see the same world, so that their differences are not differences of worlds.
+        # All strategies see the same world, so their results do not differ because of different worlds.
         world = worlds.of_seed(seed)
         for place, choice in enumerate(choices):
             runs[place].append(run_one(world, choice, a_day, seed, push))
@@ -138,7 +138,7 @@ def estimate(values: Iterable[float]) -> Estimate:
     if len(known) < 2:
         return Estimate(mean, math.nan, math.nan)
     freedom = len(known) - 1
-    # From 31 degrees of freedom on, the normal distribution is close enough.
+    # For more than 30 degrees of freedom, the normal distribution is close enough.
     quantile = STUDENT[freedom - 1] if freedom <= len(STUDENT) else NormalDist().inv_cdf(0.975)
     half = quantile * stdev(known) / math.sqrt(len(known))
     return Estimate(mean, mean - half, mean + half)
@@ -254,7 +254,7 @@ def smallest_budget(
     if met(tried):
         return low, tried
     while high / low > PRECISION:
-        # The geometric mean, because the result is wanted with a relative precision.
+        # The middle is the geometric mean, because PRECISION is relative.
         middle = math.sqrt(low * high)
         tried = run(middle)
         if met(tried):

@@ -1,6 +1,7 @@
 """Runs a polling policy on a world of sources, and computes costs and figures of the visits.
 
-There is one request at a time per host. The requests and bytes of a visit depend on the kind of its requests:
+A host gets one request at a time. The number of requests and bytes of a visit depends on the kind of
+requests:
 
 * ``conditional``: GET with validators. A server that supports them responds with 304 if nothing has changed.
   If the last complete response is a day old, a GET without validators is sent, as the crawler does.
@@ -35,7 +36,7 @@ class Visits(NamedTuple):
     rows: Rows
     """Index of the source of each visit."""
     at: Array
-    """Time of each request. The response shows the source at this time, but arrives later."""
+    """Time of each request. The response shows the state of the source at this time, but arrives later."""
     before: Rows
     """Number of events of the source up to its previous visit."""
     until: Rows
@@ -52,7 +53,7 @@ class Visits(NamedTuple):
 class WholeRun(Protocol):
     """A strategy that computes all visits of a run at once, such as push.
 
-    Other strategies plan visit by visit.
+    Other strategies compute the time of the next visit after each visit.
     """
 
     def visits(self, world: SiteWorld) -> Visits:
@@ -70,7 +71,7 @@ def run_policy(world: SiteWorld, policy: PollPolicy | WholeRun, first: Array) ->
     run = _Run(world, policy, first)
     spent = 0
     # No source is visited twice within SHORTEST seconds. So the visits in a step of this length do not depend
-    # on each other, and the policy can be asked about all of them at once.
+    # on each other, and one call of the policy can plan the next visits of all of them.
     for step in range(int(world.begin // SHORTEST), int(np.ceil(world.end / SHORTEST))):
         spent += run.step((step + 1) * SHORTEST)
         if (step + 1) % int(HOUR / SHORTEST) == 0:
@@ -92,7 +93,8 @@ class _Run:
         """Make the visits that are due before the time ``until``, and return their number."""
         due = self._due
         rows = np.flatnonzero(due < until)
-        # stable: sources that are due at the same time keep their order, so a run can be repeated exactly
+        # With a stable sort, sources that are due at the same time keep their order. So a run can be repeated
+        # exactly.
         rows = rows[np.argsort(due[rows], kind="stable")]
         wanted = due[rows]
         at = take_turns(self._turns, rows, wanted)
@@ -114,7 +116,7 @@ class _Run:
         new = np.minimum(total - self._seen[rows], np.where(page, 1, window)).astype(float)
         self._seen[rows] = total
         alive = at < world.gone[rows]
-        self._due[rows] = np.inf  # dead pages are not visited again
+        self._due[rows] = np.inf  # removed pages are not visited again; the others get a time below
         if alive.any():
             polled = Polled(rows[alive], at[alive], new[alive], window[alive].astype(float))
             self._due[rows[alive]] = self._next(polled)
@@ -137,7 +139,7 @@ class _Run:
 
 
 class Turns(NamedTuple):
-    """The queue of visits for hosts and servers. The arrays of times are updated."""
+    """The queue of visits for hosts and servers. The last three arrays are updated."""
 
     hosts: Rows
     """The host of each source."""
@@ -165,16 +167,16 @@ def make_turns(world: SiteWorld, *, servers: int) -> Turns:
 def take_turns(turns: Turns, rows: Rows, wanted: Array) -> Array:
     """Return the time at which each visit begins. It is NaN for visits that are not made.
 
-    There is one request at a time per host, and one per server. ``rows`` are the sources, and ``wanted`` the
-    sorted times at which the visits are wanted. A visit is not made if another visit of its source is still
-    waiting when it is wanted, or if the source has ended.
+    A host gets one request at a time, and a server sends one request at a time. ``rows`` are the sources, and
+    ``wanted`` the sorted times at which the visits are wanted. A visit is not made if an earlier visit of its
+    source is still waiting at that time, or if the source has ended.
     """
     at = np.full(len(rows), np.nan)
     servers = turns.free_servers
     for place in range(len(rows)):
         row = rows[place]
-        # The last visit of the source has not begun when this one is wanted, so it will see the event too; or
-        # the source has ended.
+        # Either the last visit of the source has not begun yet, so it will see the event too, or the source
+        # has ended.
         if turns.begun[row] >= min(wanted[place], turns.gone[row]):
             continue
         host, response = turns.hosts[row], turns.response[row]
@@ -198,7 +200,7 @@ def costs(world: SiteWorld, visits: Visits, way: str) -> tuple[Array, Array]:
     size = np.where(whole, HEADERS + world.size[visits.rows], HEADERS)
     requests = np.ones(len(whole))
     if way == "head":
-        # a HEAD request, and a GET if the source has changed
+        # A visit is a HEAD request, and a GET if the source has changed.
         requests += whole & ~dead
         size += HEADERS * whole
     return requests, np.where(dead, NOT_FOUND, size)
@@ -206,9 +208,9 @@ def costs(world: SiteWorld, visits: Visits, way: str) -> tuple[Array, Array]:
 
 @compiled
 def _whole(rows: Rows, at: Array, changed: Flags, ignores: Flags, daily: bool) -> Flags:
-    """Return which visits get a complete response. Visits must be sorted by source and time.
+    """Return True for each visit that gets a complete response. Visits must be sorted by source and time.
 
-    ``daily``: a complete response is requested if the last one is a day old.
+    With ``daily``, a complete response is requested if the last one is a day old.
     """
     found = np.zeros(len(rows), np.bool_)
     row, last = -1, 0.0
@@ -264,10 +266,10 @@ class VisitFigures:
 def measure(world: SiteWorld, visits: Visits, way: str, kind: int | None = None) -> VisitFigures:
     """Return the figures of a run for the time after learning.
 
-    If ``kind`` is given, only sources of this kind count. ``way`` is the kind of requests, one of
-    :data:`newsbot.simulator.visits.WAYS`. The delay of an event that no visit found lasts to the end of the
-    run. If an event left the feed before a visit, its delay lasts to the next visit. So a policy does not
-    gain by missing events. A figure without a value is NaN.
+    If ``kind`` is not None, only sources of this kind count. ``way`` is the kind of requests, one of
+    :data:`WAYS`. If an event left the feed before the next visit, its delay lasts until that visit. If there
+    is no later visit, it lasts until the end of the run. So a policy has no advantage from missed events. A
+    figure without a value is NaN.
     """
     chosen = np.ones(world.sources, bool) if kind is None else world.kinds == kind
     visits = visits.of(chosen[visits.rows])
@@ -319,12 +321,12 @@ def _lifetime(world: SiteWorld, chosen: Flags) -> float:
 def _delays(world: SiteWorld, visits: Visits, chosen: Flags) -> tuple[Array, float]:
     """Return the delays of the events that count, and the share of lost events.
 
-    An event is lost if it left its feed or section before the next visit. The share is a share of the events
-    of feeds and sections.
+    An event is lost if it left its feed or section before the next visit. Events of pages do not count in the
+    share, because they cannot be lost.
     """
-    # Each visit finds the events ``before`` to ``until`` of its source. They are expanded here to one row per
-    # event: ``visit`` is the index of its visit, ``place`` its number at the source, ``event`` its index in
-    # the world.
+    # Each visit finds the events ``before`` to ``until`` of its source. Here the arrays are expanded to one
+    # row per event: ``visit`` is the index of its visit, ``place`` its number at the source, ``event`` its
+    # index in the world.
     owners = world.owners
     found_at = world.last[owners]
     size = visits.until - visits.before
@@ -336,7 +338,7 @@ def _delays(world: SiteWorld, visits: Visits, chosen: Flags) -> tuple[Array, flo
     found_at[event] = (visits.at + world.response[visits.rows])[visit]
     window = world.window[visits.rows[visit]]
     gone = np.zeros(len(owners), bool)
-    # A feed shows the last ``window`` events; older ones were not in the response any more.
+    # A feed shows only the last ``window`` events. Older events were not in the response.
     gone[event] = (window > 0) & (place < visits.until[visit] - window)
     counted = (world.moments >= world.learned) & chosen[owners]
     windowed = counted & (world.kinds[owners] != PAGE)
@@ -345,30 +347,30 @@ def _delays(world: SiteWorld, visits: Visits, chosen: Flags) -> tuple[Array, flo
 
 
 def _staleness(world: SiteWorld, visits: Visits, chosen: Flags) -> tuple[float, float, Array]:
-    """Return how long and by how much the known states of sources were wrong.
+    """Return three sums over all sources: stale seconds, age, and stale seconds by hour of the day.
 
-    The results are the seconds for which they were wrong, the integral of their ages over time, and the same
-    seconds by hour of the day. The age of a source is the time since its first unknown event.
+    A source is stale while an event is unknown. The age of a source is the time since its first unknown
+    event; its integral over time is returned.
     """
-    # A span begins with the first unknown event. Only the part counts that is after the response to the
-    # previous visit and after the end of learning, and in which the source exists.
+    # A span begins with the first unknown event. It counts from the response to the previous visit and from
+    # the end of learning, and only while the source exists.
     rows, begins, until, floor = _stale_spans(world, visits, chosen)
     alive = np.minimum(world.gone, world.end)[rows]
     low = np.maximum(np.maximum(begins, floor), world.learned)
     high = np.minimum(until, alive)
     kept = high > low
     begins, low, high = begins[kept], low[kept], high[kept]
-    # The age grows linearly from ``begins`` on; its integral from low to high is the difference of two halved
-    # squares.
+    # The age grows linearly from ``begins`` on, so its integral from ``low`` to ``high`` is a difference of
+    # squares, divided by 2.
     age = float((((high - begins) ** 2 - (low - begins) ** 2) / 2).sum())
     return float((high - low).sum()), age, _by_hour(low, high)
 
 
 def _stale_spans(world: SiteWorld, visits: Visits, chosen: Flags) -> tuple[Rows, Array, Array, Array]:
-    """Return the spans of time in which sources were stale, as four arrays.
+    """Return the spans of time in which sources were stale.
 
-    They are: the source, the time of its first unknown event, the time at which this event became known, and
-    the time of the response to the visit before.
+    The four arrays have the source, the time of its first unknown event, the time at which this event became
+    known, and the time of the response to the visit before.
     """
     known_at = visits.at + world.response[visits.rows]
     first_of_row = np.r_[True, visits.rows[1:] != visits.rows[:-1]] if len(visits.rows) else np.zeros(0, bool)
@@ -389,7 +391,7 @@ def _stale_spans(world: SiteWorld, visits: Visits, chosen: Flags) -> tuple[Rows,
 
 
 def _by_hour(low: Array, high: Array) -> Array:
-    """Return the sum of the seconds of spans in each hour of the day."""
+    """Return the number of seconds of all spans in each hour of the day."""
 
     def until(at: Array) -> Array:  # the result for spans from time 0 to ``at``
         hours = np.arange(24) * HOUR

@@ -9,6 +9,7 @@ Files in reading order:
 * ``proposals``: rules for new sites, made from a small crawl; ``jobs``: the jobs of scrapyd
 * ``pages``: the HTML pages; ``rendering`` (templates), ``plots`` (inline SVG)
 * ``endpoints``: the operations of the API, also the changes that users can make
-* ``api``: serves and describes the operations; ``schema``: parameters of requests and types of responses
+* ``api``: the routes and the description of the operations; ``schema``: parameters of requests and types of
+  responses
 * ``exports``: feeds, comparisons of queries as files, and metrics for Prometheus
 """

@@ -1,10 +1,11 @@
 """Decides who may read the dashboard, and who may change something.
 
-If the server listens on a loopback address, everybody may read, but only with a loopback name in the ``Host``
-header. This check prevents DNS rebinding, in which the host name of an attacker's web page resolves to
-127.0.0.1. On other addresses, and behind a proxy (``--public-url``), reading needs the token. Changes always
-need the token. Programs send the token with each request (``Authorization: Bearer``). Users log in once and
-get a session. Each form of a session has a secret, so that other sites cannot forge requests (CSRF).
+If the server listens on a loopback address, everybody may read, but the ``Host`` header must have a loopback
+name. This check prevents DNS rebinding, in which the host name of an attacker's web page resolves to
+127.0.0.1. On other addresses, and behind a proxy (``--public-url``), the token is needed to read. It is
+always needed to change something. Programs send the token with each request (``Authorization: Bearer``).
+Users log in once and get a session. Each form of a session has a secret, so that other sites cannot forge
+requests (CSRF).
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ MAX_SESSIONS = 1000
 MIN_TOKEN = 16
 """Minimum length of a token in characters."""
 FREE_TRIES = 10
-"""Number of wrong tokens after which a sender has to wait before the next log-in."""
+"""After this number of wrong tokens, a sender has to wait before the next log-in."""
 LONGEST_WAIT = 300.0
 """Maximum time in seconds for which a sender has to wait."""
 FORGOTTEN_AFTER = 3600.0
-"""Seconds without a wrong token from a sender, after which its next wrong token is counted as the first."""
+"""The count of a sender starts again if its last wrong token is this number of seconds ago."""
 MAX_GUESSERS = 10_000
 """Maximum number of senders whose wrong tokens are counted."""
 _HOST_NAMES = frozenset({"localhost", "ip6-localhost"})
@@ -53,7 +54,7 @@ class Session:
 
 
 class Guesses:
-    """Counts wrong tokens by sender. After FREE_TRIES of them, each further one doubles the waiting time."""
+    """Counts wrong tokens by sender. After FREE_TRIES, each further wrong token doubles the waiting time."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -64,7 +65,8 @@ class Guesses:
         """Return True if this sender has to wait before it may log in."""
         number, last = self._wrong.get(sender, (0, 0.0))
         wait = 0.0 if number < FREE_TRIES else min(2.0 ** min(number - FREE_TRIES, 20), LONGEST_WAIT)
-        return 0.0 <= self._clock() - last < wait  # negative if the clock was set back: then nobody waits
+        # If the clock was set back, the difference is negative. The sender then does not have to wait.
+        return 0.0 <= self._clock() - last < wait
 
     def wrong(self, sender: str) -> None:
         """Count a wrong token."""
@@ -75,12 +77,12 @@ class Guesses:
 
 @dataclass(slots=True)
 class Access:
-    """Checks the access rules that the module's docstring describes, and keeps the sessions."""
+    """Checks the rules in the docstring of this module, and keeps the sessions."""
 
     token: str
     """The token. If it is empty, nobody may change anything."""
     reads_open: bool
-    """Whether reading needs no token."""
+    """True if requests without the token may read."""
     host: str = "127.0.0.1"
     """The address that the server listens on."""
     clock: Clock = system_clock
@@ -129,7 +131,7 @@ class Access:
     def session(self, request: web.Request) -> Session | None:
         """Return the session of the browser; None if there is none or if it has expired."""
         given = request.cookies.get(COOKIE)
-        # The keys are hashes, so the time of the look-up reveals nothing about valid cookies.
+        # The keys are hashes, so the duration of the look-up does not reveal a valid cookie.
         session = self._sessions.get(_digest(given)) if given else None
         return session if session is not None and session.until > self.clock() else None
 
@@ -218,6 +220,6 @@ def _digest(text: str) -> bytes:
 
 
 def _equal(one: str, other: str) -> bool:
-    """Return True if two texts are equal. The time of the comparison reveals nothing about the token."""
-    # compare_digest() needs ASCII or bytes, and reveals the length; the digests have the same length
+    """Return True if two texts are equal. The duration of the comparison does not reveal the token."""
+    # compare_digest() needs bytes or ASCII, and reveals the length. Digests are bytes of the same length.
     return hmac.compare_digest(_digest(one), _digest(other))

@@ -1,6 +1,7 @@
-"""Serves the HTTP API and its OpenAPI description. Both are made from the list of operations.
+"""Serves the HTTP API and its OpenAPI description.
 
-The list is :data:`newsbot.web.dashboard.endpoints.OPERATIONS`, so the description cannot differ from the API.
+Both are made from the list :data:`newsbot.web.dashboard.endpoints.OPERATIONS`, so the description always
+agrees with the API.
 """
 
 from __future__ import annotations
@@ -65,8 +66,8 @@ def description() -> Schema:
             "version": __version__,
             "description": "The state of a news crawl and the stored articles. Times are UTC (RFC 3339).",
         },
-        # {} means that no token is needed, which is true for reading on a loopback address. Operations that
-        # change something override this value.
+        # {} means that requests without the token are possible. They may read if the server listens on a
+        # loopback address. Operations that change something override this value.
         "security": [{}, {"token": []}],
         "paths": paths,
         "components": {

@@ -40,8 +40,8 @@ async def dashboard(
 ) -> AsyncIterator[Dashboard]:
     """Add the dashboard to ``app`` and keep its data open within the block.
 
-    ``settings``: see :mod:`newsbot.backends`. ``notices`` returns counts of push notices for the metrics.
-    Raises :class:`newsbot.errors.RulesError` for invalid rules.
+    ``settings`` name the backends (:mod:`newsbot.backends`). ``notices`` returns counts of push notices for
+    the metrics. Raises :class:`newsbot.errors.RulesError` for invalid rules.
     """
     quick = Readers(settings, QUICK_THREADS, "look")
     slow = Readers(settings, 1, "count")
@@ -78,8 +78,8 @@ async def _warm_up(readers: Readers) -> None:
 async def _warm_search(readers: Readers) -> None:
     """Search once in a thread, so that the first search of a user finds filled caches.
 
-    The caller runs this function once for each thread, at the same time. A read goes to the thread with the
-    shortest queue, so each thread gets one search.
+    The caller starts this function once for each thread, all at the same time. A read goes to the thread with
+    the shortest queue, so each thread gets one search.
     """
 
     def search(data: Data) -> None:
@@ -120,7 +120,7 @@ def _moved_to(place: str) -> web.Response:
 
 
 async def _health(board: Dashboard, _request: web.Request) -> web.Response:
-    def look(data: Data) -> None:  # any key will do: the read shows whether the backends respond
+    def look(data: Data) -> None:  # shows whether the backends respond; the key need not exist
         data.storage.pages.get([bytes(16)])
         data.frontier.known([bytes(16)])
 
@@ -138,8 +138,8 @@ async def _log_in(board: Dashboard, request: web.Request) -> web.Response:
     if cookie is None:
         return board.page(request, "login.html", 403, wrong=True)
     response = _moved_to("/")
-    # Behind a proxy, the request itself is plain HTTP, so the proxy's header is used. If a sender forges the
-    # header, only the sender's own cookie is restricted.
+    # A proxy sends the request as plain HTTP, so its header says whether the browser uses HTTPS. A sender
+    # that forges the header only restricts its own cookie.
     secure = request.secure or request.headers.get("X-Forwarded-Proto") == "https"
     response.set_cookie(
         COOKIE, cookie, max_age=int(SESSION_SECONDS), httponly=True, samesite="Strict", secure=secure

@@ -1,7 +1,7 @@
 """Reads articles for the pages and the API: search results, one article with all its data, stories, news.
 
-The news page has events that many sites report, rising words and the newest articles. Rising words are words
-in a larger share of today's articles than before (:mod:`newsbot.search.articles`).
+The news page has events that many sites report, rising words and the newest articles. A rising word occurs in
+a larger share of today's articles than before (:mod:`newsbot.search.articles`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from newsbot.web.readers import Data
 PER_PAGE = 20
 """Number of articles on a page of a search."""
 MAX_PAGE = 10
-"""Maximum number of result pages of one search. For more articles, users narrow the search or export."""
+"""Maximum number of result pages of one search. Users who need more articles narrow the search or export."""
 MAX_MEMBERS = 30
 """Maximum number of members of a story that are returned."""
 MAX_VERSIONS = 30
@@ -140,7 +140,7 @@ def find(data: Data, words: str, where: ArticleFilter, page: int, *, by_time: bo
     The other parameters are those of :meth:`newsbot.search.articles.ArticleSearch.find`.
     """
     skip = (page - 1) * PER_PAGE
-    # one more article than a page shows is read, to know whether there is a next page
+    # One more article than a page shows is read. If it exists, there is a next page.
     hits = data.search.find(words, where, limit=PER_PAGE + 1, skip=skip, by_time=by_time)
     unindexed = data.search.waiting() if words.strip() else 0
     more = len(hits) > PER_PAGE and page < MAX_PAGE
@@ -152,7 +152,7 @@ def find(data: Data, words: str, where: ArticleFilter, page: int, *, by_time: bo
 def whole(data: Data, url: str) -> Whole | None:
     """Return the article with a URL, or None if there is none. Raises ``ValueError`` for an invalid URL."""
     article = data.storage.articles.get(canonicalize(url))
-    if article is None:  # perhaps it is stored without query keys that the rule drops
+    if article is None:  # it may be stored without the query parameters that the rule drops
         article = data.storage.articles.get(canonicalize(url, data.rules.for_url(url).drop_query))
     if article is None:
         return None
@@ -165,10 +165,7 @@ def whole(data: Data, url: str) -> Whole | None:
 
 
 def one_of_each_story(articles: Iterable[Article]) -> list[ArticleRow]:
-    """Return the first article of each story, oldest first.
-
-    An article without a story is returned too.
-    """
+    """Return the first article of each story, and each article without a story, oldest first."""
     first: dict[str, Article] = {}
     for one in sorted(articles, key=publication_key):
         first.setdefault(_story_of(one), one)
@@ -262,7 +259,7 @@ GROWTH = timedelta(hours=3)
 EVENTS, TERMS, NEWEST = 10, 12, 25
 """Maximum lengths of the three lists."""
 READ_FOR_NEWEST = 4 * NEWEST
-"""Number of the newest articles that are read. Of these, one article of each story is shown."""
+"""Number of the newest articles that are read. The list shows one article of each story among them."""
 MAX_READ = 30
 """Maximum number of articles of an event that are read to find its stories."""
 
@@ -305,17 +302,16 @@ class News:
 
 
 def top_events(data: Data) -> list[TopEvent]:
-    """Return the EVENTS events with the highest weight, best first. :func:`weight` computes the weight.
+    """Return the EVENTS events with the highest :func:`weight`, best first.
 
-    This reads the site and the time of the articles of the last 24 hours from the index, 50,000 at most. Then
-    it reads at most MAX_READ articles of each returned event from the storage.
+    The function reads from the index the sites and times of the articles of the last 24 hours, 50,000 at
+    most. Then it reads at most MAX_READ articles of each returned event from the storage.
     """
     now = utc(data.clock())
     told: dict[str, list[Told]] = defaultdict(list)
     for one in data.search.told(now - WINDOW, now):
         told[one.event].append(one)
-    # The name of the event decides between equal weights, so that the order does not change with each
-    # request.
+    # Events of equal weight are sorted by name, so that their order is the same at each request.
     best = sorted(told, key=lambda event: (-weight(told[event], now), event))[:EVENTS]
     read = [(event, data.search.in_event(event, MAX_READ)) for event in best]
     # An event has no articles if they were removed, or if they moved to another event with their story.
@@ -325,9 +321,9 @@ def top_events(data: Data) -> list[TopEvent]:
 def weight(told: Sequence[Told], now: datetime) -> float:
     """Return the weight of an event: a sum over its sites, in which sites that joined earlier count less.
 
-    ``told`` has each site's first article on the event. An article that was published now counts 1, and an
-    article of 12 hours ago (half of WINDOW) counts 0.5. So an event that grows ranks above an event that was
-    large yesterday.
+    ``told`` has the first article of each site on the event. An article that was published now counts 1, and
+    an article that is 12 hours old (half of WINDOW) counts 0.5. So a growing event ranks above an event that
+    was large yesterday.
     """
     return float(sum(0.5 ** ((now - one.moment) / (WINDOW / 2)) for one in told))
 
@@ -337,7 +333,8 @@ def _top_event(event: str, told: Sequence[Told], articles: Sequence[Article], no
     sites: dict[datetime, list[str]] = defaultdict(list)
     for one in told:
         sites[one.moment.replace(minute=0, second=0, microsecond=0)].append(one.site)
-    # The last 24 hours are spread over 25 hours of the clock. The first and the last of these are incomplete.
+    # The last 24 hours overlap with 25 hours of the clock. Of the first and the last one, only a part belongs
+    # to them.
     hours = [hour - timedelta(hours=back) for back in range(int(WINDOW / timedelta(hours=1)), -1, -1)]
     first = min(articles, key=publication_key)
     return TopEvent(

@@ -1,7 +1,7 @@
-"""The operations of the API. The server and ``/openapi.json`` are made from their list (:data:`OPERATIONS`).
+"""The operations of the API. The routes and ``/openapi.json`` are made from the list :data:`OPERATIONS`.
 
-An operation is a function. Its name, the first paragraph of its docstring and the type of its result are its
-description in the API. Pages use the same functions.
+An operation is a function. Its name, the first paragraph of its docstring and the type of its result describe
+it in ``/openapi.json``. Pages use the same functions.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ from newsbot.web.dashboard.sites import SiteRow, SiteSheet, all_sites, one_site
 from newsbot.web.readers import Data
 
 Given = Mapping[str, Any]
-"""The values of parameters by name. They are checked already."""
+"""The checked values of the parameters of a request, by name."""
 Run = Callable[[Dashboard, Given], Awaitable[Any]]
 """The function of an operation. :func:`newsbot.cli.command.plain` converts its result to JSON."""
 MODES = ("once", "continuous")
 KINDS = ("feed", "sitemap", "section", "article")
 MAX_POLLED = 50
-"""Maximum number of a site's sources that one action polls: feeds first, then sections, then sitemaps."""
+"""Maximum number of sources of a site that one action polls: feeds first, then sections, then sitemaps."""
 
 _Read = TypeVar("_Read")
 _Run = TypeVar("_Run", bound=Run)
@@ -147,9 +147,10 @@ def operation(path: str, *parameters: Parameter, shown: str = "") -> Callable[[_
 
 
 def action(shown: str, *fields: Parameter) -> Callable[[_Run], _Run]:
-    """Return a decorator that adds a function that changes something, with the fields of its form.
+    """Return a decorator that adds an operation that changes something.
 
-    After the form of a page, the page at ``shown`` (see :class:`Operation`) is displayed.
+    ``fields`` are the fields of its form. If the form was on a page, the browser then shows the page at
+    ``shown`` (see :class:`Operation`).
     """
 
     def add_to_list(run: _Run) -> _Run:
@@ -160,7 +161,7 @@ def action(shown: str, *fields: Parameter) -> Callable[[_Run], _Run]:
 
 
 def reading(work: Callable[[Data, Given], _Read]) -> Callable[[Dashboard, Given], Awaitable[_Read]]:
-    """Return ``work`` as the function of an operation, which runs it in a thread of the readers."""
+    """Return ``work`` as the function of an operation. It runs in a thread of the readers."""
 
     @wraps(work)
     async def run(board: Dashboard, given: Given) -> _Read:
@@ -170,13 +171,13 @@ def reading(work: Callable[[Data, Given], _Read]) -> Callable[[Dashboard, Given]
 
 
 def missing(what: str) -> web.HTTPNotFound:
-    """Return a 404 error. ``what`` is a sentence for users that says what does not exist."""
+    """Return a 404 error with the text ``what``, which tells users what does not exist."""
     return web.HTTPNotFound(text=what)
 
 
 @contextmanager
 def told_to_users() -> Iterator[None]:
-    """Raise each ``ValueError`` of the block as :class:`ArgumentError`, whose text users see."""
+    """Convert a ``ValueError`` of the block to an :class:`ArgumentError`, whose text users see."""
     try:
         yield
     except ValueError as error:
@@ -334,7 +335,7 @@ def story(data: Data, given: Given) -> StoryRow:
 def explained(data: Data, url: str) -> Explanation:
     """Return the history of a URL. Raises :class:`ArgumentError` for an invalid URL.
 
-    Of rule files only the names are given: paths would reveal folders of the machine.
+    Rule files are given by name only, because paths would reveal folders of the machine.
     """
     with told_to_users():
         found = explain(url, data.rules, data.storage, data.frontier, now=data.clock())

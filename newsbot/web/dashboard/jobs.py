@@ -18,14 +18,16 @@ from newsbot.errors import ArgumentError, DataUnavailable
 
 PROJECT, SPIDER = "newsbot", "news"
 PATIENCE, ACTING = 8.0, 60.0
-"""Maximum time in seconds of a request that reads, and of one that acts. The latter is longer, because
-scrapyd runs ``scrapy list`` before it schedules a job."""
+"""Maximum number of seconds of a GET request, and of a POST request.
+
+A POST request takes longer, because scrapyd runs ``scrapy list`` before it schedules a job.
+"""
 MAX_BODY = 2**22
 """Maximum number of bytes of a response that are read."""
 MAX_LOG = 30_000
-"""Maximum number of bytes of a log that are shown. They are the last ones."""
+"""Maximum number of bytes that are shown, from the end of a log."""
 MAX_FINISHED = 20
-"""Maximum number of finished jobs that are listed. They are the latest ones."""
+"""Maximum number of finished jobs in the list. The latest ones are listed."""
 STATES = ("running", "pending", "finished")
 
 
@@ -67,7 +69,7 @@ class Jobs:
         return [
             Job(one["id"], one.get("spider") or "", state, one.get("start_time"), one.get("end_time"))
             for state in STATES
-            # scrapyd lists the oldest first; the slice reads the last ones backwards
+            # scrapyd lists the oldest job first. The slice has the last jobs in reverse order.
             for one in (told[state][: -MAX_FINISHED - 1 : -1] if state == "finished" else told[state])
         ]
 
@@ -77,8 +79,8 @@ class Jobs:
         if found is None:
             return None
         place = f"logs/{PROJECT}/{quote(found.spider, safe='')}/{quote(found.job, safe='')}.log"
-        # The size of the log is read first, because scrapyd 1.6 fails if "the last N bytes" are requested and
-        # the log is shorter.
+        # scrapyd 1.6 fails if a request asks for the last N bytes of a shorter log. So the size is read
+        # first.
         _, size, _ = await self._send("HEAD", place)
         begin = max(0, size - MAX_LOG)
         status, _, body = await self._send(
@@ -131,5 +133,5 @@ class Jobs:
                     if len(body) > MAX_BODY:
                         break
                 return answer.status, answer.content_length or 0, bytes(body)
-        except (ClientError, OSError, TimeoutError) as error:  # its text could contain the password
+        except (ClientError, OSError, TimeoutError) as error:  # str(error) could contain the password
             raise DataUnavailable(f"scrapyd does not answer: {type(error).__name__}") from error

@@ -22,7 +22,7 @@ HOURS = 48
 DAYS = 30
 MAX_NOTIFIERS = 50
 ARRIVALS = 2000
-"""Maximum number of articles from which the latency is computed. They are the ones that were fetched last."""
+"""Maximum number of articles from which the latency is computed: those that were fetched last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class Overview:
 
 
 def crawl_state(data: Data) -> Overview:
-    """Return the overview. This reads some thousand small rows, however many articles are stored."""
+    """Return the overview. The function reads some thousand small rows, whatever the number of articles."""
     now = data.clock()
     hours = data.storage.activity.hours(now - DAYS * 24 * HOUR)
     return Overview(
@@ -128,7 +128,8 @@ def queue(data: Data, now: float) -> Queue:
     """Return counts, lag and workers of the frontier."""
     counts = data.frontier.counts()
     watch = cast("Watched", data.frontier).watch()
-    # Deadlines are times of the frontier's clock, which can be that of the Redis server. They are converted.
+    # Deadlines use the clock of the frontier, for example that of the Redis server. They are converted to our
+    # clock.
     workers = [
         WorkerRow(one.owner, one.leases, utc(one.deadline + now - watch.now), one.deadline < watch.now)
         for one in watch.workers
@@ -138,7 +139,7 @@ def queue(data: Data, now: float) -> Queue:
 
 
 def periods(hours: Sequence[Hour], now: float, seconds: int, number: int) -> list[Period]:
-    """Return the last ``number`` periods of ``seconds`` each, oldest first. The last one is the current one.
+    """Return the last ``number`` periods of ``seconds`` each, oldest first. The last one is not complete.
 
     The counters of ``hours`` are added up. Periods begin at multiples of ``seconds`` since 1970 (UTC).
     """
@@ -152,7 +153,7 @@ def periods(hours: Sequence[Hour], now: float, seconds: int, number: int) -> lis
 
 
 def together(some: Sequence[Period]) -> Period:
-    """Return the sum of periods. It has the start of the first one."""
+    """Return the sum of periods as one period with the start of the first one."""
     sums = {name: sum(getattr(one, name) for one in some) for name in _COUNTED}
     return Period(some[0].at if some else 0, **sums)
 
@@ -180,11 +181,11 @@ def latency(arrivals: Sequence[Arrival], since: Mapping[str, float]) -> Latency:
 
 
 def _quantile(values: Sequence[float], part: float) -> float:
-    """Return the smallest value for which the share ``part`` of all values is equal or smaller.
+    """Return the quantile ``part`` (0 to 1) of sorted values.
 
-    ``values`` must be sorted.
+    It is the smallest value for which at least the share ``part`` of all values is not larger.
     """
-    # -int(-x // 1) rounds x up. The result is a number from 1, hence the "- 1".
+    # -int(-x // 1) rounds x up. The result counts from 1, indexes from 0.
     return values[min(len(values) - 1, max(0, -int(-part * len(values) // 1) - 1))]
 
 
@@ -204,9 +205,9 @@ class Trouble:
 
 
 def current_troubles(data: Data) -> list[Trouble]:
-    """Return the current problems: alerts, latest first, and then alarms of sites that have no alert.
+    """Return the current problems: alerts, latest first, then alarms of sites that have no alert.
 
-    An alarm means that a figure of a site fell.
+    An alarm means that a figure of a site has fallen.
     """
     alerts = [entry.alert for entry in current(data.storage.notes)]
     found = [Trouble(one.subject, one.what, one.cause, one.todo, utc_of(one.since)) for one in alerts]
@@ -216,7 +217,7 @@ def current_troubles(data: Data) -> list[Trouble]:
 
 
 LATE = 3600.0
-"""The queue is late if its due entries are late by more than this number of seconds."""
+"""The queue counts as late if its due entries are late by more than this number of seconds."""
 SITES_BAD = ("dead", "failing")
 """Values of ``SiteRow.health`` for sites that have a failing source."""
 
@@ -236,15 +237,15 @@ class Sign:
 def signs(view: Overview, found: Sequence[Trouble], sites: Mapping[str, datetime | None]) -> list[Sign]:
     """Return signs that something is wrong with the crawl, the worst first. The list is empty if all is well.
 
-    ``found`` has the current problems. ``sites`` has the sites with a failing source, and since when it
-    fails.
+    ``found`` has the current problems. ``sites`` has the sites with a failing source, and the time from which
+    the source fails.
     """
     workers, told = view.queue.workers, []
     dead = [one for one in workers if one.overdue]
     if view.queue.pending and len(dead) == len(workers):  # also if there is no worker at all
         worked = max((one.at for one in view.hours if one.fetched), default=None)
-        # Without dead workers, the crawl ended at the end of the last hour with a fetched page, at the latest
-        # now.
+        # If there are no dead workers, the crawl ended in the last hour in which a page was fetched. The end
+        # of that hour is used, but not a time in the future.
         since = min((one.deadline for one in dead), default=utc_of(worked and min(worked + HOUR, view.at)))
         told.append(Sign("no worker is fetching", True, since, "/crawl#workers"))
     elif dead:

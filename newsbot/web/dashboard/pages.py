@@ -1,6 +1,6 @@
 """The HTML pages. Each function returns the values that the template of its page shows.
 
-Pages that show the result of one operation need no function (:func:`_result_page`).
+A page that shows the result of one operation needs no function of its own (:func:`_result_page`).
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ LOOK_AGAIN = 2
 Values = dict[str, Any]
 """The values that a template shows. ``status`` is the HTTP status of the page, if it is not 200."""
 Run = Callable[[Dashboard, Given], Awaitable[Values]]
-"""Returns the values of a page for the parameters of a request."""
+"""A function that returns the values of a page. It takes the parameters of the request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class Page:
     path: str
     template: str
     here: str
-    """The path of the current entry in the menu."""
+    """The path of the entry in the menu that is marked as current."""
     run: Run
     parameters: Sequence[Parameter]
     refresh: int = 0
@@ -177,7 +177,7 @@ async def sources(board: Dashboard, asked: Given) -> Values:
     rows = [
         row
         for row in known.value
-        # clean() converts an international domain to its own letters. Users can search for both forms.
+        # clean() converts an international domain to its own script. Users can search for both forms.
         if (not asked["site"] or asked["site"].lower() in f"{row.site} {clean(row.site)}")
         and (not asked["health"] or asked["health"] in (row.health, PROBLEMS if has_problem(row) else ""))
     ]
@@ -307,7 +307,7 @@ async def api(_board: Dashboard, _asked: Given) -> Values:
 
 
 async def simulator_report(board: Dashboard, request: web.Request) -> web.Response:
-    """Return one report of the simulator, unchanged. Its content security policy puts it into a sandbox."""
+    """Return one report of the simulator, unchanged. The content security policy puts it into a sandbox."""
     name = request.match_info["name"]
     found = await board.readers.call(lambda _data: reports.report(board.reports, name))
     if found is None:

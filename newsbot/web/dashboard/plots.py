@@ -22,7 +22,7 @@ class Point:
     label: str
     """The name of the point, for its tooltip and for the table."""
     part: float | None
-    """The height, from 0 to 1 (the upper end of the axis). None interrupts a line."""
+    """The height, from 0 to 1 (the upper end of the axis). If it is None, the line has a gap."""
     shown: str
     """The value as text."""
     tick: str
@@ -61,7 +61,7 @@ def _scale(largest: float) -> tuple[float, list[float]]:
     """Return the upper end of an axis that reaches to ``largest``, and its ticks. All are round numbers."""
     if largest <= 0:
         return 1.0, [0.0]
-    # The axis has about four steps of 1, 2 or 5 times a power of ten.
+    # The axis has about four steps. A step is 1, 2 or 5 times a power of ten.
     rough = largest / 4
     unit = 10.0 ** floor(log10(rough))
     step = next(factor * unit for factor in (1, 2, 5, 10) if factor * unit >= rough)
@@ -112,7 +112,7 @@ def _ticks(given: Sequence[Period], seconds: int) -> list[str]:
             one.strftime("%d %b" if one.hour == 0 else "%H:00") if one.hour % 12 == 0 else ""
             for one in moments
         ]
-    # toordinal() counts the days since the year 1. So a day keeps its text while the range moves on.
+    # toordinal() counts the days since the year 1, so a day keeps its text when the range moves on.
     step = max(1, len({one.date() for one in moments}) // 6)
     return [one.strftime("%d %b") if one.hour == 0 and one.toordinal() % step == 0 else "" for one in moments]
 

@@ -1,8 +1,8 @@
 """Proposes rules for new sites.
 
 For a proposal, a separate process (``scrapy rules new``) crawls some pages of the site. The process has a
-time limit and is killed when the server ends. It changes neither the data nor the rules. The rule is written
-when a user saves the proposal. Until then, the proposal is only in the server's memory.
+time limit and is killed when the server ends. It changes neither the data nor the rules. The proposal is only
+in the memory of the server, until a user saves it. Then its rule is written.
 """
 
 from __future__ import annotations
@@ -29,8 +29,7 @@ from newsbot.items import Bounded
 from newsbot.urls import host_key
 
 ARTICLES, SECONDS = 20, 120
-"""Maximum number of articles of the small crawl, and number of seconds after which it requests no more
-pages."""
+"""Maximum number of articles of the small crawl, and seconds after which it requests no further pages."""
 PATIENCE = 240.0
 """Seconds after which the process is killed."""
 MAX_KEPT = 20
@@ -77,7 +76,7 @@ class Proposal:
 
 
 def site_named(address: str) -> str:
-    """Return the domain for the rule of a new site. ``www.`` is left out, because the rule covers it too.
+    """Return the domain for the rule of a new site, without ``www.``, which the rule covers too.
 
     Raises :class:`ArgumentError` if ``address`` is neither a domain nor an http(s) URL.
     """
@@ -152,7 +151,7 @@ class Proposals:
             await asyncio.gather(self._task, return_exceptions=True)
 
     async def _look(self, found: Proposal) -> None:
-        found.fault = "the crawl was ended"  # remains if this task is cancelled
+        found.fault = "the crawl was ended"  # this text stays only if the task is cancelled
         try:
             async with asyncio.timeout(PATIENCE):
                 code, told, log = await self._run(found.site)
@@ -170,7 +169,7 @@ class Proposals:
     async def _run(self, site: str) -> tuple[int, bytes, bytes]:
         """Run ``scrapy rules new``. Return its exit code, stdout and stderr.
 
-        The process group is killed at the end in any case, even if this task is cancelled.
+        In any case the process group is killed at the end, also if this task is cancelled.
         """
         command = [sys.executable, "-m", "scrapy", "rules", "new", site, "--print", "--json"]
         command += ["--articles", str(ARTICLES), "--seconds", str(SECONDS)]

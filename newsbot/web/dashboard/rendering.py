@@ -1,4 +1,7 @@
-"""Renders HTML pages from templates. All values are escaped. The module also has the headers of responses."""
+"""Makes responses: the environment and filters of the HTML templates, and the headers of all responses.
+
+Templates escape all values.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +25,7 @@ CSP: Final = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self'; "
     "connect-src 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-"""The content security policy of pages. Pages can load only files of this server, and run no inline
-scripts."""
+"""The content security policy of pages. It allows only files of this server, and no inline scripts."""
 HEADERS: Final = {
     "Content-Security-Policy": CSP,
     "X-Content-Type-Options": "nosniff",
@@ -35,8 +37,7 @@ HEADERS: Final = {
     "Server": "newsbot",
 }
 COMPRESSED_FROM = 1400
-"""Minimum length in bytes of a body that is compressed. A shorter body fits into one network packet
-anyway."""
+"""Minimum length in bytes of a compressed body. A shorter body fits into one network packet anyway."""
 _MATCH = re.compile(r"\[([^\[\]]*)\]")
 
 
@@ -68,9 +69,9 @@ def make_environment() -> Environment:
 def answer(
     body: str | bytes, content_type: str, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> web.Response:
-    """Return a response in UTF-8 with the headers of all pages, compressed if it is not short.
+    """Return a response in UTF-8 with :data:`HEADERS`, compressed if it is not short.
 
-    ``headers`` are more headers, which replace those of pages.
+    ``headers`` are further headers. They replace headers of the same name.
     """
     data = body.encode() if isinstance(body, str) else body
     response = web.Response(
@@ -86,14 +87,14 @@ def answer(
 def link(path: str, **query: object) -> str:
     """Return a URL of the dashboard. Empty query values are left out.
 
-    An underscore at the end of a name is removed. So a name can be a keyword of Python.
+    An underscore at the end of a name is removed, so that a parameter can have the name of a Python keyword.
     """
     given = {name.rstrip("_"): value for name, value in query.items() if value not in (None, "", False)}
     return path + (f"?{urlencode(given)}" if given else "")
 
 
 def again(query: Iterable[tuple[str, str]], path: str, **changes: object) -> str:
-    """Return a URL with the parameters ``query`` of the present page, some of which ``changes`` replaces.
+    """Return a URL with the parameters ``query`` of the present page. ``changes`` replaces some of them.
 
     Empty values are left out, so an empty value in ``changes`` removes a parameter.
     """
@@ -114,7 +115,7 @@ def href(url: object) -> str:
 
 
 def ago(value: float | datetime | None) -> str:
-    """Return as text how long ago a time (POSIX seconds or datetime) was, or how far it is in the future."""
+    """Return the distance of a time (POSIX seconds or datetime) from now as text, such as ``5 min ago``."""
     seconds = value.timestamp() if isinstance(value, datetime) else value
     return when(seconds, time.time())
 
@@ -141,7 +142,7 @@ def span(seconds: float | None) -> str:
     """Return a duration in a few characters: ``45 s``, ``12 min``, ``3.5 h``, ``2 d``."""
     if seconds is None:
         return "-"
-    # Minutes are used up to 99.5 minutes (5970 s), because more would be rounded to "100 min".
+    # Minutes are used below 99.5 minutes (5970 s). A longer duration would be rounded to "100 min".
     for size, unit, limit in ((1, "s", 100), (60, "min", 5970), (3600, "h", 172800)):
         if seconds < limit:
             amount = seconds / size
@@ -150,7 +151,7 @@ def span(seconds: float | None) -> str:
 
 
 def marked(snippet: str) -> Markup:
-    """Return a snippet as HTML. Its matches, which are in brackets, become ``<mark>`` elements."""
+    """Return a snippet as HTML. The brackets around its matches become ``<mark>`` elements."""
     return Markup(_MATCH.sub(r"<mark>\1</mark>", str(escape(clean(snippet)))))  # noqa: S704  (escaped)
 
 

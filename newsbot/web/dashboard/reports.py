@@ -1,7 +1,7 @@
 """Finds and reads the reports of the simulator: the HTML files in the folder that NEWSBOT_REPORTS names.
 
-Reports are served unchanged, but in a sandbox. So browsers do not run scripts of a report and load no other
-files for it.
+Reports are served unchanged, but in a sandbox: browsers do not run their scripts and load no other files for
+them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Declares the parameters of requests, and converts results of the API to JSON.
+"""Declares the parameters of requests, and describes the results of the API.
 
-A declaration is used to read, check and describe a parameter. The types of results are converted to JSON
-Schema for the description of the API.
+A declaration is used to read, check and describe a parameter. The description of the API has the types of
+results as JSON Schema.
 """
 
 from __future__ import annotations

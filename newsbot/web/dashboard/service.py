@@ -48,14 +48,16 @@ FIGURES: Mapping[Callable[[Data], Any], float] = {
     recent_stories: 120.0,
     rising_terms: 600.0,
 }
-"""The functions whose results are cached, in the order of their first computation, and the age in seconds at
-which a result is computed again."""
+"""The functions whose results are cached, in the order of their first computation.
+
+The number is the age in seconds at which a result is computed again.
+"""
 
 
 class Memos:
     """The cached figures of the process. They are named by the functions that compute them.
 
-    ``readers`` should have a thread of their own, because the computations take long.
+    Use ``readers`` with a thread of their own, because the computations take long.
     """
 
     def __init__(self, readers: Readers) -> None:
@@ -149,7 +151,7 @@ class Dashboard:
         seconds between two refreshes of the page.
         """
         session = self.access.session(request)
-        # The message of an action comes from the URL, so a link on another site could contain any text. So it
+        # The message of an action is in the URL, so a link on another site can contain any text. Therefore it
         # is shown only to users who are logged in.
         done = request.query.get("done", "")[:500] if session else ""
         html = self.environment.get_template(name).render(
@@ -192,7 +194,7 @@ class Dashboard:
         """
 
         async def guarded(request: web.Request) -> web.StreamResponse:
-            # A JSON body has no such field: programs prove themselves with the token.
+            # A request without a form has no secret. Programs send the token instead.
             secret = (await read_form(request)).get("secret") if _is_form(request) else None
             if not may(request, secret if isinstance(secret, str) else None):
                 return self.closed(request)
@@ -227,7 +229,7 @@ class Dashboard:
 
 
 def is_program(request: web.Request) -> bool:
-    """Return True if only programs, which do not want HTML, request the path."""
+    """Return True if only programs request the path. They do not get HTML."""
     return request.path.startswith(PROGRAMS)
 
 
@@ -277,7 +279,7 @@ def in_our_words(board: Dashboard) -> Middleware:
         except ArgumentError as error:
             return board.refusal(request, 400, "Invalid request", str(error))
         except DataError:
-            raise  # a middleware of newsbot.web.service makes the response
+            raise  # the middleware in newsbot.web.service makes the response
         except UserError as error:  # for example a rule file that is being edited
             logger.error("data away fault=%s", error)
             return board.refusal(request, 503, "Unavailable", "This is not possible now; the log says why.")

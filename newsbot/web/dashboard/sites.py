@@ -24,8 +24,10 @@ TREND_DAYS = 30
 MAX_SOURCES = 200
 """Maximum number of a site's sources that are shown. Feeds, sitemaps and sections of the rule come first."""
 ASIDE_LOOKED_AT = 1000
-"""Number of set-aside entries of the frontier that are read to find those of one site. Set-aside URLs are not
-fetched anymore."""
+"""Maximum number of set-aside entries of all sites that are read to find those of one site.
+
+URLs that are set aside are no longer fetched.
+"""
 MAX_ASIDE = 10
 """Maximum number of set-aside URLs of one site that are shown."""
 MAX_PATTERNS = 40
@@ -100,7 +102,7 @@ class SiteSheet:
     aside: list[AsideRow] = field(default_factory=list)
 
 
-# states of sources, the worst one first
+# The states of sources, the worst state first.
 _WORST = (Health.DEAD, Health.FAILING, Health.QUIET, Health.NEVER_POLLED, Health.OK)
 
 
@@ -189,7 +191,7 @@ _BY_HEALTH = ("dead", "failing", "alarm", "paused", "quiet", "never polled", "ok
 ORDERS: Mapping[str, Callable[[SiteRow], Any]] = {
     "site": lambda row: row.site,
     "articles": lambda row: -row.articles,
-    # in the next three orders, sites without a value come last
+    # In the next three orders, sites without a value come last.
     "useful": lambda row: 2.0 if row.useful_share is None else row.useful_share,
     "last": lambda row: -row.last_article.timestamp() if row.last_article else 0.0,
     "next": lambda row: row.next_poll.timestamp() if row.next_poll else 1e18,
@@ -197,8 +199,11 @@ ORDERS: Mapping[str, Callable[[SiteRow], Any]] = {
     "health": lambda row: min(map(_BY_HEALTH.index, (row.health, "alarm" if row.alarm else row.health))),
     "trend": lambda row: -sum(row.trend),
 }
-"""Functions that return the sort key of a site, by the name of the order. Equal sites are sorted by name. In
-the order by health, sites with an alarm follow those with failing sources."""
+"""Functions that return the sort key of a site, by name of the order.
+
+Sites with equal keys are sorted by name. In the order ``health``, sites with an alarm follow the sites with
+failing sources.
+"""
 
 
 def has_problem(row: SiteRow) -> bool:
