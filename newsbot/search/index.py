@@ -65,10 +65,11 @@ _MERGED = 250
 """Approximate number of pages of the file that one step of merging writes. Other writers wait for one step at
 most."""
 _HELD = 64
-"""FTS5 stores words in segments, and merges segments of one level. If a level has this number of segments, FTS5
-merges all of them within one insertion, which takes long. Before that, :meth:`SearchIndex.merge` merges them
-in
-small steps."""
+"""Number of segments of one level that FTS5 merges within one insertion, which takes long.
+
+FTS5 stores words in segments, and merges segments of one level. Before a level has so many segments,
+:meth:`SearchIndex.merge` merges them in small steps.
+"""
 
 _MIGRATIONS = (
     """
