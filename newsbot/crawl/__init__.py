@@ -6,7 +6,7 @@ Files in reading order:
 * ``context``: backends, rules, clock and counters, which every part may use
 * ``server_calls``: calls slow servers in threads, so that the event loop is free
 * ``availability``: guards the backends while a server or a file is unavailable
-* ``group_calls``: calls the storage once for several pages; reads the records of all leased pages with one
+* ``group_calls``: calls the storage once for several pages; reads the records of all leased pages in one
   query
 * ``archive``: writes requests and responses to WARC files
 * ``consistency``: warnings about backends that do not fit together
@@ -24,7 +24,7 @@ Files in reading order:
 * ``source_state``: the records of feeds, sitemaps and sections, and the WebSub hubs that they name
 * ``recrawl_policy``: decides when pages are fetched again
 * ``completion``: completes visits, and queues those that wait for it
-* ``refill``: loads due pages from the storage into a frontier that keeps only pages due soon
+* ``refill``: loads pages from the storage into a frontier that keeps only pages that are due soon
 * ``recovery``: resumes leases after an outage
 * ``assembly``: builds all parts
 * ``browser``: renders pages whose text is written by scripts

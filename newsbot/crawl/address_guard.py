@@ -29,8 +29,8 @@ LOCAL_NAMES = (
 
 _LOCAL = tuple(
     ipaddress.ip_network(network)
-    # In this order: NAT64 of a network (RFC 8215), documentation (RFC 9637), segment routing (RFC 9602), and
-    # the dummy and relay addresses of IPv4 (RFC 7600, RFC 7526). Older Python versions take some of them for
+    # These are NAT64 of a network (RFC 8215), documentation (RFC 9637), segment routing (RFC 9602), and the
+    # dummy and relay addresses of IPv4 (RFC 7600, RFC 7526). Older Python versions treat some of these as
     # public addresses.
     for network in ("64:ff9b:1::/48", "3fff::/20", "5f00::/16", "192.0.0.8/32", "192.88.99.0/24")
 )
@@ -78,7 +78,7 @@ def is_local(host: str) -> bool:
 MAX_REFUSED = 10_000
 """Maximum number of names in :data:`refused`."""
 refused = Bounded[str, None](MAX_REFUSED)
-"""Names that were refused. Twisted reports these names as not existing, so this set tells them apart."""
+"""Names that were refused. Twisted reports refused names and unknown names in the same way."""
 
 
 class GuardedResolver(CachingThreadedResolver):

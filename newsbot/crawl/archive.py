@@ -42,7 +42,7 @@ class Archive:
         self._folder = folder
         self._count = count
         self._clock = clock
-        # Only one thread, because a WARC file has one writer. The crawl goes on while the thread compresses.
+        # A WARC file has one writer, so there is only one thread. The crawl continues during compression.
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="warc")
         self._lost = 0
         """Number of exchanges lost since the last successful write."""
@@ -50,7 +50,7 @@ class Archive:
 
     async def keep(self, exchange: Exchange) -> None:
         """Write an exchange. If it cannot be written, it is counted as lost and nothing is raised."""
-        # After a fault, only one exchange in REST seconds is written as a test. The others are lost.
+        # After a fault, only one exchange in REST seconds is written as a test. All others are lost.
         if self._lost and self._clock() < self._next_try:
             self._lose()
             return

@@ -108,7 +108,7 @@ def parse_arguments(given: Mapping[str, Any], *, now: datetime) -> Arguments:
 
 
 def given_values(given: Mapping[str, Any], known: Mapping[str, str]) -> dict[str, str]:
-    """Return the given values as text. Raises :class:`ArgumentError` for a name that is not ``known``."""
+    """Return the values as text, by name. Raises :class:`ArgumentError` for a name that is not ``known``."""
     given = {name: value for name, value in given.items() if name != SCRAPYD_JOB}
     for name in given:
         if name not in known:
@@ -178,9 +178,9 @@ def _feeds(value: str | None) -> list[str]:
     if not value:
         return []
     if "://" in value or not Path(value).expanduser().is_file():
-        # Otherwise a wrong file name would be taken for a domain, and the error message would be misleading.
+        # Without this check, a wrong file name would be treated as a domain, with a misleading error message.
         if _looks_like_a_file(value):
-            _read("feeds", value)  # the file does not exist, so this raises the error that says so
+            _read("feeds", value)  # the file does not exist, so this raises the right error
         return words(value)
     text = _read("feeds", value)
     # OPML has no fixed file name, so the content decides.
@@ -201,7 +201,7 @@ def _opml(file: str, text: str) -> list[str]:
         root = fromstring(text.encode())
     except (ParseError, DefusedXmlException) as error:
         raise ArgumentError(f"feeds={file}: is not well-formed OPML ({error})") from error
-    # the specification writes xmlUrl; some exports write it in small letters
+    # the specification says xmlUrl; some exports have xmlurl
     feeds = [node.get("xmlUrl") or node.get("xmlurl") for node in root.iter("outline")]
     return [feed for feed in feeds if feed]
 
@@ -218,8 +218,8 @@ def _follow(value: str | None) -> tuple[Follow, ...] | None:
 def _moment(name: str, value: str | None, now: datetime) -> datetime | None:
     if not value:
         return None
-    # A bare number is read as a date only: "20261120" is a valid ISO date. As a duration, it would mean 20
-    # million seconds.
+    # A number without a unit is read only as a date: "20261120" is a valid ISO date. As a duration, it would
+    # mean 20 million seconds.
     readers: tuple[Callable[[str], datetime], ...] = (
         lambda text: now - timedelta(seconds=parse_duration(text)) if not text.isdigit() else _fail(),
         datetime.fromisoformat,
@@ -241,7 +241,7 @@ def count(name: str, value: str | None, known: Mapping[str, str] = HELP) -> int 
     """Return a whole number of at least 1, or None if ``value`` is empty. Raises :class:`ArgumentError`."""
     if not value:
         return None
-    # isdigit() is also true for ² and for digits of other scripts
+    # isascii() is needed because isdigit() is also true for ² and for digits of other scripts
     if not value.isascii() or not value.isdigit() or int(value) == 0:
         raise ArgumentError(f"{name}={value}: must be a whole number above 0 ({known[name]})")
     return int(value)

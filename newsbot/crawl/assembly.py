@@ -1,8 +1,8 @@
 """Builds all parts of one crawl.
 
-Scrapy creates its components (scheduler, middlewares, pipelines, extensions) one by one and passes each the
-crawler. :meth:`Crawl.of` returns the same :class:`Crawl` for all components, and each takes the parts that it
-needs.
+Scrapy creates its components (scheduler, middlewares, pipelines, extensions) one by one and passes the
+crawler to each of them. :meth:`Crawl.of` returns the same :class:`Crawl` for all components of a crawler.
+Each component takes the parts that it needs.
 """
 
 from __future__ import annotations
@@ -131,8 +131,8 @@ class Crawl:
         It is None for other frontiers, and before :meth:`open`.
         """
         self.peers = Bounded[str, tuple[str, ...]](MAX_HOSTS)
-        """By canonical URL of an article that is being stored, its peers (:mod:`newsbot.dedup.decision`)."""
-        # the order matters only within the list: the backends are closed after all of them
+        """The peers of each article that is being stored, by canonical URL
+        (:mod:`newsbot.dedup.decision`)."""
         self.before_close: list[Callable[[], None]] = [self.removals.take_out, self.feed_details.finish]
         """Functions that :meth:`close` calls while the backends are still open."""
         self._throwaway: tempfile.TemporaryDirectory[str] | None = None
@@ -152,8 +152,8 @@ class Crawl:
     def open(self) -> None:
         """Open the backends and read what other crawls stored.
 
-        In a section (:mod:`newsbot.crawl.server_calls`), it does not block the event loop while it waits for
-        servers. Raises :class:`newsbot.errors.DataError`.
+        In a section (:mod:`newsbot.crawl.server_calls`), the call does not block the event loop while it
+        waits for servers. Raises :class:`newsbot.errors.DataError`.
         """
         self._open_backends()
         context = self.context
@@ -179,7 +179,7 @@ class Crawl:
             settings = ChainMap(
                 {"NEWSBOT_DATA": self._throwaway.name, "REDIS_URL": "", "MONGO_URI": ""}, self._settings
             )
-        # If the second or third backend cannot be opened, the ones before it are closed again.
+        # If the second or third backend cannot be opened, the backends before it are closed again.
         aside, redis, mongo = self.context.calls.aside, settings.get("REDIS_URL"), settings.get("MONGO_URI")
         with ExitStack() as opened:
             if self._throwaway is not None:

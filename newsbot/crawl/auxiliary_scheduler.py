@@ -1,10 +1,10 @@
 """The scheduler of the spiders ``search`` and ``monitor``, which may run at the same time as a news crawl.
 
-These spiders lease nothing and change no due time. Their requests wait in this process only, each URL once. A
-*turn* is a time that is reserved for one request to a host. The spiders share the turns of each host with all
-workers (:meth:`newsbot.frontier.base.Frontier.take_turn`), so that the delay of a host holds for all programs
-together. A host gets one request at a time. After each request, one turn is left to the news crawl, so that
-neither program blocks the other.
+These spiders lease nothing and change no due time. Their requests wait only in this process. Each URL is
+requested once. A *turn* is a time that is reserved for one request to a host. The spiders share the turns of
+each host with all workers (:meth:`newsbot.frontier.base.Frontier.take_turn`), so that the delay of a host
+holds for all programs together. A host gets one request at a time. After each request, one turn is left to
+the news crawl, so that neither program blocks the other.
 """
 
 from __future__ import annotations
@@ -37,9 +37,10 @@ logger = logging.getLogger(__name__)
 MAX_WAITING = 200_000
 """Maximum number of requests that wait at the same time. Further requests are dropped and counted."""
 MAX_SEEN = 500_000
-"""Number of URLs that are remembered, or ``max_pages`` if it is larger. Older ones may be requested again."""
+"""Number of URLs that are remembered, or ``max_pages`` if this is larger. Older URLs may be requested
+again."""
 LOOK_AGAIN = 1.0
-"""Seconds until the scheduler is woken if no turn comes sooner."""
+"""Maximum seconds until the scheduler looks for a request again."""
 
 SETTINGS: dict[str, Any] = {
     "SCHEDULER": "newsbot.crawl.auxiliary_scheduler.SideScheduler",
@@ -79,7 +80,7 @@ class SideSpider(Spider):
         return self._crawl.context
 
     def going(self, request: Request) -> Request:
-        """Return the request to send now. It may replace ``request`` by another one to the same host."""
+        """Return the request to send now: ``request``, or another request to the same host."""
         return request
 
     def finish(self, reason: str) -> None:
@@ -147,12 +148,12 @@ class SideScheduler(BaseScheduler):
         return waiting
 
     def enqueue_request(self, request: Request) -> bool:
-        """Queue a request for its host's turn. Return False if its URL is known or outside of the scope."""
+        """Queue a request until its host's turn. Return False if its URL is known or outside of the scope."""
         url = request.url
         rule = self._context.rule_for(url)
         key = fingerprint(canonicalize(url, rule.drop_query))
         hops = request.meta.get("redirect_urls") or ()
-        # A retry, or a redirect to another spelling of the same URL, has a known key and must pass.
+        # A retry and a redirect to another spelling of the same URL have a known key. They are accepted.
         again = request.meta.get(ASIDE_KEY, 0) > 0 or key in {
             fingerprint(canonicalize(hop, rule.drop_query)) for hop in hops[-1:]
         }
@@ -211,7 +212,7 @@ class SideScheduler(BaseScheduler):
     def _turn(self, name: str, host: _Host) -> float:
         """Return the time (POSIX seconds) at which the host may get a request.
 
-        Takes a turn if none is taken yet and one may be taken now. If the turn comes later than
+        Takes a turn if the host has no turn yet and a turn may be taken now. If the turn comes later than
         NEWSBOT_PATIENCE seconds from now, the host's requests are dropped.
         """
         if host.turn is not None:

@@ -2,17 +2,18 @@
 
 Every call to the frontier, the index and each repository of the storage goes through :class:`Guarded`. A
 *place* is one server or one file. The first fault of a place begins an outage, which is logged once. Until
-the next try is due, every further call to that place fails at once and nothing is sent. Then one call goes
-through. If it fails too, the pause doubles. (This is the pattern "circuit breaker".)
+the next try is due, every further call to this place fails at once, and nothing is sent. Then one call is
+sent. If it fails too, the pause doubles. (This is the pattern "circuit breaker".)
 
-An outage ends, and this is logged, when one of these succeeds:
+An outage ends, and its end is logged, when one of these calls succeeds:
 
 * the call that failed
-* the preparation of a return (:attr:`Outage.on_return`), which writes
+* the function of the place in :attr:`Outage.on_return`, which writes
 * any call after :data:`CALM` seconds without a fault
 
 A single successful read is not enough, because a full server still answers reads. A call in a thread may
-begin before the end of an outage and fail after it. Such a call does not begin a new outage; it is repeated.
+begin before the end of an outage and fail after the end. This call does not begin a new outage; it is
+repeated.
 
 A record that another worker holds (:class:`newsbot.errors.RecordBusy`) is not an outage. The caller waits
 until the record is free.
@@ -40,7 +41,7 @@ from newsbot.storage.base import REPOSITORIES, Storage
 logger = logging.getLogger(__name__)
 
 FIRST_PAUSE = 1.0
-"""Length of the first pause in seconds. The next try is at a random moment in the pause's second half."""
+"""Length of the first pause in seconds. The next try is at a random time in the second half of the pause."""
 LONGEST_PAUSE = 30.0
 """Maximum length of the doubled pauses, in seconds."""
 CALM = 5.0
@@ -48,7 +49,7 @@ CALM = 5.0
 BUSY_PAUSE = 1.0
 """Seconds before a record that another worker holds is tried again."""
 STEP = 500
-"""Number of records that are read from a server together; its own batches have at most as many."""
+"""Number of records that are read from a server together. The backends read at most this number at once."""
 _LOOK = 0.25
 """Seconds after which a waiting call checks again whether the crawl ends."""
 
@@ -65,9 +66,9 @@ class _Fault:
     call: str
     """The backend's method that failed last."""
     since: float
-    """When the call began that failed first."""
+    """The time when the first failed call began."""
     calm_since: float | None = None
-    """When a call succeeded for the first time since the last fault; None if none has."""
+    """The time of the first successful call since the last fault; None if no call has succeeded."""
 
 
 class Outage:
@@ -86,9 +87,9 @@ class Outage:
         self._tries = 0
         self._next_try = 0.0
         self._calm_since = -LONGEST_PAUSE
-        """When the last outage of any place ended (seconds of :attr:`clock`)."""
+        """The time when the last outage of any place ended, in seconds of :attr:`clock`."""
         self._ended: dict[str, float] = {}
-        """By place, when its last outage ended (seconds of :attr:`clock`)."""
+        """The time when the last outage of each place ended, in seconds of :attr:`clock`."""
         self.count = 0
         """Number of outages since the crawl began."""
         self.noted = 0
@@ -98,7 +99,7 @@ class Outage:
         self.give_up: Callable[[], None] = lambda: None
         """A function that is called when a local disk is full, because waiting does not help then."""
         self.on_return: dict[str, Callable[[], None]] = {}
-        """By place, a function that is called before the first call after an outage.
+        """For each place, a function that is called before the first call after an outage.
 
         The function must write to the place and may raise :class:`DataError`.
         """
@@ -131,7 +132,7 @@ class Outage:
         return place in self._ended and since < self._ended[place]
 
     def try_now(self) -> None:
-        """Let the next call through. Used at the end of a crawl, when there is no later try."""
+        """Allow the next call now. This is used at the end of a crawl, when there is no later try."""
         self._next_try = self.clock()
 
     def ask(self, place: str) -> None:
@@ -173,7 +174,7 @@ class Outage:
             except DataError:
                 if self.over:
                     raise
-                # The call began during an outage that has ended since: repeat it at once.
+                # If the call began during an outage that has ended since, it is repeated at once.
                 overtaken = not self._faults and began < self._calm_since
                 if not overtaken and not (self._faults and await self._pause()):
                     raise
@@ -197,7 +198,7 @@ class Outage:
         self.noted += 1
         fault = self._faults.get(place)
         if not self._faults and self.clock() - self._calm_since > LONGEST_PAUSE:
-            self._tries = 0  # soon after another outage, the pause goes on doubling instead
+            self._tries = 0  # soon after another outage, the pause doubles further instead
         if fault is None:
             self.count += 1
             fault = self._faults[place] = _Fault(str(error), call, began)
@@ -212,7 +213,7 @@ class Outage:
         pause = min(FIRST_PAUSE * 2.0**self._tries, LONGEST_PAUSE)
         # 2 ** 10 seconds is above LONGEST_PAUSE already; the limit keeps the power small in a long outage
         self._tries = min(self._tries + 1, 10)
-        # Random, so that many workers do not call a returning server at the same moment.
+        # The time is random, so that many workers do not call a returning server at the same time.
         self._next_try = self.clock() + pause * self._spread(0.5, 1.0)
 
     def succeeded(self, place: str, call: str, *, sure: bool = False) -> None:
@@ -223,7 +224,7 @@ class Outage:
         now = self.clock()
         if fault.calm_since is None:
             fault.calm_since = now
-        # See the module docstring: a read alone does not prove that the place can write.
+        # A read does not prove that the place can write (see the module docstring).
         if sure or call == fault.call or now - fault.calm_since >= CALM:
             self._end(place)
 
@@ -267,7 +268,7 @@ class Guarded:
 
     def __getattr__(self, name: str) -> Any:
         member = getattr(self._backend, name)
-        # attributes such as ``place``; closing must work during an outage too
+        # Attributes such as ``place`` are returned directly. close() must work during an outage too.
         if name.startswith("_") or name == "close" or not callable(member):
             return member
 
@@ -279,10 +280,10 @@ class Guarded:
         return guarded
 
     async def aside(self, name: str, *given: Any) -> Any:
-        """Call the method ``name`` of a server in a thread, and return its result. A file is called directly.
+        """Call the method ``name`` in a thread if the backend is a server, and return its result.
 
-        So the reactor is not blocked. The backend must be thread-safe. Faults are recorded in the reactor's
-        thread.
+        The reactor is not blocked meanwhile. The backend must be thread-safe. Faults are recorded in the
+        reactor's thread. If the backend is a file, the method is called directly.
         """
         with self._watched(name):
             work = getattr(self._backend, name)
@@ -299,7 +300,7 @@ class Guarded:
         outage, call = self._outage, f"{self._part}.{name}"
         outage.ask(self._place)
         began, noted = outage.clock(), outage.noted
-        # Read before the call: during a call in a thread another call may end the outage.
+        # This is read before the call: during a call in a thread, another call may end the outage.
         prepared = outage.is_away(self._place) and self._place in outage.on_return
         try:
             if prepared:
@@ -309,8 +310,8 @@ class Guarded:
             raise  # the place works; only this record cannot be read or written
         except DataError as error:
             for_good = self._local and isinstance(error, DataFull)
-            # If another call has recorded a fault since this one began, both belong to the same attempt, and
-            # the pause must not double twice.
+            # If another call has recorded a fault since this call began, both calls are one attempt, and the
+            # pause must not double twice.
             told = outage.noted != noted
             if not told and not outage.came_back(self._place, since=began):
                 outage.failed(self._place, call, error, began=began, for_good=for_good)
@@ -321,7 +322,7 @@ class Guarded:
         """Yield ``records``.
 
         Each step is guarded, because the iterator calls the backend. From a server, a step reads :data:`STEP`
-        records. If it read one, most steps would not call the server, and it would count as fast.
+        records. With one record per step, most steps would not call the server, and it would count as fast.
         """
         most = 1 if self._local else STEP
         while some := self._call(name, lambda: list(islice(records, most))):

@@ -1,8 +1,8 @@
-"""Renders pages whose text is written by scripts, in a headless Chromium controlled by Playwright.
+"""Renders pages whose text is written by scripts, in a headless Chromium that Playwright controls.
 
-The browser itself has no network access. It gets the page as the crawl downloaded it. Each request of the
-page's scripts is passed to a function that downloads it with the crawl's politeness and address guard. Each
-page is opened in a separate browser context, which is closed with the page.
+The browser itself has no network access. It gets the page as the crawl downloaded it. If a script makes a
+request, a function downloads the response with the crawl's politeness and address guard. Each page is opened
+in a separate browser context, which is closed with the page.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ QUIET = 500
 START_SECONDS = 60.0
 """Seconds to wait for the start of the browser."""
 READ_SECONDS = 10.0
-"""Seconds to wait for the markup of a page. The markup never comes if a script does not end."""
+"""Seconds to wait for the markup of a page. Without a limit, a script that does not end would block this."""
 CLOSE_SECONDS = 10.0
 """Seconds to wait for the end of a page or of the browser."""
 
 MISSING = "pages cannot be rendered: pip install -r requirements-render.txt"
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-# Playwright intercepts HTTP requests only. A proxy and a resolver that reach nothing stop everything else,
+# Playwright intercepts only HTTP requests. A proxy and a resolver that do not work block all other access,
 # such as WebSockets, prefetched names and WebRTC.
 _NO_NETWORK = (
     "--proxy-server=http://none.invalid:9",
@@ -142,8 +142,8 @@ class Renderer:
                     return await self._open(running, _Traffic(url, content_type, body, ask, running.error))
                 except _Crash as error:
                     running.over = True
-                    # Other pages may still be open in this browser. They are read to the end, but no new page
-                    # is opened in it.
+                    # Other pages may still be open in this browser. They are rendered to the end, but no new
+                    # page is opened in it.
                     if attempt == 2:
                         raise BrowserError(str(error)) from error
                 finally:
@@ -158,8 +158,7 @@ class Renderer:
     async def _take(self) -> _Running:
         """Return a usable browser and count one more open page in it. Starts a new one if needed."""
         async with self._starting:
-            # A browser that is no longer usable may still have open pages. It is closed with the last of
-            # them.
+            # A browser that is no longer usable may still have open pages. It is closed with the last page.
             if self._running is None or not self._running.usable:
                 if self._running is not None and not self._running.open:
                     await self._running.close()
@@ -216,13 +215,13 @@ class Renderer:
         in_time = True
         try:
             async with asyncio.timeout(self._seconds):
-                # timeout=0: no limit of Playwright's own, because the limit here covers _quiet() too
+                # timeout=0 switches off Playwright's limit, because the limit above includes _quiet()
                 await page.goto(traffic.url, wait_until="load", timeout=0)
                 await _quiet(page, traffic)
         except TimeoutError:
             in_time = False
-        # This error comes if a script navigates away and so interrupts the loading. The navigation is refused
-        # and the page stays open, so its markup can be read.
+        # A script that navigates away interrupts the loading and causes this error. The navigation is
+        # refused, and the page stays open, so its markup can be read.
         except running.error:
             if page.is_closed() or crashed.is_set() or not running.browser.is_connected():
                 raise
@@ -237,7 +236,7 @@ class Renderer:
 
 
 class _Crash(Exception):
-    """The browser or a page of it has crashed, or does not answer."""
+    """The browser or one of its pages has crashed, or does not answer."""
 
 
 class _Running:
@@ -263,7 +262,7 @@ class _Running:
             return
         self._closed = True
         for end in (self.browser.close, self._driver.stop):
-            with suppress(Exception):  # the browser may have crashed, and nothing of it is needed any more
+            with suppress(Exception):  # the browser may have crashed, and is not needed any more
                 async with asyncio.timeout(CLOSE_SECONDS):
                     await end()
 
@@ -286,7 +285,7 @@ class _Traffic:
         try:
             await self._answer(route, request)
         except self._error:
-            pass  # the page is closed, so nobody waits for the answer
+            pass  # the page is closed, so the answer is not needed
         finally:
             self._in_flight -= 1
 
@@ -307,7 +306,7 @@ class _Traffic:
             part = Part(request.url, request.method, headers, body, lasting=kind == "script")
             task = asyncio.ensure_future(self._ask(part))
             self._tasks.add(task)
-            # wait() does not raise: end() may cancel the task, and then the request is refused
+            # wait() does not raise an error if end() cancels the task. The request is then refused.
             await asyncio.wait([task])
             answer = None if task.cancelled() else task.result()
             if answer is None:
@@ -330,7 +329,7 @@ class _Traffic:
 
     @property
     def state(self) -> tuple[int, int]:
-        """The number of requests made, and the number of those without an answer."""
+        """The number of requests, and the number of requests without an answer."""
         return self._seen, self._in_flight
 
 
@@ -340,7 +339,7 @@ async def _quiet(page: Page, traffic: _Traffic) -> None:
     The page's own timer measures this, because a busy page runs late.
     """
     before = None
-    # Quiet: no request was made during the last pause, and none is without an answer.
+    # The page is quiet if no request was made during the last pause, and every request has an answer.
     while before is None or traffic.state != before or traffic.state[1]:
         before = traffic.state
         await _evaluate(page, _MOMENT)

@@ -1,4 +1,4 @@
-"""Downloads. Verifies the TLS certificates of sites, unless the rule of the site says ``tls: ignore``."""
+"""Verifies the TLS certificates of sites, unless the rule of a site says ``tls: ignore``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from twisted.web.client import BrowserLikePolicyForHTTPS
 from newsbot.crawl.assembly import Crawl
 
 MAX_IDLE = 256
-"""Maximum number of idle connections to sites that are kept for the next request, and of their hosts."""
+"""Maximum number of idle connections to sites that are kept, and maximum number of hosts that are kept."""
 
 
 class HttpHandler(HTTP11DownloadHandler):
@@ -35,7 +35,7 @@ class HttpHandler(HTTP11DownloadHandler):
         response = await super().download_request(request)
         hosts: dict[Any, list[Any]] = self._pool._connections  # noqa: SLF001  (Twisted has no such limit)
         for timeout in list(self._pool._timeouts.values())[:-MAX_IDLE]:  # noqa: SLF001  (the oldest first)
-            # the timeout's action closes the connection; 0 seconds: in the next turn of the event loop
+            # a timeout closes its connection; with 0 seconds, this happens in the next turn of the event loop
             timeout.reset(0)
         for host in [one for one, idle in hosts.items() if not idle] if len(hosts) > MAX_IDLE else ():
             del hosts[host]

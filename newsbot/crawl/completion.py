@@ -57,8 +57,8 @@ MAX_ATTEMPTS = 3
 REST = 60.0
 """Seconds before the URL of a visit that cannot be completed is tried again."""
 Step = PageRecord | tuple[Lease, float | None] | None
-"""What a visit has to write: its page record, or the acknowledgement of its lease with the time when the URL
-is due again (None: never). None: nothing."""
+"""A write of a visit: its page record, or a pair (lease, time when the URL is due again) that acknowledges
+the lease. The time is None if the URL is never due again. The step is None if there is nothing to write."""
 _JITTER = random.Random()  # noqa: S311  (spreads retries, keeps no secret)
 
 
@@ -110,9 +110,9 @@ class Completion:
         """Complete a visit whose links are queued.
 
         Yields the page record, or None if the visit does not change it. Then yields the acknowledgement of
-        the lease, unless the lease was ended in another way. The caller writes each together with those of
-        other visits, and then continues. Raises :class:`newsbot.errors.DataError`; the caller then begins
-        anew.
+        the lease, unless the lease was ended in another way. The caller does each of these writes together
+        with the writes of other visits, and then continues. Raises :class:`newsbot.errors.DataError`; the
+        caller then begins again.
         """
         if visit.concluded is None:
             visit.concluded = len(visit.events)
@@ -134,7 +134,7 @@ class Completion:
             outcome.error = Reason.OURS.value
         record = self._record(visit)
         home = _next_guess(visit)
-        # A guessed home page that does not exist is not tried again: the next guess follows at once.
+        # If a guessed home page does not exist, it is not tried again. The next guess is queued at once.
         if home is None and (delay := self._retry_in(visit, record)) is not None:
             yield record
             self._context.frontier.nack(visit.lease, delay=delay)
@@ -142,8 +142,8 @@ class Completion:
             return
         if home is None and (following := self._respelling(visit, record)) is not None:
             yield respelled(record, following)
-            # Due at once: if the worker is killed before the next line, the page is tried again with its old
-            # spelling.
+            # The page is due at once: if the worker is killed before the next line, the page is tried again
+            # with its old spelling.
             yield visit.lease, self._context.clock()
             self._links.queue_spelling(following, again=True)
             self._context.count("links/respelled")
@@ -182,7 +182,7 @@ class Completion:
         self._feed_details.end(visit)
         self._links.queue_released(visit)
         # The next guessed address of the home page has the same key as this page, so it can be queued only
-        # after the lease has ended. If the worker is killed before that, the page is due at once.
+        # after the lease has ended. The page is due at once, in case the worker is killed in between.
         yield visit.lease, record.next_due if home is None else self._context.clock()
         self._context.count("frontier/acked")
         self._queue_what_follows(visit, home)
@@ -190,7 +190,7 @@ class Completion:
     def _queue_what_follows(self, visit: Visit, home: str | None) -> None:
         """Queue URLs that have the same key as the visited page.
 
-        This is possible after its lease has ended.
+        This is possible only after the lease of the page has ended.
         """
         if following := self._spellings.following(visit):  # another worker has just found this spelling
             self._links.queue_spelling(following, again=True)
@@ -202,22 +202,22 @@ class Completion:
         entry = visit.lease.entry
         if visit.ending in (Ending.HELD, Ending.RETURNED) or visit.outcome.error == Reason.REMOVED:
             return True
-        return self._removals.covers(entry.fingerprint, entry.host)  # it may be removed while it is fetched
+        return self._removals.covers(entry.fingerprint, entry.host)  # removed during the visit
 
     def _end_lease(self, visit: Visit) -> Iterator[Step]:
         if visit.ending is Ending.RETURNED:
             self._context.frontier.nack(visit.lease, delay=0.0, counted=False)
             self._context.count("frontier/given_back")
-        elif visit.ending is not Ending.HELD:  # such a lease is kept until the crawl closes and releases it
+        elif visit.ending is not Ending.HELD:  # a held lease is kept until the crawl closes and releases it
             yield visit.lease, None
 
     def _record(self, visit: Visit) -> PageRecord:
         """Return a copy of the page record, updated with the results of this visit."""
         now, outcome = self._context.clock(), visit.outcome
-        if visit.record is None:  # a page that was never fetched is not read before its fetch
+        if visit.record is None:  # the record of a page that was never fetched is not read before the fetch
             visit.record = self._pages.get(visit.lease.entry.fingerprint)
         known = visit.record or page_for(visit.lease.entry, visit.discovered_at())
-        record = replace(known)  # a copy: after a fault this method runs again, and the visit must count once
+        record = replace(known)  # a copy, because after a fault this method runs again on the old record
         if outcome.error in (Reason.TOO_YOUNG, Reason.UNNAMED):
             return record
         for name in ("content_type", "content_length", "server", "etag", "last_modified", "links_count"):
@@ -236,7 +236,7 @@ class Completion:
         if not failed and not outcome.not_modified:
             record.last_full_fetch = now
             digest = visit.page.get("content_hash")
-            # The first fetch is not a change: there is nothing to compare it with.
+            # The first fetch is not a change, because there is no earlier content.
             record.changes += None not in (record.content_hash, digest) and digest != record.content_hash
             record.content_hash = digest
         return record
@@ -265,7 +265,7 @@ class Completion:
 
         Returns None if the page has not failed or no spelling is left (:mod:`newsbot.crawl.links.spellings`).
 
-        If a redirect from another site led to a page and failed, that page is queued as well.
+        If another site redirected to a page and the redirect failed, this page is queued as well.
         """
         if (target := self._spellings.target(visit)) is not None:
             self._context.storage.pages.discover([page_for(target, self._context.clock())])
@@ -281,7 +281,7 @@ class Completion:
         told = visit.outcome.is_article
         if visit.taught or visit.kind is not Kind.ARTICLE or self._is_chosen_elsewhere(visit, told):
             return
-        # "" stands for an article, None for a page about which nothing is known.
+        # The reason "" means that the page is an article. None means that nothing is known about the page.
         reason = None if told is None else "" if told else visit.no_article or Reason.NO_ARTICLE.value
         reason = visit.outcome.error if reason is None else reason
         if reason is not None and reason not in _OURS and visit.data.get("why") != Reason.EXPLORED:
@@ -296,8 +296,8 @@ class Completion:
     def _is_chosen_elsewhere(self, visit: Visit, is_article: bool | None) -> bool:
         """Return True if another site led to the page, so that the result says nothing about the page's site.
 
-        The other site may list only pages that are not articles. An article counts nevertheless, unless it
-        was reached by a redirect of another site.
+        The other site may link only to pages that are not articles. An article counts nevertheless, unless a
+        redirect of another site led to it.
         """
         url, rule_for = visit.lease.entry.url, self._context.rule_for
         if visit.hops and rule_for(url).domain != visit.rule.domain:
@@ -322,7 +322,7 @@ def _next_guess(visit: Visit) -> str | None:
         www: f"http://www.{domain}/",
     }
     guess = guesses.get(visit.lease.entry.url)
-    # The domain of the rule begins with www. itself.
+    # If the domain of the rule begins with www. itself, there is no further guess.
     return None if guess is not None and "//www.www." in guess else guess
 
 
@@ -334,9 +334,9 @@ def _homes(domain: str) -> tuple[str, ...]:
 class CompletionQueue:
     """Finished visits that wait for completion. They stay here while the backends are unavailable.
 
-    A fault in one visit must not stop the others. If a visit cannot be completed, this is logged and the
-    lease is given back to the frontier. The queue also listens to Scrapy's signals on items and spider errors
-    and notes them in the visits.
+    A fault in one visit must not stop the other visits. If a visit cannot be completed, this is logged, and
+    the URL is tried again later. The queue also listens to Scrapy's signals about items and spider errors,
+    and records them in the visits.
     """
 
     def __init__(
@@ -350,7 +350,7 @@ class CompletionQueue:
         self._context, self._scope, self._completion = context, scope, completion
         self._reachability = reachability
         self._unsettled: OrderedDict[int, Visit] = OrderedDict()
-        """The visits by their id in Python."""
+        """The visits, by :func:`id`."""
         self._held: list[Lease] = []
         crawler.signals.connect(self._item_scraped, signals.item_scraped)
         crawler.signals.connect(self._item_dropped, signals.item_dropped)
@@ -363,7 +363,7 @@ class CompletionQueue:
 
     @property
     def held(self) -> int:
-        """Number of leases on hosts of this crawl that are kept because their visits stopped at a limit."""
+        """Number of leases on hosts of this crawl that are kept, because their visits stopped at a limit."""
         return sum(self._scope.accepts(lease.entry.host) for lease in self._held)
 
     def leases(self) -> Iterator[Lease]:
@@ -376,13 +376,13 @@ class CompletionQueue:
         self._unsettled[id(visit)] = visit
 
     def settle(self, seconds: float = math.inf) -> None:
-        """Complete all visits, or as many as ``seconds`` allow, since a sitemap may hold 50,000 links.
+        """Complete all visits, or the visits that ``seconds`` allow. A sitemap may have 50,000 links.
 
         Nothing is completed while it is not clear whether the sites or our network failed
         (:mod:`newsbot.crawl.reachability`). Raises :class:`newsbot.errors.DataError`; the remaining visits
         stay in the queue.
         """
-        until = time.monotonic() + seconds / 2  # completing the visits begun takes as long again
+        until = time.monotonic() + seconds / 2  # half of the time is left to complete the visits begun
         while self._unsettled and not self._reachability.in_doubt:
             with self._context.timed("settle"):
                 self._settle_group(until)
@@ -397,10 +397,10 @@ class CompletionQueue:
                 break
             with self._one_fault(visit):
                 if not self._completion.queue(visit, until):
-                    self._unsettled.move_to_end(id(visit))  # a long visit must not delay the others
+                    self._unsettled.move_to_end(id(visit))  # a long visit must not delay the other visits
                     break
                 begun[id(visit)] = visit, self._completion.conclude(visit)
-        # Each generator goes on behind its yield: a lease is never ended before the record is written.
+        # Each generator continues only after its write, so a lease never ends before the record is written.
         self._save([(visit, step) for visit, step in self._go_on(begun) if isinstance(step, PageRecord)])
         if acks := [step for _, step in self._go_on(begun) if isinstance(step, tuple)]:
             self._context.frontier.ack_all(acks)
@@ -421,10 +421,10 @@ class CompletionQueue:
         try:
             save([record for _, record in records])
         except Exception as error:
-            # The backend is unavailable: the visits stay in the queue, and all are completed later.
+            # If the backend is unavailable, the visits stay in the queue, and all are completed later.
             if isinstance(error, DataError) and not isinstance(error, RecordRefused):
                 raise
-            # One record is faulty. Each is saved alone, so that only its visit is given up.
+            # One record is faulty. Each record is saved alone, so that only the visit of this record fails.
             for visit, record in records:
                 with self._one_fault(visit):
                     save([record])

@@ -1,7 +1,7 @@
 """Warns at the start of a crawl if the backends do not belong together.
 
-Queue, storage and near-duplicate index may be on three servers. If one of them is emptied or replaced, the
-crawl still runs. Without a warning, people would notice missing data only weeks later.
+Queue, storage and near-duplicate index may be on three servers. If one of these is emptied or replaced, the
+crawl still runs. Without a warning, missing data would be noticed only weeks later.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from newsbot.storage.base import Storage
 from newsbot.storage.notes import identity_of
 
 LEAST_INDEXED = 0.25
-"""The smallest share of recent articles whose texts a healthy index holds. It never holds short articles."""
+"""The smallest share of recent articles whose texts are in a complete index, which has no short articles."""
 
 
 logger = logging.getLogger(__name__)
@@ -41,8 +41,8 @@ def notice_lost_index(storage: Storage, index: NearIndex, now: float) -> None:
 def notice_foreign_queue(frontier: LeanFrontier, storage: Storage) -> None:
     """Log a warning if the queue belongs to another storage.
 
-    Such a queue knows URLs as fetched that this storage lacks, so they would never be stored here. An empty
-    queue is assigned to this storage. Raises :class:`newsbot.errors.DataError`.
+    In such a queue, URLs count as fetched although this storage does not have them, so they would never be
+    stored here. An empty queue is assigned to this storage. Raises :class:`newsbot.errors.DataError`.
     """
     # The queue is read before the storage. Other workers store a page before they queue it, so a queued page
     # is found in the storage.

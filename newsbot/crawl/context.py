@@ -54,7 +54,7 @@ class Context:
         self.archive: Archive | None = None
         """Writes WARC files; None if NEWSBOT_WARC_DIR is not set."""
         self.books = SiteCounters()
-        """By site, the last article and the last error, and the counts that were already stored."""
+        """The last article, the last error and the stored counts of each site."""
 
     # --- backends
     def use(
@@ -75,7 +75,7 @@ class Context:
     @property
     def is_open(self) -> bool:
         """True once the backends are set."""
-        # ``index`` is set last but for the archive, which cannot fail
+        # ``index`` is set after the other backends. The archive is set later, but this cannot fail.
         return hasattr(self, "index")
 
     @property
@@ -85,7 +85,7 @@ class Context:
 
     def close(self) -> None:
         """Close the backends. Calls that fail from now on do not count as faults of a server or file."""
-        # First, so that work in other threads does not report the closed backends as an outage.
+        # This comes first, so that work in other threads does not report the closed backends as an outage.
         self.outage.over = True
         for part in (self.frontier, self.storage, self.index):
             self.calls.aside(part.close, local=part.is_local)

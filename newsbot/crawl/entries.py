@@ -16,10 +16,10 @@ from newsbot.urls import canonicalize, fingerprint, host_key
 MAX_TITLE = 300
 """Maximum number of characters of a link's text that are stored."""
 AGAIN_PRIORITY = 30.0
-"""Priority of pages that were fetched before. It is lower than that of new articles."""
+"""Priority of pages that were fetched before. It is lower than the priority of new articles."""
 
 _USER = re.compile(r"\s*([a-z]+:[/\\]*)[^/\\?#]*@(.*)", re.IGNORECASE | re.DOTALL)
-"""Matches a URL with userinfo: the scheme, and what follows the userinfo.
+"""Matches a URL with userinfo. The groups are the scheme, and the part after the userinfo.
 
 By the WHATWG URL standard, the host begins after the last ``@`` before the path, and ``\\`` counts as ``/``.
 """
@@ -80,7 +80,7 @@ def without_user(url: str) -> str:
 
 def entry_again(page: PageRecord) -> Entry:
     """Return the frontier entry that queues a stored page again, at its due time."""
-    # The record has no field for where the page was found. The first ``discovered`` event says it.
+    # The record has no field for the place where the page was found. The first ``discovered`` event has it.
     events = (event for event in page.history if event.get("event") == EventKind.DISCOVERED)
     found: Details = next(events, Details())
     data: EntryData = {
@@ -110,7 +110,7 @@ def entry_again(page: PageRecord) -> Entry:
 
 
 def _priority_again(page: PageRecord, where: str) -> float:
-    """Return the priority of a known page. Files of a sitemap index that never changed get the lowest."""
+    """Return the priority of a known page. A file of a sitemap index that never changed has the lowest."""
     if page.kind is Kind.SITEMAP and where == Where.SITEMAP and not page.changes:
         return PATIENT_PRIORITY
     return SOURCE_PRIORITY.get(page.kind, AGAIN_PRIORITY)
@@ -152,13 +152,13 @@ class Batch:
     """The result of judging links."""
 
     entries: dict[bytes, Entry] = field(default_factory=dict)
-    """By fingerprint, the frontier entries of the links to be queued."""
+    """The frontier entries of the links to be queued, by fingerprint."""
     pages: list[PageRecord] = field(default_factory=list)
     """New page records for ``entries``."""
     held: dict[bytes, Entry] = field(default_factory=dict)
-    """By fingerprint, links of doubtful URL shape (:mod:`newsbot.crawl.links.trials`).
+    """Links of doubtful URL shape, by fingerprint (:mod:`newsbot.crawl.links.trials`).
 
     They are queued when another page with the same shape turns out to be an article.
     """
     rejected: Counter[str] = field(default_factory=Counter)
-    """By reason, the number of links that are not followed."""
+    """The number of links that are not followed, by reason."""

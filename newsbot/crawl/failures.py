@@ -30,7 +30,7 @@ class Ignored(IgnoreRequest):
 
 
 class DropItem(exceptions.DropItem):
-    """Scrapy's exception with a ``reason``, a token that is mostly a :class:`newsbot.items.Reason`.
+    """Scrapy's exception with a ``reason``. This token is usually a :class:`newsbot.items.Reason`.
 
     The class has Scrapy's name because Scrapy counts dropped items by the name of the class.
     """
@@ -54,8 +54,8 @@ _BY_NAME = (
     ("certificate verify failed", Reason.TLS),
     ("VerificationError", Reason.TLS),
     ("Certificate", Reason.TLS),
-    # The order matters: the texts above contain "SSL" too, for example "[SSL: CERTIFICATE_VERIFY_FAILED]
-    # certificate verify failed".
+    # The order matters: errors of certificates contain "SSL" too, for example "[SSL:
+    # CERTIFICATE_VERIFY_FAILED] certificate verify failed".
     ("SSL", Reason.CONNECTION),
     ("DNS", Reason.DNS),
     ("Timeout", Reason.TIMEOUT),
@@ -72,8 +72,8 @@ NO_TLS = (
 )
 """Errors that an https request to a host without TLS may have.
 
-A refused certificate (``tls``) is not among them. Otherwise an attacker between the crawl and the host could
-send a false certificate to make the crawl use http.
+A refused certificate (``tls``) is not in the list. Otherwise, an attacker between the crawl and the host
+could send a false certificate to make the crawl use http.
 """
 REFUSED_CERTIFICATE = (
     "the TLS certificate is not valid (to read the site nevertheless: tls: ignore in its rule)"
@@ -92,7 +92,7 @@ def cause_of(error: BaseException) -> str:
     text = f"{type(error).__name__} {error}"
     if isinstance(error, IgnoreRequest):
         return (Reason.REDIRECTS if "redirection" in text else Reason.IGNORED).value
-    # OpenSSL, Twisted and Scrapy wrap each other's exceptions, so only name and text identify these.
+    # OpenSSL, Twisted and Scrapy wrap each other's exceptions, so only name and text identify the cause.
     for part, cause in _BY_NAME:
         if part in text:
             return str(cause)
@@ -100,7 +100,7 @@ def cause_of(error: BaseException) -> str:
 
 
 def text_of(error: BaseException) -> str:
-    """Return the message of a failed download for people to read.
+    """Return the message of a failed download as text for people.
 
     If a certificate was refused, the message says how to read the site nevertheless.
     """

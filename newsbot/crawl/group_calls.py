@@ -1,9 +1,9 @@
 """Calls the storage once for pages that need the same at about the same time.
 
 Each command to a server costs CPU time of the worker and of the server, and a transaction takes most of its
-time at the end. So pages that arrive within 50 ms go on together: their texts are looked up with one query,
-they are stored in one transaction, and their page records are written together
-(:mod:`newsbot.crawl.completion`). A page waits only for others that are on their way.
+time at the end. Pages that arrive within 50 ms are therefore processed together: their texts are looked up
+with one query, they are stored in one transaction, and their page records are written together
+(:mod:`newsbot.crawl.completion`). A page waits only if other pages are being processed.
 
 :class:`ReadAhead` reads the records of all leased pages with one query, when the first of them is needed.
 """
@@ -34,7 +34,7 @@ LONGEST = 0.05
 STEP = 0.01
 """Seconds between two checks whether further items are about to come."""
 TURN = 0.001
-"""Seconds in which the items of one group arrive at the next step."""
+"""Seconds within which the items of one group arrive at the next step."""
 _Item = TypeVar("_Item")
 _Answer = TypeVar("_Answer")
 
@@ -43,8 +43,8 @@ class Together(Generic[_Item, _Answer]):
     """Answers items in groups. ``work`` returns an answer for each item of a group.
 
     While a group is being answered, the items that arrive form the next group. The first item of a group
-    waits for others only while ``more`` returns True, and at most :data:`LONGEST` seconds. ``weight`` returns
-    the number of characters of an item; together, the items of a group have at most :data:`HEAVIEST`.
+    waits for other items only while ``more`` returns True, and at most :data:`LONGEST` seconds. ``weight``
+    returns the number of characters of an item. The items of a group have at most :data:`HEAVIEST` together.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Together(Generic[_Item, _Answer]):
             while self._waiting:
                 await self._gather()
                 weights = accumulate(self._weight(item) for item, _ in self._waiting[:LARGEST])
-                # The sums grow, so this counts the items up to the limit. A single item may be above it.
+                # The sums grow, so this counts the items up to the limit. One item is always taken.
                 number = max(1, sum(weight <= HEAVIEST for weight in weights))
                 group, self._waiting = self._waiting[:number], self._waiting[number:]
                 await self._answer(group)
@@ -90,7 +90,7 @@ class Together(Generic[_Item, _Answer]):
         try:
             found = await self._work([item for item, _ in group])
         except Exception as error:  # noqa: BLE001 - each item gets it
-            # Such an error can come from one item, so each item is tried alone.
+            # One item may have caused an error of these types, so each item is tried alone.
             of_one = isinstance(error, RecordRefused | RecordBusy) or not isinstance(error, DataError)
             if of_one and len(group) > 1:
                 for one in group:
@@ -112,15 +112,15 @@ class GroupCalls:
         self._storage, run = storage, outage.calls.run
         self._articles = cast("Guarded", storage.articles)
         self.reading = 0
-        """Number of pages that are being read or wait for it. Their articles are about to come."""
+        """Number of pages that are being read or wait to be read. Their articles may come soon."""
         self.deciding = 0
-        """Number of articles whose stories are being searched for. They are about to be stored."""
+        """Number of articles whose stories are being searched for. They will be stored soon."""
         self.owner = Together[SiteText, str | None](
             lambda group: run(self._owners, group), more=lambda: self.reading > 0
         )
         """Takes a text of a site, and returns the URL of the article that has it, or None.
 
-        This is the first call for an article, so here it waits for those that are still being read.
+        This is the first call for an article, so the article waits here for pages that are being read.
         """
         self.articles = Together[Sequence[str], Mapping[str, Article]](
             lambda group: run(self._get_many, group)
@@ -137,8 +137,8 @@ class GroupCalls:
     async def store(self, article: Article, over: str | None = None, peers: Sequence[str] = ()) -> Stored:
         """Store an article; see :meth:`newsbot.storage.articles.Articles.store`.
 
-        An article that is not plainly new, or whose group met a conflict, is stored alone, and other articles
-        do not wait for it. If the storage is a server, other pages are processed during the call.
+        If an article is not certainly new, or if its group met a conflict, it is stored alone, and other
+        articles do not wait for it. If the storage is a server, other pages are processed during the call.
         """
         # with ``over``, the URL is known
         new = await self._store_new((article, peers)) if over is None else None
@@ -156,20 +156,21 @@ class GroupCalls:
 
 
 # --- reading ahead
-# A worker holds some 32 leases. If each visit read its own record, it would take one query a page.
+# A worker holds some 32 leases. If each visit read its own record, each page would need one query.
 #
 # Only the worker that holds the lease of a page writes the results of a visit. But a record that was read can
-# be outdated if another page names the same article. So it only saves reads. The storage decides what is
-# stored, because its keys are unique. If another article has been stored under the URL, the storage refuses
-# the write (:class:`newsbot.storage.articles.Verdict`), and the caller reads again.
+# be outdated if another page names the same article. The records are therefore used only to avoid queries.
+# The storage decides what is stored, because its keys are unique. If another article has been stored under
+# the URL, the storage refuses the write (:class:`newsbot.storage.articles.Verdict`), and the caller reads
+# again.
 
 MAX_READ = 1000
-"""Maximum number of leased pages of which the results are kept."""
+"""Maximum number of keys whose results are kept."""
 _Known = TypeVar("_Known")
 
 
 class ReadAhead(Generic[_Known]):
-    """Results of ``read``, which returns what the storage has under some keys."""
+    """Keeps results of ``read``, a function that returns what the storage has under a list of keys."""
 
     def __init__(self, read: Callable[[list[bytes]], Mapping[bytes, _Known]]) -> None:
         self._read = read
@@ -177,7 +178,7 @@ class ReadAhead(Generic[_Known]):
         self._known = Bounded[bytes, _Known | None](MAX_READ)
 
     def expect(self, key: bytes) -> None:
-        """Read this key together with the others."""
+        """Announce a key. The next :meth:`get` reads all announced keys together."""
         self._known.pop(key, None)
         self._expected[key] = None
 

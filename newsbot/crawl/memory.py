@@ -4,10 +4,10 @@ Parsers, compressors and sockets allocate buffers of all sizes in several thread
 not return free memory that lies between used buffers. In a process that runs for weeks, this amounts to tens
 of megabytes.
 
-Python also caches source lines. pymongo records where a client was created. For this record Python loads the
-source of each module in the call stack, 1.5 MB in total. It also caches each name of an encoding that it does
-not know, and libxml2 keeps each name of a tag or attribute for the life of the thread that has parsed it. The
-pages of sites may have new names without end.
+Python also caches source lines: pymongo records where a client was created, and for this record Python loads
+the source of each module in the call stack, 1.5 MB in total. Python also caches each unknown name of an
+encoding. libxml2 keeps each name of a tag or attribute as long as the thread lives that has parsed it. The
+number of different names in the pages of sites has no limit.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # malloc.h
 def trim() -> bool:
     """Clear Python's caches, and return free memory to the system (malloc_trim).
 
-    The caches are those of source lines and of names of encodings. Returns False if no memory was free or if
-    the C library is not glibc.
+    The caches contain source lines and names of encodings. Returns False if no memory was free or if the C
+    library is not glibc.
     """
     linecache.clearcache()
     encodings._cache.clear()  # noqa: SLF001  (no public function clears it)
@@ -36,9 +36,9 @@ def trim() -> bool:
 
 
 def renew_threads() -> None:
-    """Replace the threads of :func:`asyncio.to_thread`, so that libxml2 frees the names that they have met.
+    """Replace the threads of :func:`asyncio.to_thread`, so that libxml2 frees the names that it keeps.
 
-    Work that waits in the old threads is finished there. Call it in the event loop.
+    The old threads finish their waiting work. Call this function in the event loop.
     """
     loop = asyncio.get_running_loop()
     before = getattr(loop, "_default_executor", None)  # asyncio has no public way to get it
@@ -50,7 +50,7 @@ def renew_threads() -> None:
 def keep_free(size: int) -> bool:
     """Let glibc keep ``size`` free bytes at the end of each heap (mallopt(3)).
 
-    By default, a search for a phrase repeatedly requests 19 MB from the system for arrays that live for
+    By default, a search for a phrase repeatedly requests 19 MB from the system for arrays that exist for
     milliseconds, and returns the memory. This takes a quarter of the time of the search. Blocks of more than
     an eighth of ``size`` still come directly from the system. Returns False if the C library is not glibc.
     """

@@ -20,17 +20,17 @@ class Politeness:
     def __init__(self, context: Context, *, obeys_robots: bool) -> None:
         self._context, self._obeys_robots = context, obeys_robots
         self.crawl_delays = Bounded[str, float](MAX_HOSTS)
-        """By host, the Crawl-delay of its robots.txt in seconds; 0 if it has none.
+        """The Crawl-delay of the robots.txt of each host, in seconds; 0 if the file has none.
 
-        Hosts whose robots.txt was not read are absent.
+        Hosts whose robots.txt was not read are missing.
         """
         self._introduced = Bounded[str, None](MAX_HOSTS)
         """Hosts whose delay and concurrency this crawl has written to the frontier."""
         self._rests = Bounded[str, float](MAX_HOSTS)
-        """By host, the end (POSIX seconds) of a pause that could not be written to the frontier yet."""
+        """The ends (POSIX seconds) of the pauses that could not be written to the frontier yet, by host."""
 
     def delay_of(self, host: str) -> float:
-        """Return the delay of ``host`` in seconds: the rule's or that of robots.txt, whichever is larger."""
+        """Return the delay of ``host`` in seconds: the larger of the rule's delay and of the Crawl-delay."""
         return max(self._context.rule_for(f"http://{host}/").delay, self.crawl_delays.get(host, 0.0))
 
     def introduce(self, host: str, rule: Rule) -> None:
@@ -50,8 +50,8 @@ class Politeness:
     def introduce_again(self) -> Iterator[str]:
         """Write all hosts to a frontier that has lost data, and let each host pause for one delay.
 
-        Yields the name of each host after it is written. The host that was introduced last comes first, as it
-        is lost most likely. Raises :class:`newsbot.errors.DataError`.
+        Yields the name of each host after it is written. The latest host comes first, because the frontier
+        has most likely lost it. Raises :class:`newsbot.errors.DataError`.
         """
         # Each host pauses, because the time of its last request is lost with the frontier's data.
         for host in reversed(list(self._introduced)):
@@ -62,10 +62,10 @@ class Politeness:
             yield host
 
     def take_rules(self, old: RuleSet) -> None:
-        """Update the hosts whose delay or concurrency differs from that of the ``old`` rules.
+        """Update the hosts whose delay or concurrency is not the same as in the ``old`` rules.
 
         A host whose robots.txt is not read yet is updated when the file is read. Raises
-        :class:`newsbot.errors.DataError`; may then be called again.
+        :class:`newsbot.errors.DataError`. After an error, the method can be called again.
         """
         for host in list(self._introduced):
             rule, before = self._context.rule_for(f"http://{host}/"), old.for_url(f"http://{host}/")
@@ -102,8 +102,8 @@ class Politeness:
         """Take the host's next turn and return the seconds until it comes.
 
         The turn is written to the frontier before it is used, so that no other worker uses the same turn. If
-        the frontier is unavailable, the host's delay is returned. ``missed``: the missed turn of a lease, see
-        :meth:`newsbot.frontier.base.Frontier.take_turn`.
+        the frontier is unavailable, the host's delay is returned. ``missed`` is the missed turn of a lease,
+        see :meth:`newsbot.frontier.base.Frontier.take_turn`.
         """
         delay = self.delay_of(host)
         if delay <= 0:
@@ -112,7 +112,7 @@ class Politeness:
             self.introduce(host, self._context.rule_for(f"http://{host}/"))
             return self._context.frontier.take_turn(host, missed=missed)
         except DataError:
-            return delay  # the workers cannot share turns now, so each worker keeps the delay by itself
+            return delay  # the workers cannot share turns now, so each worker keeps the delay itself
 
     def tell_rests(self) -> None:
         """Write the pauses that could not be written before. Raises :class:`newsbot.errors.DataError`."""

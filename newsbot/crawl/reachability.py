@@ -1,8 +1,7 @@
-"""Detects that this machine has no network, so that the crawl does not blame the sites for the failures.
+"""Detects that this machine has no network, so that failures do not count as failures of the sites.
 
-As long as no host has answered, failed visits are not completed. If several sites were tried, none has
-answered and there is no other site to try, the crawl ends within seconds. The leases are returned, and no
-page is postponed.
+Failed visits are not completed before a host has answered. If no host of several sites has answered and there
+is no other site to try, the crawl ends within seconds. The leases are returned, and no page is postponed.
 """
 
 from __future__ import annotations
@@ -16,9 +15,9 @@ from newsbot.cli.terminal import counted
 from newsbot.items import Reason
 
 ENOUGH: Final = 3
-"""If at least this number of sites failed and no other sites are left, the network is taken as down.
+"""If at least this number of sites failed and no other sites are left, the network counts as down.
 
-It is more than one, because a single site may be down itself.
+The number is above 1, because a single site may be down itself.
 """
 MANY: Final = 10
 """Number of failed sites after which no other sites are tried."""
@@ -34,7 +33,7 @@ class Reachability:
     def __init__(self) -> None:
         self._answered = self._believed = False
         self._failed: dict[str, str] = {}
-        """By site, the cause of the last failure."""
+        """The cause of the last failure, by site."""
         self.begun = False
         """True once all seeds of the crawl are queued."""
 
@@ -44,18 +43,18 @@ class Reachability:
         self._failed.clear()
 
     def failed(self, site: str, cause: str) -> None:
-        """Record that a host could not be reached. ``cause``: see :func:`newsbot.crawl.failures.cause_of`."""
-        # Once a host has answered, the network works, and a failure belongs to its site.
+        """Record that a host could not be reached. ``cause`` is from :mod:`newsbot.crawl.failures`."""
+        # Once a host has answered, the network works, and further failures are failures of the sites.
         if not self._answered and len(self._failed) < MAX_SITES:
             self._failed[site] = cause
 
     def believe(self) -> None:
-        """Attribute the failures to the sites from now on. Called when there is no other site to try."""
+        """Count the failures as failures of the sites. This is called when there is no other site to try."""
         self._believed = True
 
     @property
     def in_doubt(self) -> bool:
-        """True while all sites have failed, so that the network may be the reason."""
+        """True while all sites have failed, so the network may be the reason."""
         return bool(self._failed) and not self._believed
 
     @property
@@ -65,8 +64,8 @@ class Reachability:
 
     @property
     def is_ours(self) -> bool:
-        """True if the failures are not the sites' fault. Valid only when there is no other site to try."""
-        # If the address guard has refused all sites, one site is enough: the refusal is ours, not the site's.
+        """True if the sites did not cause the failures. Valid only when there is no other site to try."""
+        # If the address guard has refused all sites, one site is enough, because the site did not refuse.
         refused_by_us = set(self._failed.values()) == {Reason.PRIVATE_ADDRESS}
         return self.in_doubt and (refused_by_us or len(self._failed) >= ENOUGH)
 

@@ -1,13 +1,12 @@
 """Keeps a worker's state in the frontier, and restores it after an outage.
 
-The worker's leases may have expired during the outage. The worker resumes its leases before it does anything
-else (:meth:`newsbot.frontier.base.Frontier.resume`). Then it repeats the writes that failed during the
-outage.
+The worker's leases may have expired during the outage. The worker first resumes its leases
+(:meth:`newsbot.frontier.base.Frontier.resume`). Then it repeats the writes that failed during the outage.
 
-Redis copies writes to a replica a moment later. If the master fails, the replica that takes over may lack the
-last of them: links that were just queued, delays of hosts, the end of leases. The worker notices that another
-server process has the data. It then writes its hosts again, and the refill (:mod:`newsbot.crawl.refill`)
-queues all pages that the storage has and the queue lacks.
+Redis copies writes to a replica a moment later. If the primary server fails, the replica that takes over may
+lack the last writes: links that were just queued, delays of hosts, ends of leases. The worker notices that
+another server process has the data. It then writes its hosts again, and the refill
+(:mod:`newsbot.crawl.refill`) queues all pages that the storage has and the queue lacks.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ from newsbot.items import Kind, Link, Where
 logger = logging.getLogger(__name__)
 
 SLICE = 0.03
-"""Maximum number of seconds for which hosts are written without a break."""
+"""Maximum number of seconds for which one call writes hosts."""
 
 
 class Recovery:
@@ -64,13 +63,13 @@ class Recovery:
         self._replaced = False
         """True if the server may have lost its last writes and the hosts are not written again yet."""
         self._hosts: Iterator[str] | None = None
-        """Writes one host in each step; None if this has not begun."""
+        """The iterator that writes one host in each step; None before it was started."""
         self._unqueued: deque[Request] = deque()
         self._unusable: list[Lease] = []
         context.outage.on_return[context.bare_frontier.place] = self._resume
 
     def __bool__(self) -> bool:
-        """True while something is still to be written to the frontier."""
+        """True while some writes to the frontier are missing."""
         return bool(self._emptied or self._replaced or self._unqueued or self._unusable)
 
     def queue_later(self, request: Request) -> None:
@@ -129,7 +128,7 @@ class Recovery:
         self._politeness.tell_rests()
         while self._unqueued:
             _queue_request(self._links, self._unqueued[0])
-            # Removed only after the write has succeeded, because the call above may raise.
+            # The request is removed after the write, because the call above may raise an error.
             self._unqueued.popleft()
         while self._unusable:
             self._context.frontier.nack(self._unusable[0], delay=0.0, aside=True)
@@ -144,7 +143,7 @@ class Recovery:
             if self._refill is not None:
                 self._refill.restart()
             self._hosts = self._politeness.introduce_again()
-        # An empty queue has no work anyway, so the crawl can wait until all hosts have their delays.
+        # If the queue is empty, there is nothing to lease, so the crawl can wait until all hosts are written.
         until = math.inf if self._emptied else time.monotonic() + SLICE
         for _ in self._hosts:
             if time.monotonic() > until:

@@ -1,7 +1,7 @@
 """Chooses the recrawl policy of each page. The policy decides when the page is fetched again.
 
 A *source* is a feed, a sitemap or a section, and a *poll* is a visit of a source. All sources share a budget
-of polls. The other pages of a site share a number of visits (policy ``optimum``), or are fetched again at
+of polls. The other pages of a site share a budget of visits (policy ``optimum``), or are fetched again at
 fixed ages.
 """
 
@@ -30,7 +30,7 @@ from newsbot.rules.rule import RECRAWL
 from newsbot.storage.base import Storage
 
 ADJUST_EVERY = 600.0
-"""Minimum number of seconds between two corrections of the threshold. It holds for all workers together."""
+"""Minimum number of seconds between two corrections of the threshold by any worker."""
 GROWING = 60.0
 """Seconds until the source records are read again while sources are still being added."""
 NOTE = ("polling", "budget")
@@ -57,8 +57,8 @@ class PollBudget:
     def threshold(self, storage: Storage) -> float:
         """Return the present threshold of the index. Raises :class:`newsbot.errors.DataError`."""
         now = self._clock()
-        # The lower bound matters if the clock was set back: the threshold would otherwise stay until the old
-        # time.
+        # The lower bound matters if the clock was set back. Without it, the threshold would not change until
+        # the old time.
         if not self._until - ADJUST_EVERY <= now < self._until:
             self._threshold, rest = self._adjusted(storage, now)
             self._until = now + rest
@@ -79,7 +79,7 @@ class PollBudget:
         hours = (now - _number(kept, "at", now)) / 3600.0
         # If the hours are negative, the clock was set back after the note was written.
         due = not kept or not 0 <= hours < ADJUST_EVERY / 3600.0
-        # max(): sources may have been removed since, and their polls with them
+        # max() is needed because sources may have been removed since, together with their polls
         if kept and due and hours > 0:
             controller.spend(max(0.0, polls - _number(kept, "polls")) / hours, hours)
         if due or changed:
@@ -112,7 +112,7 @@ def _rescale(controller: Controller, kept: dict[str, Any], alive: int) -> bool:
     # of the threshold, so the threshold changes by the ratio's square.
     rest = (alive / controller.budget) / (before / budget)
     controller.value = min(HIGHEST, max(LOWEST, controller.value * rest**2))
-    # the expenditure is compared with the budget, so it is scaled with it
+    # ``spent`` is compared with the budget, so it is scaled in the same way
     controller.spent *= controller.budget / budget
     return True
 
@@ -131,8 +131,8 @@ ANEW_AFTER = 3600.0
 class PagePrices:
     """Computes the ``optimum`` policy of each site and kind of page.
 
-    ``visits_a_day`` is the average number of visits per page and day. Each worker computes the policy for
-    itself. All workers read the same records, so their results hardly differ.
+    ``visits_a_day`` is the average number of visits per page and day. Each worker computes the policy itself.
+    All workers read the same records, so their results hardly differ.
     """
 
     def __init__(self, visits_a_day: float, clock: Clock) -> None:

@@ -1,15 +1,15 @@
-"""Loads pages that are due soon from the storage into a frontier that keeps only those.
+"""Loads pages that are due soon from the storage into a frontier that keeps only these pages.
 
 The frontier in Redis keeps only entries that are due within the next ``keep_within`` seconds (its horizon)
-and drops the others. This module reads the dropped pages from the storage when their due time comes within
-the horizon. The order of writes ensures that no page is missed: a page's record is written with its next due
-time before its lease is acknowledged. A page that the frontier drops is due after the end of the last read,
-so the next read finds it.
+and drops all other entries. This module reads the dropped pages from the storage when their due time comes
+within the horizon. The order of writes ensures that no page is missed: a page's record is written with its
+next due time before its lease is acknowledged. A page that the frontier drops is due after the end of the
+last read, so the next read finds it.
 
-A frontier that was never filled gets everything that it lacks: pending pages, due pages, and the fingerprints
-of known URLs. This is the case if it is new, or if its server has lost its data. After a restart or a
-failover of the server the frontier may lack the last writes, so it counts as never filled. Page records are
-written before entries are queued, so the storage has all that was lost.
+If a frontier was never filled, it gets all pending pages, all due pages, and the fingerprints of all known
+URLs. A frontier was never filled if it is new, or if its server has lost its data. After a restart or a
+failover of the server, the frontier may lack the last writes, so it counts as never filled too. Page records
+are written before entries are queued, so the storage has everything that was lost.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ WRONG_CLOCK = 5.0
 class Refill:
     """One worker's part of the refill.
 
-    :meth:`step` is called several times a second and mostly does nothing.
+    :meth:`step` is called several times a second. Usually, it has nothing to do.
     """
 
     def __init__(self, frontier: LeanFrontier, storage: Storage, owner: str, clock: Clock) -> None:
@@ -64,9 +64,9 @@ class Refill:
         self._until = 0.0
         """The latest due time of the pages that are being read (POSIX seconds)."""
         self._done_until: float | None = None
-        """All pages that are due until this time are queued (POSIX seconds); None if none was read yet."""
+        """All pages that are due until this time are queued (POSIX seconds); None before the first read."""
         self._next = 0.0
-        """When the next read may begin (POSIX seconds)."""
+        """The time when the next read may begin, in POSIX seconds."""
         self._queued = 0
         """Number of pages queued in the current read."""
 
@@ -84,7 +84,7 @@ class Refill:
         try:
             self._step()
         except BaseException:
-            self._pages = None  # a generator that raised cannot continue, so the next step starts a new read
+            self._pages = None  # after an error, a generator cannot continue; the next step reads again
             raise
 
     def _step(self) -> None:
@@ -149,12 +149,12 @@ class Refill:
             if kept is not None and (
                 kept.state != "done" or kept.next_due is not None or page.next_due is None
             ):
-                continue  # the frontier has queued the page, set it aside, or knows when it is due, if ever
+                continue  # the frontier has the page, or the page is never due again
             if self._is_wanted(page):
                 again.append(entry_again(page))
             else:
                 known[page.fingerprint] = page.last_fetched
-        # force: for the frontier a known URL is done, and would not be queued again
+        # With force, the frontier queues known URLs again, although they are done.
         self._frontier.add(again, force=True)
         self._frontier.remember(known)
         self._queued += len(again)
@@ -162,5 +162,5 @@ class Refill:
     def _is_wanted(self, page: PageRecord) -> bool:
         if page.state in PENDING:
             return True
-        # Sources are always kept in the queue (LeanFrontier.keep_within), also those due later.
+        # Sources are always kept in the queue (LeanFrontier.keep_within), even if they are due later.
         return page.next_due is not None and (page.kind.is_source or page.next_due <= self._until)

@@ -51,12 +51,12 @@ from newsbot.urls import host_key
 logger = logging.getLogger(__name__)
 
 LOOK_AGAIN = 1.0
-"""Maximum number of seconds between two calls of Scrapy while nothing can be leased."""
+"""Maximum number of seconds between two tries while nothing can be leased."""
 LOOK_SHARE = 0.05
 """Maximum share of the time that is spent on finding out when the next entry can be leased.
 
-This time can change with each finished page, up to a hundred times a second, and each look at the queue costs
-a server some milliseconds.
+The answer can change with each finished page, up to a hundred times a second, and each query takes some
+milliseconds of the server's time.
 """
 REFILL_EVERY = 0.1
 """Seconds between two steps of the refill."""
@@ -67,21 +67,21 @@ WAITS_FOR = "newsbot/queue/waits_for"
 SLICE = 0.03
 """Maximum number of seconds for which visits are completed without a break."""
 GO_ON = 0.002
-"""Length of that break in seconds. Other tasks use the event loop in the meantime."""
+"""Length of the break in seconds. Other tasks use the event loop in the meantime."""
 TAKEN = 0.02
 """Seconds until the next try if an entry was due but could not be leased.
 
-Another worker may have been faster. Or the entry is a *suspect*: a worker died while it held the entry
-(:mod:`newsbot.frontier.base`). A worker holds at most one suspect, so further suspects wait. A try costs
-work, so each failed try doubles the pause.
+Another worker may have been faster, or the entry is a *suspect*: a worker died while it held the entry
+(:mod:`newsbot.frontier.base`). A worker holds at most one suspect, so further suspects wait. A try takes
+time, so each failed try doubles the pause.
 """
 MAX_TAKEN = 0.5
 """Maximum of the doubled pause, in seconds."""
 MOST_LEFT = 100
 """Maximum number of times that one call of ``next_request`` leases entries.
 
-It leases again if some of the leased entries are not worth a fetch. The limit keeps the call below some
-tenths of a second.
+It leases again if some of the leased entries are not worth a fetch. With the limit, the call takes at most
+some tenths of a second.
 """
 
 
@@ -108,7 +108,7 @@ class _Decision(Enum):
     TAKEN = auto()
     """The page is fetched, or is set aside because its URL is not valid."""
     LEFT = auto()
-    """The lease is ended without a fetch."""
+    """The lease ends without a fetch."""
     HANDED_BACK = auto()
     """The lease is returned to the frontier."""
 
@@ -128,16 +128,16 @@ class FrontierScheduler(BaseScheduler):
         self.concurrency = settings.getint("CONCURRENT_REQUESTS")
         self.source_maxsize = settings.getint("NEWSBOT_SOURCE_MAXSIZE")
         self._undecided: deque[Lease] = deque()
-        """Leases without a decision. They stay here if a backend becomes unavailable in between."""
+        """Leases without a decision. If a backend becomes unavailable, they stay here."""
         self._asked = 0.0
-        """When the frontier's ``lease`` was last called.
+        """The time when the frontier's ``lease`` was last called (POSIX seconds).
 
-        Requests of its leases get this time as their turn.
+        The requests of these leases get this time as their turn.
         """
         self._ready: deque[Request] = deque()
-        """Requests with a lease that can be sent: from the frontier, or the next hop of a redirect."""
+        """Requests that can be sent. They have a lease, or are the next hop of a redirect."""
         self._hops: deque[tuple[float, Request]] = deque()
-        """Next hops of redirects that wait for a turn of their host, each after the time of its turn."""
+        """Next hops of redirects that wait for a turn of their host: pairs (time of the turn, request)."""
         self._without_turn: deque[Request] = deque()
         """Next hops of redirects for which no turn is taken yet."""
         self._slots = Slots(self.concurrency, self._context.clock)
@@ -149,13 +149,14 @@ class FrontierScheduler(BaseScheduler):
         self._wake: Any = None
         self._settling: Any = None
         self._look_at = 0.0
-        """When :meth:`_look` may be called again (seconds of :func:`time.monotonic`)."""
+        """The time when :meth:`_look` may be called again (seconds of :func:`time.monotonic`)."""
         self._next_at = 0.0
-        """When the next entry can probably be leased, according to the last look at the queue."""
+        """The time when the next entry can probably be leased, from the last :meth:`_look` (POSIX
+        seconds)."""
         self._wake_is_old = False
-        """True if a lease was given or ended after the wake-up was planned.
+        """True if a lease began or ended after the wake-up was planned.
 
-        The next entry may then be ready before the planned wake-up, so a new one is planned.
+        The next entry may then be ready before the planned wake-up, so a new wake-up is planned.
         """
         self._left = True
         """The result of the last :meth:`_check`."""
@@ -229,11 +230,11 @@ class FrontierScheduler(BaseScheduler):
             )
         self.slot: Any = slot
         # Scrapy has no signal for the end of a request. But the engine's slot removes each request from
-        # ``inprogress`` exactly once, as the last step after success, drop, error, redirect and ignore.
+        # ``inprogress`` exactly once. This is the last step after success, drop, error, redirect and ignore.
         remove_request = slot.remove_request
 
         # The visit must be in the completion queue before the request leaves ``inprogress``: while the spider
-        # closes, the removal of the last request makes Scrapy close the scheduler at once.
+        # closes, Scrapy closes the scheduler as soon as the last request is removed.
         def remove_and_settle(request: Request) -> None:
             try:
                 self._finished(request)
@@ -257,9 +258,11 @@ class FrontierScheduler(BaseScheduler):
             return
         if reason in ("finished", "no_network") and (fault := self._reachability.fault) is not None:
             self._context.stats.set_value(UNREACHABLE, fault)
-        # A closing crawl cannot try again later. So each write is tried once, even during an outage.
+        # A closing crawl cannot try again later, so each write is tried once, even during an outage.
         self._context.outage.try_now()
-        with suppress(DataError):  # the leases of the other visits are released, and the pages fetched again
+        with suppress(
+            DataError
+        ):  # the leases of the other visits are released; their pages are fetched again
             self.recovery.catch_up()
             self.completed.settle()
         atexit.unregister(self._hand_back)
@@ -313,7 +316,7 @@ class FrontierScheduler(BaseScheduler):
             self.recovery.queue_later(request)
             self._context.calls.start(self._settle, then=self._worked)
         else:
-            # Scrapy finishes the request that was redirected too. _finished() must not take its end for that
+            # Scrapy also finishes the request that was redirected. _finished() must not treat this as the end
             # of the visit.
             visit.carrier = request
             self._without_turn.append(request)
@@ -336,8 +339,8 @@ class FrontierScheduler(BaseScheduler):
         if not self._context.outage.wait:
             with suppress(DataError):  # the outage is logged already
                 self.recovery.catch_up()
-                # Without a request in flight, no other visit ends soon. What this visit found may also decide
-                # whether the next entry is downloaded.
+                # If no request is in flight, no other visit ends soon, so there is no reason to wait. The
+                # results of this visit may also decide whether the next entry is downloaded.
                 if self._settling is None or not self.slot.inprogress:
                     self.completed.settle(SLICE)
                 if not self._reachability.enough_tried:
@@ -355,8 +358,8 @@ class FrontierScheduler(BaseScheduler):
     def _worked(self) -> None:
         """Wake Scrapy after work that waited for a slow server.
 
-        Scrapy asks :meth:`has_pending_requests` if it gets no request. So that this call does not block the
-        event loop, the answer is prepared in a section, and no new work is started before Scrapy has it.
+        If Scrapy gets no request, it calls :meth:`has_pending_requests`. This call must not block the event
+        loop. The answer is therefore prepared in a section, and no new work begins before Scrapy has it.
         """
         if self._ready or (self.completed and not self._reachability.in_doubt):
             self.slot.nextcall.schedule()
@@ -370,7 +373,7 @@ class FrontierScheduler(BaseScheduler):
         if not self.slot.inprogress:
             self._has_work = self._left
             self.slot.nextcall.schedule()
-            # after Scrapy's call, which nextcall.schedule() has just planned
+            # _forget() runs after Scrapy's call, which nextcall.schedule() has just planned
             call_later(0, self._forget)
 
     def _forget(self) -> None:
@@ -403,7 +406,7 @@ class FrontierScheduler(BaseScheduler):
 
     def _take_hops(self) -> None:
         now = self._context.clock()
-        # One round: each hop is taken from the front once, and goes to the end if its turn has not come.
+        # Each hop is taken from the front once. If its turn has not come, it is added at the end again.
         for _ in range(len(self._hops)):
             at, request = self._hops.popleft()
             if at <= now:
@@ -429,8 +432,8 @@ class FrontierScheduler(BaseScheduler):
         if free <= 0:
             return
         in_flight = list(self._in_flight())
-        # A suspect that has lost ALONE leases is fetched alone. If this worker dies too, the suspect must be
-        # the cause. So nothing else is leased while such an entry is in flight.
+        # A suspect that has lost ALONE leases is fetched alone: if this worker dies too, the suspect must be
+        # the cause. Nothing else is leased while such an entry is in flight.
         if any(lease.lost >= ALONE for lease in in_flight):
             return
         taken = 0
@@ -440,8 +443,8 @@ class FrontierScheduler(BaseScheduler):
                     self._undecided.extend(self._leased(free - taken, alone=not in_flight and not taken))
             decided = [self._decide(lease) for lease in self._take_undecided()]
             taken += sum(one is _Decision.TAKEN for one in decided)
-            # A further call makes sense only if slots are free and some of the entries just leased were not
-            # worth a fetch.
+            # Another call makes sense only if slots are free and some of these entries were not worth a
+            # fetch.
             if taken >= free or _Decision.LEFT not in decided:
                 break
         self._context.count("frontier/leased", taken)
@@ -464,7 +467,7 @@ class FrontierScheduler(BaseScheduler):
     def _take_undecided(self) -> Iterator[Lease]:
         """Yield each undecided lease.
 
-        Remove it only after the caller's decision, which may raise DataError.
+        A lease is removed after the caller's decision, because the decision may raise DataError.
         """
         while self._undecided:
             yield self._undecided[0]
@@ -476,8 +479,8 @@ class FrontierScheduler(BaseScheduler):
             self._crawl.trials.leave(lease, reason)
             return _Decision.LEFT
         if not self._slots.take(lease):
-            # No window of its site, rule or referrer is open. The frontier leases it again when accepting()
-            # allows its host.
+            # A window of its site, rule or referrer is full. The frontier leases the entry again when
+            # accepting() allows its host.
             self._context.frontier.nack(lease, delay=0.0, counted=False)
             return _Decision.HANDED_BACK
         try:
@@ -492,7 +495,8 @@ class FrontierScheduler(BaseScheduler):
     def _request(self, lease: Lease) -> Request:
         """Return the request for a lease, with a new visit. Raises ``ValueError`` if the URL is not valid."""
         entry = lease.entry
-        # The site that queued the entry decides, because a feed may be on the host of another site.
+        # The rule is the rule of the site that queued the entry, because a feed may be on another site's
+        # host.
         rule = self._context.rules.get(entry.data.get("source", "")) or self._context.rule_for(entry.url)
         visit = Visit(lease=lease, rule=rule, started=self._context.clock(), outcome=Outcome(kind=entry.kind))
         visit.url = entry.url
@@ -519,7 +523,7 @@ class FrontierScheduler(BaseScheduler):
 
         This method is called four times in the duration of a lease.
         """
-        # Each step has its own ``suppress``: a fault in one must not keep the others from running.
+        # Each step has its own ``suppress``, so that the other steps run after a fault.
         with suppress(DataError):
             self.recovery.beat()
         renew_threads()
@@ -552,17 +556,18 @@ class FrontierScheduler(BaseScheduler):
         """Complete the visit of a request that Scrapy has finished."""
         visit: Visit | None = request.meta.get(META_KEY)
         if visit is None or visit.carrier is not request:
-            return  # a request for robots.txt, or a redirected request whose visit goes on in the next hop
+            return  # a request for robots.txt, or a redirected request: the next hop carries the visit
         self._wake_is_old = True
         self._slots.end(visit.lease, answered=visit.outcome.error not in NO_ANSWER)
         self.completed.add(visit)
         if self._settling is None:
-            # Visits whose pages are being read end soon. Those that end until then are completed together.
+            # Visits whose pages are being read end soon. Visits that end within this time are completed
+            # together.
             wait = LONGEST if self._context.together.reading else TURN
             self._settling = call_later(wait, self._settle_soon)
 
     def _settle_soon(self) -> None:
-        """Complete the visits that have ended, and let Scrapy ask for the links that they have queued."""
+        """Complete the visits that have ended, and wake Scrapy, because their links may be queued now."""
         self._settling = None
         if self._context.calls.start(self._settle, then=self.slot.nextcall.schedule):
             self.slot.nextcall.schedule()
@@ -570,7 +575,7 @@ class FrontierScheduler(BaseScheduler):
     # --- waiting
     def _wake_later(self) -> None:
         """Plan to wake Scrapy when a request may be ready: at a turn, at a due time, or after an outage."""
-        # If next_request() returns None, Scrapy itself calls it again only after 5 s.
+        # If next_request() returns None, Scrapy itself calls it again only after 5 seconds.
         if self._wake is not None and not self._wake_is_old:
             return
         self._wake_is_old = False
@@ -596,7 +601,7 @@ class FrontierScheduler(BaseScheduler):
             next_at = self._outlook().next_at
         self._next_at = now + LOOK_AGAIN if next_at is None else next_at
         if self._next_at <= now:
-            self._next_at = now + self._taken()  # it is due but could not be leased: wait before the next try
+            self._next_at = now + self._taken()  # a due entry could not be leased: wait
         ended = time.monotonic()
         self._look_at = ended + min((ended - began) / LOOK_SHARE, LOOK_AGAIN)
 
@@ -613,7 +618,7 @@ class FrontierScheduler(BaseScheduler):
 
     def _taken(self) -> float:
         self._in_vain += 1
-        # the exponent is limited, because a power with a very large one would overflow
+        # the exponent is limited, because a very large power would overflow
         return min(TAKEN * 2.0 ** min(self._in_vain - 1, 10), MAX_TAKEN)
 
     def _woken(self) -> None:

@@ -1,7 +1,7 @@
 """Decides which sites, hosts and dates belong to a crawl.
 
-:class:`Removals` keeps the crawl from collecting pages and sites again that people have removed (``scrapy
-remove``).
+:class:`Removals` prevents the crawl from collecting pages and sites again that people have removed
+(``scrapy remove``).
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Scope:
     def accepts(self, host: str) -> bool:
         """Return True if this crawl may work on URLs of ``host`` now."""
         domain = self._domain(host)
-        # before named_hosts: a pause by a person holds for hosts that were named in the arguments too
+        # This comes before named_hosts, because a pause also holds for hosts that the arguments name.
         if domain in self.limited or domain in self.paused:
             return False
         return self.in_scope(domain) or host in self.named_hosts
@@ -89,11 +89,11 @@ class Scope:
         return self._context.now() - timedelta(days=days)
 
     def since_of_lists(self, shown: int) -> datetime | None:
-        """Return the date of articles at which the reading of lists ends; None if there is no limit.
+        """Return the earliest date of articles for which lists are read; None if there is no limit.
 
         ``shown`` is the number of articles that the site's lists have shown so far. The date is the same as
-        for sitemaps. If nobody has chosen a date, an archive of up to :data:`SMALL_ARCHIVE` articles is read
-        completely.
+        for sitemaps. If neither arguments nor settings set a date, an archive of up to :data:`SMALL_ARCHIVE`
+        articles is read completely.
         """
         chosen = SETTINGS["NEWSBOT_MAX_AGE_DAYS"].default != self._settings.getfloat("NEWSBOT_MAX_AGE_DAYS")
         if self.arguments.since is None and not chosen and shown < SMALL_ARCHIVE:
@@ -135,10 +135,10 @@ def domains_of(rules: RuleSet, sites: Iterable[str]) -> frozenset[str]:
 
 
 class Removals:
-    """Holds the removed pages and sites, and the articles stored since the notes were last read.
+    """Holds the removed pages and sites, and the articles that were stored since the notes were last read.
 
-    A page may be removed by another program while this worker stores its article. Such articles are deleted
-    at the next heartbeat.
+    Another program may remove a page while this worker stores its article. The article is then deleted at the
+    next heartbeat.
     """
 
     def __init__(self, context: Context) -> None:
@@ -167,7 +167,7 @@ class Removals:
         self._latecomers.stored(article)
 
     def take_out(self) -> None:
-        """Delete articles that were stored while somebody removed them.
+        """Delete articles that were stored while another program removed them.
 
         Raises :class:`newsbot.errors.DataError`.
         """

@@ -21,7 +21,7 @@ from newsbot.rules.shape import probability
 from newsbot.urls import canonicalize, fingerprint
 
 TOGETHER = 200
-"""Number of links of rules that are queued in one transaction. One transaction per rule would be slow."""
+"""Number of links from rules that are queued in one transaction. One transaction per rule would be slow."""
 SHOWN = 5
 """Maximum number of sites that a log line names."""
 
@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 
 def seeds(context: Context, scope: Scope) -> Iterator[Found]:
-    """Yield the links that the crawl begins with: first those of the rules, then those of the arguments."""
+    """Yield the links that the crawl begins with: first the links of rules, then the links of arguments."""
     bare: dict[tuple[str, ...], list[str]] = {}
     # Seeds on the site's own hosts need no ``source``, so seeds of many rules can be queued together.
     at_home: list[Link] = []
@@ -57,7 +57,7 @@ def seeds(context: Context, scope: Scope) -> Iterator[Found]:
 
 
 def _is_at_home(context: Context, rule: Rule, link: Link) -> bool:
-    """Return True if the rule is found by the host of the link, without ``source``."""
+    """Return True if the host of the link leads to this rule."""
     try:
         return context.rule_for(link.url) is rule
     except ValueError:
@@ -95,7 +95,7 @@ def _of_arguments(context: Context, arguments: Arguments) -> Iterator[Link]:
 
 
 def _kind_of(url: str, rule: Rule) -> Kind:
-    """Return the kind of a URL that a person gave. The rule decides, else the form of the URL."""
+    """Return the kind of a URL from the arguments. The rule decides, else the form of the URL."""
     canonical = canonicalize(url, rule.drop_query)
     match = classify(rule, canonical)
     if match.kind is not None:
@@ -111,8 +111,8 @@ def _kind_of(url: str, rule: Rule) -> Kind:
 def refuse_unnamed(context: Context, scope: Scope, visit: Visit) -> None:
     """Raise :class:`Ignored` if the page is a source from a rule, and no rule names it any more.
 
-    If a rule named the source itself, it is due again only when a rule names it again. A source that was
-    found on the site of a deleted rule is checked each day.
+    If a rule named the source itself, the source is due again only when a rule names it again. If the source
+    was found on the site of a deleted rule, it is checked each day.
     """
     if is_unnamed(context, scope, visit):
         if visit.data.get("where") == Where.SEED:

@@ -5,12 +5,12 @@ greenlet (https://greenlet.readthedocs.io). If a section calls a slow server, th
 the section is suspended until the answer comes. The event loop is free meanwhile. (SQLAlchemy's asyncio
 extension works in the same way.)
 
-Only one section of a crawl runs at a time, and the others wait while it is suspended. So a section need not
-expect that another section changes the state of the crawl during a call.
+Only one section of a crawl runs at a time. The other sections wait while it is suspended. The state of the
+crawl therefore does not change while a section waits for a server.
 
-A server that answers within a few milliseconds is called directly, because a thread costs more than the wait.
-The first call of each server runs in a thread. If a fast server becomes slow, its first slow call blocks the
-event loop.
+A server that answers within a few milliseconds is called directly, because a thread takes longer than the
+wait. The first call of each server runs in a thread. If a fast server becomes slow, its first slow call
+blocks the event loop.
 """
 
 from __future__ import annotations
@@ -36,12 +36,13 @@ logger = logging.getLogger(__name__)
 FAST = 0.01
 """Maximum mean duration in seconds of the calls of a server that is called directly."""
 PROBE = 0.05
-"""If :data:`ENOUGH` calls in threads took at most this number of seconds each, the next call is a direct one.
+"""Maximum seconds of each of :data:`ENOUGH` calls in threads after which the next call is made directly.
 
 A call in a thread seems slower than it is, because the thread waits for Python's global lock.
 """
 ENOUGH = 40
-"""Some calls in a row may need no answer of the server, for example because there is nothing to write."""
+"""Number of quick calls in a row. It is large, because some calls send nothing, if there is nothing to
+write."""
 PROBE_EVERY = 1.0
 """Minimum number of seconds between two direct calls of a slow server."""
 WEIGHT = 1 / 8
@@ -55,7 +56,7 @@ class Latency:
 
     def __init__(self) -> None:
         self._direct = math.inf
-        """Mean duration of direct calls; infinite before the first one, and after a failed call."""
+        """Mean duration of direct calls; infinite before the first direct call, and after a failed call."""
         self._quick = 0
         """Number of the last calls in threads that took at most :data:`PROBE` each."""
         self._probed = 0.0
@@ -133,15 +134,15 @@ class ServerCalls:
         ``local``: ``work`` is called directly, because SQLite allows only the thread that has opened a file.
         """
         section = getcurrent()
-        # switch() suspends the section and hands ``work`` to _finish(), which runs it in a thread. It returns
-        # here with the answer, or raises the error of the call.
+        # switch() suspends the section and passes ``work`` to _finish(), which runs it in a thread. Then
+        # switch() returns the answer, or raises the error of the call.
         threaded = isinstance(section, _Section) and not local
         answer: _Answer = section.parent.switch(work) if threaded else work()
         return answer
 
     @property
     def busy(self) -> bool:
-        """True while a section is suspended or waits for another one."""
+        """True while a section is suspended or waits for another section."""
         return self._suspended is not None or bool(self._started)
 
     async def run(
@@ -149,7 +150,7 @@ class ServerCalls:
     ) -> _Answer:
         """Run ``work`` in a section and return its result."""
         while self._suspended is not None:
-            # A loop: of several sections that wait, another one may begin first and be suspended again.
+            # This is a loop, because another waiting section may begin first and be suspended.
             await asyncio.wait([self._suspended])
         section = _Section(partial(work, *given, **more))
         asked = _resume(section)
@@ -157,10 +158,10 @@ class ServerCalls:
         return answer
 
     def start(self, work: Callable[[], None], then: Callable[[], None] = lambda: None) -> bool:
-        """Run ``work`` in a section, at once if possible. Return True if it has ended.
+        """Run ``work`` in a section, at once if possible. Return True if the work has ended.
 
-        If it ends later, ``then`` is called at its end, and its errors are logged. Nothing is done if the
-        same work was started before and has not ended.
+        If the work ends later, ``then`` is called at its end, and its errors are logged. Nothing is done if
+        the same work was started before and has not ended.
         """
         if work in self._started:
             return False
@@ -195,7 +196,7 @@ class ServerCalls:
         await self.run(work, *given, **more)
 
     async def _finish(self, section: _Section, asked: Any) -> Any:
-        """Run the calls that a suspended section asks for, until it ends. Return its result."""
+        """Run the calls of a suspended section in threads until the section ends. Return its result."""
         loop = asyncio.get_running_loop()
         # start() has made the future already, because a task begins only in the next turn of the event loop.
         done = self._suspended = self._suspended or loop.create_future()
@@ -214,10 +215,10 @@ class ServerCalls:
 
 
 def _resume(section: _Section, *given: Any) -> Any:
-    """Continue a section. Return its result, or the next call that it asks for.
+    """Continue a section. Return its result, or the function that it wants to call next in a thread.
 
     ``given`` is the answer of the last call, or the three values of ``sys.exc_info()``.
     """
-    # Where switch() returns to: the present caller, which may be another task than at the last call.
+    # switch() in the section returns to its parent. The present caller may not be the task of the last call.
     section.parent = getcurrent()
     return section.throw(*given) if len(given) > 1 else section.switch(*given)

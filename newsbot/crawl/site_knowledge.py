@@ -1,4 +1,7 @@
-"""Holds what a crawl has learned of each site. It is shared with other workers at each heartbeat."""
+"""Holds what a crawl has learned of each site.
+
+At each heartbeat, the crawl shares this with other workers.
+"""
 
 from __future__ import annotations
 
@@ -25,13 +28,14 @@ class SiteKnowledge:
         self.shared_lines = SharedLines()
         """Lines that the site repeats around its articles. They do not belong to the articles' text."""
         self.canonical_trust = CanonicalTrust()
-        """By site, whether the canonical URLs that its pages name can be trusted."""
+        """Whether the canonical URLs that the pages of a site name can be trusted."""
         self.health = SiteHealth()
-        """By site, the results of the last pages."""
+        """The results of the last pages of each site."""
         self.rendering = RenderTrials()
-        """By site, whether running the scripts of its pages adds text."""
+        """Whether the scripts of the pages of a site add text."""
         self.rights = SiteRights()
-        """By site, the reservations on AI in robots.txt and tdmrep.json. They are not stored here."""
+        """The reservations on AI in robots.txt and tdmrep.json of each site. They are not written to
+        notes."""
 
     def open(self) -> None:
         """Connect the parts to the storage."""
@@ -40,7 +44,7 @@ class SiteKnowledge:
     def write(self) -> None:
         """Write new knowledge, except for removed sites.
 
-        Raises :class:`newsbot.errors.DataError`. What could not be written is written by the next call.
+        Raises :class:`newsbot.errors.DataError`. The next call then writes what could not be written.
         """
         context, out = self._context, self._removals.covers_site
         context.books.write(context.storage, context.stats.get_stats(), context.clock(), out)

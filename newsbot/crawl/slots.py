@@ -19,7 +19,7 @@ from newsbot.items import Bounded, Reason
 from newsbot.urls import host_key, site_of
 
 SMALLEST = 2
-"""The smallest window, that is the number of requests in flight to a group that never answers."""
+"""The smallest window: the number of requests in flight to a group that never answers."""
 NO_ANSWER = (Reason.TIMEOUT, Reason.ROBOTS_UNREACHABLE)
 """Errors of requests that count as missing answers."""
 SLOW = 5.0
@@ -35,7 +35,7 @@ class _Flight:
 
 
 class Slots:
-    """Counts the requests in flight. ``total``: number of all slots; ``clock`` returns POSIX seconds."""
+    """Counts the requests in flight. ``total`` is the number of all slots."""
 
     def __init__(self, total: int, clock: Clock) -> None:
         self._total, self._clock = total, clock
@@ -43,14 +43,14 @@ class Slots:
         self._windows = Bounded[Group, int](MAX_HOSTS)
         self._in_flight: Counter[Group] = Counter()
         self._flights: dict[bytes, _Flight] = {}
-        """By the entry's fingerprint, the requests in flight."""
+        """The requests in flight, by the fingerprint of the entry."""
         self._full_for = Bounded[str, Group](MAX_HOSTS)
-        """By host, the group that was full when the host's last lease was returned."""
+        """The group that was full when the last lease of a host was returned, by host."""
 
     def accepting(self, accept: Callable[[str], bool] | None) -> Callable[[str], bool] | None:
         """Return a function like ``accept`` that accepts only hosts whose groups have room.
 
-        Use the result for one call of :meth:`newsbot.frontier.base.Frontier.lease` only.
+        The result is only for one call of :meth:`newsbot.frontier.base.Frontier.lease`.
         """
         # Usually no group is full. If ``accept`` is None too, Redis need not send the names of the hosts.
         if not any(self._room(group) <= 0 for group in self._in_flight):
@@ -60,9 +60,9 @@ class Slots:
 
         def takes(host: str) -> bool:
             group = _domain(host)
-            # The rule and the referrer of the host's next entry are not known before the entry is leased. So
-            # a host whose last lease was returned because of a full group is skipped until that group has
-            # room.
+            # The rule and the referrer of the host's next entry are not known before the entry is leased. If
+            # a full group was the reason why the last lease of a host was returned, the host is therefore
+            # skipped until this group has room.
             full_for = self._full_for.get(host, group)
             if self._room(group) <= more[group] or self._room(full_for) <= more[full_for]:
                 return False

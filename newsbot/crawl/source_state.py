@@ -54,7 +54,7 @@ class SiteSources:
 class SourceRegistry:
     """Records which sites have feeds or sitemaps, and which of these are dead.
 
-    It keeps :data:`MAX_HOSTS` sites in memory. The others are read when they are needed.
+    It keeps :data:`MAX_HOSTS` sites in memory. Other sites are read when they are needed.
     """
 
     def __init__(self, context: Context) -> None:
@@ -63,7 +63,7 @@ class SourceRegistry:
         self.dead = Bounded[str, None](MAX_HOSTS)
         """URLs of feeds and sitemaps that do not exist, although a page or robots.txt names them."""
         self.sitemap_files = Bounded[str, int](MAX_HOSTS)
-        """By domain, the number of files of sitemap indexes that this crawl has queued."""
+        """The number of files of sitemap indexes that this crawl has queued, by domain."""
 
     def read(self) -> None:
         """Read the sources that the rules name and that earlier crawls found.
@@ -88,8 +88,8 @@ class SourceRegistry:
 
     def _take(self, sources: Iterable[SourceRecord]) -> None:
         for one in sources:
-            # A source that timed out may come back. A source counts as dead only if its URL is gone, or leads
-            # to something else.
+            # A source counts as dead only if its URL is gone, or leads to something else. A source that timed
+            # out may come back.
             if one.failures and is_no_source(one.last_error or ""):
                 self.dead.add(one.url)
             elif one.kind is not Kind.SECTION:
@@ -109,7 +109,7 @@ class SourceState:
         self._recall_hints()
         self.policy: Policy = FixedIntervals()
         self.as_written = visit.rule.recrawl.get(visit.kind) == "fixed"
-        """True if the policy's interval holds even if the publisher's hints (such as ``ttl``) differ."""
+        """True if the policy's interval is used even if the publisher's hints (such as ``ttl``) differ."""
         if self.as_written or visit.outcome.error in _NO_POLL:
             return
         if _is_old_list(visit):
@@ -207,8 +207,8 @@ def make_due(
             replace(entry_again(page), due=0.0)
             for page in storage.pages.get(keys[start : start + BATCH]).values()
         ]
-        # ``Visit.forced`` is True only until the page is fetched after its discovery. So the time of
-        # discovery is set to now, and the visit counts as forced once.
+        # ``Visit.forced`` is True only until the page is fetched after its discovery. The time of discovery
+        # is set to now, so that exactly one visit counts as forced.
         for entry in entries:
             entry.data["force"], entry.data["discovered_at"] = True, now
         frontier.add(entries, force=True)
@@ -230,13 +230,13 @@ class Hubs:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._offers = Bounded[str, dict[str, Any] | None](MAX_HOSTS)
-        """By page URL, the hub note in the storage, or None if the page has none."""
+        """The hub note in the storage, by page URL; None if the page has no note."""
 
     def offer(self, response: Response, visit: Visit, hubs: Sequence[str], self_url: str | None) -> None:
-        """Store the hubs of a page: first those of its Link headers, then ``hubs`` from the document.
+        """Store the hubs of a page: first the hubs in its Link headers, then ``hubs`` from the document.
 
-        ``self_url`` is the topic that the document names, that is the URL to which people subscribe. Raises
-        :class:`newsbot.errors.DataError`.
+        ``self_url`` is the topic that the document names. The topic is the URL to which one subscribes.
+        Raises :class:`newsbot.errors.DataError`.
         """
         headers = [value.decode("latin-1") for value in response.headers.getlist("Link")]
         found = topic_and_hubs(headers, response.url, hubs, self_url)

@@ -31,9 +31,9 @@ PART_KEY = "part of"
 RULE_KEY = "rule"
 """Request meta key: the site's rule, for a page that is fetched within the visit of another page."""
 TURN_KEY = "turn"
-"""Request meta key: the :class:`Turn` reserved for this request.
+"""Request meta key: the :class:`Turn` that is reserved for this request.
 
-A request that has no such key takes the next turn of its host when it is sent.
+A request without this key takes the next turn of its host when it is sent.
 """
 
 
@@ -42,13 +42,13 @@ class Turn:
     """A time that is reserved for one request to a host. Turns of a host are at least its delay apart."""
 
     at: float
-    """When the request may be sent (POSIX seconds of the worker's clock)."""
+    """The time when the request may be sent, in POSIX seconds of the worker's clock."""
     leased: float | None = None
     """The same time on the frontier's clock if the turn came with a lease, else None."""
 
 
 class Ending(IntEnum):
-    """How a visit ends. If several of these apply, the last one in this list counts."""
+    """How a visit ends. If several of these apply, the last of them in this list counts."""
 
     COMPLETE = auto()
     """The page record is written and the next visit is planned, or the URL is tried again."""
@@ -68,10 +68,10 @@ class Visit:
     rule: Rule
     started: float
     record: PageRecord | None = None
-    """The page record as it was before the visit; None if there was none or if it was not read."""
+    """The page record as it was before the visit; None if no record existed or if it was not read."""
     outcome: Outcome
     carrier: object = None
-    """The request that carries the visit now: the leased one, or the last hop of its redirects."""
+    """The request that carries the visit now: the leased request, or the last hop of its redirects."""
     url: str = ""
     """The URL of the last request of this visit, after all redirects so far."""
     hops: list[str] = field(default_factory=list)
@@ -85,7 +85,7 @@ class Visit:
     events: list[Event] = field(default_factory=list)
     """The events of this visit, in order. ``scrapy why`` shows them."""
     concluded: int | None = None
-    """Number of events when the first attempt to conclude the visit began; None if none has begun."""
+    """Number of events when the first attempt to conclude the visit began; None before this attempt."""
     page: dict[str, Any] = field(default_factory=dict)
     """Fields of the page record that were read from the response."""
     rights: PageRights = field(default_factory=PageRights)
@@ -93,7 +93,7 @@ class Visit:
     ending: Ending = Ending.COMPLETE
     """How the visit ends; see :meth:`end`."""
     no_article: str = ""
-    """The token of the reason why the page is not an article. Empty if it is one or was not read as one."""
+    """The token of the reason why the page is not an article; empty if it is an article or was not read."""
     anew: bool = False
     """True if a source (feed, sitemap or section) is read in full even if it has not changed.
 
@@ -101,7 +101,7 @@ class Visit:
     not read as this kind of source before.
     """
     asked_head: bool = False
-    """True if a HEAD request was sent first and did not suffice. The present request is the GET after it."""
+    """True if a HEAD request did not suffice. The present request is the GET request after it."""
     goes_on: bool = False
     """True if the next pages of the list are worth reading (:mod:`newsbot.crawl.links.trials`)."""
     tried: bool = False
@@ -136,7 +136,7 @@ class Visit:
 
     @property
     def guessed(self) -> bool:
-        """True for a guessed address of a feed or sitemap from which nothing was read yet.
+        """True for a guessed address of a feed or sitemap that was never read in full.
 
         See :mod:`newsbot.crawl.links.usual_places`.
         """
@@ -178,7 +178,7 @@ class Visit:
         )
 
     def discovered_at(self) -> float:
-        """Return when the URL was discovered (POSIX seconds)."""
+        """Return the time when the URL was discovered, in POSIX seconds."""
         return float(self.data.get("discovered_at") or self.started)
 
 

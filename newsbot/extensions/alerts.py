@@ -61,7 +61,7 @@ class Alerts(Extension):
         """Stop the checks. Another worker takes over when the lock is released or, after a crash, expires."""
         super().spider_closed(spider, reason)
         if self._round is not None:
-            # A thread that sends a message is not interrupted, but the result is not noted any more.
+            # A thread that sends a message is not interrupted, but its result is not stored any more.
             self._round.cancel()
 
     def _look(self) -> None:
@@ -79,7 +79,8 @@ class Alerts(Extension):
             run = Crawl.of(self.crawler).context.calls.run
             deliveries = await run(self._watch.look)
             if deliveries:
-                # Sending may take long, so it is not done within a section. The results are noted afterwards.
+                # Sending may take long, so it is not done within a section. The results are stored
+                # afterwards.
                 for fault in await asyncio.to_thread(tell, deliveries):
                     logger.error("alert not sent fault=%s", fault)
                 await run(self._watch.note, deliveries)

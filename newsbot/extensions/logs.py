@@ -1,8 +1,8 @@
 """Sets the format of a crawl's log by NEWSBOT_LOG_JSON and removes secrets from it.
 
-Scrapy 2.19 creates its log handler again after the extensions are created, so the format is set again right
-after that. The format is also set when the spider opens, in case Scrapy's private method has another name in
-another version.
+Scrapy 2.19 creates its log handler again after it has created the extensions, so the format is set a second
+time after that. The format is also set when the spider opens, in case Scrapy's private method has another
+name in another version.
 """
 
 from __future__ import annotations

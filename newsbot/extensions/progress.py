@@ -65,7 +65,7 @@ class Progress(Extension):
     def spider_opened(self, spider: Spider) -> None:
         """Start showing the progress."""
         self._began = time.monotonic()
-        # the first entry of the window: rates count from the start of the crawl
+        # this is the first entry of the window, because rates count from the start of the crawl
         self._rates.per_minute(self._began, Figures())
         if self._display is not None:
             self._display.start()
@@ -121,7 +121,7 @@ class LiveDisplay:
         self._live.update(text, refresh=True)
 
     def stop(self) -> None:
-        """Stop the display and keep its last state on the terminal. May be called again."""
+        """Stop the display and keep its last state on the terminal. A second call does nothing."""
         if self._detour is not None:
             self._live.stop()
             self._detour.__exit__(None, None, None)

@@ -44,7 +44,7 @@ class RulesReload(Extension):
 
     def look(self) -> None:
         """Apply changed rules. New sources, and sources whose rule has changed, are queued at once."""
-        # The watch reports a change only once. So after a DataError the new rules are kept for the next call.
+        # The watch reports a change only once, so after a DataError the new rules are kept for the next call.
         self._new = self._watch.changed() or self._new
         if self._new is None:
             return

@@ -50,7 +50,7 @@ class Samples(Extension):
         """Write the Crawl-delays of the sites' robots.txt."""
         politeness = Crawl.of(self.crawler).politeness
         asked = politeness.crawl_delays.items()
-        # A Crawl-delay is left out if it does not hold because the rule has a longer delay.
+        # A Crawl-delay is left out if the rule has a longer delay.
         delays = {host: delay for host, delay in asked if 0 < delay == politeness.delay_of(host)}
         self._write("crawl.json", json.dumps({"crawl_delays": delays}).encode())
 

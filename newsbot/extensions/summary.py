@@ -32,7 +32,7 @@ from newsbot.sites.statistics import (
 )
 
 SHOWN_SITES = 50
-"""Maximum number of sites in the table. The others are added up in one row."""
+"""Maximum number of sites in the table. All other sites are added up in one row."""
 SHOWN_REASONS = 4
 """Maximum number of reasons why links were not followed that the summary shows."""
 SAVED_BY = {"unchanged": "304", "head": "HEAD"}
@@ -61,7 +61,7 @@ class Summary(Extension):
         self._data = data_folder(settings).absolute()
         self._began = time.monotonic()
         self._next: str | None = None
-        """A text about the source that is due next. It is made before the backends are closed."""
+        """A text about the source that is due next. It is written before the backends are closed."""
 
     def spider_opened(self, spider: Spider) -> None:
         """Arrange that the next due source is looked up before the backends are closed."""
@@ -135,8 +135,8 @@ def closing_lines(
 ) -> list[str]:
     """Return the lines below the table. ``data`` is None if nothing was stored.
 
-    ``trial``: the program that started the crawl deletes its data, so there is nothing to read afterwards.
-    ``ahead``: the source that is due next, as text. ``seconds``: duration of the crawl.
+    ``trial`` means that the program that started the crawl deletes its data, so they cannot be read
+    afterwards. ``ahead`` is the source that is due next, as text. ``seconds`` is the duration of the crawl.
     """
     now = figures(stats)
     ended = "" if reason == "finished" else f" ({reason})"

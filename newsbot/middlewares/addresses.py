@@ -23,7 +23,7 @@ from newsbot.urls import canonicalize
 
 
 class AddressGuardMiddleware:
-    """Refuses private addresses. NEWSBOT_ALLOW_PRIVATE switches it off."""
+    """Refuses private addresses and unusual ports. NEWSBOT_ALLOW_PRIVATE switches this off."""
 
     def __init__(self, allow_private: bool, rule_for: Callable[[str], Rule]) -> None:
         self.allow_private, self._rule_for = allow_private, rule_for
@@ -47,8 +47,8 @@ class AddressGuardMiddleware:
                 Reason.PRIVATE_ADDRESS, f"{host} is not a public address (setting NEWSBOT_ALLOW_PRIVATE)"
             )
         # Unusual ports are refused, because a link could make the crawl send requests to services such as
-        # databases. The three checks are for requests of the news crawl, of other spiders, and of the scripts
-        # of a page, in this order.
+        # databases. The first check is for requests of the news crawl, the second for requests of other
+        # spiders, and the third for requests of a page's scripts.
         visit: Visit | None = request.meta.get(META_KEY)
         if port not in USUAL_PORTS and visit is not None and not _may_ask(visit, parts.netloc, port):
             raise Ignored(Reason.PORT, f"port {port} is not usual; to allow it, name it in a URL of the rule")

@@ -44,8 +44,8 @@ class WireMiddleware(Middleware):
         if archive is None:
             return response
         exchange = _exchange(request, response)
-        # The target's response replaces a redirect, so the spider never sees it. A 304 is not a
-        # redirect: the spider gets it like a page.
+        # The spider does not get a redirect, but only the response of its target. A 304 response is not a
+        # redirect: the spider gets it.
         if 300 <= response.status < 400 and response.status != 304:
             await archive.keep(exchange)
         else:
@@ -78,7 +78,7 @@ async def keep_page(context: Context, removals: Removals, response: Response) ->
     exchange = request.meta.pop(RAW_KEY, None) if request is not None else None
     if context.archive is None or exchange is None:
         return
-    # The check is here and not before the download, because a page may be removed while it is fetched.
+    # This is checked after the download, because a page may be removed while it is fetched.
     if _was_taken_out(removals, response):
         context.count("archive/removed")
     elif page_rights(headers_of(response)).archive:

@@ -1,8 +1,8 @@
 """Decompresses responses, without guessing a charset from the compressed bytes.
 
 Scrapy's middleware copies the response with ``replace()``, which reads the encoding of the compressed
-response. If the header has no charset, a detector then runs over the compressed bytes, which takes 1.7 ms per
-page and is useless.
+response. If the header has no charset, ``replace()`` runs a detector over the compressed bytes. This takes
+1.7 ms per page and has no use.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class CompressionMiddleware(HttpCompressionMiddleware):
     ) -> Request | Response:
         """Return the response with its body decompressed, or raise :class:`Ignored`."""
         encodings = response.headers.getlist("Content-Encoding")
-        # The response to HEAD has no body, and that of a stopped download is only a part, which cannot be
+        # The response to HEAD has no body. The body of a stopped download is incomplete and cannot be
         # decompressed.
         if request.method == "HEAD" or not encodings or "download_stopped" in response.flags:
             return response
@@ -42,8 +42,8 @@ class CompressionMiddleware(HttpCompressionMiddleware):
             raise Ignored(
                 "bad_encoding", f"Content-Encoding {b','.join(unknown).decode('latin-1')} is not known"
             )
-        # The class of the response depends on its content. Before decompression, it is the class for unknown
-        # bytes, so the class is determined again.
+        # The class of the response depends on its content. It is determined again, because before
+        # decompression it is the class for unknown bytes.
         headers = response.headers.copy()
         del headers["Content-Encoding"]
         kind = responsetypes.from_args(headers=headers, url=response.url, body=body)

@@ -52,7 +52,7 @@ class LinksMiddleware(Middleware):
                 else:
                     yield output
         except DataError as error:
-            # A refused record would be refused again, so a later visit would not help.
+            # A record that was refused would be refused again, so a later visit would not help.
             if visit is None or isinstance(error, RecordRefused):
                 raise
             visit.end(Ending.RETURNED)  # a backend is unavailable, so the page is read again later

@@ -1,14 +1,14 @@
 """Gives each request a turn of its host, and pauses hosts that answer 429 or 503, or do not answer.
 
-*Pauses* hold for all workers. After 429 and 503 with Retry-After (RFC 9110, 10.2.3) the pause is as long as
-the host says. Without Retry-After, and after timeouts and refused connections, the pause doubles with each
-further fault up to a limit. Another site could link URLs of a host that always fail, and so stop the crawl of
-this host. If such a URL fails and both sites have rules, the host therefore pauses only briefly. If the whole
-host has problems, URLs from its own site fail too.
+*Pauses* apply to all workers. After the statuses 429 and 503 with Retry-After (RFC 9110, 10.2.3), the host
+says how long the pause is. Without Retry-After, and after timeouts and refused connections, the pause doubles
+with each further fault up to a limit. Another site could stop the crawl of a host by links to URLs that
+always fail. If such a URL fails and both sites have rules, the host therefore pauses only briefly. If the
+whole host has problems, links from its own site fail too.
 
 *Turns* are times that are reserved for one request to a host. They are one delay apart. Every request needs a
 turn, including requests for robots.txt and for the targets of redirects. A request without a turn takes the
-next free turn. A request that is late for its turn also takes the next free turn. Otherwise the following
+next free turn. A request that is late for its turn also takes the next free turn. Otherwise, the following
 request would come too soon after it.
 """
 
@@ -41,7 +41,7 @@ HOST_FAULTS = (
 )
 """Errors that mean that a host could not be reached."""
 LATE = 0.05
-"""Maximum lateness of a request for its turn, as a share of the host's delay."""
+"""Maximum time by which a request may be late for its turn, as a share of the host's delay."""
 TICK = 0.005
 """Seconds by which any request may be late for its turn, because timers are not more exact."""
 MOST_TURNS = 5
@@ -71,7 +71,7 @@ class PolitenessMiddleware(Middleware):
         self._reachability = crawl.reachability
         self._faults = Bounded[str, int](MAX_HOSTS)
         self._plain = Bounded[str, None](MAX_HOSTS)
-        """Hosts that have answered to http with something other than a redirect."""
+        """Hosts that answered to http with something other than a redirect."""
 
     async def process_request(self, request: Request) -> Request | None:
         """Let a request that has no turn, or is late for its turn, wait for the next one.
@@ -91,8 +91,7 @@ class PolitenessMiddleware(Middleware):
             now = self._context.clock()
             if turn is not None and now - turn.at <= late:
                 break
-            # The frontier can reuse the missed turn of a lease if no other request has taken a turn since
-            # then.
+            # If no other request has taken a turn since, the frontier can reuse the missed turn of a lease.
             missed = None if turn is None else turn.leased
             wait = await self._context.calls.run(self._politeness.take_turn, host, missed=missed)
             turn = Turn(now + wait)
@@ -146,17 +145,16 @@ class PolitenessMiddleware(Middleware):
             await self._rest(request.url, visit, asked)
 
     async def _rest(self, url: str, visit: Visit | None, asked: float | None) -> None:
-        """Pause the host of ``url``. After a redirect this is not the host of the leased entry.
+        """Pause the host of ``url``. After a redirect, this may not be the host of the leased entry.
 
-        ``asked`` is the pause by Retry-After in seconds, or None.
+        ``asked`` is the length of the pause from Retry-After in seconds, or None.
         """
         host = host_key(url)
         if visit is not None and self._is_strangers(visit, url):
             pause = FIRST_PAUSE
         else:
             faults = self._faults[host] = self._faults.get(host, 0) + 1
-            # The exponent is limited, because 2.0 ** 1024 raises OverflowError, and a host may have more
-            # faults than that.
+            # The exponent is limited, because 2.0 ** 1024 raises OverflowError.
             longer = min(FIRST_PAUSE * 2.0 ** min(faults - 1, 30), LONGEST_PAUSE)
             pause = longer if asked is None else asked
         await self._context.calls.run(self._politeness.rest, host, pause)

@@ -71,7 +71,7 @@ class RedirectMiddleware(redirect.RedirectMiddleware):
         return result
 
     def _check_target(self, visit: Visit, request: Request, target: Request) -> None:
-        """Note the target in the visit. Raises :class:`Ignored` if it must not or need not be fetched."""
+        """Record the target in the visit. Raises :class:`Ignored` if it must not or need not be fetched."""
         context = self._context
         try:
             rule = context.rule_for(target.url)
@@ -82,8 +82,8 @@ class RedirectMiddleware(redirect.RedirectMiddleware):
             raise Ignored(Reason.REDIRECTS, f"redirects in a circle: {target.url}")
         visit.outcome.redirected_to = canonical
         here = fingerprint(canonical)
-        # A source, or a page that a person requested, is read even if a rule denies the target or it is
-        # known.
+        # A source, or a page that a person requested, is read even if the target is known or denied by a
+        # rule.
         if here == visit.lease.entry.fingerprint or visit.kind.is_source or visit.forced:
             return
         if context.rules.get(rule.domain) is not None:

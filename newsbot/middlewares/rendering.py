@@ -1,9 +1,9 @@
 """Renders pages whose text is written by scripts (rule key ``render``, NEWSBOT_RENDER).
 
 The page is downloaded like every other page, including redirects. Then it is passed to the browser
-(:mod:`newsbot.crawl.browser`). Each request of its scripts goes through the other middlewares like any
-request. So robots.txt, address guard, delays, certificates, proxy and size limits apply to it. Scripts are
-cached, because other pages of the site need the same scripts.
+(:mod:`newsbot.crawl.browser`). Each request of its scripts passes through all middlewares, so robots.txt,
+address guard, delays, certificates, proxy and size limits apply to it. Scripts are cached, because other
+pages of the site need the same scripts.
 """
 
 from __future__ import annotations
@@ -41,8 +41,9 @@ MAX_PARTS = 20 * 2**20
 """Maximum total size in bytes of the responses to a page's scripts. When it is reached, further requests are
 refused."""
 MAX_SCRIPTS = 10_000
+"""Maximum number of cached scripts."""
 MAX_KEPT = 48 * 2**20
-"""Maximum number of cached scripts (MAX_SCRIPTS), and of their bytes."""
+"""Maximum number of bytes of all cached scripts together."""
 KEEP_SECONDS = 3600.0
 """Maximum number of seconds for which a script is cached, and the default if the response gives no time."""
 CONTENT_TYPE = "text/html; charset=utf-8"
@@ -51,7 +52,7 @@ _VALIDATORS = ("ETag", "Last-Modified")
 
 
 class RenderingMiddleware(Middleware):
-    """Replaces a downloaded page by the page after its scripts have run, if a rule or setting asks for it."""
+    """Replaces a downloaded page by the page after its scripts have run, if a rule or a setting says so."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
@@ -78,7 +79,7 @@ class RenderingMiddleware(Middleware):
         visit: Visit | None = request.meta.get(META_KEY)
         rule: Rule | None = request.meta.get(RULE_KEY) if visit is None else visit.rule
         if (
-            # A rule with ``render`` decides alone. Without it, only the mode "auto" renders.
+            # The rule's key ``render`` overrides the setting. Without this key, only the mode "auto" renders.
             rule is None
             or self._mode == "off"
             or (rule.render is None and self._mode != "auto")
@@ -121,8 +122,8 @@ class RenderingMiddleware(Middleware):
 
         left = MAX_PARTS
 
-        # The scripts of a page download several parts at the same time, so the sum may exceed the limit by
-        # the parts that are under way.
+        # The scripts of a page download several parts at the same time, so the sum may exceed the limit a
+        # little.
         async def ask(part: Part) -> Answer | None:
             nonlocal left
             answer = await self._ask(part, response.url) if left > 0 else None
@@ -203,7 +204,7 @@ class _Scripts:
 
     def __init__(self) -> None:
         self._kept = Bounded[str, tuple[float, Answer]](MAX_SCRIPTS)
-        """By URL, the time until which a script may be used (POSIX seconds), and the script."""
+        """Scripts by URL, each with the time until which it may be used (POSIX seconds)."""
         self._asked: dict[str, asyncio.Future[Answer | None]] = {}
 
     async def get(
@@ -217,7 +218,7 @@ class _Scripts:
         if url not in self._asked:
             task = self._asked[url] = asyncio.ensure_future(download())
             task.add_done_callback(lambda _: self._asked.pop(url, None))
-        # shield: several pages may wait for this task. If one of them is closed, the others get the script.
+        # Several pages may wait for this task. If one is closed, shield() keeps the task running.
         came = await asyncio.shield(self._asked[url])
         if came is not None and came.status == 200:
             fresh = parse_max_age(came.headers.get("cache-control"))

@@ -1,8 +1,8 @@
 """Refuses the download of a page before its interval has passed, and makes requests conditional.
 
 :func:`newsbot.recrawl.planning.gate` decides whether the page may be downloaded. This middleware reads the
-page record, adds the conditional headers (RFC 9110, 13.1) and notes status and validators of the response in
-the visit.
+page record, adds the conditional headers (RFC 9110, 13.1), and records status and validators of the response
+in the visit.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class ReprocessingMiddleware(Middleware):
         Reasons: ``limit``, ``removed``, ``unnamed``, ``same_page``, ``too_young``.
         """
         visit: Visit | None = request.meta.get(META_KEY)
-        # These requests pass: a request without a visit, such as one for robots.txt, and a later request of a
-        # visit whose first request was checked.
+        # Two kinds of requests are not checked: requests without a visit, such as requests for robots.txt,
+        # and later requests of a visit whose first request was checked.
         if visit is not None and not visit.hops and not visit.asked_head:
             await self._context.calls.run(self._check, request, visit)
 
@@ -91,7 +91,7 @@ class ReprocessingMiddleware(Middleware):
         visit.record = self._pages.get(lease.entry.fingerprint)
 
     def process_response(self, request: Request, response: Response) -> Request | Response:
-        """Note status and validators of the response in the visit. After HEAD, send a GET if it is needed."""
+        """Record status and validators of the response in the visit. After HEAD, send a GET if needed."""
         visit: Visit | None = request.meta.get(META_KEY)
         if visit is not None and request.method == "HEAD":
             following = self._heads.answer(visit, request, response)
@@ -107,8 +107,8 @@ class ReprocessingMiddleware(Middleware):
             self._note_headers(visit, response)
             self._context.count("bytes", len(response.body))
             if response.status == 304:
-                # The server breaks the protocol: it answers 304 to a request without conditional headers.
-                # There is no body to read.
+                # The server violates HTTP: it answers 304 to a request without conditional headers, so the
+                # response has no body.
                 if not _is_conditional(request):
                     raise Ignored(cause_of_status(304), "304 to a request without a condition")
                 self._count_saving(visit, request)
@@ -129,7 +129,7 @@ class ReprocessingMiddleware(Middleware):
             value = response.headers.get(name)
             if value is not None:
                 visit.page[field] = value.decode("latin-1")[:500]
-            elif response.status == 200:  # the old value belongs to old content; a 304 may omit the header
+            elif response.status == 200:  # the old value belongs to old content; other statuses may omit it
                 visit.page[field] = None
 
 
@@ -176,7 +176,7 @@ class Heads:
         if tells_unchanged(visit.record, response.status, etag, last_modified):
             self._context.count("head/unchanged")
             visit.note(self._context.clock(), EventKind.HEAD, status=response.status, unchanged=True)
-            # all other parts treat an unchanged page as after a conditional GET
+            # all other parts treat this page like a page that was unchanged at a conditional GET
             return response.replace(status=304, body=b"")
         if response.status in UNWILLING:
             self._context.count("head/refused")

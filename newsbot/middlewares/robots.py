@@ -3,8 +3,8 @@
 The file is fetched once a day per host, for all workers and both schemes (:mod:`newsbot.sites.rights`).
 
 The middleware of Scrapy 2.19 is not used, because it lets disallowed requests pass if several requests are
-made at the same time: they await one Deferred, and all but the first request get None. Here, all requests of
-a host await one task.
+made at the same time: they await one Deferred, and only the first request gets the file. In this middleware,
+all requests of a host await one task.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from newsbot.urls import host_key
 
 MAX_BYTES = 512 * 1024  # RFC 9309, 2.5: at least 500 KiB
 MAX_DOWNLOAD = 32 * MAX_BYTES
-"""Maximum number of bytes of a robots.txt that are downloaded.
+"""Maximum number of downloaded bytes of a robots.txt.
 
-Only the first :data:`MAX_BYTES` are used. The limit is larger, because Scrapy drops a response that exceeds
+Only the first :data:`MAX_BYTES` are used. This limit is larger, because Scrapy drops a response that exceeds
 it.
 """
 KEEP_FAILED_SECONDS = 300.0
@@ -49,7 +49,7 @@ class Robots:
     origin: str
     expires: float
     signals: RobotsSignals | None = None
-    """What the file says on AI; None if there is no file."""
+    """What the file says about AI; None if there is no file."""
     parser: Protego | None = None
     """The parsed file, or None if there is no file.
 
@@ -81,7 +81,7 @@ class RobotsMiddleware(Middleware):
         self.agent: str = crawler.settings["ROBOTSTXT_USER_AGENT"] or crawler.settings["USER_AGENT"]
         self.delay_cap = crawler.settings.getfloat("NEWSBOT_CRAWL_DELAY_CAP")
         self._asked: dict[str, asyncio.Future[Robots]] = {}
-        """By host, the tasks that fetch a file now."""
+        """The tasks that are fetching a file, by host."""
         self._known = Bounded[str, Robots](MAX_KNOWN)
 
     async def process_request(self, request: Request) -> None:
@@ -97,7 +97,8 @@ class RobotsMiddleware(Middleware):
             raise Ignored(robots.fault, f"not fetched now, robots.txt cannot be read: {robots.text}")
         if robots.parser is None or robots.signals is None:
             return
-        # Told with each request, because both sides forget hosts.
+        # This is done for each request, because SiteRights and this middleware keep a limited number of
+        # hosts.
         self._rights.heard_robots(request.url, robots.signals, robots.parser.can_fetch, len(robots.text))
         if not robots.parser.can_fetch(request.url, self.agent):
             raise Ignored(Reason.ROBOTS, "forbidden by robots.txt")
@@ -107,8 +108,8 @@ class RobotsMiddleware(Middleware):
         origin = origin_of(request.url)
         host = host_key(request.url)
         # A host may answer to only one scheme (http or https). The file of one scheme is valid for both
-        # schemes, but a fault is not. After a fault of the other scheme, the loop fetches the file with the
-        # scheme of this request.
+        # schemes, but a fault is valid for one scheme. After a fault of the other scheme, the loop fetches
+        # the file with the scheme of this request.
         while True:
             robots = self._known.get(host)
             # A result that is too old, or a fault of the other scheme, cannot be used any more.
@@ -116,8 +117,8 @@ class RobotsMiddleware(Middleware):
                 if host not in self._asked:
                     task = self._asked[host] = asyncio.ensure_future(self._learn(origin, request))
                     task.add_done_callback(lambda _: self._asked.pop(host))
-                # shield: several requests may wait for this task. If one is cancelled, the others get the
-                # result.
+                # Several requests may wait for this task. If one is cancelled, shield() keeps the task
+                # running.
                 robots = await asyncio.shield(self._asked[host])
             if robots.holds_for(origin):
                 return robots
@@ -183,7 +184,8 @@ class RobotsMiddleware(Middleware):
     def _use(self, robots: Robots, rule: Rule, visit: Visit) -> None:
         """Add the sitemaps that robots.txt names to the links of the visit.
 
-        This is done if the rule names no sources, or if ``follow`` includes sitemaps and the rule names none.
+        This is done if the rule names no sources, or if ``follow`` includes sitemaps and the rule names no
+        sitemap.
         """
         chosen = self._follow or rule.follow or ()
         if not rule.has_sources or ("sitemaps" in chosen and not rule.sitemaps):

@@ -3,7 +3,7 @@
 The file states rights reservations on text and data mining (TDM Reservation Protocol, W3C Community Group).
 All workers, and the schemes http and https, share one copy of the file (:mod:`newsbot.sites.rights`). Its
 content is recorded with the articles. If the site has no such file or does not respond, it reserves nothing
-by this protocol. robots.txt is obeyed for this request, too.
+by this protocol. The request for the file obeys robots.txt.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class TdmRepMiddleware(Middleware):
         if asked is None or asked[0] < now:
             task = asyncio.ensure_future(self._learn(origin_of(request.url)))
             asked = self._asked[host] = (now + KEEP_SECONDS, task)
-        # shield: several requests may wait for this task. If one is cancelled, the others get the result.
+        # Several requests may wait for this task. If one is cancelled, shield() keeps the task running.
         await asyncio.shield(asked[1])
 
     async def _learn(self, origin: str) -> None:

@@ -1,9 +1,9 @@
 """Chooses the URL under which an article is stored if its page names another URL as its canonical URL.
 
 This statement of the page is called a *claim*. :mod:`newsbot.crawl.links.canonical` decides which claims are
-possible. If both pages were read, their texts decide. The order of the visits does not matter: if an article
-was stored under a URL that later turns out to hold another article, it is moved back to the URL from which it
-was fetched.
+possible. If both pages were read, their texts decide. The order of the visits does not matter: if a URL has
+another article than the article that was stored under it, the stored article is moved back to the URL from
+which it was fetched.
 """
 
 from __future__ import annotations
@@ -31,12 +31,13 @@ class AddressChoice:
     def choose(self, item: Article) -> Article | None:
         """Set ``canonical_url`` of ``item``. Return the article that the storage has under this URL, or None.
 
-        Raises :class:`newsbot.errors.DataError`; may then be called again.
+        Raises :class:`newsbot.errors.DataError`; the call can then be repeated.
         """
         own, claim = canonicalize(item.url), item.canonical_url
         if fingerprint(own) == fingerprint(claim):
             return self._at_home(item)
-        # Nothing is stored under ``own``, so no conflict would show that another page has been stored there.
+        # The article may not be stored under ``own``. No conflict would then show that another page has been
+        # stored there, so the storage is asked again.
         self._known.forget(fingerprint(own))
         there = self._at_address(item, own)
         variant = is_variant(own, claim)
@@ -94,13 +95,13 @@ class AddressChoice:
             return
         self._trust.saw(self._context.notes, item.source, item.url, right=False)
         if came_from_elsewhere(kept, claim):
-            self._canonical.read_after_all(claim)  # probably neither of the two pages is the claimed one
+            self._canonical.read_after_all(claim)  # probably, neither of the two pages is at the claimed URL
 
 
 def _has_a_name(there: Article | None, item: Article, own: str) -> bool:
-    """Return True if the page's article is already stored under another URL than the one it claims now.
+    """Return True if the page's article is already stored, but not under the URL that the page claims now.
 
-    The article then stays there.
+    The article then keeps its URL.
     """
     if there is None:
         return False

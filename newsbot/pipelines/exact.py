@@ -20,7 +20,7 @@ from newsbot.urls import canonicalize, fingerprint
 class ExactDuplicatePipeline:
     """Fills ``content_hash`` and drops copies before the expensive steps.
 
-    Two workers may store the same text at the same time. Then the unique indexes of the storage decide later.
+    Two workers may store the same text at the same time. The unique indexes of the storage then decide later.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -67,21 +67,21 @@ class CopyFilter:
         with self._context.timed("dedup_exact"):
             kept = self._addresses.choose(item)
             if kept is None and owner is not None:
-                kept = self._addresses.choose(item)  # reads again: the first answer may be out of date
+                kept = self._addresses.choose(item)  # reads again, because the first answer may be outdated
             return self._judge(item, kept, owner)
 
     def _judge(self, item: Article, kept: Article | None, owner: str | None) -> Article | None:
         if kept is not None:
             _keep_origin(kept, item)
         if owner is not None and fingerprint(owner) != fingerprint(item.canonical_url):
-            self._context.storage.articles.store(item)  # adds this address to the stored article of this text
+            self._context.storage.articles.store(item)  # makes this address an alias of the stored article
             self._removals.stored(item)
             self._context.count("duplicates/text")
             self._context.count_site(item.source, "duplicates")
             raise DropItem(Reason.SAME_TEXT, f"as {owner}")
         if kept is not None and (_is_same(kept, item) if owner is not None else _is_trifle(kept, item)):
             if owner is not None and fingerprint(canonicalize(item.url)) != fingerprint(item.canonical_url):
-                self._context.storage.articles.store(item)  # adds this address to the stored article
+                self._context.storage.articles.store(item)  # makes this address an alias too
                 self._removals.stored(item)
             if kept.rights != item.rights:  # a new reservation holds at once, even if the text is unchanged
                 self._context.storage.articles.save_rights(kept.canonical_url, item.rights)
@@ -93,7 +93,7 @@ class CopyFilter:
 
 
 def _keep_origin(kept: Article, new: Article) -> None:
-    """Copy the data that a feed gave for the stored article to the new version, if its page lacks them."""
+    """Copy the feed's data from the stored article to the new version, if the new version lacks them."""
     if kept.extraction.get("published_at") == FEED and new.published_at is None:
         new.published_at, new.published_source = kept.published_at, kept.published_source
         new.published_precision = kept.published_precision
@@ -105,7 +105,7 @@ def _keep_origin(kept: Article, new: Article) -> None:
 def _is_trifle(kept: Article, new: Article) -> bool:
     """Return True for a trivial edit, which is not stored.
 
-    The stored text is not replaced, so several trivial edits are compared with it together.
+    The stored text is not replaced. Several trivial edits are therefore compared with it together.
     """
     if kept.story is None or (kept.partial and not new.partial):
         return False
@@ -113,8 +113,8 @@ def _is_trifle(kept: Article, new: Article) -> bool:
 
 
 def _is_same(kept: Article, new: Article) -> bool:
-    """Return True if text and title are those of the stored version.
+    """Return True if text and title are the same as in the stored version.
 
-    If a page returns to a version before the stored one, this counts as a change.
+    If a page returns to an earlier version, this counts as a change.
     """
     return (kept.content_hash, kept.title) == (new.content_hash, new.title) and kept.story is not None

@@ -26,7 +26,7 @@ class LimitReached(DropItem):
 
 
 class LimitsPipeline:
-    """Counts the articles that pass. Each takes one *place* of the limit.
+    """Counts the articles that pass. Each article takes one *place* of the limit.
 
     If an article is dropped later, its place becomes free.
     """
@@ -40,7 +40,7 @@ class LimitsPipeline:
             raise NotConfigured
         self.crawler = crawler
         self._taken: dict[str, int] = {}
-        """By site, the number of places taken, including those of articles that may still be dropped."""
+        """The number of places taken by site, including places of articles that may still be dropped."""
         self._under_way: set[int] = set()
         """The ``id()`` of articles that have a place and are not stored yet.
 
@@ -78,7 +78,7 @@ class LimitsPipeline:
             return
         self._under_way.remove(id(item))
         if self._under_way:
-            return  # an article in progress may still be dropped, so that its place becomes free
+            return  # an article in progress may still be dropped, and its place then becomes free
         if self.per_site is not None and self._taken[item.source] >= self.per_site:
             self._scope.limited.add(item.source)
         if self.in_all is not None and sum(self._taken.values()) >= self.in_all:

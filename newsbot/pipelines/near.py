@@ -33,7 +33,7 @@ async def _aside(
 ) -> _Answer:
     """Return the result of ``work``. If the texts are long, call it in a thread, to keep the event loop free.
 
-    ``letters``: the length of the texts.
+    ``letters`` is the total length of the texts.
     """
     if letters < LONG:
         return work(*given, **more)
@@ -46,7 +46,7 @@ class _Found:
 
     near: list[Near]
     kept: dict[str, Article] = field(default_factory=dict)
-    """By canonical URL, the stored articles of the neighbours, as far as they were read."""
+    """The stored articles of the neighbours that were read so far, by canonical URL."""
 
 
 class NearDuplicatePipeline:
@@ -54,8 +54,8 @@ class NearDuplicatePipeline:
 
     The texts themselves decide how similar two articles are. The numbers in the texts decide whether similar
     texts of one site are the same news. If another worker is about to store a similar text, this pipeline
-    waits for that text up to one second. If the text does not appear, its signature decides. Without its
-    text, an article of the same site is not taken as a neighbour: two texts made from one template, such as
+    waits for this text up to one second. If the text is then not stored, its signature decides. An article of
+    the same site does not count as similar without its text: two texts made from one template, such as
     weather reports, would become one story, and stories are never split.
     """
 
@@ -92,7 +92,7 @@ class StoryFinder:
             found = await self._context.outage.patiently(self._ask, article, mine)
             stored = await self._all_stored(found)
         finally:
-            # Not during the pauses: the text that is missing may be one of those that wait for this article.
+            # The article does not count during the pauses: the missing text may be waiting for this article.
             self._context.together.deciding -= 1
         for pause in WAITS:
             if stored:

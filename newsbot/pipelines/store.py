@@ -80,13 +80,13 @@ class StorePipeline:
 
         async def store() -> Stored:
             nonlocal lost_answers
-            # A person may have removed it while this worker waited.
+            # A person may have removed the article while this worker waited.
             await self._context.calls.run(self._refuse_removed, article)
             try:
                 with self._context.timed("store"):
                     return await self._context.together.store(article, over, peers)
             except DataError as error:
-                # A busy record was certainly not written. After any other fault the server may have stored
+                # A busy record was certainly not written. After any other fault, the server may have stored
                 # the article.
                 lost_answers += not isinstance(error, RecordBusy)
                 raise
@@ -100,8 +100,8 @@ class StorePipeline:
     async def _look_again(self, article: Article) -> Article | None:
         """Choose the URL again, because the article of another page was stored under it in the meantime.
 
-        Returns the article that is stored under the new URL, or None. The index may have the text of each of
-        the two articles under the URL of the other, so both entries of the index are written again.
+        Returns the article that is stored under the new URL, or None. In the index, the text of each of the
+        two articles may be under the URL of the other article, so both entries are written again.
         """
         before = article.canonical_url
         other = await self._context.outage.patiently(self._context.storage.articles.get, before)
@@ -119,7 +119,7 @@ class StorePipeline:
     def _refuse_removed(self, article: Article) -> None:
         """Drop an article that a person removed after it was validated.
 
-        Its text is in the near-duplicate index already and is deleted there.
+        Its text is already in the near-duplicate index, and is deleted there.
         """
         if is_out(article, self._removals.covers):
             forget_texts(self._context.index, [article.canonical_url], self._context.clock())
@@ -130,8 +130,8 @@ class StorePipeline:
     async def _is_settled(self, article: Article, stored: Stored) -> bool:
         """Return True if nothing is left to do for the story of a new article.
 
-        If it has peers, all of them must be stored. Otherwise no other worker may have merged its story
-        since.
+        If the article has peers, all of them must be stored. Otherwise, the story must not have been merged
+        by another worker since.
         """
         url, story = article.canonical_url, article.story
         if stored.joined is not None or story is None:

@@ -39,7 +39,7 @@ def fault_of(article: Article) -> str | None:
 
 
 class ValidatePipeline:
-    """Drops incomplete and removed articles, and those outside of the dates of the arguments."""
+    """Drops incomplete and removed articles, and articles outside of the dates of the arguments."""
 
     def __init__(self, crawler: Crawler) -> None:
         crawl = Crawl.of(crawler)

@@ -122,7 +122,7 @@ logger = logging.getLogger(__name__)
 HEADERS_ONLY = "headers_only"
 """Request meta key: True if the body of the response is not needed."""
 AHEAD = 500
-"""Maximum number of waiting requests per site. The other pages are read from the crawl database later."""
+"""Maximum number of waiting requests per site. All other pages are read from the crawl database later."""
 _TRIES = 3
 """Maximum number of further tries of a page after a temporary error."""
 
@@ -141,7 +141,7 @@ class MonitorSpider(auxiliary.SideSpider):
         self.arguments = self.asked.scope
         self.max_pages = self.asked.max_pages
         self.counted: dict[str, dict[str, int]] = {}
-        """By site and verdict, the number of checks."""
+        """The number of checks, by site and verdict."""
         self._no_head = Bounded[str, None](MAX_HOSTS)
         """Hosts that refuse the method HEAD."""
 
@@ -154,7 +154,7 @@ class MonitorSpider(auxiliary.SideSpider):
 
     @staticmethod
     def read_arguments(given: Mapping[str, Any], _now: datetime) -> Arguments:
-        """Return the arguments that all spiders share. Raises ``ArgumentError`` if any is wrong."""
+        """Return the arguments that all spiders share. Raises ``ArgumentError`` if an argument is wrong."""
         return parse_monitoring(given).scope
 
     @property
@@ -169,7 +169,7 @@ class MonitorSpider(auxiliary.SideSpider):
         self.counted = {domain: {} for domain in rules}
         left = {domain: self._requests(rule) for domain, rule in rules.items()}
         while left:
-            # The sites are served in turn, so that the pages of one large site do not come before all others.
+            # The sites are served in turn, so that one large site does not delay all other sites.
             given, waiting = 0, self.side.waiting()
             for domain in list(left):
                 if waiting[domain] >= AHEAD:
@@ -186,7 +186,7 @@ class MonitorSpider(auxiliary.SideSpider):
                 given += len(some)
                 for request in some:
                     yield request
-            # All sites have enough waiting requests, or a backend is away.
+            # All sites have enough waiting requests, or a backend is unavailable.
             if left and not given:
                 await asyncio.sleep(max(0.2, self._context.outage.wait))
 
@@ -221,8 +221,8 @@ class MonitorSpider(auxiliary.SideSpider):
     ) -> Request:
         """Return the first request for a page.
 
-        ``page``: the page's record, or None. ``found_on`` (the URL of the page that links it) and ``depth``
-        (clicks from a seed) are for pages without a record.
+        ``page`` is the page's record, or None. ``found_on`` (the URL of a page that links to it) and
+        ``depth`` (number of clicks from a seed) are for pages without a record.
         """
         # With follow=links, pages are downloaded for their links. Feeds and sitemaps are only checked.
         reads = self.asked.follow == "links" and (page is None or page.kind not in ("feed", "sitemap"))
@@ -240,8 +240,8 @@ class MonitorSpider(auxiliary.SideSpider):
         return self._request(url, target, method)
 
     def _request(self, url: str, target: Target, method: str, tries: int = 0) -> Request:
-        # Validators only for a page whose body is not needed, and not behind a redirect: they belong to the
-        # first URL.
+        # Validators are sent only if the body is not needed. They belong to the first URL, so they are not
+        # sent to the target of a redirect.
         conditional = target.conditions() if method == "GET" and not target.reads and not target.hops else {}
         return Request(
             url,
@@ -250,7 +250,7 @@ class MonitorSpider(auxiliary.SideSpider):
             callback=self.parse,
             errback=self.failed,
             cb_kwargs={"target": target},
-            # Each hop of a redirect is a result of its own, so Scrapy must not follow it.
+            # Each redirect is recorded, so Scrapy must not follow it.
             meta={ASIDE_KEY: tries, "dont_redirect": True, HEADERS_ONLY: not target.reads},
             dont_filter=True,
         )
@@ -273,8 +273,8 @@ class MonitorSpider(auxiliary.SideSpider):
         assert request is not None
         tries = int(request.meta[ASIDE_KEY])
         if request.method == "HEAD" and needs_get(response.status):
-            # Method Not Allowed, Not Implemented: this holds for all pages of the host. Other refusals may be
-            # of the page.
+            # Method Not Allowed and Not Implemented concern all pages of the host. Other refusals may concern
+            # only this page.
             if response.status in (405, 501):
                 self._no_head.add(host_key(response.url))
             yield self._request(response.url, target, "GET", tries + 1)
@@ -286,7 +286,7 @@ class MonitorSpider(auxiliary.SideSpider):
         if step is not None and step.url and self._is_ours(step.url, target):
             yield self._request(step.url, step.target, str(request.method), tries + 1)
             return
-        # A redirect that is not followed is stored too: it is circular, too long, or leads to another site.
+        # A redirect that is not followed is stored too. It is circular, too long, or leads to another site.
         answer = _answer(response, None if step is None else step.fault)
         yield await self._keep(to_check(step.target if step else target, answer, self._context.clock()))
         if target.reads and response.status < 300:
@@ -357,7 +357,7 @@ class MonitorSpider(auxiliary.SideSpider):
                 yield self.request_for(url, rule, found_on=response.url, depth=target.depth + 1)
 
     def _on_site(self, links: list[Link], rule: Rule) -> dict[bytes, str]:
-        """Return, by fingerprint, the URLs of links to pages of the rule's site that it does not deny."""
+        """Return the links to pages of the rule's site that the rule does not deny: fingerprint -> URL."""
         found: dict[bytes, str] = {}
         for link in links:
             try:

@@ -1,8 +1,8 @@
 """``scrapy crawl news``: reads the sources of sites, follows links to articles, and yields articles.
 
 Articles of several pages are joined (:class:`Paging`). The further pages are fetched within the visit of the
-first page. The result is one article. It is marked ``partial`` if one of the pages could not be read. The
-delay of the host, robots.txt and the address guard apply to each page as to any request.
+first page. The result is one article, which is marked ``partial`` if one of the pages could not be read. The
+delay of the host, robots.txt and the address guard apply to each of these pages.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Paging:
             if not same_title(article.title, page.title):
                 break  # some sites use rel=next for the next article
             pages.append(page)
-            # Links to this page need no visit: its text is part of the article.
+            # Links to this page need no visit, because its text is part of the article.
             alias = alias_of(visit, page.url, _key(page.url), self._context.clock())
             await self._context.calls.run(self._context.frontier.mark_done, [alias], None)
             self._context.count("pages/joined")
@@ -178,8 +178,7 @@ class NewsSpider(Spider):
             )
         for found in seeds(context, scope):
             yield found
-        # While seeds are still being queued, other sites may follow: failures do not prove that no host can
-        # be reached.
+        # Only now do failures of all sites mean that no host can be reached. Before, there were more sites.
         self._crawl.reachability.begun = True
 
     async def parse(self, response: Response, **kwargs: Any) -> AsyncIterator[Found | Article]:
@@ -195,7 +194,10 @@ class NewsSpider(Spider):
                 yield article
 
     def failed(self, failure: Failure) -> None:
-        """Note in the visit why there was no response. :mod:`newsbot.crawl.completion` plans the next try."""
+        """Record in the visit why there was no response.
+
+        :mod:`newsbot.crawl.completion` plans the next try.
+        """
         request: Request = failure.request  # type: ignore[attr-defined]  # Scrapy sets it
         assert failure.value is not None
         visit: Visit | None = request.meta.get(META_KEY)

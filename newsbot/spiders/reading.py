@@ -42,8 +42,8 @@ from newsbot.spiders.sitemap_index import SitemapIndexes
 logger = logging.getLogger(__name__)
 
 FEEDS_OF_SECTION = 3
-"""Maximum number of feeds that are taken from a found section. They may be the section's own feeds or feeds
-of the whole site."""
+"""Maximum number of feeds that are queued from a section that no rule names. They may be feeds of the section
+or of the whole site."""
 
 
 class Reader:
@@ -61,8 +61,8 @@ class Reader:
         """Read a page, or parse a large feed or sitemap, in a thread, so that the event loop is free.
 
         :meth:`read` uses the result. Pages of all sizes are read in the thread, because a small page may be
-        slow too: one of 16 kB took 170 ms. They are read one at a time, because the tree of a page may take
-        50 MB. Small feeds and sitemaps are left to :meth:`read`.
+        slow too: a page of 16 kB took 170 ms. Pages are read one at a time, because the tree of a page may
+        take 50 MB. :meth:`read` itself parses small feeds and sitemaps.
         """
         if response.status >= 300:
             return
@@ -72,7 +72,7 @@ class Reader:
             # group_calls waits for the articles of these pages before it calls the storage.
             self._context.together.reading += 1
             try:
-                # Outside of the lock: this part may call the storage, and then other pages can be read
+                # This is outside of the lock, because it may call the storage. Other pages can be read
                 # meanwhile.
                 work = await self._context.calls.run(self._work, response, visit)
                 async with self._one_page:
@@ -85,7 +85,7 @@ class Reader:
     def _work(self, response: Response, visit: Visit) -> Callable[[], Any]:
         """Return a function that parses the response.
 
-        It can run in a thread, as it changes no shared state.
+        The function can run in a thread, because it changes no shared state.
         """
         if visit.kind in (Kind.FEED, Kind.SITEMAP):
             return partial(_parse_source, response, visit)
@@ -180,10 +180,9 @@ class Reader:
         yield Found(links=tuple(feed.links), referrer=response.url, depth=visit.lease.entry.depth + 1)
 
     def _note_window(self, visit: Visit, links: Sequence[Link]) -> None:
-        """Note the number of links that the source shows at once, and how far back their dates go.
+        """Record the number of links in the source, and how far back their dates go, for the recrawl policy.
 
-        The recrawl policy needs both. A source that shows few links must be polled before new links replace
-        them.
+        A source that shows few links must be polled before new links replace them.
         """
         dates = [link.published_at.timestamp() for link in links if link.published_at is not None]
         visit.outcome.shown = len(links)
@@ -207,7 +206,7 @@ class Reader:
             yield from self._indexes.files(sitemap.children, response.url, visit)
 
     def _read_html(self, response: Response, visit: Visit) -> HtmlPage | None:
-        """Return the parsed page, or None if it cannot be parsed. The reason is then noted in the visit."""
+        """Return the parsed page. If it cannot be parsed, record the reason in the visit and return None."""
         page: HtmlPage = self._result(response, visit)
         for step, seconds in page.seconds.items():
             self._context.spent(step, seconds)
@@ -269,8 +268,8 @@ class Reader:
         page = self._read_html(response, visit)
         if page is None:
             return
-        # This is a further page of an article. The visit of the article's first page fetches it and joins the
-        # pages, so only the link to the first page is yielded.
+        # If this is a further page of an article, only the link to the first page is yielded. The visit of
+        # the first page fetches all pages and joins them.
         if page.first is not None:
             self._no_article(visit, "continuation")
             first = Link(url=page.first, where=Where.REDIRECT, kind=Kind.ARTICLE)
@@ -291,7 +290,7 @@ class Reader:
             article.discovered_at = utc(visit.discovered_at())
             article.fetched_at = self._context.now()
             article.rights = dict(visit.rights.signals)
-            # After extraction: a page must not be compared with its own lines.
+            # This comes after extraction, because a page must not be compared with its own lines.
             self._lines.of(domain).learn(article.url, article.shown.splitlines())
             visit.next_page = page.next_page
             yield article
@@ -317,7 +316,7 @@ def _zone(visit: Visit) -> tzinfo:
 
 async def _in_thread(work: Callable[[], Any], visit: Visit) -> None:
     visit.parsed = asyncio.ensure_future(asyncio.to_thread(work))
-    # wait() does not raise; read() takes the result and raises the error where it is handled
+    # wait() does not raise the error of the work. read() raises it when it uses the result.
     await asyncio.wait([visit.parsed])
 
 
@@ -343,7 +342,10 @@ def _digest(response: Response) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What the crawl knows of a page before it is read. For a section, only the first field is set."""
+    """What the crawl knows about a page before the page is read.
+
+    For a section, only the first field is set.
+    """
 
     signals: Mapping[str, str]
     """The rights reservations of the page's host."""
@@ -381,15 +383,15 @@ class HtmlPage:
     refusal: str = ""
     """The token of the reason why the page is not an article."""
     scripts: bool = False
-    """True if the page lacks an article, or a list lacks links, because scripts of the page write them."""
+    """True if the page has no article or a list has no links, because scripts of the page write them."""
     next_page: str | None = None
     """The URL of the article's next page."""
     seconds: dict[str, float] = field(default_factory=dict)
-    """By step, its duration in seconds."""
+    """The duration of each step in seconds."""
 
     @contextmanager
     def timed(self, step: str) -> Iterator[None]:
-        """Note the duration of the block in :attr:`seconds`."""
+        """Record the duration of the block in :attr:`seconds`."""
         began = time.perf_counter()
         try:
             yield
@@ -442,7 +444,7 @@ def _read_article(page: HtmlPage, tree: HtmlElement, response: Response, visit: 
     page.first = first_page(tree, url)
     if page.first is not None:
         return
-    links = cache(partial(PageLinks, tree, url))  # made only if one of the two calls below needs it
+    links = cache(partial(PageLinks, tree, url))  # computed only if one of the two calls below needs it
     page.follows = known.follows
     if known.follows and page.rights.follow:
         with page.timed("links"):
@@ -451,7 +453,7 @@ def _read_article(page: HtmlPage, tree: HtmlElement, response: Response, visit: 
     try:
         with page.timed("extract"):
             if not page.rights.index and known.obeys_noindex:
-                raise NotAnArticle("noindex")  # the storage can be searched, so it is an index
+                raise NotAnArticle("noindex")  # the storage counts as an index, because it can be searched
             page.article = read_page(
                 response.body,
                 url,
@@ -468,7 +470,7 @@ def _read_article(page: HtmlPage, tree: HtmlElement, response: Response, visit: 
         if visit.data.get("where") == Where.ARGUMENT and not rule.has_sources:
             page.named = _named(tree, links(), url, visit)
     else:
-        # Most pages have no rel=next. A search in the bytes is cheaper than a search in the tree.
+        # Most pages have no rel=next. A search in the bytes is faster than a search in the tree.
         if _NEXT.search(response.body, 0, MAX_MARKUP) or any(
             "next_page" in one.extract for one in rule.layouts
         ):
@@ -476,7 +478,7 @@ def _read_article(page: HtmlPage, tree: HtmlElement, response: Response, visit: 
 
 
 def _named(tree: HtmlElement, links: PageLinks, url: str, visit: Visit) -> Found:
-    """Return the feeds and sections that a page names: a home page, or a page that a person requested."""
+    """Return the feeds and sections that a home page or a requested page names."""
     named = (*find_sources(tree, url), *find_sections(links, url, visit.rule))
     return Found(links=named, referrer=url, depth=1)
 
@@ -484,8 +486,8 @@ def _named(tree: HtmlElement, links: PageLinks, url: str, visit: Visit) -> Found
 def looks_like_html(body: bytes, content_type: str) -> bool:
     """Return False for JSON, feeds, sitemaps and plain text.
 
-    If these were parsed as HTML, their text would look like an article. The content type counts only if the
-    first bytes do not decide, because many servers send a wrong one.
+    If these were parsed as HTML, their text would look like an article. The content type is used only if the
+    first bytes do not decide, because many servers send a wrong type.
     """
     head = body[:_HEAD].lstrip(b"\xef\xbb\xbf \t\r\n")
     if _TAG.search(head):
@@ -493,12 +495,12 @@ def looks_like_html(body: bytes, content_type: str) -> bool:
     return not head.startswith((b"{", b"[")) and not content_type.lower().startswith(_NO_HTML)
 
 
-# rel=next, rel="nofollow next": up to 40 characters of other words may come before
+# Matches rel=next and rel="nofollow next". Up to 40 characters of other words may come before "next".
 _NEXT = re.compile(rb"""rel\s{0,3}=\s{0,3}["']?[\w ]{0,40}next""", re.IGNORECASE)
 _HEAD = 2048
 _TAG = re.compile(rb"<[a-z!?]", re.IGNORECASE)
-# Declarations, comments and a DOCTYPE, then <rss>, <atom:feed>, <urlset> …; "{0,20}+" does not give back what
-# it matched, so a page of comments takes no longer.
+# Matches declarations, comments and a DOCTYPE, then <rss>, <atom:feed>, <urlset> and so on. "{0,20}+" is
+# possessive: it never backtracks, so a page that consists of comments takes no longer.
 _OTHER_ROOT = re.compile(
     rb"^(?:<\?.{0,300}?\?>|<!--.{0,500}?-->|<!DOCTYPE.{0,300}?>|\s){0,20}+"
     rb"<(?:\w{1,20}:)?(?:rss|rdf|feed|urlset|sitemapindex|opml)[\s>]",

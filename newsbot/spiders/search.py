@@ -128,7 +128,7 @@ class SearchSpider(auxiliary.SideSpider):
 
     @staticmethod
     def read_arguments(given: Mapping[str, Any], _now: datetime) -> Arguments:
-        """Return the arguments that all spiders share. Raises ``ArgumentError`` if any is wrong."""
+        """Return the arguments that all spiders share. Raises ``ArgumentError`` if an argument is wrong."""
         return parse_searching(given).scope
 
     async def start(self) -> AsyncIterator[Any]:
@@ -229,7 +229,7 @@ class SearchSpider(auxiliary.SideSpider):
     def _again(self, request: Request | None, cause: str) -> Iterator[Request]:
         tries = 1 if request is None else int(request.meta[ASIDE_KEY]) + 1
         if request is not None and tries == 1 and cause in NO_TLS and request.url.startswith("https:"):
-            # Many sites answer only to http or only to https.
+            # Many sites respond only to http or only to https.
             yield request.replace(url="http:" + request.url[6:], meta={**request.meta, ASIDE_KEY: tries})
             return
         if request is not None and tries < 3 and may_retry(cause, tries):

@@ -6,12 +6,12 @@ come after the files whose names suggest a news sitemap. They are taken from bot
 because the newest file may be at either end.
 
 The files of a site get only a share of its requests: :data:`AT_ONCE` at the beginning, then :data:`SHARE`.
-Except for the freshest files, their priority is lower than that of articles. The remaining files are read
+Except for the freshest files, their priority is below the priority of articles. The remaining files are read
 after later visits of the index.
 
 The interval of a file grows while the file does not change or lists only old pages. The file is due again
-when the index gives it a newer date. The freshest files are an exception: news sitemaps and files that have
-changed once are read at least as often as other sources.
+when the index states a newer date for it. The freshest files are an exception: news sitemaps and files that
+have changed once are read at least as often as other sources.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ FRESH = 2 * DAY
 UNDATED = 10
 """Number of files without a date that come before articles, from both ends of the list."""
 CHECKS = 3
-"""Number of visits without a change, after which a newer date of a file is not believed."""
+"""Number of visits without a change after which a newer date of a file does not count as a change."""
 LONGEST_REST = 30 * DAY
 """The longest interval of a file in seconds."""
 _OLD_BY = 0.1
@@ -69,7 +69,7 @@ class _Choice:
     old: int = 0
     """Number of files that are too old for this crawl."""
     left: int = 0
-    """Number of files that are not read now but after later visits of the index."""
+    """Number of files that are left for later visits of the index."""
 
 
 class SitemapIndexes:
@@ -84,8 +84,8 @@ class SitemapIndexes:
     def files(self, children: Sequence[Child], url: str, visit: Visit) -> Iterator[Found]:
         """Yield the files of the index at ``url`` that are read now.
 
-        ``children`` are all files of the index. The number of files that are left for later is noted in the
-        visit.
+        ``children`` are all files of the index. The number of files that are left for later is recorded in
+        the visit.
         """
         choice = self._choose(children, visit)
         room = self._room(visit.rule.domain)
@@ -121,7 +121,7 @@ class SitemapIndexes:
             return
         now, before = self._context.clock(), visit.record
         if visit.outcome.not_modified or visit.outcome.changed is False:
-            last = LONGEST_SOURCE_REST / 2  # it is doubled below, to the longest interval of other sources
+            last = LONGEST_SOURCE_REST / 2  # doubled below to the longest interval of other sources
             if before is not None and before.next_due is not None and before.last_fetched is not None:
                 last = before.next_due - before.last_fetched
             rest = max(LONGEST_SOURCE_REST, 2 * last)
@@ -184,7 +184,7 @@ class SitemapIndexes:
         self._context.count("sitemaps/left", choice.left)
         if not choice.left:
             return
-        # The next visit reads the remaining files, so it must not find the index unchanged.
+        # The next visit must read the remaining files, so the index must not count as unchanged then.
         visit.page.update(content_hash=None, etag=None, last_modified=None)
         visit.note(
             self._context.clock(), EventKind.SITEMAPS_LEFT, left=choice.left, old=choice.old, of=number

@@ -8,10 +8,10 @@ copied to another. A claim alone therefore never prevents the crawl from reading
 lists itself:
 
 * Forms of one address (AMP, print, mobile host, parameters) are always one page.
-* An unknown address is marked as another address of the page. It is read after all if a list shows it later
-  with another headline, or if a list shows it before the site's claims are trusted.
-* An address that waits in the queue is read. There are two exceptions: it was listed with the page's
-  headline, or the site's claims are trusted and the headlines do not differ.
+* An unknown address is marked as another address of the page. It is read nevertheless if a list shows it
+  later with another headline, or if a list shows it before the site's claims are trusted.
+* An address that waits in the queue is read, with two exceptions: it was listed with the page's headline, or
+  the site's claims are trusted and the headlines do not differ.
 * An address that cannot be an article is never a canonical address: a section, a page of another site, or an
   address that the rule denies.
 
@@ -44,7 +44,7 @@ from newsbot.urls import canonicalize, fingerprint, host_key
 logger = logging.getLogger(__name__)
 
 CHECK_PRIORITY = 500.0
-"""Priority of an address that is read to check a wrong claim. It is higher than that of new articles."""
+"""Priority of an address that is read to check a wrong claim. It is above the priority of new articles."""
 MAX_CHAIN = 10
 """Maximum number of articles that are moved to free one address."""
 NOT_THERE = (Reason.HTTP_404, Reason.HTTP_410)
@@ -126,9 +126,9 @@ class Canonical:
 
         ``entries`` stand for links of a page to known URLs. Raises :class:`newsbot.errors.DataError`.
         """
-        # Lists show the same links at each visit, so checked URLs are remembered to save queries. A URL whose
-        # state cannot change any more is remembered by its fingerprint. A URL that was compared with its
-        # article is remembered together with its headline (_offer), because it is compared again when a list
+        # Lists show the same links at each visit, so checked URLs are remembered to avoid queries. If the
+        # state of a URL cannot change any more, its fingerprint is remembered. If a URL was compared with its
+        # article, it is remembered with its headline (_offer), because it must be compared again when a list
         # shows another headline.
         settled = self._trust.settled
         asked = {
@@ -153,7 +153,7 @@ class Canonical:
         return found
 
     def _differs(self, entry: Entry) -> bool:
-        """Return True if the article stored under a claimed address is not the page that the list shows."""
+        """Return True if the stored article of a claimed address is not the page that the list shows."""
         if entry.kind is not Kind.ARTICLE:
             return True
         kept = self._context.storage.articles.get(
@@ -162,7 +162,7 @@ class Canonical:
         if kept is None or kept.source != entry.data["source"]:
             return True
         agree = headlines_agree(str(entry.data.get("title") or ""), kept.title)
-        if agree is None:  # one of them has no headline to compare
+        if agree is None:  # one of the headlines is missing
             return self._trust.word(self._context.notes, kept.source) is not Word.GOOD
         return not agree
 
@@ -190,9 +190,9 @@ class Canonical:
     def free_address(self, kept: Article, *, wrong: bool = True, chain: int = MAX_CHAIN) -> bool:
         """Move an article that was stored under another page's URL to the URL from which it was fetched.
 
-        If the claim of a third page has placed another article there, that article is moved first, and so on,
-        up to ``chain`` articles. ``wrong``: the claim lowers the trust in the site's claims. Returns False if
-        the article could not be moved. Raises :class:`newsbot.errors.DataError`.
+        If the claim of a third page has placed another article at this URL, the other article is moved first,
+        and so on, up to ``chain`` articles. If ``wrong``, the trust in the site's claims is lowered. Returns
+        False if the article could not be moved. Raises :class:`newsbot.errors.DataError`.
         """
         home = canonicalize(kept.url)
         there = self._context.storage.articles.get(home)
@@ -206,8 +206,8 @@ class Canonical:
         if wrong:
             self._trust.saw(self._context.notes, kept.source, home, right=False)
         self._context.count("canonical/wrong")
-        # The index is written before the storage. After a crash between the two writes, the index has one
-        # entry too many, but it lacks no stored article.
+        # The index is written before the storage. After a crash between the two writes, the index has an
+        # entry without an article, but each stored article is in the index.
         self._context.index.check_and_insert(home, kept.source, signature(kept.text), self._context.clock())
         logger.info(
             "canonical address wrong domain=%s page=%s named=%s", kept.source, home, kept.canonical_url
@@ -218,7 +218,7 @@ class Canonical:
         """After a visit, move away an article that a wrong claim has stored under the visited URL.
 
         The article is moved to the URL from which it was fetched, if the visited URL is gone, is a list, or
-        is not an article. Raises :class:`newsbot.errors.DataError`; may then be called again.
+        is not an article. Raises :class:`newsbot.errors.DataError`; the call can then be repeated.
         """
         gone = visit.outcome.error in NOT_THERE
         first = visit.record is None or visit.record.last_fetched is None
@@ -239,7 +239,7 @@ class Canonical:
         redirect replaces the visited address. The target then takes over the due time of the visited page.
         """
         if visit.outcome.failed:
-            # The target was not read. If it were marked as done here, the next visit would take it for a
+            # The target was not read. If it were marked as done here, the next visit would treat it as a
             # known page.
             return False
         moved = False
@@ -286,8 +286,8 @@ class Canonical:
     def _record_alias(self, alias: Entry, record: PageRecord | None) -> None:
         """Mark another address as done.
 
-        If ``record`` is given, the address replaces the visited address from now on, with the content and due
-        time of ``record``.
+        If ``record`` is not None, the address replaces the visited address from now on, with the content and
+        due time of ``record``.
         """
         page = self._context.storage.pages.get([alias.fingerprint]).get(alias.fingerprint)
         if page is None or page.last_fetched is None:  # the record of a fetched page is not overwritten
@@ -302,9 +302,9 @@ class Canonical:
     def other_name(self, visit: Visit) -> bytes | None:
         """Return the fingerprint of a known page if the visited URL is another address of it, else None.
 
-        This happens if the crawl learned, after the URL was queued, that some of its query keys must be
-        dropped. If the known page was not fetched yet, the result is None and this visit fetches it. A URL
-        that was fetched before keeps its own record.
+        This happens if the crawl has learned, after the URL was queued, that some of its query keys must be
+        dropped. If the known page was not fetched yet, the result is None, and this visit fetches the page. A
+        URL that was fetched before keeps its own record.
         """
         url, again = visit.lease.entry.url, visit.lease.last_fetched is not None
         if "?" not in url or not visit.rule.drop_query or visit.forced or again:
@@ -317,8 +317,8 @@ class Canonical:
     def is_taken(self, key: bytes) -> bool:
         """Return True if the page was fetched under any of its addresses, or is being fetched now.
 
-        ``key`` is the fingerprint of one of them. An address that is done only in the frontier does not
-        count, because the worker that marked it may have died before it stored the page.
+        ``key`` is the fingerprint of one of the addresses. If an address is done only in the frontier, this
+        does not count, because the worker that marked it may have died before it stored the page.
         """
         known = self._context.frontier.known([key]).get(key)
         if known is None:

@@ -2,8 +2,8 @@
 
 A home page often links to an article before the feed is read. While the frontier's entry of the article is
 pending, the feed's data are added to it (:meth:`newsbot.frontier.base.Frontier.add`). But a leased entry
-never changes. This module keeps the feed's data until the article is stored. Then the data fill the fields
-that the article's page does not give.
+never changes. This module keeps the feed's data until the article is stored. The data then fill the fields
+that were not found on the article's page.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from newsbot.items import Article, Bounded, Kind, Where
 MAX_TOLD = 10_000
 """Maximum number of pages whose feed data wait for the article."""
 MAX_SETTLED = 50_000
-"""Maximum number of pages that are remembered because their articles have got the data."""
+"""Maximum number of pages that are remembered because their articles already have the data."""
 FEED = "feed"
 """Value in ``Article.extraction`` for a field that was taken from a feed after the page was read."""
 _LISTINGS = (Where.FEED, Where.NEWS_SITEMAP)
@@ -34,14 +34,14 @@ class FeedDetails:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._told = Bounded[bytes, EntryData](MAX_TOLD)
-        """By page fingerprint, the data of feeds that wait for the article."""
+        """The data of feeds that wait for the article, by fingerprint of the page."""
         self._settled = Bounded[bytes, None](MAX_SETTLED)
-        """Fingerprints of pages whose articles have got the data of a feed."""
+        """Fingerprints of pages whose articles already have the data of a feed."""
 
     def take(self, known: Iterable[Entry]) -> None:
-        """Keep a feed's data on pages that are already known, and fill them into stored articles.
+        """Keep a feed's data about pages that are already known, and add the data to stored articles.
 
-        ``known``: the entries that were made from the feed's links to these pages.
+        ``known`` are the entries that were made from the feed's links to these pages.
         """
         told = {
             entry.fingerprint: entry.data
@@ -52,12 +52,11 @@ class FeedDetails:
             and entry.fingerprint not in self._settled
         }
         self._told.update(told)
-        # A long feed may have more items than _told keeps. Those that were pushed out again are left out
-        # here.
+        # A long feed may have more items than _told keeps. Items that _told has already dropped are left out.
         self._fill(told.keys() & self._told.keys())
 
     def end(self, visit: Visit) -> None:
-        """After a visit, add the data that a feed gave in the meantime to the page's article."""
+        """After a visit, add the data of a feed to the page's article, if a feed has listed it meanwhile."""
         key = visit.lease.entry.fingerprint
         if key in self._told and visit.outcome.is_article:
             self._fill([key], str(visit.page.get("canonical_url")))
@@ -84,10 +83,10 @@ class FeedDetails:
 
 
 def filled(article: Article, told: EntryData) -> bool:
-    """Fill in the publication time and the authors that ``article`` lacks. Return True if it was changed.
+    """Set publication time and authors if ``article`` lacks them. Return True if the article was changed.
 
-    ``told``: the data of a feed. A date without a time of day is replaced as well if the feed gives a time on
-    that day.
+    ``told`` has the data of a feed. If the article has only a date, and the feed has a time on that day, the
+    time of the feed is used.
     """
     at = from_iso(told.get("published_at"))
     own, authors = article.published_at, told.get("authors")

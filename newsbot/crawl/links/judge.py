@@ -48,9 +48,9 @@ logger = logging.getLogger(__name__)
 
 
 class LinkJudge:
-    """Judges links by the rules of their sites, by the forms of URLs learned so far, and by the scope.
+    """Judges links by the rules of their sites, by the learned forms of URLs, and by the scope.
 
-    If ``ranked`` is False, unlikely links are followed too. Comparisons of strategies use this.
+    If ``ranked`` is False, unlikely links are followed too. This is for comparisons of strategies.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class LinkJudge:
                 yield batch
             try:
                 rule = self._rule_of(link, found, visit)
-                # before the judgement: rejected links show the forms of a site's URLs as well
+                # this comes before the judgement, because rejected links show the forms of URLs too
                 heard.setdefault(rule.domain, (rule, []))[1].append(link)
                 judgement = self._judge(link, rule, found, visit, folders)
                 if not judgement.accepted:
@@ -127,7 +127,7 @@ class LinkJudge:
         return out
 
     def _name_headlines(self, batch: Batch) -> None:
-        """Add to each entry the address, if any, under which the site listed the same headline before."""
+        """If the site listed the headline of an entry under another address before, add it to the entry."""
         wanted = headlines.unnamed(batch.entries.values())
         if wanted:
             # A page of this batch has no record in the storage yet.
@@ -153,7 +153,7 @@ class LinkJudge:
         """Return the judgement on a link of the site with ``rule``.
 
         Links that a person or a rule named are accepted. Feeds and sitemaps need no ranking. All other links
-        are ranked. ``folders`` are the folders of URLs under which the page links headlines.
+        are ranked. ``folders`` are the folders of the URLs to which the page's headlines link.
         """
         if link.where in NAMED:
             kind = link.kind or Kind.ARTICLE
@@ -223,9 +223,9 @@ class LinkJudge:
     def follows(self, kind: Kind, rule: Rule, visit: Visit) -> bool:
         """Return True if links of ``kind`` on the visited page are followed in this crawl.
 
-        The argument ``follow`` overrides the rule's key ``follow``. If neither is given, everything that the
-        site offers is read: feeds, sitemaps and section fronts. Links on an article page are then followed
-        only if the site has neither feed nor sitemap, and if the article was not found in a feed.
+        The argument ``follow`` overrides the rule's key ``follow``. If neither is set, all feeds, sitemaps
+        and section fronts are read. Links on an article page are then followed only if the site has neither
+        feed nor sitemap, and if the article was not found in a feed.
         """
         chosen = self._scope.arguments.follow or rule.follow
         if kind in (Kind.FEED, Kind.SITEMAP):
@@ -242,8 +242,8 @@ class LinkJudge:
         if arguments.until and link.published_at and link.published_at >= arguments.until:
             return True
         since: datetime | None = arguments.since
-        # A sitemap's lastmod is never earlier than the publication. So it can prove that an article is too
-        # old, but not that an article is too new. ``until`` therefore does not use it.
+        # A sitemap's lastmod is never earlier than the publication. It can therefore prove that an article is
+        # too old, but not that an article is too new, so it is not compared with ``until``.
         moment = link.published_at or link.modified_at
         if since is None and link.where in (Where.SITEMAP, Where.NEWS_SITEMAP):
             since = self._scope.since_of_sitemaps()
@@ -253,8 +253,8 @@ class LinkJudge:
 def _is_itself(entry: Entry, visit: Visit | None) -> bool:
     """Return True for a link of a page to itself.
 
-    A link that makes the page a source of another site must be queued, because it changes the page's entry.
-    The result is then False.
+    If the link makes the page a source of another site, the result is False. Such a link must be queued,
+    because it changes the page's entry.
     """
     if visit is None or entry.fingerprint != visit.lease.entry.fingerprint:
         return False

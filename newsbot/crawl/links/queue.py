@@ -55,7 +55,7 @@ class Links:
         return sum(new for some in parts(found, visit) for new in self.steps(some, visit))
 
     def queue_released(self, visit: Visit) -> None:
-        """After a visit, queue links whose URLs have the same shape and that waited for its result."""
+        """After a visit, queue the links that waited for its result. Their URLs have the same shape."""
         # ``force`` is needed for links that were leased while their shape was doubtful. ShapeTrials.leave has
         # marked them as done.
         self._queue(self._trials.end(visit), visit, force=True)
@@ -74,7 +74,7 @@ class Links:
                 break
             batch = judged
             yield 0
-        # These two compare all links of the page, so they run after the last link is judged.
+        # These two calls compare all links of the page, so they are made after the last link is judged.
         with self._context.timed("judge"):
             self._trials.weigh(batch, visit)
             self._probing.weigh(batch, visit)
@@ -125,7 +125,10 @@ class Links:
         self._spellings.offer(entries)
 
     def queue_spelling(self, entry: Entry, *, again: bool) -> None:
-        """Queue another spelling of a URL that has a page record. ``again``: even if the URL is done."""
+        """Queue another spelling of a URL that has a page record.
+
+        With ``again``, done URLs are queued too.
+        """
         self._introduce(entry.host, self._context.rule_for(entry.url), asked=False)
         self._context.frontier.add([entry], force=again)
 
@@ -144,8 +147,8 @@ class Links:
         """Set the politeness of a host in the frontier, and add the host to the scope if it belongs there.
 
         If the host belongs to another site that has a rule and is not in the scope, it is not added: its
-        pages wait for a crawl of that site. ``asked``: the URL is a seed, or is linked on a page that a
-        person requested. Its host is then added in any case.
+        pages wait for a crawl of that site. ``asked`` means that the URL is a seed, or is linked on a page
+        that a person requested. Its host is then added in any case.
         """
         self._politeness.introduce(host, rule)
         if not self._scope.accepts(host) and (asked or self._context.rules.get(rule.domain) is None):
@@ -154,8 +157,8 @@ class Links:
     def _called_otherwise(self, entries: list[Entry]) -> list[Entry]:
         """Return the sources named by a rule whose entries in the frontier must be replaced.
 
-        Such an entry has another kind, is never due, or has a spelling from another site. The frontier does
-        not change entries that are done, so the caller queues these again with ``force``.
+        The stored entry has another kind, is never due, or has a spelling from another site. The frontier
+        does not change entries that are done, so the caller queues these again with ``force``.
         """
         named = {
             entry.fingerprint: entry
@@ -183,9 +186,9 @@ def _pieces(batch: Batch) -> Iterator[Batch]:
 def parts(found: Found, visit: Visit | None) -> Iterator[Found]:
     """Split the links of a long feed or sitemap into parts of :data:`LINKS_AT_ONCE`.
 
-    If 50,000 links are queued at once, this takes 100 MB, and Python does not return the memory to the
-    system. The links of an HTML page stay together, because each is judged by comparison with the others.
-    :meth:`Links.steps` divides that work into steps.
+    To queue 50,000 links at once would take 100 MB, and Python does not return the memory to the system. The
+    links of an HTML page stay together, because each link is judged by comparison with the others.
+    :meth:`Links.steps` divides this work into steps.
     """
     links = found.links
     if visit is None or visit.kind not in (Kind.FEED, Kind.SITEMAP) or len(links) <= LINKS_AT_ONCE:

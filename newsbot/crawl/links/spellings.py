@@ -7,7 +7,7 @@ another site links a page with a broken spelling, by mistake or on purpose, the 
 * A spelling from the page's own site replaces a spelling from another site.
 * A feed or sitemap that its own site names is a source of this site, even if another site named it first.
 * A page that fails under the spelling of another site is tried under the spellings of its own site, then with
-  http if the host has no TLS, then under the canonical spelling. Only then has it failed.
+  http if the host has no TLS, then under the canonical spelling. If all fail, the page has failed.
 
 The history of the page record keeps the spellings of the page's own site, as ``discovered`` events with
 ``to``.
@@ -34,7 +34,7 @@ from newsbot.urls import canonicalize, fingerprint, host_key
 MAX_SPELLINGS = 3
 """Maximum number of spellings that are stored for one page."""
 MAX_SETTLED = 100_000
-"""Maximum number of links that are remembered because they give no new spelling."""
+"""Maximum number of links without a new spelling that are remembered."""
 _SAYS_NOTHING = (
     *(Reason.TOO_YOUNG, Reason.OURS, Reason.UNNAMED, Reason.LIMIT),
     *(Reason.REMOVED, Reason.DENIED, Reason.PRIVATE_ADDRESS),
@@ -50,18 +50,18 @@ class Spellings:
         self._settled = Bounded[bytes, None](MAX_SETTLED)
         """Keys of the links that were checked and give no new spelling."""
         self._read_for = Bounded[str, str | None](MAX_SETTLED)
-        """By the URL of a page, the domain of the site whose source it is; None for other pages."""
+        """The domain of the site whose source a page is, by URL of the page; None for other pages."""
 
     def given_by_site(self, told: Mapping[str, Any], url: str) -> bool:
         """Return True if ``url`` comes from its own site, a rule or a person.
 
-        ``told``: the data of an entry, or a ``discovered`` event. Both say where the URL was found.
+        ``told`` has the data of an entry, or is a ``discovered`` event. Both say where the URL was found.
         """
         referrer = told.get("referrer")
         if referrer is None:
             return told.get("where") in (Where.SEED, Where.ARGUMENT, Where.GUESS)
         domain = self._context.rule_for(url).domain
-        # A site's feed may be on another host. The feed's links count as links of the site.
+        # A site's feed may be on another host. The links of the feed then count as links of the site.
         return domain in (self._context.rule_for(referrer).domain, self._source_of(referrer))
 
     def _source_of(self, referrer: str) -> str | None:
@@ -93,7 +93,7 @@ class Spellings:
         news = [(asked[key], page) for key, page in pages.items() if self._is_news(asked[key], page)]
         if news:
             self._take(news)
-        # Last, so that the links are checked again if a write above raises.
+        # This comes last, so that the links are checked again if a write above raises an error.
         self._settled.add(*map(_spelling, asked.values()))
 
     def _is_news(self, entry: Entry, page: PageRecord) -> bool:
@@ -108,8 +108,8 @@ class Spellings:
     def _gave_another_text(self, page: PageRecord, entry: Entry) -> bool:
         """Return True if the spelling from another site led to a text that is not the linked article.
 
-        Some sites answer a wrong URL with a page that looks like an article. The crawl then stored an article
-        with another headline, or found a copy and did not store it.
+        Some sites respond to a wrong URL with a page that looks like an article. The crawl has then stored an
+        article with another headline, or it has found a copy and stored nothing.
         """
         if entry.kind is not Kind.ARTICLE or page.url == entry.url:
             return False
@@ -128,7 +128,7 @@ class Spellings:
     def _take(self, news: Sequence[tuple[Entry, PageRecord]]) -> None:
         """Store the spellings, then queue them.
 
-        They are stored first for pages that are being visited: the visit reads the spellings when it ends.
+        The spellings are stored first, because the visit of a page reads them when it ends.
         """
         context = self._context
         context.storage.pages.save([_noted(page, entry, context.clock()) for entry, page in news])
@@ -158,9 +158,9 @@ class Spellings:
         named_source = strange and visit.kind.is_source
         if not (has_failed or named_source):
             return None
-        # Another site may have named the page as its feed or section. Then the page is fetched again as the
-        # kind that its own site says. It is fetched under a spelling of its own site, even if this spelling
-        # was just fetched.
+        # Another site may have named the page as its feed or section. The page is then fetched again as the
+        # kind that its own site names, under a spelling of its own site, even if this spelling was just
+        # fetched.
         tried = before if named_source else [*before, entry.url]
         page = self._context.storage.pages.get([entry.fingerprint]).get(entry.fingerprint)
         for event in () if page is None else self._given_by_site(page):

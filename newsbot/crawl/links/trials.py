@@ -1,8 +1,8 @@
 """Tries a few URLs of a shape before more URLs of that shape are fetched.
 
 :class:`ListProbing` tries one list of a shape, such as an archive page of one day. :class:`ShapeTrials` tries
-a few links that look like articles. The URLs under trial show whether their shape leads to articles; the
-other URLs are held until then.
+a few links that look like articles. The URLs under trial show whether their shape leads to articles. Until
+then, all other URLs of the shape are held.
 """
 
 from __future__ import annotations
@@ -41,10 +41,9 @@ from newsbot.urls import canonicalize, fingerprint
 
 # --- lists
 # Lists are of one kind if their URLs have the same shape (:func:`newsbot.discovery.list_pages.shape_of`). The
-# first list of a kind is *under trial*. The other lists are held until its visit shows whether such lists
-# lead to articles. A kind of list that does so is *fruitful*. The results are kept in
-# :mod:`newsbot.discovery.list_pages`. The result of another worker counts too and is read from the history of
-# the page.
+# first list of a kind is *under trial*. The other lists are held until its visit shows whether the kind leads
+# to articles. If it does, the kind is *fruitful*. The results are kept in
+# :mod:`newsbot.discovery.list_pages`. The results of other workers are read from the history of the page.
 #
 # Lists by subject (tag, category or author) have the lowest priority. They are read only if neither numbered
 # pages nor an archive nor a sitemap leads to a site's older articles.
@@ -67,9 +66,9 @@ class ListProbing:
     def weigh(self, batch: Batch, visit: Visit | None) -> None:
         """Remove lists that no rule names from the batch, unless their kind is known to lead to articles.
 
-        This keeps the crawl out of endless calendars. Home pages and lists that match a pattern of the rule
-        are exempt. The link to the next page of a list is kept if the articles on this page show that the
-        next one is worth reading.
+        The crawl therefore does not read endless calendars. Home pages and lists that match a pattern of the
+        rule are exempt. The link to the next page of a list is kept if the articles on this page show that
+        the next page is worth reading.
         """
         worth: bool | None = True
         # The reader passes links to next pages in a separate batch, after the other links. The result of the
@@ -90,7 +89,7 @@ class ListProbing:
         new = {key: entry for key, entry in lists.items() if key not in known and not entry.data.get("force")}
         self._hear(lists, known)
         for key, entry in new.items():
-            # A numbered page of another list is not read from here, because the pages of a list are read one
+            # A numbered page of another list is not queued here, because the pages of a list are read one
             # after the other.
             strange = is_pagination(entry.url) and not belongs_to(entry.url, entry.data["referrer"] or "")
             leads_on = visit is not None and _leads_on(entry, _address(visit))
@@ -134,14 +133,14 @@ class ListProbing:
         return Reason.OTHER_LISTS if needless and not self._trials.is_fruitful(domain, entry.url) else None
 
     def _worth(self, batch: Batch, visit: Visit) -> bool | None:
-        """Return True if a list led to new articles, None if only to known articles, False if to no articles.
+        """Return True if a list led to new articles, None if it led only to known articles, else False.
 
         Sets ``visit.goes_on``, which says whether the next page of the list is worth reading. At the first
-        visit of a page, and if the crawl has the argument ``since``, the page must show articles that the
-        preceding pages did not show and that are not too old. At later visits at least half of the page's
+        visit of a page, and if the crawl has the argument ``since``, the page must show articles that are not
+        too old and that the preceding pages did not show. At later visits, at least half of the page's
         articles must be new.
         """
-        # Links that are held because of their doubtful URL shape count too, because the list has led to them.
+        # Links that are held because of their URL shape count too, because the list has led to them.
         found = {**batch.entries, **batch.held}
         articles = {key: entry for key, entry in found.items() if _is_likely(entry)}
         known = self._context.frontier.known(list(articles)) if articles else {}
@@ -194,8 +193,8 @@ class ListProbing:
     def _hear(self, lists: Mapping[bytes, Entry], known: Container[bytes]) -> None:
         """Learn the results of lists that another worker or an earlier crawl has visited, from page records.
 
-        The result of an earlier crawl counts only for a list by subject. An archive gets new months, so an
-        old result says nothing about them.
+        The result of an earlier crawl counts only for a list by subject. An archive gets new months, and an
+        old result says nothing about the new months.
         """
         asked: dict[bytes, tuple[str, str]] = {}
         for key, entry in lists.items():
@@ -218,8 +217,8 @@ class ListProbing:
     def _broke_off(self, articles: Mapping[bytes, Entry], visit: Visit) -> bool:
         """Return True if some of these articles were first found on this page, in a visit that was cut off.
 
-        If a worker is killed after it has queued the links of a page, the next visit finds these links as
-        known. They must count as new. Otherwise the list would seem to lead only to known articles.
+        If a worker is killed after it has queued the links of a page, these links are known at the next
+        visit. They must count as new. Otherwise, the list would seem to lead only to known articles.
         """
         last = None if visit.record is None else visit.record.last_fetched
         return any(
@@ -230,7 +229,7 @@ class ListProbing:
 
 
 def is_next_page(entry: Entry) -> bool:
-    """Return True for a page of a list other than its first one."""
+    """Return True for a page of a list other than its first page."""
     return entry.data.get("where") == Where.NEXT_PAGE
 
 
@@ -292,7 +291,7 @@ def _address(visit: Visit) -> str:
 # shape were articles. A few links are fetched as *trials* to find this out. A held link costs no request.
 #
 # * If a feed or sitemap lists the site's articles, shapes that it never lists are tried last, one page at a
-#   time. Over all these shapes, at most one fetched page may be wasted (not an article), or the share
+#   time. For all these shapes together, at most one fetched page may be wasted (not an article), or the share
 #   NEWSBOT_EXPLORE of the fetched pages if this is more.
 # * On other sites, two fetched pages may be wasted on each shape.
 #
@@ -318,14 +317,14 @@ class ShapeTrials:
         self._number = 0
         """Number of held links of all sites."""
         self._trying = Bounded[str, Bounded[bytes, str]](MAX_SITES)
-        """By domain, the fingerprints and shapes of the entries that are queued as trials.
+        """The shapes of the entries that are queued as trials, by domain and fingerprint.
 
-        A trial whose entry another worker leases stays here until it makes room for others.
+        A trial whose entry another worker leases stays here until new trials replace it.
         """
         self._waiting = Bounded[str, Bounded[str, None]](MAX_SITES)
-        """By shape, the domains that wait until other sites have tried this shape."""
+        """The domains that wait until other sites have tried a shape, by shape."""
         self._sources = Bounded[str, list[bytes]](MAX_SITES)
-        """By domain, the fingerprints of feeds and sitemaps that a page named, until one of them is read."""
+        """The fingerprints of feeds and sitemaps that a page named, until one of them is read, by domain."""
         self._with_read_sources = Bounded[str, None](MAX_HOSTS)
         """Domains of which a feed or sitemap has been read."""
 
@@ -342,7 +341,7 @@ class ShapeTrials:
         self._take_out(batch)
         now, recorded = self._context.clock(), {page.fingerprint for page in batch.pages}
         # Trials start after a site's feeds were read, because the feeds show most shapes of articles without
-        # any further request.
+        # a further request.
         for domain in sorted({entry.data["source"] for entry in batch.held.values()} - self._sources.keys()):
             for entry in self._trials(domain):
                 batch.held.pop(entry.fingerprint, None)
@@ -374,7 +373,7 @@ class ShapeTrials:
                 self._hold(domain, shape, entry)
 
     def _wait_for_sources(self, domain: str, batch: Batch) -> None:
-        """Note the feeds and sitemaps that a page names, unless one of the domain was read before."""
+        """Record the feeds and sitemaps that a page names, unless one of the domain's was read before."""
         named = [key for key, entry in batch.entries.items() if _is_listing(entry)]
         if named and domain not in self._with_read_sources:
             self._sources[domain] = [*self._sources.get(domain, ()), *named][:MAX_HELD]
@@ -400,7 +399,7 @@ class ShapeTrials:
         return Batch(entries=entries, pages=[page_for(entry, now) for entry in entries.values()])
 
     def left(self, lease: Lease) -> Reason | None:
-        """Return the reason why a leased entry is not fetched after all, or None if it must be fetched."""
+        """Return the reason why a leased entry is not fetched, or None if it must be fetched."""
         entry = lease.entry
         if not _is_unvouched(entry) or lease.last_fetched is not None:
             return None
@@ -441,7 +440,7 @@ class ShapeTrials:
             self._number += 1
 
     def _drop(self, domain: str, shape: str, keys: Iterable[bytes]) -> None:
-        """Hold links no longer. Nothing is kept of a shape or site without held links."""
+        """Remove held links. Shapes and sites without held links are removed too."""
         for key in list(keys):
             del self._held[domain][shape][key]
             self._number -= 1
@@ -475,7 +474,7 @@ class ShapeTrials:
         return [entry for entry in ready if _is_unread(known.get(entry.fingerprint))]
 
     def _trials(self, domain: str) -> Iterable[Entry]:
-        """Yield the held links of a domain that are fetched as trials. They are no longer held.
+        """Yield the held links of a domain that are fetched as trials. They are then no longer held.
 
         Shapes that failed on many other sites come last.
         """
@@ -502,15 +501,15 @@ class ShapeTrials:
         # Trials in flight count as failures, so that all trials together cannot exceed the limit.
         if shapes.bad[shape] + sum(one == shape for one in trying.values()) >= ENOUGH:
             return False
-        # A shape that failed on many other sites is tried only if this site has shown no better shape yet.
+        # A shape that failed on many other sites is tried only if this site has no better shape yet.
         if self._learning.of_all_sites.is_hopeless(shape) and (shapes.named or shapes.good or trying):
             return False
         if not shapes.named:  # no feed or sitemap lists this site's articles
             return True
         if trying or shapes.lost + 1 > self._learning.may_lose(domain):
             return False
-        # Thousands of sites use the same software. If some of them are trying this shape now, their results
-        # may make a trial here needless.
+        # Thousands of sites use the same software. If some of these sites are trying this shape now, their
+        # results may make a trial on this site unnecessary.
         elsewhere = sum(shape in some.values() for some in self._trying.values())
         if elsewhere >= MANY_SITES and shape not in self._learning.of_all_sites.good:
             self._waiting[shape] = waiting = self._waiting.get(shape) or Bounded(MAX_SITES)
@@ -524,9 +523,9 @@ class ShapeTrials:
 
 
 def _is_unvouched(entry: Entry) -> bool:
-    """Return True if only ranking takes a link for an article.
+    """Return True if a link counts as an article only because of its rank.
 
-    No rule, feed, sitemap or person has named such a link.
+    No rule, feed, sitemap or person has named the link.
     """
     data = entry.data
     found = data.get("where") in _FOUND_ON_PAGES and data.get("why") == Reason.LIKELY_ARTICLE

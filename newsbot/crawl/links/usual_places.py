@@ -1,4 +1,4 @@
-"""Requests feeds and sitemaps at usual addresses, such as ``/feed``, if a site names no working ones.
+"""Requests feeds and sitemaps at usual addresses, such as ``/feed``, if a site names no working sources.
 
 * If a site names feeds but no sitemap, ``/sitemap.xml`` is requested once, because a feed shows only the
   newest articles.
@@ -36,7 +36,7 @@ ASK_AGAIN = 30 * 86400.0
 SITEMAP = "/sitemap.xml"
 """The path at which most sites have their sitemap."""
 AFTER_TROUBLE = 86400.0
-"""Seconds until a site is tried again that did not respond or refused the request."""
+"""Seconds until a site is tried again if it did not respond or refused the request."""
 _ABSENT = (
     Reason.ROBOTS,
     Reason.DENIED,
@@ -98,7 +98,9 @@ class UsualPlaces:
         if visit.rule.has_sources or visit.of_index or visit.data.get("where") != Where.AUTODISCOVERY:
             return
         if not others:
-            if visit.outcome.failed:  # an empty feed exists, and may have its first items tomorrow
+            if (
+                visit.outcome.failed
+            ):  # an empty feed still counts, because it may have its first items tomorrow
                 site.any = False
             self._begin(visit, visit.data.get("referrer") or url)
 
@@ -110,11 +112,11 @@ class UsualPlaces:
         if isinstance(until, int | float) and self._context.clock() < until:
             return
         places = self._places(visit, url)
-        # The site names a feed. Other feeds would show the same articles, but a sitemap has the older ones.
+        # If the site names a feed, other feeds would show the same articles, but a sitemap has older ones.
         if self._registry.of(domain).any:
             places = [place for place in places if place.url.endswith(SITEMAP)]
         if places:
-            self._remember(domain, ASK_AGAIN)  # written before the request, so that no other worker tries too
+            self._remember(domain, ASK_AGAIN)  # written before the request, so that no other worker tries
             self._ask(visit, places[0])
 
     def end(self, visit: Visit) -> bool:
@@ -175,7 +177,7 @@ def _is_dead(visit: Visit) -> bool:
     outcome = visit.outcome
     if outcome.failed:
         return is_no_source(outcome.cause)
-    # An unchanged source was not read, so it has no count of links; that does not mean that it is empty.
+    # An unchanged source was not read, so the number of its links is unknown.
     read = not outcome.not_modified and outcome.changed is not False
     return read and not visit.page.get("links_count")
 
