@@ -17,7 +17,7 @@ from tests.commandline import ROOT, Place
 TEXT = (ROOT / "docs/simulator.md").read_text(encoding="utf-8")
 
 
-TABLES = TEXT.partition("## What comes out")[2].partition("\n## ")[0]
+TABLES = TEXT.partition("## Results")[2].partition("\n## ")[0]
 SMALL = ("--world", "feeds=12,sections=3,days=4,learn=1,hosts=3", "--seeds", "1")
 
 
@@ -85,5 +85,5 @@ def test_policies_figures_and_keys_are_described() -> None:
         assert f"| {name} | {about} |" in TEXT
     for one in fields(SiteSettings):
         assert f"| {one.name} | {one.default:g} | {one.metadata['about']} |" in TEXT
-    described = TEXT.partition("| figure | what |")[2].partition("\n\n")[0]
+    described = TEXT.partition("| figure | meaning |")[2].partition("\n\n")[0]
     assert set(UNITS) <= set(re.findall(r"\w+", described))
