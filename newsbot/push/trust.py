@@ -152,7 +152,6 @@ class Notifier:
 def notifiers(notes: Notes, now: float) -> list[Notifier]:
     """Return all notifiers, those with the most notices first. ``now`` is in POSIX seconds.
 
-    Figures are rounded to two digits after the point, because the weights decay every second.
     Raises :class:`newsbot.errors.DataError`.
     """
     found = []
@@ -161,16 +160,16 @@ def notifiers(notes: Notes, now: float) -> list[Notifier]:
         # The note has the weights of the time at which it was written. They have decayed since.
         trust.fade(now)
         protocol, _, host = name.partition(":")
-        notices, recall = trust.hits + trust.misses, trust.recall()
+        notices = trust.hits + trust.misses
         found.append(
             Notifier(
                 protocol=protocol,
                 host=host,
-                notices=round(notices, 2),
-                changes=round(trust.told + trust.untold, 2),
-                precision=round(trust.hits / notices, 2) if notices else None,
-                recall=recall and round(recall, 2),
-                believed=round(trust.share(), 2),
+                notices=notices,
+                changes=trust.told + trust.untold,
+                precision=trust.hits / notices if notices else None,
+                recall=trust.recall(),
+                believed=trust.share(),
                 last=utc(note["at"]),
             )
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import cast
 
@@ -111,7 +111,22 @@ def crawl_state(data: Data) -> Overview:
         latency=latency(data.storage.activity.arrivals(ARRIVALS), data.storage.activity.watched_since()),
         queue=queue(data, now),
         at=now,
-        notifiers=notifiers(data.storage.notes, now)[:MAX_NOTIFIERS],
+        notifiers=[_rounded(one) for one in notifiers(data.storage.notes, now)[:MAX_NOTIFIERS]],
+    )
+
+
+def _rounded(one: Notifier) -> Notifier:
+    """Return a notifier whose figures have two digits after the point.
+
+    The counts decay every second, so further digits would differ in each response.
+    """
+    return replace(
+        one,
+        notices=round(one.notices, 2),
+        changes=round(one.changes, 2),
+        precision=one.precision and round(one.precision, 2),
+        recall=one.recall and round(one.recall, 2),
+        believed=round(one.believed, 2),
     )
 
 
