@@ -15,13 +15,13 @@ for at = 4, #ARGV, 4 do
   local record = record_of_lease(fingerprint, ARGV[at + 1])
   answer[#answer + 1] = record and 1 or 0
   if record then
-    -- The worker has survived the entry, so it is not a suspect any more.
+    -- The worker has survived, so the entry is not a suspect any more.
     record.attempts, record.lost = 0, 0
     if ARGV[3] ~= '' then
       record.fetched = now
     end
     if not next_due or next_due > now + tonumber(ARGV[at + 3]) then
-      -- The record goes, and only its fingerprint and the minute of the fetch stay.
+      -- The record is deleted. Only its fingerprint and the minute of the fetch are kept.
       leave.l(fingerprint, record)
       redis.call('HDEL', KEYS[2], fingerprint)
       answer[1] = keep_known(fingerprint, at / 4 - 1, record.fetched)

@@ -19,7 +19,7 @@ local PAGE = 64
 local function best(name, wanted, skip)
   local found, from, page = {}, '[' .. name .. '\0', wanted + skip
   while true do
-    -- Host names have no control characters, so these are exactly the members of this host.
+    -- Host names have no control characters, so these bounds select exactly the members of this host.
     local members = redis.call('ZRANGEBYLEX', KEYS[3], from, '(' .. name .. '\1', 'LIMIT', 0, page)
     local behind
     for _, member in ipairs(members) do
@@ -35,7 +35,7 @@ local function best(name, wanted, skip)
         end
       end
     end
-    if not behind and #members < page then -- these were the last entries of the host
+    if not behind and #members < page then -- the host has no more entries
       return found
     end
     from = '(' .. (behind or members[#members])
@@ -72,7 +72,7 @@ local function pick_suspect(least, most)
   local fewest
   while true do
     local member = redis.call('ZRANGEBYLEX', KEYS[3], from, '(\1', 'LIMIT', 0, 1)[1]
-    -- Only if there is a suspect at all, the leases of the owner are loaded.
+    -- The leases of the owner are loaded only if there is a suspect.
     if not member or not checked and holds_suspect() then
       return
     end
@@ -93,7 +93,7 @@ end
 
 local function first_of(name)
   local host = host_of(name)
-  -- The host of the suspect gives it instead of its best entry, so a host gives one entry at a turn.
+  -- The suspect is leased instead of the best entry of its host, so each host gives one entry per turn.
   local fingerprint = name == suspect_host and suspect or best(name, 1, 0)[1]
   if fingerprint then
     chosen[#chosen + 1] = fingerprint
@@ -133,7 +133,7 @@ local function from_all_hosts()
   until #names < PAGE
 end
 
--- Fills up from hosts without a delay, as far as their concurrency allows, one entry per host in rotation.
+-- Leases more entries of hosts without a delay, up to their concurrency, one entry per host in rotation.
 local function from_roomy_hosts()
   local more = {}
   for place, name in ipairs(roomy) do

@@ -25,7 +25,7 @@
 -- ARGV[1] is always the current time in POSIX seconds. Empty (always, except in tests): the server's TIME.
 --
 -- Known URLs are done and not due again. A URL that was marked as done while it was pending is kept in full
--- instead: it may be marked again, with a due time, and then needs its priority.
+-- instead: it may be marked again with a due time, and its priority is then needed.
 -- A known URL is stored as one field of a hash, its bucket: the remaining bits of the fingerprint -> the
 -- minute of the last fetch (empty: never fetched). Redis stores hashes as small as the buckets as listpacks.
 -- Minutes count from 2034. From 2018 to 2049 they fit 24 bits, which saves one byte in a listpack compared
@@ -265,8 +265,8 @@ end
 -- Moves entries whose time has come: expired leases, ended delays, due entries. At most batch entries of each
 -- state, so that a million due entries do not block the server.
 local function settle(now, horizon, batch)
-  -- First the leases, then the delays, then the due entries: what the first two loops make waiting, the third
-  -- one makes ready if it is due.
+  -- First the leases, then the delays, then the due entries: the first two loops make entries waiting, and the
+  -- third loop makes those entries ready that are due.
   for _, fingerprint in ipairs(expired(now, batch)) do
     lose(fingerprint, now)
   end
@@ -293,7 +293,7 @@ end
 
 local function of_owner(owner)
   local fingerprints = {}
-  -- Owners have no control characters. So exactly the members of this owner are between owner NUL and owner
+  -- Owners have no control characters, so exactly the members of this owner are between owner NUL and owner
   -- SOH.
   for place, member in ipairs(redis.call('ZRANGEBYLEX', KEYS[11], '[' .. owner .. '\0', '(' .. owner .. '\1')) do
     fingerprints[place] = member:sub(-16)

@@ -31,7 +31,7 @@ local function take(place, fingerprint, host, priority, due, body)
     leave[record.state](fingerprint, record)
   else
     local known = last_fetch(fingerprint, place)
-    -- It was fetched, so it keeps its state; or it is known and never due, which is what the caller wants.
+    -- The URL was fetched, so it keeps its state, or it is already known and never due.
     if known and (known ~= NEVER or not next_due) then
       return
     end

@@ -10,8 +10,8 @@ if not record then
   return 0
 end
 if ARGV[6] == '1' then
-  -- lost = 0: the worker has survived the entry. If the failure is not counted, the entry was not tried, and
-  -- a suspect stays one.
+  -- lost = 0, because the worker has survived. If the failure is not counted, the entry was not tried, and a
+  -- suspect stays a suspect.
   record.attempts, record.lost = record.attempts + 1, 0
 end
 if ARGV[5] == '1' then

@@ -1,4 +1,4 @@
--- probe(now, entries) -> 1 if the server stores a hash of so many entries as a listpack, else 0
+-- probe(now, entries) -> 1 if the server stores a hash with this number of entries as a listpack, else 0
 --   It writes such a hash and deletes it, because many servers do not permit CONFIG GET.
 -- Keys: KEYS[16]  HASH  a key that is otherwise unused
 

@@ -1,9 +1,9 @@
 -- resume(now, ttl, owner, identity, process, fingerprint, token, ...) -> the number of the owner's leases,
 --   identity, process
 --   The heartbeat of the owner, which passes all leases that it has: two values for each. They end ttl seconds
---   from now. Reclaimed ones are given to the owner again, unless another owner has them; their loss is not
---   counted. Other leases of the owner are returned to the queue: the frontier has lost their end, or the owner
---   never got the answer of lease.
+--   from now. The owner gets reclaimed leases again, unless another owner has them; their loss is not counted.
+--   Other leases of the owner are returned to the queue: the frontier has lost their end, or the response of
+--   lease did not reach the owner.
 --   identity: stored as the identity of the data if they have none (they are new).
 --   process: the Redis process that the caller knows; empty for none. Another process (a replica that became
 --   the master, or a restart) may lack the last writes. Then the storage's pages are queued again (refill).
@@ -21,7 +21,7 @@ if before ~= process or ARGV[5] ~= '' and ARGV[5] ~= process then
   redis.call('HDEL', KEYS[1], 'refilled', 'refiller', 'refiller_until')
 end
 redis.call('HSET', KEYS[1], 'process', process)
--- Not h and d: another worker has leased the entry in between and finished with it.
+-- Without h and d: in these states, another worker has leased the entry in between and finished its visit.
 local free = {r = true, w = true, a = true}
 local kept, tokens = 0, {}
 

@@ -7,7 +7,7 @@
 local now = present()
 local host = host_of(ARGV[2])
 local missed = tonumber(ARGV[3])
--- Two floating-point sums of the same turn may differ, hence the tolerance of a millisecond.
+-- The tolerance is a millisecond, because two floating-point sums of the same turn may differ.
 if missed and host.last_turn <= missed + 0.001 and host.next_turn <= host.last_turn + host.delay + 0.001 then
   host.next_turn = host.last_turn
 end

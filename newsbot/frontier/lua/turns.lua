@@ -4,6 +4,6 @@
 
 local now = present()
 settle(now, horizon_of(ARGV[2]), tonumber(ARGV[3]))
--- Before the range is read, because settling changes the sets of hosts.
+-- This comes before the range is read, because settling changes the sets of hosts.
 put_hosts()
 return redis.call('ZRANGEBYSCORE', KEYS[14], '-inf', number(now), 'LIMIT', ARGV[4], ARGV[5])
