@@ -61,7 +61,8 @@ def test_each_export_format_is_documented(name: str) -> None:
 
 
 def used_settings() -> list[str]:
-    sources = (path.read_text(encoding="utf-8") for path in (ROOT / "newsbot").rglob("*.py"))
+    paths = (*(ROOT / "newsbot").rglob("*.py"), ROOT / "newsbot/config/settings.yaml")
+    sources = (path.read_text(encoding="utf-8") for path in paths)
     return sorted(
         {name for source in sources for name in re.findall(r"NEWSBOT_[A-Z][A-Z0-9_]*[A-Z0-9]", source)}
     )

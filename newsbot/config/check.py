@@ -50,15 +50,15 @@ def value_of(settings: SettingsLike, name: str) -> Any:
     Raises :class:`ArgumentError` if the value is not valid, and ``KeyError`` if ``name`` is not in the table.
     """
     setting = SETTINGS[name]
-    given = settings.get(name)
-    if given is None:
-        given = setting.default
-    if given is None:
+    raw = settings.get(name)
+    if raw is None:
+        raw = setting.default
+    if raw is None:
         return None
     try:
-        return setting.kind.read(given)
+        return setting.kind.read(raw)
     except (TypeError, ValueError, KeyError, OverflowError):
-        raise ArgumentError(f"{name}={_shown(setting, given)}: must be {setting.kind.must}") from None
+        raise ArgumentError(f"{name}={_shown(setting, raw)}: must be {setting.kind.must}") from None
 
 
 def number_of(settings: SettingsLike, name: str) -> float:
@@ -119,7 +119,7 @@ def _unknown(name: str, known: set[str]) -> str:
     return f"there is no such setting{hint}; see docs/settings.md"
 
 
-def _shown(setting: Setting, given: Any) -> str:
+def _shown(setting: Setting, raw: Any) -> str:
     """Return a value as text for a message.
 
     The text is one line of at most 200 characters without passwords.
@@ -127,14 +127,14 @@ def _shown(setting: Setting, given: Any) -> str:
     if setting.secret:
         return "***"
     # e.g. redis://user:secret@host becomes redis://***@host
-    return re.sub(r"://[^/@\s]*@", "://***@", " ".join(str(given).split()))[:200]
+    return re.sub(r"://[^/@\s]*@", "://***@", " ".join(str(raw).split()))[:200]
 
 
-def _paths(given: Any) -> Iterator[str]:
+def _paths(raw: Any) -> Iterator[str]:
     """Yield the dotted paths in a value: the value itself, or the keys and values of a dict."""
-    if isinstance(given, str):
-        yield given
-    elif isinstance(given, Mapping):
-        for one in (*given, *given.values()):
+    if isinstance(raw, str):
+        yield raw
+    elif isinstance(raw, Mapping):
+        for one in (*raw, *raw.values()):
             if isinstance(one, str):
                 yield one
