@@ -50,9 +50,9 @@ _MANUAL = re.compile(
     re.IGNORECASE,
 )
 """Generators of manuals, in ``<meta name=generator>``."""
-_OFFERS = xpath("//*[@itemprop='offers' or @itemprop='price']")
 _MOST_OFFERS, _MOST_CONTROLS = 100, 4000
 """Two maximum numbers: of offers or carts whose ancestors are checked, and of controls that are checked."""
+_OFFERS = xpath(f"(//*[@itemprop='offers' or @itemprop='price'])[position() <= {_MOST_OFFERS}]")
 _CART = re.compile(
     r"(?:cart|basket)(?![a-z])|checkout|warenkorb|panier|carrito|carrello|koszyk|kosar|kosik|sepet|korzin|"
     r"winkelwagen|varukorg|indkobskurv",
@@ -323,7 +323,7 @@ def _is_product(page: Page, *, named: bool) -> bool:
         return True
     if not named and any(
         "/Product" in (box.get("itemtype") or "")
-        for offer in _OFFERS(page.tree)[:_MOST_OFFERS]
+        for offer in _OFFERS(page.tree)
         for box in offer.iterancestors()
     ):
         return True

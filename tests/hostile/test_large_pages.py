@@ -187,7 +187,7 @@ def test_elements_that_are_considered_are_bounded(monkeypatch):
     box = b"<div class='date author'>12.12.</div>"
     tree = parse_html(b"<html><body><h1>Rain</h1>" + box * 100_000)
     assert sum(1 for _ in tree.iter()) <= pages.MAX_TAGS
-    assert len(candidates._DATED(tree)) == candidates.MAX_ELEMENTS
+    assert len(candidates.dated_elements(tree)) == candidates.MAX_ELEMENTS
     checked: list[object] = []
     real = authors._is_sure
     monkeypatch.setattr(authors, "_is_sure", noting(checked, real))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from itertools import chain, islice
 from typing import Any
 
@@ -31,6 +31,8 @@ MAX_AUTHORS = 25
 """Maximum number of names of one article."""
 MAX_BYLINES = 100
 """Maximum number of bylines that are read."""
+_MAX_BYLINE = 1000
+"""Maximum number of characters of a byline that are read."""
 
 _AND = r"(?:&|%(and)s|(?-i:%(and_in_lower_case)s))"
 """Words between two names. Some count only in lower case, because "Mary E Smith" is one name."""
@@ -75,7 +77,7 @@ def clean_authors(values: Iterable[str]) -> list[str]:
     names: list[str] = []
     seen: set[str] = set()
     for value in islice(values, MAX_BYLINES):
-        found = list(_names(value))
+        found = _names(value[:_MAX_BYLINE])
         # Beside the name of a person, "Science Desk" is a job title and is removed. Alone, it is the author.
         persons = [name for name in found if not compiled(_ROLE).match(name)]
         for name in persons or found:
@@ -85,13 +87,15 @@ def clean_authors(values: Iterable[str]) -> list[str]:
     return names
 
 
-def _names(value: str) -> Iterator[str]:
-    text = compiled(_EDITED).sub("", _ADDRESS.sub(" ", plain(value[:1000]))).strip()
+@lru_cache(maxsize=512)  # a page is read several times for its authors, and a site has few authors
+def _names(value: str) -> tuple[str, ...]:
+    text = compiled(_EDITED).sub("", _ADDRESS.sub(" ", plain(value))).strip()
     by = compiled(BY)
     text = by.sub("", compiled(_PLACED).sub("", compiled(_IN_PLACE).sub("", text)))
     # Open Graph defines article:author as the URL of a profile, and many sites follow it.
     if not text or text.startswith(("http:", "https:", "/", "www.")):
-        return
+        return ()
+    names: list[str] = []
     for part in compiled(_SPLIT).split(text):
         # Each part may have its own "by" and its own job title: "Text: Jane Doe, Fotos: John Roe".
         name = by.sub("", (part or "").strip(' \t,:;-–—|="«»“”').lstrip("."))
@@ -101,7 +105,8 @@ def _names(value: str) -> Iterator[str]:
         if not _SHORT.search(name):
             name = name.rstrip(". ")
         if _is_name(name):
-            yield name
+            names.append(name)
+    return tuple(names)
 
 
 def _is_name(name: str) -> bool:

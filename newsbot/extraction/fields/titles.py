@@ -265,8 +265,10 @@ def _visible(page: Page) -> Iterator[tuple[str, float]]:
     """
     trust = 0.86
     for heading in page.h1:
+        if trust < 0.6:
+            return
         text = text_of(heading)
-        if not text or trust < 0.6:
+        if not text:
             continue
         yield text, trust
         # The second line is usually a subtitle, so the first line alone is trusted a little more.

@@ -68,6 +68,7 @@ _LAYOUT_TAG = re.compile(
 )
 _TEXT = re.compile(r"[^\W_]")
 _LONG_CLASSES = etree.XPath(f"//*[string-length(@class) > {MAX_CLASS}]")
+_HAS_MANY_ATTRIBUTES = etree.XPath(f"count(//@*) > {MAX_ATTRIBUTES}")
 _PLAIN_ELEMENTS = etree.ElementDefaultClassLookup(element=HtmlElement)
 """Makes every element a plain ``HtmlElement``.
 
@@ -164,6 +165,8 @@ def _limit_attributes(tree: HtmlElement) -> None:
 
     Attributes without a value have no "=" and are not counted in the markup, so they are counted here.
     """
+    if not _HAS_MANY_ATTRIBUTES(tree):
+        return
     left = MAX_ATTRIBUTES
     for element in tree.iter(etree.Element):
         left -= len(element.attrib)
@@ -296,7 +299,7 @@ def xpath(expression: str) -> Callable[[HtmlElement], list[HtmlElement]]:
     return run
 
 
-_ITEM = xpath("//@itemprop/..")
+_ITEM = xpath("/descendant::*[@itemprop]")
 _CODE = frozenset({"script", "style"})
 
 
@@ -418,16 +421,6 @@ class Page:
             elif box.tag in tags or named.search(names):
                 return True
         return footer
-
-    def select(self, elements: Callable[[HtmlElement], list[HtmlElement]]) -> list[HtmlElement]:
-        """Return the elements that an :func:`xpath` finds. It searches the page only once."""
-        if elements not in self._selected:
-            self._selected[elements] = elements(self.tree)
-        return self._selected[elements]
-
-    @cached_property
-    def _selected(self) -> dict[Callable[[HtmlElement], list[HtmlElement]], list[HtmlElement]]:
-        return {}
 
     @cached_property
     def nodes(self) -> Nodes:

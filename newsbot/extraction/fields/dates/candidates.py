@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, tzinfo
 from itertools import islice
 
+from lxml import etree
 from lxml.html import HtmlElement
 
 from newsbot.extraction.fields.dates.moments import Written, find_date, has_digit, parse_stamp
@@ -31,7 +32,7 @@ from newsbot.extraction.fields.evidence import (
     Candidate,
 )
 from newsbot.extraction.page.jsonld import scalar
-from newsbot.extraction.page.page import Page, Times, text_of, xpath
+from newsbot.extraction.page.page import Page, Times, text_of
 from newsbot.extraction.strings import word_list
 from newsbot.items import Link, Precision, Where
 from newsbot.text.languages import compiled
@@ -288,16 +289,9 @@ MAX_LOOKED_AT = 10_000
 MAX_SCRIPT = 1_000_000
 """Maximum number of characters of a script that are searched."""
 
-_DATED = xpath(
-    "(//*[@class or @id]"
-    "[contains(@class,'date') or contains(@class,'Date') or contains(@class,'time')"
-    " or contains(@class,'publi')"
-    " or contains(@class,'posted') or contains(@class,'byline') or contains(@class,'meta')"
-    " or contains(@class,'info') or contains(@class,'data') or contains(@class,'footer')"
-    " or contains(@id,'date') or contains(@id,'time') or contains(@id,'published')]"
-    "[not(self::body or self::html or self::article or self::main or self::script or self::meta"
-    f" or self::time)])[position() <= {MAX_ELEMENTS}]"
-)
+_DATED_CLASS = re.compile("date|Date|time|publi|posted|byline|meta|info|data|footer").search
+_DATED_ID = re.compile("date|time|published").search
+_NOT_DATED = frozenset({"body", "html", "article", "main", "script", "meta", "time"})
 _ISO = re.compile(r"\s{0,9}\d{4}-\d\d-\d\d")
 _STRONG = re.compile(r"publi|posted|date|byline", re.IGNORECASE)
 _ASIDE = re.compile(
@@ -329,13 +323,24 @@ def _visible_dates(page: Page, region: str | None) -> Iterator[tuple[Written, fl
     The second value is the confidence, from 0.3 to 0.6.
     """
     yield from near_headline(page, region)
-    for index, element in enumerate(page.select(_DATED)):
+    for index, element in enumerate(dated_elements(page.tree)):
         text = text_of(element, 300)
         written = _stamped(element, region)
         if written is None and 6 <= len(text) <= 200 and has_digit(text):
             written = find_date(_from_publication(text), region)
         if written is not None:
             yield written, _confidence(element, page, text, index)
+
+
+def dated_elements(tree: HtmlElement) -> list[HtmlElement]:
+    """Return the elements whose class or id suggests a date, in page order, at most :data:`MAX_ELEMENTS`."""
+    named = (
+        element
+        for element in tree.iter(etree.Element)
+        if element.tag not in _NOT_DATED
+        and (_DATED_CLASS(element.get("class", "")) or _DATED_ID(element.get("id", "")))
+    )
+    return list(islice(named, MAX_ELEMENTS))
 
 
 def _stamped(element: HtmlElement, region: str | None) -> Written | None:
@@ -435,7 +440,7 @@ def _relative_dates(page: Page, now: datetime, zone: tzinfo) -> Iterator[tuple[W
             written = relative_moment(text_of(element, MAX_RELATIVE + 1), now, zone)
             if written is not None and not is_aside(element, page):
                 yield written, 0.4
-    for element in page.select(_DATED):
+    for element in dated_elements(page.tree):
         text = text_of(element, MAX_RELATIVE + 1)
         written = relative_moment(text, now, zone)
         if written is not None and not is_aside(element, page) and not compiled(_SAYS_OTHER).search(text):
