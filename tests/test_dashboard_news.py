@@ -15,7 +15,7 @@ from playwright.sync_api import Page, expect
 from newsbot import backends
 from newsbot.clock import utc
 from newsbot.search.articles import ArticleSearch
-from newsbot.search.index import Told
+from newsbot.search.index import FirstReport
 from newsbot.text.differences import word_changes
 from newsbot.web.dashboard.articles import blocks, weight
 from newsbot.web.dashboard.overview import Latency, Overview, Period, Queue, Trouble, WorkerRow, signs
@@ -119,7 +119,7 @@ def test_the_newest_list_shows_a_story_once_and_says_when_the_index_is_behind(
         storage.articles.store(make_article(0, **fields, story=None if number == 3 else "s1"))
     storage.close()
     monkeypatch.setattr(ArticleSearch, "waiting", lambda _self: 7)
-    monkeypatch.setattr(ArticleSearch, "told", lambda *_: [])
+    monkeypatch.setattr(ArticleSearch, "first_reports", lambda *_: [])
 
     async def look(visitor: Visitor) -> None:
         found = json.loads((await visitor.get("/api/news"))[1])
@@ -133,8 +133,8 @@ def test_the_newest_list_shows_a_story_once_and_says_when_the_index_is_behind(
 
 
 def test_an_event_that_grows_passes_one_of_yesterday() -> None:
-    def told(count: int, hours: float) -> list[Told]:
-        return [Told("e", f"{n}.test", NOW - timedelta(hours=hours)) for n in range(count)]
+    def told(count: int, hours: float) -> list[FirstReport]:
+        return [FirstReport("e", f"{n}.test", NOW - timedelta(hours=hours)) for n in range(count)]
 
     assert weight(told(2, 12), NOW) == 1.0
     assert weight(told(12, 1), NOW) > weight(told(20, 23), NOW) > weight(told(5, 1), NOW)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from newsbot.search.articles import WIDTH, snippet
 from newsbot.search.query import MAX_DEPTH, MAX_TERMS, All, Any, Mark, Node, Not, Term, describe, parse
-from newsbot.text.stems import MAX_VARIANTS, asked_stems, placed_stems, stem, stemming, stems
+from newsbot.text.stems import MAX_VARIANTS, placed_stems, query_stems, stem, stemming, stems
 from newsbot.text.words import letters
 
 
@@ -42,14 +42,14 @@ def test_forms_of_a_word_have_one_stem(forms: str) -> None:
     ],
 )
 def test_any_form_finds_the_others(asked: str, written: str) -> None:
-    assert (stem(written),) in asked_stems(asked)
+    assert (stem(written),) in query_stems(asked)
 
 
 @pytest.mark.parametrize(
     ("asked", "written"), [("йод", "иод"), ("гол", "голова"), ("мир", "мера"), ("1", "10")]
 )
 def test_other_words_are_not_found(asked: str, written: str) -> None:
-    assert (stem(written),) not in asked_stems(asked)
+    assert (stem(written),) not in query_stems(asked)
 
 
 @given(st.text(max_size=100))
@@ -204,7 +204,7 @@ def test_every_text_is_a_bounded_query_of_plain_stems(text: str) -> None:
     terms = list(query.terms())
     assert len(terms) <= MAX_TERMS
     for term in terms:
-        runs = asked_stems(term.text, ["", "de", "fr"])
+        runs = query_stems(term.text, ["", "de", "fr"])
         assert 0 < len(runs) <= MAX_VARIANTS
         assert all(found and letters(found) == found for run in runs for found in run)
 
@@ -229,7 +229,7 @@ def test_forms_meet_in_the_language_of_the_article(language: str, forms: str) ->
     code = stemming(language)
     assert len({tuple(stems(form, code)) for form in forms.split()}) == 1
     first = forms.split(maxsplit=1)[0]
-    assert tuple(stems(first, code)) in asked_stems(first, ["", code])
+    assert tuple(stems(first, code)) in query_stems(first, ["", code])
     assert stemming("ru") == stemming("xx") == stemming(None) == ""
 
 

@@ -71,11 +71,11 @@ def test_what_failed_on_many_sites_is_hopeless_until_one_proves_it():
     here, there = ShapesOfAll(), ShapesOfAll()
     for number in range(MANY_SITES):
         assert not there.is_hopeless("/gallery/*#")
-        here.told(f"{number}.test", "/gallery/*#", good=False)
-        here.told(f"{number}.test", "/gallery/*#", good=False)
+        here.record(f"{number}.test", "/gallery/*#", good=False)
+        here.record(f"{number}.test", "/gallery/*#", good=False)
         there.merge(json.loads(json.dumps(here.plain())))
     assert there.is_hopeless("/gallery/*#")
-    there.told("9.test", "/gallery/*#", good=True)
+    there.record("9.test", "/gallery/*#", good=True)
     assert not there.is_hopeless("/gallery/*#")
     there.merge({"failed": 3, "good": {"x": "y"}})
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from newsbot.items import Article
 from newsbot.search.query import All, Any, Mark, Node, Not, Query, parse
-from newsbot.text.stems import asked_stems, stems
+from newsbot.text.stems import query_stems, stems
 
 WORDS = [f"w{number}" for number in range(40)]
 _WEIGHTS = [1 / (rank + 1) for rank in range(len(WORDS))]
@@ -105,5 +105,5 @@ def _has(one: Article, node: Node) -> bool:
     return any(
         f" {' '.join(run)}{end}" in f" {' '.join(stems(field))} "
         for field in fields[node.field]
-        for run in asked_stems(node.text)
+        for run in query_stems(node.text)
     )

@@ -202,26 +202,26 @@ def from_ftr(call: Call) -> None:
     made: list[tuple[str, str]] = []
     kept: Counter[str] = Counter()
     taken: dict[str, str] = {}
-    told: list[tuple[str, int, str]] = []
+    left_out: list[tuple[str, int, str]] = []
     for file in _ftr_files(path):
         try:
             with file.open("rb") as stream:
                 # One byte more than allowed, so that import_ftr() can see that the file is too large.
                 found = import_ftr(file.name, stream.read(MAX_BYTES + 1))
         except (ValueError, OSError) as error:
-            told.append((file.name, 0, str(error)))
+            left_out.append((file.name, 0, str(error)))
             continue
-        told += [(file.name, line, reason) for line, reason in found.left_out]
+        left_out += [(file.name, line, reason) for line, reason in found.left_out]
         if found.is_empty:
-            told.append((file.name, 0, "nothing in it could be imported"))
+            left_out.append((file.name, 0, "nothing in it could be imported"))
         # Two files can give the same domain, such as example.org.txt and .example.org.txt. The first file is
         # used.
         elif (first := taken.setdefault(found.domain, file.name)) != file.name:
-            told.append((file.name, 0, f"left out, {first} gives the rule of {found.domain}"))
+            left_out.append((file.name, 0, f"left out, {first} gives the rule of {found.domain}"))
         else:
             made.append((found.domain, found.as_yaml()))
             kept[file.name] = found.kept
-    _write(call, made, told, kept)
+    _write(call, made, left_out, kept)
 
 
 def from_opml(call: Call) -> None:
@@ -273,11 +273,11 @@ def _exactness(file: Path) -> tuple[str, int]:
 
 
 def _write(
-    call: Call, made: Iterable[tuple[str, str]], told: list[tuple[str, int, str]], taken: Counter[str]
+    call: Call, made: Iterable[tuple[str, str]], left_out: list[tuple[str, int, str]], taken: Counter[str]
 ) -> None:
     """Write the rules and print a summary. Existing rule files are not changed.
 
-    ``made`` has pairs of a domain and the content of its rule file. ``told`` has the items that were left
+    ``made`` has pairs of a domain and the content of its rule file. ``left_out`` has the items that were left
     out, each with file, line and reason. ``taken`` counts the imported items of each file.
     """
     folder = rules_folder(call.settings) if call.options.into is None else call.options.into
@@ -292,23 +292,23 @@ def _write(
             write_new(path, text)
             written.append(domain)
         except RulesError as error:
-            told += [(domain, problem.line, problem.text) for problem in error.problems]
-    lost = Counter(file for file, _, _ in told)
+            left_out += [(domain, problem.line, problem.text) for problem in error.problems]
+    lost = Counter(file for file, _, _ in left_out)
     if call.json:
-        rows = [{"file": file, "line": line, "text": text} for file, line, text in told]
+        rows = [{"file": file, "line": line, "text": text} for file, line, text in left_out]
         files = [
             {"file": file, "kept": taken[file], "left_out": lost[file]} for file in sorted({*taken, *lost})
         ]
         call.document({"written": written, "kept": kept, "files": files, "left_out": rows})
         return
-    for file, line, text in told[:_SHOWN]:
+    for file, line, text in left_out[:_SHOWN]:
         call.note(f"{file}:{line}: {text}" if line else f"{file}: {text}")
-    if len(told) > _SHOWN:
-        call.note(f"… and {len(told) - _SHOWN} more (--json shows all)")
+    if len(left_out) > _SHOWN:
+        call.note(f"… and {len(left_out) - _SHOWN} more (--json shows all)")
     if lost:
         columns = (Column("file", wide=True), Column("kept", "right"), Column("left out", "right"))
         call.table(columns, ((file, taken[file], count) for file, count in lost.most_common(_SHOWN)))
     call.text(
         f"{counted(len(written), 'rule')} written to {folder}, {len(kept)} skipped because they exist; "
-        f"{counted(sum(taken.values()), 'item')} imported, {len(told)} left out"
+        f"{counted(sum(taken.values()), 'item')} imported, {len(left_out)} left out"
     )

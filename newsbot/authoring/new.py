@@ -307,8 +307,8 @@ def _look(place: Path, domain: str) -> Seen:
     for page, meta in _samples(place / "samples"):
         seen.samples.append((page, meta["item"]))
         seen.metas.append(meta)
-    told = place / "samples" / "crawl.json"
-    delays = json.loads(told.read_text())["crawl_delays"] if told.exists() else {}
+    crawl_file = place / "samples" / "crawl.json"
+    delays = json.loads(crawl_file.read_text())["crawl_delays"] if crawl_file.exists() else {}
     # A rule has one delay for all hosts of the site, so the longest delay is used.
     seen.delay = min(max(delays.values()), _MAX_DELAY) if delays else None
     return seen

@@ -186,13 +186,13 @@ class Recent:
         A posting whose chunk was already folded up to this text is not added. ``met`` are the hashes of the
         text that other texts have too.
         """
-        noted = number.to_bytes(NUMBER)
+        number_bytes = number.to_bytes(NUMBER)
         for hash_ in hashes:
             chunk = self.chunk_of(hash_)
             # The buckets already have all texts up to this number.
             if number > chunk.upto:
                 here = chunk.postings.get(hash_)
-                chunk.postings[hash_] = noted if here is None else here + noted
+                chunk.postings[hash_] = number_bytes if here is None else here + number_bytes
         for hash_ in met:
             chunk = self.chunk_of(hash_)
             if number > chunk.upto:
@@ -431,14 +431,14 @@ class SqliteIndex:
         turn = recent.due()
         if turn is not None:
             fold(self._database, recent, turn)
-        told = self._told(hashes)
+        postings = self._postings_of(hashes)
         # The texts that have the hash of this id: usually the earlier text with this id, or none. Two ids may
         # have the same 32-bit hash, so the ids themselves are compared below.
-        same = set(unpacked(told.get(hashes[-1], b"")))
+        same = set(unpacked(postings.get(hashes[-1], b"")))
         counted = Counter(
             number
-            for hash_ in told.keys() & hashes[:-1]
-            for number in newest_living(self._database, told[hash_])
+            for hash_ in postings.keys() & hashes[:-1]
+            for number in newest_living(self._database, postings[hash_])
         )
         candidates = {number for number, shared in counted.items() if shared >= SHARED}
         texts = self._texts(candidates | same)
@@ -448,22 +448,22 @@ class SqliteIndex:
         # the deleted texts whose postings were found, and the text that was just replaced
         gone = (candidates | same) - texts.keys()
         # These texts are removed from the postings in memory now, and from a bucket when it is folded.
-        for hash_ in told if gone else ():
+        for hash_ in postings if gone else ():
             recent.leave_out(hash_, gone)
         if record is not None:
-            self._keep(record, hashes, list(told))
+            self._keep(record, hashes, list(postings))
         return [texts[number] for number in sorted(candidates & texts.keys()) if texts[number].at >= oldest]
 
-    def _told(self, hashes: list[int]) -> dict[int, bytes]:
+    def _postings_of(self, hashes: list[int]) -> dict[int, bytes]:
         """Return the packed numbers of the texts that have each hash. Hashes without a text are left out."""
         rows = self._database.execute(_READ_BUCKETS[len(hashes)], [hash_ >> TAG_BITS for hash_ in hashes])
-        buckets, noted = dict(rows.fetchall()), self._recent.under(hashes)
-        told = dict(noted)
+        buckets, recent = dict(rows.fetchall()), self._recent.under(hashes)
+        postings = dict(recent)
         for hash_ in hashes:
             there = with_tag(buckets.get(hash_ >> TAG_BITS, b""), tag_of(hash_))
             if there:
-                told[hash_] = there + noted.get(hash_, b"")
-        return told
+                postings[hash_] = there + recent.get(hash_, b"")
+        return postings
 
     def _keep(self, record: bytes, hashes: list[int], met: list[int]) -> None:
         number = self._database.execute("INSERT INTO near_text (record) VALUES (?)", (record,)).lastrowid

@@ -439,27 +439,27 @@ class FeedHandler(TextCapture):
 
     def _capture(self, name: str, attributes: dict[str, str]) -> None:
         self._captured, self._attributes = name, attributes
-        self.listen(_MAX_TEXT)
+        self.begin_text(_MAX_TEXT)
 
     def _skip(self, name: str) -> None:
         """Ignore all elements inside the element ``name``. Its text is kept if it is the lead of an item."""
         self._finish_text()
         self._skipped, self._depth = name, 1
         if self._item is not None and name in _LEADS and name not in self._item.texts:
-            self.listen(_MAX_RAW_LEAD)
+            self.begin_text(_MAX_RAW_LEAD)
 
     def _finish_skipping(self) -> None:
         name, self._skipped = self._skipped, None
         if name is None or not self.wants_text:
             return
-        text = self.heard()[:_MAX_RAW_LEAD].strip()
+        text = self.end_text()[:_MAX_RAW_LEAD].strip()
         if text and self._item is not None:
             self._item.texts[name] = text
 
     def _finish_text(self) -> None:
         if self._captured is None:
             return
-        name, text = self._captured, self.heard().strip()
+        name, text = self._captured, self.end_text().strip()
         self._captured = None
         if name == "link":
             self._link(text, self._attributes)
@@ -644,8 +644,8 @@ def _read_items(items: Iterator[Any], found: _Collector) -> None:
 
 def _authors(item: dict[str, Any]) -> list[str]:
     """Return the names in ``authors``, or in ``author`` of version 1.0."""
-    given = item.get("authors") or [item.get("author")]
-    authors = given[:MAX_AUTHORS] if isinstance(given, list) else []
+    entries = item.get("authors") or [item.get("author")]
+    authors = entries[:MAX_AUTHORS] if isinstance(entries, list) else []
     return [name for one in authors if isinstance(one, dict) and (name := _text_of(one, "name"))]
 
 

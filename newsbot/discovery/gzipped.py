@@ -25,11 +25,11 @@ def unpacked(body: bytes, limit: int) -> Iterator[bytes]:
         for at in range(0, min(len(body), limit), _PIECE):
             yield body[at : min(at + _PIECE, limit)]
         return
-    given = 0
+    total = 0
     for piece in _members(memoryview(body)):
-        yield piece[: limit - given]
-        given += len(piece)
-        if given >= limit:
+        yield piece[: limit - total]
+        total += len(piece)
+        if total >= limit:
             return
 
 

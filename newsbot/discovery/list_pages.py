@@ -167,14 +167,14 @@ def split_pages(links: Iterable[Link], url: str, stated: Iterable[str] = ()) -> 
     # of the first page of a list usually has no number.
     own = dict(_readings(_name(url)))
     own.setdefault(_plain(_name(url)), 0)
-    believed = {_name(address): address for address in stated if _is_on_host(address, url)}
+    trusted = {_name(address): address for address in stated if _is_on_host(address, url)}
     others: list[Link] = []
     following: dict[str, tuple[int, str]] = {}
-    for name, address in believed.items():
+    for name, address in trusted.items():
         _offer(following, name, address, own)
     for link in links:
         name = _name(link.url)
-        if name in believed:
+        if name in trusted:
             continue
         text = (link.text or "").strip()
         older = _OLDER.match(text) is not None and _is_on_host(link.url, url)

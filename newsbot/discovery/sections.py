@@ -114,7 +114,7 @@ class _Menus:
     def __init__(self) -> None:
         self._verdicts: dict[etree._Element, bool] = {}
 
-    def hold(self, anchor: etree._Element) -> bool:
+    def contain(self, anchor: etree._Element) -> bool:
         """Return True if a link is in a menu: the smallest box around it that has several links is one."""
         box = anchor.getparent()
         for _ in range(_MAX_STEPS):
@@ -211,13 +211,13 @@ class PageLinks:
     def find(self, *, now: datetime | None = None, zone: tzinfo = UTC, menus: bool = False) -> list[Link]:
         """Return the links; see :func:`find_links`."""
         found: dict[str, _Found] = {}
-        homes: dict[etree._Element, _Found] = {}
+        by_anchor: dict[etree._Element, _Found] = {}
         boxes = _Menus()
         for element, address, navigation, text, own in self._anchors:
             # all links to a URL share one record, so that a time next to any of them is added to the record
-            one = homes[element] = found.setdefault(address, _Found(address))
-            one.add(navigation or (menus and boxes.hold(element)), text, own)
-        _add_times(self._tree, homes, now or utc(system_clock()), zone)
+            one = by_anchor[element] = found.setdefault(address, _Found(address))
+            one.add(navigation or (menus and boxes.contain(element)), text, own)
+        _add_times(self._tree, by_anchor, now or utc(system_clock()), zone)
         return [one.link() for one in _likeliest(list(found.values()))]
 
 
@@ -309,25 +309,25 @@ def _anchors(tree: etree._Element) -> Iterator[tuple[etree._Element, str]]:
 
 
 def _add_times(
-    tree: etree._Element, homes: dict[etree._Element, _Found], now: datetime, zone: tzinfo
+    tree: etree._Element, by_anchor: dict[etree._Element, _Found], now: datetime, zone: tzinfo
 ) -> None:
     """Add each time on the page to the headline next to it."""
     stamped = (element for element in tree.iter("time") if element.get("datetime") is not None)
     for element in islice(stamped, _MAX_TIMES):
         moment = parse_date(element.get("datetime") or "", now=now, zone=zone)
-        headline = _headline_beside(element, homes) if moment else None
+        headline = _headline_beside(element, by_anchor) if moment else None
         if headline is not None and headline.moment is None:
             headline.moment = moment
 
 
-def _headline_beside(time: etree._Element, homes: dict[etree._Element, _Found]) -> _Found | None:
+def _headline_beside(time: etree._Element, by_anchor: dict[etree._Element, _Found]) -> _Found | None:
     """Return the headline in the smallest box around a time; None if there are several, or none nearby."""
     box: etree._Element | None = time
     for _step in range(_MAX_STEPS):
         box = box.getparent() if box is not None else None
         if box is None:
             return None
-        near = [homes[anchor] for anchor in islice(box.iter("a"), _MAX_NEAR) if anchor in homes]
+        near = [by_anchor[anchor] for anchor in islice(box.iter("a"), _MAX_NEAR) if anchor in by_anchor]
         # counted by URL, because the picture and the text of a teaser may both be links to the article
         headlines = {one.address: one for one in near if one.text.count(" ") >= _HEADLINE_BLANKS}
         if headlines:

@@ -191,7 +191,7 @@ class SitemapHandler(TextCapture):
         elif self._entry is not None:
             if name in _FIELDS:
                 self._captured = name
-                self.listen(_MAX_TEXT)
+                self.begin_text(_MAX_TEXT)
             elif name == "news:news":
                 self._entry.news = True
 
@@ -199,7 +199,7 @@ class SitemapHandler(TextCapture):
         """See :class:`newsbot.discovery.xml_events.Handler`."""
         if name == self._captured:
             if self._entry is not None:
-                setattr(self._entry, _FIELDS[name], self.heard().strip())
+                setattr(self._entry, _FIELDS[name], self.end_text().strip())
             self._captured, self.wants_text = None, False
         elif name in ("url", "sitemap", "urlset", "sitemapindex"):
             self._close_entry()

@@ -109,7 +109,7 @@ class TextCapture:
         self._parts: list[str] = []
         self._size, self._most = 0, 0
 
-    def listen(self, most: int) -> None:
+    def begin_text(self, most: int) -> None:
         """Collect the text from here on, at most about ``most`` characters."""
         self._parts, self._size, self._most = [], 0, most
         self.wants_text = True
@@ -120,7 +120,7 @@ class TextCapture:
             self._parts.append(text[: self._most])
             self._size += len(text)
 
-    def heard(self) -> str:
+    def end_text(self) -> str:
         """End the collection and return the text."""
         self.wants_text = False
         return "".join(self._parts)

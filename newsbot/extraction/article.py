@@ -197,14 +197,16 @@ class _Reader:
         return Candidate(sentence, DERIVED, 0.1) if sentence else None
 
     def _times(self, article: Article) -> None:
-        given = published.Given(self.hint, self.rule.timezone if self.rule is not None else None, self.now)
-        when = published.published(self.page, self.selected.strings("published_at"), given)
+        context = published.DateContext(
+            self.hint, self.rule.timezone if self.rule is not None else None, self.now
+        )
+        when = published.published(self.page, self.selected.strings("published_at"), context)
         if when is not None:
             article.published_at, article.published_source = when.at, when.source
             article.published_precision = when.precision
             article.extraction["published_at"] = when.note
         stated = self.selected.strings("modified_at")
-        changed = published.modified(self.page, stated, given, article.published_at)
+        changed = published.modified(self.page, stated, context, article.published_at)
         if changed is not None:
             article.modified_at = changed.at
             article.extraction["modified_at"] = changed.note

@@ -29,9 +29,9 @@ _WITHIN = re.compile(r"(?<=[\w,;:)»”] )[\"'«“„(]?(\w{3,40})\b")
 """Words inside a sentence. If such a word begins with a capital, it is a name (or a German noun)."""
 _ALIKE = 0.75
 """Minimum similarity of two names (``ratio()`` of difflib) with which they count as forms of one name."""
-_TOLD = r"^\W{0,3}(?:last |first )?(?:%(published)s|%(updated)s)"
+_TIME_LINE = r"^\W{0,3}(?:last |first )?(?:%(published)s|%(updated)s)"
 """The start of a line that states when the text was published or changed."""
-_MOST_TOLD = 200
+_MAX_TIME_LINE = 200
 """Maximum length of a line that states such a time, in characters."""
 
 
@@ -48,8 +48,8 @@ def is_substantial(old: tuple[str, str], new: tuple[str, str]) -> bool:
     # Words are counted and not compared in order, because moving a paragraph is not substantial.
     before, after = _count(old_lines), _count(new_lines)
     # A single negation or number may change the meaning of a sentence: "not guilty", "two dead".
-    turning = words_of("negations") | words_of("number_words")
-    if any(word in turning for word in (before - after) + (after - before)):
+    decisive = words_of("negations") | words_of("number_words")
+    if any(word in decisive for word in (before - after) + (after - before)):
         return True
     if _numbers(old_lines) != _numbers(new_lines):
         return True
@@ -68,12 +68,14 @@ def _lines(text: str) -> list[str]:
 
     Links to other articles, labels of adverts and lines with the time of an edit are left out.
     """
-    return [line for line in text.splitlines() if not is_foreign(line) and not _tells_times(line)]
+    return [line for line in text.splitlines() if not is_foreign(line) and not _states_time(line)]
 
 
-def _tells_times(line: str) -> bool:
+def _states_time(line: str) -> bool:
     """True for a line that states when the text was published or changed."""
-    return len(line) <= _MOST_TOLD and bool(compiled(_TOLD).match(line)) and has_digit(line) is not None
+    return (
+        len(line) <= _MAX_TIME_LINE and bool(compiled(_TIME_LINE).match(line)) and has_digit(line) is not None
+    )
 
 
 def _count(lines: list[str]) -> Counter[str]:
@@ -86,12 +88,12 @@ def _numbers(lines: list[str]) -> Counter[str]:
     return Counter(word for word in found if any(sign.isdigit() for sign in word))
 
 
-def _is_renamed(gone: Iterable[str], come: Iterable[str]) -> bool:
+def _is_renamed(removed: Iterable[str], added: Iterable[str]) -> bool:
     """True if a name was replaced by a different name.
 
     Two similar names are forms of one name, or one is the corrected spelling of the other.
     """
-    return any(SequenceMatcher(None, one, other).ratio() < _ALIKE for one in gone for other in come)
+    return any(SequenceMatcher(None, one, other).ratio() < _ALIKE for one in removed for other in added)
 
 
 def _names(lines: list[str]) -> set[str]:

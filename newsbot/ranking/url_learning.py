@@ -249,7 +249,7 @@ class ShapesOfAll:
         self.good = Bounded[str, list[str]](MAX_SHAPES)
         """Shape -> the first :data:`_MAX_SITES` domains on which it succeeded."""
 
-    def told(self, domain: str, shape: str, *, good: bool) -> None:
+    def record(self, domain: str, shape: str, *, good: bool) -> None:
         """Record that pages of a shape were articles on a site (``good``), or that they were not."""
         home = self.good if good else self.failed
         domains = home.setdefault(shape, [])
@@ -267,10 +267,10 @@ class ShapesOfAll:
     def merge(self, plain: Mapping[str, Any]) -> None:
         """Add the :meth:`plain` value of another worker or an earlier crawl. Invalid parts are ignored."""
         for name, good in (("failed", False), ("good", True)):
-            told = plain.get(name)
-            for shape, domains in told.items() if isinstance(told, dict) else ():
+            shapes = plain.get(name)
+            for shape, domains in shapes.items() if isinstance(shapes, dict) else ():
                 for domain in domains if isinstance(domains, list) else ():
-                    self.told(str(domain), str(shape), good=good)
+                    self.record(str(domain), str(shape), good=good)
 
 
 logger = logging.getLogger(__name__)
@@ -376,7 +376,7 @@ class UrlLearning:
         # If a shape usually gives articles on this site, a page without an article does not count for other
         # sites.
         if article or not (shape in site.shapes.named or site.shapes.is_proven(shape)):
-            self.of_all_sites.told(rule.domain, shape, good=article)
+            self.of_all_sites.record(rule.domain, shape, good=article)
         if why == Reason.EXPLORED and not article:
             site.barren[list_shape(url)] = site.barren.get(list_shape(url), 0) + 1
         if not learns(rule):
@@ -454,8 +454,8 @@ class UrlLearning:
         # This function is called again if another worker writes at the same time. Merging may learn a new
         # rule, so the rule is written after the examples.
         def examples(note: dict[str, Any] | None, domain: str) -> dict[str, Any]:
-            told = {"rule": rules[domain]} if domain in rules else {}
-            self._merge(domain, sites[domain], {**told, "examples": note or {}})
+            rule = {"rule": rules[domain]} if domain in rules else {}
+            self._merge(domain, sites[domain], {**rule, "examples": note or {}})
             return sites[domain].examples.plain()
 
         shared = SharedNotes[str](NOTE_KIND, examples, key="examples")
@@ -467,13 +467,13 @@ class UrlLearning:
             # Another worker was faster too often: the rule is written at the next call.
             site.changed = domain in learned and domain not in written
 
-    def _merge(self, domain: str, site: _Site, told: Mapping[str, Any]) -> None:
-        """Add to ``site`` the notes ``told``, which another worker may have written in the meantime."""
+    def _merge(self, domain: str, site: _Site, notes: Mapping[str, Any]) -> None:
+        """Add to ``site`` the ``notes`` that another worker may have written in the meantime."""
         try:
-            site.examples.merge(told.get("examples", {}))
+            site.examples.merge(notes.get("examples", {}))
             site.shapes.take(site.examples.articles, site.examples.others)
             self._learn(domain, site)
-            learned = told.get("rule")
+            learned = notes.get("rule")
             mine = None if site.rule is None else site.rule.plain()
             # The other worker's rule is used only if this worker has not learned a newer one itself.
             if learned is not None and learned != site.kept and mine in (None, site.kept):

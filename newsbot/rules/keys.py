@@ -395,20 +395,22 @@ def _layouts(node: yaml.Node, place: Place) -> tuple[Layout, ...]:
         raise ValueError("must be a list; each item has the keys valid_from, extract, remove")
     found: list[Layout] = []
     for item in node.value:
-        given = {
+        values = {
             name: place.at(name).read(_LAYOUT[name], value)
             for name, _, value in entries(item, place, _LAYOUT)
         }
-        if "valid_from" not in given:
+        if "valid_from" not in values:
             place.fault(
                 item, "a layout needs valid_from: the day from which it applies, for example 2024-05-31"
             )
-        elif given["valid_from"] is not None and given["valid_from"] in {
+        elif values["valid_from"] is not None and values["valid_from"] in {
             layout.valid_from for layout in found
         }:
-            place.fault(item, f"two layouts begin on {given['valid_from']}; keep one")
+            place.fault(item, f"two layouts begin on {values['valid_from']}; keep one")
         else:
-            found.append(Layout(given["valid_from"], given.get("extract") or {}, given.get("remove") or ()))
+            found.append(
+                Layout(values["valid_from"], values.get("extract") or {}, values.get("remove") or ())
+            )
     # str(), because the day is None if it is faulty.
     return tuple(sorted(found, key=lambda layout: str(layout.valid_from), reverse=True))
 

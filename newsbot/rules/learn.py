@@ -409,7 +409,7 @@ class Examples:
         kept = {pattern.text for pattern in rule.patterns}
         self._revived |= kept.intersection(self.given_up)
         self.given_up = [text for text in self.given_up if text not in kept]
-        self._outcomes = {text: told for text, told in self._outcomes.items() if text in kept}
+        self._outcomes = {text: outcomes for text, outcomes in self._outcomes.items() if text in kept}
         return rule
 
     def labelled(self) -> Iterable[tuple[str, bool]]:
@@ -438,7 +438,7 @@ class Examples:
         """
         try:
             # The whole value is read before anything is changed, so a faulty value changes nothing.
-            told = [
+            outcomes = [
                 (str(url), bool(fetched), article)
                 for name, article in (("articles", True), ("others", False))
                 for url, fetched in plain.get(name, ())[:MAX_KEPT]
@@ -450,7 +450,7 @@ class Examples:
         for pattern in given_up:
             if pattern.pattern not in self.given_up and pattern.pattern not in self._revived:
                 self._forget(pattern.pattern)
-        for url, fetched, article in told:
+        for url, fetched, article in outcomes:
             if article and self._is_given_up(url):
                 continue
             if url not in self.articles and url not in self.others:
@@ -478,9 +478,9 @@ class Examples:
         for pattern in rule.patterns:
             if re.search(pattern.text, path, re.ASCII) is None:
                 continue
-            told = self._outcomes.setdefault(pattern.text, deque(maxlen=WINDOW))
-            told.append(article)
-            if len(told) >= MIN_FETCHED and sum(told) < RETIRED_BELOW * len(told):
+            outcomes = self._outcomes.setdefault(pattern.text, deque(maxlen=WINDOW))
+            outcomes.append(article)
+            if len(outcomes) >= MIN_FETCHED and sum(outcomes) < RETIRED_BELOW * len(outcomes):
                 self._forget(pattern.text)
                 return pattern.text
             return None

@@ -196,10 +196,12 @@ def read_files(paths: Iterable[FilePlace], *folders: FilePlace) -> Loaded:
     """
     by_name = list(paths)
     places = [folder / DEFAULTS for folder in (*folders, shipped_folder())]
-    given = [path for path in by_name if path.name == DEFAULTS] or [path for path in places if path.is_file()]
+    defaults = [path for path in by_name if path.name == DEFAULTS] or [
+        path for path in places if path.is_file()
+    ]
     loaded = Loaded()
-    if given:
-        loaded.defaults = _read(given[0], is_defaults=True)
+    if defaults:
+        loaded.defaults = _read(defaults[0], is_defaults=True)
         loaded.problems += loaded.defaults.problems
     for path in by_name:
         if path.name != DEFAULTS:
@@ -328,8 +330,8 @@ class RulesWatch:
         try:
             for path in self._folder.iterdir():
                 if path.suffix == ".yaml" and not path.name.startswith("."):
-                    told = path.stat()
-                    found.append((path.name, told.st_mtime_ns, told.st_size))
+                    status = path.stat()
+                    found.append((path.name, status.st_mtime_ns, status.st_size))
         except OSError:
             return ()
         return tuple(sorted(found))

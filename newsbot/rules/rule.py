@@ -161,8 +161,8 @@ class RuleSet:
         dropped: Mapping[str, Iterable[str]] | None = None,
     ) -> None:
         self._dropped = {domain: tuple(sorted(keys)) for domain, keys in (dropped or {}).items()}
-        self._given = tuple(rules)
-        self._rules: Mapping[str, Rule] = {rule.domain: self._with_dropped(rule) for rule in self._given}
+        self._originals = tuple(rules)
+        self._rules: Mapping[str, Rule] = {rule.domain: self._with_dropped(rule) for rule in self._originals}
         self.defaults = defaults or Rule(domain="")
         """The rule for sites that have no rule file. Its ``domain`` is empty."""
         self._for_host = lru_cache(_HOSTS)(self._find)
@@ -172,7 +172,7 @@ class RuleSet:
 
         ``keys`` maps domains to query keys. It may contain domains without a rule.
         """
-        return RuleSet(self._given, self.defaults, keys)
+        return RuleSet(self._originals, self.defaults, keys)
 
     def _with_dropped(self, rule: Rule) -> Rule:
         keys = tuple(key for key in self._dropped.get(rule.domain, ()) if key not in rule.drop_query)
@@ -250,7 +250,7 @@ class Match:
 
 
 _NOTHING = Match(None)
-_GIVEN = {kind: Match(kind) for kind in Kind}
+_LISTED = {kind: Match(kind) for kind in Kind}
 
 
 def classify(rule: Rule, url: str) -> Match:
@@ -265,9 +265,9 @@ def classify(rule: Rule, url: str) -> Match:
     first = rule.patterns.first(text)
     if first is not None and first < len(rule.deny):
         return Match(None, denied=True, pattern=rule.deny[first])
-    given = _given(rule.feeds, rule.sitemaps, rule.sections, rule.seeds, rule.drop_query)
-    if given and (kind := given.get(_bare(url))) is not None:
-        return _GIVEN[kind]
+    listed = _listed_urls(rule.feeds, rule.sitemaps, rule.sections, rule.seeds, rule.drop_query)
+    if listed and (kind := listed.get(_bare(url))) is not None:
+        return _LISTED[kind]
     if first is None:
         return _NOTHING
     place = first - len(rule.deny)
@@ -279,7 +279,7 @@ def classify(rule: Rule, url: str) -> Match:
 # Returns the kind of each URL that the rule lists. The arguments are parts of the rule. The rule itself
 # cannot be the key of the cache, because it contains mappings, which are not hashable.
 @lru_cache(maxsize=4096)
-def _given(
+def _listed_urls(
     feeds: tuple[str, ...],
     sitemaps: tuple[str, ...],
     sections: tuple[str, ...],

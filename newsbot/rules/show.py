@@ -51,11 +51,11 @@ def effective(loaded: Loaded, rule: Rule) -> list[Value]:
     own = next(
         (file for file in loaded.files if file.values.get("domain") == rule.domain), RuleFile(_BUILT_IN)
     )
-    given: dict[str, Any] = {
+    values: dict[str, Any] = {
         key: getattr(rule, key) for key in KEYS if key not in ("extract", "remove", "layouts")
     }
-    given["layouts"] = rule.layouts
-    return [Value(key, plain(value), _origin(key, own, loaded.defaults)) for key, value in given.items()]
+    values["layouts"] = rule.layouts
+    return [Value(key, plain(value), _origin(key, own, loaded.defaults)) for key, value in values.items()]
 
 
 def overview(loaded: Loaded) -> list[dict[str, Any]]:

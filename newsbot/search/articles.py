@@ -35,7 +35,7 @@ from newsbot.errors import RecordBusy
 from newsbot.items import Article, ArticleFilter
 from newsbot.search.events import event_key
 from newsbot.search.following import Follower, Library, Tell
-from newsbot.search.index import Asked, Counts, Row, Sampled, SearchIndex, Told
+from newsbot.search.index import Conditions, Counts, FirstReport, Row, Sampled, SearchIndex
 from newsbot.search.query import Hit, Query, Tagged, describe, expression, expression_of, parse, stems_of
 from newsbot.text.stems import placed_stems, stemming
 from newsbot.urls import fingerprint
@@ -403,7 +403,7 @@ class ArticleSearch:
         understood += [f"{name}:{value}" for name, value in whole if value]
         languages = self._index.languages()
         # Each part is searched alone and without dates. A part that matches nothing is probably misspelled.
-        alone = [(one, Asked(expression_of(one, languages))) for one in parsed.parts()]
+        alone = [(one, Conditions(expression_of(one, languages))) for one in parsed.parts()]
         missing = [describe(one) for one, asked in alone if not self._index.total(asked)]
         lines = [*parsed.notes, f"understood as: {' AND '.join(understood)}"]
         if missing:
@@ -435,13 +435,13 @@ class ArticleSearch:
         events = self.events_of(articles)  # a story that was joined later can have another event
         return [one for one in articles if events.get(one.canonical_url) == event]
 
-    def told(self, since: datetime, until: datetime) -> list[Told]:
+    def first_reports(self, since: datetime, until: datetime) -> list[FirstReport]:
         """Return each site's first article on each event in ``since <= moment < until``.
 
-        The index is updated first, as in searches. See :meth:`newsbot.search.index.SearchIndex.told`.
+        The index is updated first, as in searches. :meth:`SearchIndex.first_reports` has more.
         """
         self._catch_up(PATIENCE)
-        return self._index.told(since, until)
+        return self._index.first_reports(since, until)
 
     def follow(self, seconds: float | None = None, tell: Tell = lambda _number: None) -> bool:
         """Update the index; see :meth:`newsbot.search.following.Follower.follow`."""
@@ -473,7 +473,7 @@ class ArticleSearch:
         shown = snippet(article.title, article.text, stems, stemming(article.language))
         return Hit(article, shown, score, max(0, copies))
 
-    def _asked(self, query: Query, where: ArticleFilter, languages: Sequence[str]) -> Asked:
+    def _asked(self, query: Query, where: ArticleFilter, languages: Sequence[str]) -> Conditions:
         # both conditions must hold: the later beginning and the earlier end
         since = max(filter(None, (query.since, where.since)), default=None)
         until = min(filter(None, (query.until, where.until)), default=None)
@@ -481,7 +481,7 @@ class ArticleSearch:
         named = [self._of_story(one) for one in (query.story, where.story) if one]
         for found in (*named, *([self._of_event(query.event)] if query.event else ())):
             keys = list(found if keys is None else found & {*keys})
-        return Asked(expression(query, where, languages), since, until, keys)
+        return Conditions(expression(query, where, languages), since, until, keys)
 
     def _of_story(self, story: str) -> set[bytes]:
         """Return the keys of a story's articles from the storage.

@@ -45,8 +45,8 @@ MAX_DATED = 100_000
 """Maximum number of matches that are counted by day. The newest are counted."""
 MAX_RANKED = 5_000
 """Maximum number of matches that are ranked by score. The newest are ranked."""
-MAX_TOLD = 50_000
-"""Maximum number of articles of a period that :meth:`SearchIndex.told` reads. The newest are read."""
+MAX_REPORTS = 50_000
+"""Maximum number of articles that :meth:`SearchIndex.first_reports` reads. The newest are read."""
 _PER_SECOND = 16
 """Number of row numbers for each second. So several articles of one second get numbers near their time."""
 _UNDATED = -(1 << 45)
@@ -160,7 +160,7 @@ class Sampled:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class FirstReport:
     """A site's first article on an event."""
 
     event: str
@@ -171,7 +171,7 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Conditions:
     """The conditions of a search. All must hold. A condition that is None is not checked."""
 
     expression: str
@@ -373,7 +373,7 @@ class SearchIndex:
 
     # --- reading
 
-    def newest(self, asked: Asked, at_once: int) -> Iterator[list[Row]]:
+    def newest(self, asked: Conditions, at_once: int) -> Iterator[list[Row]]:
         """Yield matches in batches of ``at_once``, newest first."""
         high = _LAST  # each batch is a separate transaction and continues below the previous one
         while True:
@@ -390,7 +390,7 @@ class SearchIndex:
                 return
             high = found[-1].number - 1
 
-    def best(self, asked: Asked, at_once: int) -> Iterator[list[Row]]:
+    def best(self, asked: Conditions, at_once: int) -> Iterator[list[Row]]:
         """Yield the newest MAX_RANKED matches in batches of ``at_once``, best first."""
         with self._reading(asked, _LAST) as (number, condition, values):
             # For the first score FTS5 counts all matches of each word and phrase, so this is done only once.
@@ -450,11 +450,11 @@ class SearchIndex:
             )
             return [row[0] for row in rows]
 
-    def told(self, since: datetime, until: datetime) -> list[Told]:
+    def first_reports(self, since: datetime, until: datetime) -> list[FirstReport]:
         """Return each site's first article on each event in ``since <= moment < until``, oldest first.
 
         Only events on which at least two sites have an article in this period are included. Only the newest
-        MAX_TOLD articles of the period are read.
+        MAX_REPORTS articles of the period are read.
         """
         with self._active() as (database, number):
             rows = database.execute(
@@ -463,9 +463,9 @@ class SearchIndex:
                 " ORDER BY row DESC LIMIT ?) GROUP BY event, site)"
                 f" SELECT key, site, row FROM first JOIN event_{number} ON id = event"
                 " WHERE event IN (SELECT event FROM first GROUP BY event HAVING count(*) > 1) ORDER BY row",
-                (first_row(since), first_row(until) - 1, MAX_TOLD),
+                (first_row(since), first_row(until) - 1, MAX_REPORTS),
             ).fetchall()
-        return [Told(key.hex(), site, _moment(row)) for key, site, row in rows]
+        return [FirstReport(key.hex(), site, _moment(row)) for key, site, row in rows]
 
     def languages(self) -> list[str]:
         """Return the languages in which indexed articles were stemmed (:func:`newsbot.text.stems.stemming`).
@@ -475,13 +475,13 @@ class SearchIndex:
         with self._active() as (database, number):
             return sorted({"", *(row[0] for row in database.execute(f"SELECT code FROM language_{number}"))})
 
-    def total(self, asked: Asked) -> int:
+    def total(self, asked: Conditions) -> int:
         """Return the number of matching articles."""
         with self._reading(asked, _LAST) as (number, condition, values):
             found = self._database.execute(f"SELECT count(*) FROM words_{number} {condition}", values)
             return int(found.fetchone()[0])
 
-    def counts(self, asked: Asked) -> Counts:
+    def counts(self, asked: Conditions) -> Counts:
         """Return the number of matching articles by day, site and language."""
         with self._reading(asked, _LAST) as (number, condition, values):
             newest = f"SELECT rowid AS row FROM words_{number} {condition} ORDER BY rowid DESC LIMIT ?"
@@ -512,7 +512,7 @@ class SearchIndex:
             yield database, _generations(database)[0].number
 
     @contextmanager
-    def _reading(self, asked: Asked, high: int) -> Iterator[tuple[int, str, list[object]]]:
+    def _reading(self, asked: Conditions, high: int) -> Iterator[tuple[int, str, list[object]]]:
         """Begin a read transaction. Yield the number of the active generation, a condition, and its values.
 
         The condition selects matching rows up to the number ``high``. Because row numbers are not exact

@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 
 from newsbot.clock import DATES, parse_moment
 from newsbot.items import Article, ArticleFilter
-from newsbot.text.stems import asked_stems, words_of
+from newsbot.text.stems import query_stems, words_of
 from newsbot.text.words import letters
 from newsbot.urls import ascii_host
 
@@ -389,13 +389,13 @@ def stems_of(query: Query, languages: Sequence[str]) -> frozenset[str]:
     These are the stems of all terms, except names of authors, because authors are not part of the text.
     """
     shown = (term for term in query.terms() if term.field != "author")
-    return frozenset(stem for term in shown for run in asked_stems(term.text, languages) for stem in run)
+    return frozenset(stem for term in shown for run in query_stems(term.text, languages) for stem in run)
 
 
 def _of_term(term: Term, languages: Sequence[str]) -> str:
-    runs = [f'"{" ".join(run)}"' for run in asked_stems(term.text, languages)]
+    runs = [f'"{" ".join(run)}"' for run in query_stems(term.text, languages)]
     if term.beginning:  # a prefix cannot be stemmed, so it is compared with the stored stems
         *before, last = term.text.split()
-        begun = asked_stems(" ".join(before), languages) or [()]
+        begun = query_stems(" ".join(before), languages) or [()]
         runs += [f'"{" ".join((*run, letters(last)))}" *' for run in begun]
     return f"({_COLUMNS[term.field]} : ({' OR '.join(runs)}))"

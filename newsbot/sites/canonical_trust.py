@@ -48,13 +48,13 @@ class Word(StrEnum):
 
 def word_of(claims: Iterable[bool]) -> Word:
     """Return how far a site can be trusted. ``claims`` are its last claims, True for each right claim."""
-    told = list(claims)
-    wrong = told.count(False)
+    results = list(claims)
+    wrong = results.count(False)
     # A wrong claim hides an article, and a right claim only saves a download. So ten right claims are needed
     # for each wrong claim.
     if wrong:
-        return Word.BAD if len(told) - wrong < OUTWEIGHED * wrong else Word.GOOD
-    return Word.GOOD if len(told) >= ENOUGH else Word.UNPROVEN
+        return Word.BAD if len(results) - wrong < OUTWEIGHED * wrong else Word.GOOD
+    return Word.GOOD if len(results) >= ENOUGH else Word.UNPROVEN
 
 
 def _add(claims: _Claims, claim: tuple[str, bool]) -> None:
@@ -69,10 +69,10 @@ def _add(claims: _Claims, claim: tuple[str, bool]) -> None:
 def _claims(note: dict[str, Any]) -> _Claims:
     """Return the claims in a note; an empty dict if the note is invalid."""
     try:
-        told = [(str(page)[:_KEY], bool(right)) for page, right in note.get("claims") or ()]
+        results = [(str(page)[:_KEY], bool(right)) for page, right in note.get("claims") or ()]
     except (TypeError, ValueError):
         return {}
-    return dict(told[-WINDOW:])
+    return dict(results[-WINDOW:])
 
 
 def _plain(claims: _Claims) -> dict[str, Any]:

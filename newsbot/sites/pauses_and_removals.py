@@ -121,8 +121,8 @@ def allow_again(notes: Notes, what: str) -> bool:
     keys = [_DOMAIN + what.lower(), what]
     with suppress(ValueError):  # a domain is not a URL
         keys.append(canonicalize(what))
-    told = [notes.forget(REMOVED, key) for key in dict.fromkeys(keys)]
-    return any(told)
+    deleted = [notes.forget(REMOVED, key) for key in dict.fromkeys(keys)]
+    return any(deleted)
 
 
 def removal_of(notes: Notes, key: bytes, host: str) -> tuple[str, dict[str, Any]] | None:

@@ -83,7 +83,7 @@ class SiteRights:
         # Twice as many as the middleware remembers, because the middleware passes on each file only once.
         self._reservations = Bounded[str, Reservations](2 * MAX_KNOWN)
 
-    def heard_robots(self, url: str, told: RobotsSignals, can_fetch: CanFetch, size: int = 0) -> None:
+    def heard_robots(self, url: str, signals: RobotsSignals, can_fetch: CanFetch, size: int = 0) -> None:
         """Store what the robots.txt of a URL's host says on AI.
 
         ``can_fetch`` applies the rules of the same file. ``size`` is the size of the file.
@@ -91,11 +91,11 @@ class SiteRights:
         host = host_key(url)
         if host not in self._robots:
             self._robots.shrink(MAX_TEXT - size, lambda one: one[2])
-        self._robots[host] = (told, can_fetch, size)
+        self._robots[host] = (signals, can_fetch, size)
 
-    def heard_tdmrep(self, origin: str, told: Reservations) -> None:
+    def heard_tdmrep(self, origin: str, reservations: Reservations) -> None:
         """Store the reservations of a host's tdmrep.json."""
-        self._reservations[host_key(origin)] = told
+        self._reservations[host_key(origin)] = reservations
 
     def signals(self, url: str) -> dict[str, str]:
         """Return the reservations for a URL: name of the reservation -> place where it was found.
@@ -105,8 +105,8 @@ class SiteRights:
         host = host_key(url)
         signals: dict[str, str] = {}
         if host in self._robots:
-            told, can_fetch, _ = self._robots[host]
-            signals |= told.signals(url, can_fetch)
+            robots, can_fetch, _ = self._robots[host]
+            signals |= robots.signals(url, can_fetch)
         if host in self._reservations:
             signals |= self._reservations[host].signals(url)
         return signals
@@ -114,10 +114,10 @@ class SiteRights:
 
 def headers_of(response: Response) -> dict[str, list[str]]:
     """Return the headers of a response by lower-case name."""
-    told: dict[bytes, list[bytes]] = dict(response.headers)
+    headers: dict[bytes, list[bytes]] = dict(response.headers)
     return {
         name.decode("latin-1").lower(): [one.decode("latin-1") for one in values]
-        for name, values in told.items()
+        for name, values in headers.items()
     }
 
 

@@ -33,13 +33,13 @@ class SharedLines:
         if domain in self._memories or self.storage is None:
             return self._memories.of(domain)
         try:
-            told = self.storage.all(NOTE_KIND + domain).get(KEY)
+            note = self.storage.all(NOTE_KIND + domain).get(KEY)
         except DataError:
             # The visit continues, because its article has to wait for the storage anyway. The next heartbeat
             # merges both memories.
             return self._memories.of(domain)
         memory = self._memories.of(domain)
-        _take(memory, domain, told)
+        _take(memory, domain, note)
         return memory
 
     def write(self, is_out: Callable[[str], bool] = lambda _: False) -> None:
@@ -68,10 +68,10 @@ def _merged(note: dict[str, Any] | None, added: tuple[str, SiteMemory]) -> dict[
 _SHARED = SharedNotes(NOTE_KIND, _merged, key=KEY)
 
 
-def _take(memory: SiteMemory, domain: str, told: dict[str, Any] | None) -> None:
-    if told is None or told.get("format") == 1:  # an older format, which is replaced
+def _take(memory: SiteMemory, domain: str, note: dict[str, Any] | None) -> None:
+    if note is None or note.get("format") == 1:  # an older format, which is replaced
         return
     try:
-        memory.take(told)
+        memory.take(note)
     except ValueError as error:
         logger.warning("shared lines damaged domain=%s fault=%s; learning starts again", domain, error)

@@ -80,7 +80,7 @@ def stem(word: str, language: str = "") -> str:
     return str(_stemmer("english").stemWord(folded)) if folded.isascii() else folded
 
 
-def asked_stems(text: str, languages: Iterable[str] = ("",)) -> list[tuple[str, ...]]:
+def query_stems(text: str, languages: Iterable[str] = ("",)) -> list[tuple[str, ...]]:
     """Return the sequences of stems that match the query ``text``, at most MAX_VARIANTS.
 
     ``languages`` are the languages of the articles to search, as :func:`stemming` returns them. The query may
@@ -89,14 +89,14 @@ def asked_stems(text: str, languages: Iterable[str] = ("",)) -> list[tuple[str, 
     words = words_of(text)
     found: dict[tuple[str, ...], None] = {}
     for language in languages:
-        asked = [forms for word in words if (forms := _asked(word, language))]
+        asked = [forms for word in words if (forms := _query_forms(word, language))]
         if asked:
             # Each language gets at most half of the sequences, so that the first one does not take them all.
             found |= dict.fromkeys(islice(product(*asked), MAX_VARIANTS // 2))
     return list(islice(found, MAX_VARIANTS))
 
 
-def _asked(word: str, language: str) -> tuple[str, ...]:
+def _query_forms(word: str, language: str) -> tuple[str, ...]:
     """Return the stems under which the forms of a word were stored.
 
     Most words have one stem. But Snowball mistakes the end of some uninflected Russian nouns for the ending

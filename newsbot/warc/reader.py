@@ -292,11 +292,11 @@ def _page(headers: _Headers, block: bytes, *, whole: bool, max_body: int) -> Pag
     words = lines[0].split(None, 2) if lines else []
     if len(words) < 2 or not words[0].startswith(b"HTTP/") or not words[1].isdigit():
         return None
-    told = _headers(lines[1:])
-    kept = _body(told, body, max_body) if whole and len(body) <= max_body else None
+    http_headers = _headers(lines[1:])
+    kept = _body(http_headers, body, max_body) if whole and len(body) <= max_body else None
     # The grammar of WARC 1.0 has angle brackets around the URI, and some programs write them.
     url = headers.get("warc-target-uri", "").strip("<>")
-    return Page(url, _date(headers.get("warc-date", "")), int(words[1][:3]), told, kept)
+    return Page(url, _date(headers.get("warc-date", "")), int(words[1][:3]), http_headers, kept)
 
 
 def _body(headers: _Headers, body: bytes, max_body: int) -> bytes | None:

@@ -95,11 +95,11 @@ def test_different_wordings_of_one_happening_are_one_event(library: Storage, sea
     assert flood == [story_id(told[0].canonical_url)] * 3
     assert other == story_id(fire.canonical_url)
     assert search.in_event(str(flood[0]), 2) == [library.articles.get(one.canonical_url) for one in told[:2]]
-    (told_at, *others) = search.told(NOON, NOON + timedelta(hours=5))
+    (told_at, *others) = search.first_reports(NOON, NOON + timedelta(hours=5))
     assert [told_at.site, *(one.site for one in others)] == ["flood0.org", "flood1.org", "flood2.org"]
     assert told_at.event == flood[0]
     assert abs(told_at.moment - NOON) < timedelta(seconds=1)
-    assert search.told(NOON, NOON + timedelta(hours=1)) == []  # one site only
+    assert search.first_reports(NOON, NOON + timedelta(hours=1)) == []  # one site only
 
 
 def test_languages_and_days_apart_are_other_events(library: Storage, search: ArticleSearch) -> None:

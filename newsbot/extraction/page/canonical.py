@@ -28,13 +28,13 @@ def canonical_url(page: Page, drop_query: tuple[str, ...] = (), stated: str | No
         ("link", next(iter(page.links.get("canonical", ())), None)),
         ("og", page.meta("og:url") or None),
     ):
-        found = _believed(value, page, own, drop_query) if value else None
+        found = _trusted(value, page, own, drop_query) if value else None
         if found is not None:
             return found, method
     return own, "url"
 
 
-def _believed(value: str, page: Page, own: str, drop_query: tuple[str, ...]) -> str | None:
+def _trusted(value: str, page: Page, own: str, drop_query: tuple[str, ...]) -> str | None:
     """Return the canonical form of the stated URL ``value`` if it can be trusted, else None.
 
     ``own`` is the canonical form of the page's own URL.

@@ -18,7 +18,7 @@ from newsbot.clock import utc
 from newsbot.items import Article, ArticleFilter
 from newsbot.operations.explain import others_of_story
 from newsbot.search.articles import RisingTerm
-from newsbot.search.index import Told
+from newsbot.search.index import FirstReport
 from newsbot.storage.stories import Story, publication_key
 from newsbot.text.differences import changes
 from newsbot.urls import canonicalize
@@ -308,30 +308,32 @@ def top_events(data: Data) -> list[TopEvent]:
     most. Then it reads at most MAX_READ articles of each returned event from the storage.
     """
     now = utc(data.clock())
-    told: dict[str, list[Told]] = defaultdict(list)
-    for one in data.search.told(now - WINDOW, now):
-        told[one.event].append(one)
+    reports: dict[str, list[FirstReport]] = defaultdict(list)
+    for one in data.search.first_reports(now - WINDOW, now):
+        reports[one.event].append(one)
     # Events of equal weight are sorted by name, so that their order is the same at each request.
-    best = sorted(told, key=lambda event: (-weight(told[event], now), event))[:EVENTS]
+    best = sorted(reports, key=lambda event: (-weight(reports[event], now), event))[:EVENTS]
     read = [(event, data.search.in_event(event, MAX_READ)) for event in best]
     # An event has no articles if they were removed, or if they moved to another event with their story.
-    return [_top_event(event, told[event], articles, now) for event, articles in read if articles]
+    return [_top_event(event, reports[event], articles, now) for event, articles in read if articles]
 
 
-def weight(told: Sequence[Told], now: datetime) -> float:
+def weight(reports: Sequence[FirstReport], now: datetime) -> float:
     """Return the weight of an event: a sum over its sites, in which sites that joined earlier count less.
 
-    ``told`` has the first article of each site on the event. An article that was published now counts 1, and
-    an article that is 12 hours old (half of WINDOW) counts 0.5. So a growing event ranks above an event that
-    was large yesterday.
+    ``reports`` has the first article of each site on the event. An article that was published now counts 1,
+    and an article that is 12 hours old (half of WINDOW) counts 0.5. So a growing event ranks above an event
+    that was large yesterday.
     """
-    return float(sum(0.5 ** ((now - one.moment) / (WINDOW / 2)) for one in told))
+    return float(sum(0.5 ** ((now - one.moment) / (WINDOW / 2)) for one in reports))
 
 
-def _top_event(event: str, told: Sequence[Told], articles: Sequence[Article], now: datetime) -> TopEvent:
+def _top_event(
+    event: str, reports: Sequence[FirstReport], articles: Sequence[Article], now: datetime
+) -> TopEvent:
     hour = now.replace(minute=0, second=0, microsecond=0)
     sites: dict[datetime, list[str]] = defaultdict(list)
-    for one in told:
+    for one in reports:
         sites[one.moment.replace(minute=0, second=0, microsecond=0)].append(one.site)
     # The last 24 hours overlap with 25 hours of the clock. Of the first and the last one, only a part belongs
     # to them.
@@ -341,8 +343,8 @@ def _top_event(event: str, told: Sequence[Told], articles: Sequence[Article], no
         event=event,
         first=row_of(first),
         first_at=publication_key(first)[0],
-        sites=len(told),
-        growth=sum(one.moment >= now - GROWTH for one in told),
+        sites=len(reports),
+        growth=sum(one.moment >= now - GROWTH for one in reports),
         hours=[Joined(at, sites[at]) for at in hours],
         stories=one_of_each_story(articles),
     )

@@ -156,8 +156,8 @@ def changed(page: Page, region: str | None) -> Iterator[Moment]:
     # The date stands behind the word: "Updated: 3 May 2024, 14:05".
     updated = compiled("%(updated)s")
     for text in around_headline(page):
-        told = updated.search(text)
-        shown = find_date(text[told.end() : told.end() + 60], region) if told is not None else None
+        label = updated.search(text)
+        shown = find_date(text[label.end() : label.end() + 60], region) if label is not None else None
         if shown is not None:
             yield Candidate(shown, VISIBLE, 0.5)
 
@@ -419,8 +419,8 @@ def _from_publication(text: str) -> str:
     Other lines are returned unchanged.
     """
     change = compiled(_SAYS_OTHER).search(text)
-    told = compiled("%(published)s").search(text, change.end()) if change is not None else None
-    return text[told.start() :] if told is not None and has_digit(text, told.end()) else text
+    label = compiled("%(published)s").search(text, change.end()) if change is not None else None
+    return text[label.start() :] if label is not None and has_digit(text, label.end()) else text
 
 
 def _own_start(element: HtmlElement) -> str:

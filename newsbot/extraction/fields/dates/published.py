@@ -42,7 +42,7 @@ _ENOUGH = 0.75
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class DateContext:
     """What the functions know besides the page.
 
     ``hint`` is the link that led to the page, ``timezone`` the zone in the site's rule, and ``now`` the
@@ -103,23 +103,23 @@ def rule_zone(name: str | None) -> tzinfo | None:
         return None
 
 
-def published(page: Page, stated: list[str], given: Given) -> When | None:
+def published(page: Page, stated: list[str], context: DateContext) -> When | None:
     """Return the time of publication, or None if the page has none.
 
     ``stated`` has the values that the rule's selectors gave.
     """
     # The cheapest and most trusted sources are read first. The others are read only if these are not enough.
     region = region_of(page)
-    first = [*from_rule(stated, region), *structured(page, region), *from_hint(given.hint)]
-    zones = _zones(page, first, given.timezone)
-    found = _usable(first, zones, given.now)
+    first = [*from_rule(stated, region), *structured(page, region), *from_hint(context.hint)]
+    zones = _zones(page, first, context.timezone)
+    found = _usable(first, zones, context.now)
     if not any(c.value.precision != "day" and c.confidence >= _ENOUGH for c in found):
         second = [*time_tags(page, region), *from_url(page.url), *visible(page, region)]
-        found += _usable(second, zones, given.now)
+        found += _usable(second, zones, context.now)
     if not found:
-        found = _usable(remaining(page), zones, given.now)
+        found = _usable(remaining(page), zones, context.now)
     if not found:
-        found = _usable(relative(page, given.now, zones.default), zones, given.now)
+        found = _usable(relative(page, context.now, zones.default), zones, context.now)
     chosen = _choose(found)
     return _by_site_clock(page, zones, zones.apply(chosen)) if chosen else None
 
@@ -162,7 +162,7 @@ def _zone_of_day(page: Page, moment: datetime, days: set[date], region: str | No
     return None
 
 
-def modified(page: Page, stated: list[str], given: Given, since: datetime | None) -> When | None:
+def modified(page: Page, stated: list[str], context: DateContext, since: datetime | None) -> When | None:
     """Return the time of the last change, or None.
 
     Times before ``since``, the publication, are ignored. ``stated`` has the values that the rule's selectors
@@ -170,14 +170,14 @@ def modified(page: Page, stated: list[str], given: Given, since: datetime | None
     """
     region = region_of(page)
     candidates = [*from_rule(stated, region), *changed(page, region)]
-    hint = given.hint
+    hint = context.hint
     if hint is not None and hint.modified_at is not None:
         method = SITEMAP if hint.where is Where.NEWS_SITEMAP else FEED
         candidates.append(aware(hint.modified_at, method, 0.5))
-    zones = _zones(page, candidates, given.timezone)
+    zones = _zones(page, candidates, context.timezone)
     usable = [
         c
-        for c in _usable(candidates, zones, given.now)
+        for c in _usable(candidates, zones, context.now)
         if since is None or c.value.at(zones.default) >= since
     ]
     chosen = max(usable, key=lambda c: c.confidence, default=None)
