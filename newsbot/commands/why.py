@@ -1,19 +1,7 @@
 """``scrapy why URL``: shows how a URL was found, judged, fetched, stored or dropped, and when it is due."""
 
-from __future__ import annotations
-
-from newsbot.cli.command import Action, Argument, NewsbotCommand
+from newsbot.cli.command import NewsbotCommand
 
 
 class Command(NewsbotCommand):
-    """See the docstring of the module."""
-
-    summary = "Explain what happened to one URL, and why"
-    actions = (
-        Action(
-            "",
-            "Explain how a URL was found, judged, fetched, stored or dropped, and when it is due",
-            "newsbot.operations.explain:why",
-            Argument("url", metavar="URL", help="absolute URL; no request is sent"),
-        ),
-    )
+    """Declared in ``commands.yaml``."""

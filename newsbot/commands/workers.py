@@ -1,27 +1,7 @@
 """``scrapy workers``: runs several crawl workers on this machine."""
 
-from __future__ import annotations
-
-from newsbot.cli.command import Action, Argument, NewsbotCommand, positive
+from newsbot.cli.command import NewsbotCommand
 
 
 class Command(NewsbotCommand):
-    """See the docstring of the module."""
-
-    summary = "Run several crawl workers on this machine, and restart those that fail"
-    actions = (
-        Action(
-            "",
-            "Run several crawl workers on this machine, and restart those that fail",
-            "newsbot.operations.workers:workers",
-            Argument("count", type=positive, nargs="?", metavar="N", help="default: one per core"),
-            Argument(
-                "-a",
-                action="append",
-                default=[],
-                dest="spider_arguments",
-                metavar="NAME=VALUE",
-                help="an argument of scrapy crawl news; without mode= the workers never end",
-            ),
-        ),
-    )
+    """Declared in ``commands.yaml``."""
