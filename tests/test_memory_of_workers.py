@@ -83,7 +83,7 @@ def test_what_is_free_goes_back_to_the_system(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_without_glibc_nothing_is_trimmed(monkeypatch: pytest.MonkeyPatch) -> None:
-    heap._malloc_trim.cache_clear()
+    heap._function.cache_clear()
     monkeypatch.setattr(ctypes, "CDLL", lambda _: object())
     assert not heap.trim()
-    heap._malloc_trim.cache_clear()
+    heap._function.cache_clear()

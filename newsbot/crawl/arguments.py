@@ -7,7 +7,8 @@ values.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -18,6 +19,7 @@ from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
 from newsbot.clock import parse_duration
+from newsbot.config.table import as_switch
 from newsbot.errors import ArgumentError
 from newsbot.rules.rule import FOLLOW, Follow
 from newsbot.urls import canonicalize, meant
@@ -220,21 +222,14 @@ def _moment(name: str, value: str | None, now: datetime) -> datetime | None:
         return None
     # A number without a unit is read only as a date: "20261120" is a valid ISO date. As a duration, it would
     # mean 20 million seconds.
-    readers: tuple[Callable[[str], datetime], ...] = (
-        lambda text: now - timedelta(seconds=parse_duration(text)) if not text.isdigit() else _fail(),
-        datetime.fromisoformat,
-    )
-    for read in readers:
-        try:
-            moment = read(value)
-        except (ValueError, OverflowError):
-            continue
-        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    raise _invalid(name, value)
-
-
-def _fail() -> datetime:
-    raise ValueError("a bare number is neither a date nor an age")
+    with suppress(ValueError, OverflowError):
+        if not value.isdigit():
+            return now - timedelta(seconds=parse_duration(value))
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError:
+        raise _invalid(name, value) from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def count(name: str, value: str | None, known: Mapping[str, str] = HELP) -> int | None:
@@ -257,18 +252,7 @@ def _mode(value: str | None) -> Mode:
 
 
 def _flag(name: str, value: str | None) -> bool:
-    words = {
-        "1": True,
-        "yes": True,
-        "true": True,
-        "on": True,
-        "0": False,
-        "no": False,
-        "false": False,
-        "off": False,
-    }
-    if not value:
-        return False
-    if value.lower() not in words:
-        raise ArgumentError(f"{name}={value}: must be yes or no ({HELP[name]})")
-    return words[value.lower()]
+    try:
+        return as_switch(value or "no")
+    except ValueError:
+        raise ArgumentError(f"{name}={value}: must be yes or no ({HELP[name]})") from None

@@ -12,7 +12,7 @@ from collections import ChainMap
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from functools import partial
-from typing import cast
+from typing import Self, cast
 from weakref import WeakKeyDictionary
 
 from scrapy.crawler import Crawler
@@ -239,3 +239,15 @@ class Crawl:
         """
         self.sites.write()
         self.context.count_queue()
+
+
+class Component:
+    """The base of Scrapy's components that are made with the crawler as the only argument."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Make the component as Scrapy does. Raises ``NotConfigured`` if it is switched off."""
+        return cls(crawler)

@@ -23,9 +23,9 @@ from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import deferred_from_coro
 from twisted.internet.defer import Deferred
 
-from newsbot.crawl.assembly import Crawl
+from newsbot.crawl.assembly import Component, Crawl
 from newsbot.crawl.context import Context
-from newsbot.crawl.scheduler import open_crawl
+from newsbot.crawl.scheduler import engine_slot, open_crawl
 from newsbot.crawl.visit import ASIDE_KEY, TURN_KEY, Turn
 from newsbot.errors import DataError
 from newsbot.items import Bounded
@@ -87,11 +87,11 @@ class SideSpider(Spider):
         """Finish the spider's work. It must handle :class:`newsbot.errors.DataError` itself."""
 
 
-class SideScheduler(BaseScheduler):
+class SideScheduler(Component, BaseScheduler):
     """Scrapy's scheduler for spiders without visits. A spider's ``max_pages`` limits the number of URLs."""
 
     def __init__(self, crawler: Crawler) -> None:
-        self.crawler = crawler
+        super().__init__(crawler)
         self._crawl = crawl = Crawl.of(crawler)
         self._context, self._scope = crawl.context, crawl.scope
         self._politeness, self._removals = crawl.politeness, crawl.removals
@@ -105,18 +105,9 @@ class SideScheduler(BaseScheduler):
         """A request whose turn has come."""
         self._wake: Any = None
 
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> SideScheduler:
-        """Make the scheduler as Scrapy does."""
-        return cls(crawler)
-
     def open(self, spider: Spider) -> Deferred[None]:
         """Open the backends. Raises ``CloseSpider`` if they cannot be opened."""
-        # The slot is private in Scrapy, but only it knows the requests in flight and can wake the engine.
-        slot: Any = getattr(self.crawler.engine, "_slot", None)
-        if not all(hasattr(slot, name) for name in ("inprogress", "nextcall", "closing")):
-            raise RuntimeError("this Scrapy has another engine slot: install the version in requirements.txt")
-        self._slot = slot
+        self._slot = slot = engine_slot(self.crawler)
         self._spider = spider
         if isinstance(spider, SideSpider):
             spider.side = self

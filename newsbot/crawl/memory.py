@@ -19,6 +19,7 @@ import linecache
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from typing import Any
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # malloc.h
 
@@ -31,8 +32,8 @@ def trim() -> bool:
     """
     linecache.clearcache()
     encodings._cache.clear()  # noqa: SLF001  (no public function clears it)
-    call = _malloc_trim()
-    return call is not None and call(0) == 1
+    malloc_trim = _function("malloc_trim", ctypes.c_size_t)
+    return malloc_trim is not None and malloc_trim(0) == 1
 
 
 def renew_threads() -> None:
@@ -54,19 +55,19 @@ def keep_free(size: int) -> bool:
     milliseconds, and returns the memory. This takes a quarter of the time of the search. Blocks of more than
     an eighth of ``size`` still come directly from the system. Returns False if the C library is not glibc.
     """
-    try:
-        call = ctypes.CDLL(None).mallopt
-    except (AttributeError, OSError):
+    mallopt = _function("mallopt", ctypes.c_int, ctypes.c_int)
+    if mallopt is None:
         return False
-    call.argtypes, call.restype = [ctypes.c_int, ctypes.c_int], ctypes.c_int
-    return int(call(_M_TRIM_THRESHOLD, size)) == 1 and int(call(_M_MMAP_THRESHOLD, size // 8)) == 1
+    return mallopt(_M_TRIM_THRESHOLD, size) == 1 and mallopt(_M_MMAP_THRESHOLD, size // 8) == 1
 
 
 @cache
-def _malloc_trim() -> Callable[[int], int] | None:
+def _function(name: str, *types: type[Any]) -> Callable[..., int] | None:
+    """Return a function of the C library with parameters of these types; None if the library has none."""
     try:
-        found = ctypes.CDLL(None).malloc_trim
+        found = getattr(ctypes.CDLL(None), name)
     except (AttributeError, OSError):
         return None
-    found.argtypes, found.restype = [ctypes.c_size_t], ctypes.c_int
-    return found
+    found.argtypes, found.restype = types, ctypes.c_int
+    call: Callable[..., int] = found
+    return call

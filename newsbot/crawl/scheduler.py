@@ -32,7 +32,7 @@ from twisted.internet.defer import Deferred
 
 from newsbot.backends import ignored_settings
 from newsbot.config.contact import ASK_FOR_CONTACT
-from newsbot.crawl.assembly import Crawl
+from newsbot.crawl.assembly import Component, Crawl
 from newsbot.crawl.completion import CompletionQueue
 from newsbot.crawl.group_calls import LONGEST, TURN
 from newsbot.crawl.memory import renew_threads, trim
@@ -102,6 +102,21 @@ async def open_crawl(crawl: Crawl, *then: Callable[[], None]) -> None:
         raise CloseSpider("data_unavailable") from error
 
 
+def engine_slot(crawler: Crawler) -> Any:
+    """Return the slot of Scrapy's engine, which knows the requests in flight and can wake the engine.
+
+    The slot is private in Scrapy. Raises ``RuntimeError`` if this version of Scrapy has another slot.
+    """
+    slot = getattr(crawler.engine, "_slot", None)
+    names = ("remove_request", "inprogress", "nextcall", "closing")
+    if not all(hasattr(slot, name) for name in names):
+        raise RuntimeError(
+            f"this Scrapy's engine slot lacks one of {', '.join(names)}: install the version that "
+            "requirements.txt names"
+        )
+    return slot
+
+
 class _Decision(Enum):
     """The decision on a lease."""
 
@@ -113,11 +128,11 @@ class _Decision(Enum):
     """The lease is returned to the frontier."""
 
 
-class FrontierScheduler(BaseScheduler):
+class FrontierScheduler(Component, BaseScheduler):
     """Leases entries from the frontier, makes requests of them, and completes their visits."""
 
     def __init__(self, crawler: Crawler) -> None:
-        self.crawler = crawler
+        super().__init__(crawler)
         self._crawl = crawl = Crawl.of(crawler)
         self._context, self._scope = crawl.context, crawl.scope
         self._politeness, self._links, self._removals = crawl.politeness, crawl.links, crawl.removals
@@ -165,11 +180,6 @@ class FrontierScheduler(BaseScheduler):
         self._in_vain = 0
         """Number of consecutive tries in which an entry was due but could not be leased."""
         self._ending: asyncio.Future[None] | None = None
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> FrontierScheduler:
-        """Make the scheduler as Scrapy does."""
-        return cls(crawler)
 
     # --- life
     def open(self, spider: Spider) -> Deferred[None]:
@@ -221,14 +231,7 @@ class FrontierScheduler(BaseScheduler):
         )
 
     def _hook(self) -> None:
-        engine = self.crawler.engine
-        slot: Any = getattr(engine, "_slot", None)
-        if not all(hasattr(slot, name) for name in ("remove_request", "inprogress", "nextcall")):
-            raise RuntimeError(
-                "this Scrapy's engine slot lacks remove_request, inprogress or nextcall: install the version "
-                "that requirements.txt names"
-            )
-        self.slot: Any = slot
+        self.slot = slot = engine_slot(self.crawler)
         # Scrapy has no signal for the end of a request. But the engine's slot removes each request from
         # ``inprogress`` exactly once. This is the last step after success, drop, error, redirect and ignore.
         remove_request = slot.remove_request

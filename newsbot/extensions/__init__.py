@@ -16,18 +16,20 @@ from scrapy import Spider, signals
 from scrapy.crawler import Crawler
 from scrapy.utils.asyncio import create_looping_call
 
+from newsbot.crawl.assembly import Component
 
-class Extension:
+
+class Extension(Component):
     """The base of the extensions. Methods with the names of signals are called at these signals."""
 
     def __init__(self, crawler: Crawler) -> None:
-        self.crawler = crawler
+        super().__init__(crawler)
         self._task: Any = None
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Make the extension. Raises ``NotConfigured`` if it is switched off."""
-        self = cls(crawler)
+        self = super().from_crawler(crawler)
         for name in ("spider_opened", "spider_closed", "item_scraped"):
             if (method := getattr(self, name, None)) is not None:
                 crawler.signals.connect(method, signal=getattr(signals, name))

@@ -26,10 +26,11 @@ seconds of the backend's own clock. Backend failures are raised as :class:`newsb
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final, Literal, Protocol, TypedDict, runtime_checkable
+from typing import Any, Final, Literal, Protocol, TypedDict, runtime_checkable
 
 from newsbot.items import Kind
 
@@ -73,6 +74,16 @@ class EntryData(TypedDict, total=False):
     """Fingerprint of another URL that had the same headline earlier. Set only while links are judged."""
     aside: str
     """Why the entry was set aside, as text for people (:data:`ASIDE`)."""
+
+
+def to_json(data: Mapping[str, Any]) -> str:
+    """Return the data of an entry as JSON that can be encoded in UTF-8, as both backends store it."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half of a surrogate pair, e.g. in the title of a feed item
+        return json.dumps(data, separators=(",", ":"))
+    return text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

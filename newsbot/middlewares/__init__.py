@@ -12,27 +12,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 from lxml.html import HtmlElement
-from scrapy.crawler import Crawler
 from scrapy.http import Request, Response
 from scrapy.http.request import NO_CALLBACK
 from w3lib.encoding import http_content_type_encoding
 
+from newsbot.crawl.assembly import Component
 from newsbot.extraction import parse_html
 
 
-class Middleware:
+class Middleware(Component):
     """The base of the middlewares."""
-
-    def __init__(self, crawler: Crawler) -> None:
-        self.crawler = crawler
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        """Make the middleware as Scrapy does. Raises ``NotConfigured`` if it is switched off."""
-        return cls(crawler)
 
     async def download(self, url: str, **request: Any) -> Response:
         """Download a URL through all middlewares. ``request``: further arguments of :class:`Request`."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from scrapy.crawler import Crawler
 
-from newsbot.crawl.assembly import Crawl
+from newsbot.crawl.assembly import Component, Crawl
 from newsbot.crawl.failures import DropItem
 from newsbot.crawl.links.feed_details import FEED
 from newsbot.dedup.minhash import text_key
@@ -17,22 +17,18 @@ from newsbot.pipelines.address import AddressChoice
 from newsbot.urls import canonicalize, fingerprint
 
 
-class ExactDuplicatePipeline:
+class ExactDuplicatePipeline(Component):
     """Fills ``content_hash`` and drops copies before the expensive steps.
 
     Two workers may store the same text at the same time. The unique indexes of the storage then decide later.
     """
 
     def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
         crawl = Crawl.of(crawler)
         self._context, self._learning = crawl.context, crawl.sites.url_learning
         self._take_rules = crawl.take_rules
         self._copies = CopyFilter(crawl)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> ExactDuplicatePipeline:
-        """Make the pipeline as Scrapy does."""
-        return cls(crawler)
 
     async def process_item(self, item: Any) -> Any:
         """Return the article, or raise ``DropItem``. Wait while a backend is unavailable."""

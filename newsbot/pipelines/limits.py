@@ -12,7 +12,7 @@ from scrapy import signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 
-from newsbot.crawl.assembly import Crawl
+from newsbot.crawl.assembly import Component, Crawl
 from newsbot.crawl.failures import DropItem
 from newsbot.items import Article, Reason
 
@@ -25,20 +25,20 @@ class LimitReached(DropItem):
         self.args = (limit,)
 
 
-class LimitsPipeline:
+class LimitsPipeline(Component):
     """Counts the articles that pass. Each article takes one *place* of the limit.
 
     If an article is dropped later, its place becomes free.
     """
 
     def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
         self._scope = Crawl.of(crawler).scope
         arguments = self._scope.arguments
         self.in_all = arguments.max_articles
         self.per_site = arguments.max_articles_per_site
         if self.in_all is None and self.per_site is None:
             raise NotConfigured
-        self.crawler = crawler
         self._taken: dict[str, int] = {}
         """The number of places taken by site, including places of articles that may still be dropped."""
         self._under_way: set[int] = set()
@@ -50,11 +50,6 @@ class LimitsPipeline:
         crawler.signals.connect(self._kept, signals.item_scraped)
         crawler.signals.connect(self._given_back, signals.item_dropped)
         crawler.signals.connect(self._given_back, signals.item_error)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> LimitsPipeline:
-        """Make the pipeline as Scrapy does."""
-        return cls(crawler)
 
     def process_item(self, item: Any) -> Any:
         """Return the article, or raise :class:`LimitReached`."""

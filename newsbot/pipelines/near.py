@@ -13,7 +13,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from scrapy.crawler import Crawler
 
-from newsbot.crawl.assembly import Crawl
+from newsbot.crawl.assembly import Component, Crawl
 from newsbot.dedup.decision import Decision, Relation
 from newsbot.dedup.index import Near
 from newsbot.dedup.minhash import Signature, signature
@@ -49,7 +49,7 @@ class _Found:
     """The stored articles of the neighbours that were read so far, by canonical URL."""
 
 
-class NearDuplicatePipeline:
+class NearDuplicatePipeline(Component):
     """Fills ``story`` and ``duplicate_of``. Queries the index and adds the article to it; idempotent.
 
     The texts themselves decide how similar two articles are. The numbers in the texts decide whether similar
@@ -60,12 +60,8 @@ class NearDuplicatePipeline:
     """
 
     def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
         self._stories = StoryFinder(Crawl.of(crawler))
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> NearDuplicatePipeline:
-        """Make the pipeline as Scrapy does."""
-        return cls(crawler)
 
     async def process_item(self, item: Any) -> Any:
         """Return the article, with its story set. Wait while a backend is unavailable."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from scrapy.crawler import Crawler
 
-from newsbot.crawl.assembly import Crawl
+from newsbot.crawl.assembly import Component, Crawl
 from newsbot.crawl.failures import DropItem
 from newsbot.dedup.minhash import signature
 from newsbot.dedup.story_merge import settle
@@ -23,18 +23,14 @@ TRIES = 5
 """Maximum number of times that the URL is chosen again because another page was stored under it."""
 
 
-class StorePipeline:
+class StorePipeline(Component):
     """Stores articles. If an article is neither new nor changed, it is dropped with the reason."""
 
     def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
         crawl = Crawl.of(crawler)
         self._context, self._removals, self._peers = crawl.context, crawl.removals, crawl.peers
         self._copies, self._stories = CopyFilter(crawl), StoryFinder(crawl)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> StorePipeline:
-        """Make the pipeline as Scrapy does."""
-        return cls(crawler)
 
     async def process_item(self, item: Any) -> Any:
         """Return the stored article with its version, or raise ``DropItem``.

@@ -6,7 +6,7 @@ from typing import Any
 
 from scrapy.crawler import Crawler
 
-from newsbot.crawl.assembly import Crawl
+from newsbot.crawl.assembly import Component, Crawl
 from newsbot.crawl.failures import DropItem
 from newsbot.items import Article, Reason
 from newsbot.sites.pauses_and_removals import is_out
@@ -38,18 +38,14 @@ def fault_of(article: Article) -> str | None:
     return None
 
 
-class ValidatePipeline:
+class ValidatePipeline(Component):
     """Drops incomplete and removed articles, and articles outside of the dates of the arguments."""
 
     def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
         crawl = Crawl.of(crawler)
         self._context, self._removals = crawl.context, crawl.removals
         self._arguments = crawl.scope.arguments
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> ValidatePipeline:
-        """Make the pipeline as Scrapy does."""
-        return cls(crawler)
 
     def process_item(self, item: Any) -> Any:
         """Return the article, or raise ``DropItem`` with the reason."""

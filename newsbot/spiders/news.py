@@ -16,7 +16,6 @@ from typing import Any
 
 from scrapy import Request, Spider
 from scrapy.core.engine import ExecutionEngine
-from scrapy.crawler import Crawler
 from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 from twisted.python.failure import Failure
@@ -142,11 +141,6 @@ class NewsSpider(Spider):
     def __init__(self, name: str | None = None, **arguments: Any) -> None:
         super().__init__(name)
         self.arguments = parse_arguments(arguments, now=utc(system_clock()))
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> NewsSpider:
-        """Make the spider as Scrapy does."""
-        return super().from_crawler(crawler, *args, **kwargs)
 
     @staticmethod
     def read_arguments(given: Mapping[str, Any], now: datetime) -> Arguments:

@@ -14,8 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from newsbot.errors import RecordRefused
-from newsbot.frontier.base import ASIDE, Entry, EntryCopy, HostCopy
-from newsbot.frontier.sqlite.entries import dump
+from newsbot.frontier.base import ASIDE, Entry, EntryCopy, HostCopy, to_json
 from newsbot.items import Kind
 
 NAMES = (
@@ -129,7 +128,7 @@ def arguments(entry: Entry) -> list[bytes | str]:
     # the queue is sorted by these numbers, and NaN cannot be sorted
     if math.isnan(entry.due) or math.isnan(entry.priority):
         raise RecordRefused(f"{entry.url}: due {entry.due} and priority {entry.priority} must be numbers")
-    body = dump({"url": entry.url, "kind": entry.kind.value, "depth": entry.depth, "data": entry.data})
+    body = to_json({"url": entry.url, "kind": entry.kind.value, "depth": entry.depth, "data": entry.data})
     return [entry.fingerprint, entry.host, number(entry.priority), number(entry.due), body]
 
 

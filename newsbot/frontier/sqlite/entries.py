@@ -24,10 +24,10 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from newsbot.connections.sqlite import select_in
-from newsbot.frontier.base import Added, Entry, EntryCopy, EntryData, HostCopy
+from newsbot.frontier.base import Added, Entry, EntryCopy, EntryData, HostCopy, to_json
 from newsbot.items import Kind
 
 PUBLIC_STATES = {
@@ -81,16 +81,6 @@ def entry_of(row: sqlite3.Row) -> Entry:
         depth=row["depth"],
         data=json.loads(row["data"]),
     )
-
-
-def dump(data: Mapping[str, Any]) -> str:
-    """Return ``data`` as JSON that can be encoded in UTF-8, as SQLite requires."""
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-    try:
-        text.encode()
-    except UnicodeEncodeError:  # half of a surrogate pair, e.g. in the title of a feed item
-        return json.dumps(data, separators=(",", ":"))
-    return text
 
 
 # --- adding: decides on each entry first, then writes all changes together
@@ -236,7 +226,7 @@ class Adding:
             ],
         )
         db.executemany(
-            _TELL, [(dump(target.news), target.row) for target in changed if target.news is not None]
+            _TELL, [(to_json(target.news), target.row) for target in changed if target.news is not None]
         )
 
 
@@ -276,18 +266,18 @@ def _timing(target: _Target) -> tuple[object, ...]:
 
 
 def _columns(entry: Entry, hosts: Mapping[str, int]) -> tuple[object, ...]:
-    return entry.kind.value, entry.depth, entry.url, dump(entry.data), hosts[entry.host]
+    return entry.kind.value, entry.depth, entry.url, to_json(entry.data), hosts[entry.host]
 
 
 # --- transfer: reads copies of hosts and entries from the file, and stores such copies
 
 _AT_ONCE = 500
-_ENTRIES = """
+ENTRIES = """
 SELECT u.*, h.host AS host_name FROM frontier_urls u JOIN frontier_hosts h ON h.id = u.host
 WHERE u.id > ? ORDER BY u.id LIMIT ?
 """
-_HOSTS = "SELECT id, host, delay, concurrency, next_turn FROM frontier_hosts WHERE id > ? ORDER BY id LIMIT ?"
-_HOST = "SELECT host, delay, concurrency, next_turn FROM frontier_hosts WHERE host = ?"
+HOSTS = "SELECT id, host, delay, concurrency, next_turn FROM frontier_hosts WHERE id > ? ORDER BY id LIMIT ?"
+HOST = "SELECT host, delay, concurrency, next_turn FROM frontier_hosts WHERE host = ?"
 _TAKE = """
 INSERT OR IGNORE INTO frontier_urls (fingerprint, host, state, at, priority, due, kind, depth, url, data,
     attempts, lost, last_fetched)
@@ -296,28 +286,11 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 _STATES: dict[str, Literal["held", "done", "aside"]] = {"held": "held", "done": "done", "aside": "aside"}
 
 
-def copy_hosts(database: sqlite3.Connection) -> Iterator[list[HostCopy]]:
-    """Yield all hosts in batches."""
-    for rows in _batches(database, _HOSTS):
-        yield [_host(row) for row in rows]
-
-
-def host(database: sqlite3.Connection, name: str) -> HostCopy | None:
-    """Return the host with this key; None if it is unknown."""
-    row = database.execute(_HOST, (name,)).fetchone()
-    return None if row is None else _host(row)
-
-
-def _host(row: sqlite3.Row) -> HostCopy:
+def host_copy(row: sqlite3.Row) -> HostCopy:
+    """Return the copy of a host from its row."""
     return HostCopy(
         host=row["host"], delay=row["delay"], concurrency=row["concurrency"], next_turn=row["next_turn"]
     )
-
-
-def copy_entries(database: sqlite3.Connection) -> Iterator[list[EntryCopy]]:
-    """Yield all entries in batches, in the order in which they were added."""
-    for rows in _batches(database, _ENTRIES):
-        yield [_copy(row) for row in rows]
 
 
 def take_entries(database: sqlite3.Connection, copies: Sequence[EntryCopy]) -> None:
@@ -334,14 +307,15 @@ def take_entries(database: sqlite3.Connection, copies: Sequence[EntryCopy]) -> N
         rows.append(
             (
                 *(entry.fingerprint, hosts[entry.host], state, at, entry.priority, entry.due),
-                *(entry.kind.value, entry.depth, entry.url, dump(entry.data)),
+                *(entry.kind.value, entry.depth, entry.url, to_json(entry.data)),
                 *(copy.attempts, copy.lost, copy.last_fetched),
             )
         )
     database.executemany(_TAKE, rows)
 
 
-def _copy(row: sqlite3.Row) -> EntryCopy:
+def entry_copy(row: sqlite3.Row) -> EntryCopy:
+    """Return the copy of an entry from a row of :data:`ENTRIES`."""
     state = _STATES.get(row["state"])
     return EntryCopy(
         entry=entry_of(row),
@@ -354,7 +328,7 @@ def _copy(row: sqlite3.Row) -> EntryCopy:
     )
 
 
-def _batches(database: sqlite3.Connection, statement: str) -> Iterator[list[sqlite3.Row]]:
+def batches(database: sqlite3.Connection, statement: str) -> Iterator[list[sqlite3.Row]]:
     """Yield the rows of ``statement`` in batches, by id.
 
     No query stays open between two batches, so the file is never locked for long.

@@ -33,9 +33,10 @@ from newsbot.frontier.base import (
     Resumed,
     Watch,
     Worker,
+    to_json,
 )
 from newsbot.frontier.sqlite import entries as stored_entries
-from newsbot.frontier.sqlite.entries import PUBLIC_STATES, Adding, dump, entry_of, find, mark_done
+from newsbot.frontier.sqlite.entries import PUBLIC_STATES, Adding, entry_of, find, mark_done
 
 _LEASE = "UPDATE frontier_urls SET state = 'leased', at = ?, owner = ?, token = ? WHERE id = ?"
 _TURN = "UPDATE frontier_hosts SET last_turn = ?, next_turn = ? + delay WHERE id = ?"
@@ -236,7 +237,7 @@ class SqliteFrontier:
         note, now = f"given up after attempt {lease.attempts + 1}", self._clock()
         with self._writing() as db:
             if aside:
-                return _end(db, lease, _GIVE_UP, at=now, data=dump({**lease.entry.data, ASIDE: note}))
+                return _end(db, lease, _GIVE_UP, at=now, data=to_json({**lease.entry.data, ASIDE: note}))
             return _end(db, lease, _NACK if counted else _PUT_BACK, at=now + max(0.0, delay))
 
     def release(self, owner: str, *, lost: bool = False) -> int:
@@ -350,19 +351,20 @@ class SqliteFrontier:
     def host(self, name: str) -> HostCopy | None:
         """Return the politeness settings of a host; None for an unknown host."""
         with readable_errors(self._path):
-            return stored_entries.host(self._db, name)
+            row = self._db.execute(stored_entries.HOST, (name,)).fetchone()
+        return None if row is None else stored_entries.host_copy(row)
 
     def copy_hosts(self) -> Iterator[HostCopy]:
         """Yield all hosts."""
         with readable_errors(self._path):
-            for some in stored_entries.copy_hosts(self._db):
-                yield from some
+            for rows in stored_entries.batches(self._db, stored_entries.HOSTS):
+                yield from map(stored_entries.host_copy, rows)
 
     def copy_entries(self) -> Iterator[EntryCopy]:
         """Yield all entries."""
         with readable_errors(self._path):
-            for some in stored_entries.copy_entries(self._db):
-                yield from some
+            for rows in stored_entries.batches(self._db, stored_entries.ENTRIES):
+                yield from map(stored_entries.entry_copy, rows)
 
     def take_entries(self, copies: Sequence[EntryCopy]) -> None:
         """Store the copies of entries that are not known yet."""
@@ -429,7 +431,7 @@ def _take_again(db: sqlite3.Connection, owner: str, leases: Sequence[Lease], dea
             # An entry that was set aside for its lost leases has the reason in its data.
             data = json.loads(row["data"])
             data.pop(ASIDE, None)
-            db.execute(_TAKE, (deadline, owner, lease.token, dump(data), row["id"]))
+            db.execute(_TAKE, (deadline, owner, lease.token, to_json(data), row["id"]))
             kept.add(row["id"])
     # These are leases that the worker did not pass. Either their response did not reach the worker, or a
     # power failure has undone their end.
@@ -585,7 +587,7 @@ def _reclaim(db: sqlite3.Connection, rows: Iterable[sqlite3.Row], now: float) ->
             state, at, data = "waiting", row["due"], row["data"]  # the entry is due: settle() makes it ready
         else:
             note = f"{lost} leases lost in a row: the workers that had it died or hung"
-            state, at, data = "aside", now, dump({**json.loads(row["data"]), ASIDE: note})
+            state, at, data = "aside", now, to_json({**json.loads(row["data"]), ASIDE: note})
         db.execute(_RECLAIM, (state, at, data, lost, row["id"]))
 
 

@@ -35,7 +35,7 @@ from newsbot.storage.articles import (
     names_another_page,
 )
 from newsbot.storage.mongo import changes
-from newsbot.storage.mongo.connection import Server
+from newsbot.storage.mongo.connection import Repository
 from newsbot.storage.mongo.documents import (
     KEY,
     all_versions,
@@ -75,11 +75,8 @@ class _Taken(Exception):
         self.stored = stored
 
 
-class MongoArticles(Articles):
+class MongoArticles(Repository, Articles):
     """:class:`newsbot.storage.articles.Articles` in MongoDB."""
-
-    def __init__(self, server: Server) -> None:
-        self._server = server
 
     def store(self, article: Article, over: str | None = None, peers: Sequence[str] = ()) -> Stored:
         with self._server.readable() as database:
@@ -235,11 +232,8 @@ class MongoArticles(Articles):
             yield [batch[key] for key in keys if key in batch]
 
 
-class MongoTexts(Texts):
+class MongoTexts(Repository, Texts):
     """:class:`newsbot.storage.articles.Texts` in MongoDB."""
-
-    def __init__(self, server: Server) -> None:
-        self._server = server
 
     def owners(self, texts: Sequence[SiteText]) -> dict[SiteText, str]:
         keys = {text: text_key(*text) for text in texts}

@@ -111,6 +111,13 @@ class Server:
         raise AssertionError("count() does not end")
 
 
+class Repository:
+    """A part of the storage, with its collections in the database."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+
+
 def write_in_turns(write: Callable[[], object]) -> None:
     """Call ``write``, an idempotent bulk write. Call it again if another worker created a document first.
 

@@ -11,7 +11,7 @@ from pymongo import ReplaceOne, UpdateOne
 from newsbot.connections.mongo import Collections, Document
 from newsbot.items import Article
 from newsbot.storage.mongo import pages
-from newsbot.storage.mongo.connection import Server
+from newsbot.storage.mongo.connection import Repository
 from newsbot.storage.mongo.documents import KEY, from_document, to_document, version_key
 from newsbot.storage.mongo.notes import note_key
 from newsbot.storage.mongo.sources import poll_key, site_document
@@ -45,11 +45,8 @@ _BOOKS: dict[str, Callable[[Document], Book]] = {
 }
 
 
-class MongoDump(Dump):
+class MongoDump(Repository, Dump):
     """:class:`newsbot.storage.upkeep.Dump` of MongoDB."""
-
-    def __init__(self, server: Server) -> None:
-        self._server = server
 
     def count(self) -> dict[str, int]:
         """Return the estimates of the server, which do not read the documents."""
@@ -118,11 +115,8 @@ class MongoDump(Dump):
         return self._server.batches(name, query, AT_ONCE, after or None)
 
 
-class MongoLoad(Load):
+class MongoLoad(Repository, Load):
     """:class:`newsbot.storage.upkeep.Load` for MongoDB."""
-
-    def __init__(self, server: Server) -> None:
-        self._server = server
 
     def pages(self, copies: Sequence[PageCopy]) -> None:
         operations = []

@@ -12,7 +12,7 @@ from pymongo.errors import DuplicateKeyError
 
 from newsbot.connections.mongo import Collections, Document, Session
 from newsbot.errors import DataError, DataFull, DataUnavailable
-from newsbot.storage.mongo.connection import Server
+from newsbot.storage.mongo.connection import Repository
 from newsbot.storage.notes import NoteName, Notes, Swap, key_of, packed_note, unpacked_note
 
 _PATIENCE = 0.1
@@ -23,11 +23,8 @@ class _Overtaken(Exception):
     """Raised to roll back the transaction, because another worker has changed one of the notes."""
 
 
-class MongoNotes(Notes):
+class MongoNotes(Repository, Notes):
     """:class:`newsbot.storage.notes.Notes` in MongoDB."""
-
-    def __init__(self, server: Server) -> None:
-        self._server = server
 
     def save(self, kind: str, key: str, note: Mapping[str, Any]) -> None:
         kept_kind, kept_key = key_of(kind, key)

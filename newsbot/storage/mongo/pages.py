@@ -23,7 +23,7 @@ from pymongo.errors import BulkWriteError
 
 from newsbot.connections.mongo import Collections, Document, all_duplicates
 from newsbot.items import Event, Kind, PageRecord
-from newsbot.storage.mongo.connection import Server, write_in_turns
+from newsbot.storage.mongo.connection import Repository, write_in_turns
 from newsbot.storage.mongo.documents import harmless
 from newsbot.storage.pages import (
     BEGINNING,
@@ -56,11 +56,8 @@ class _Met:
     referrers: dict[str, None] = field(default_factory=dict)
 
 
-class MongoPages(Pages):
+class MongoPages(Repository, Pages):
     """:class:`newsbot.storage.pages.Pages` in MongoDB."""
-
-    def __init__(self, server: Server) -> None:
-        self._server = server
 
     def discover(self, pages: Sequence[PageRecord]) -> None:
         met: dict[bytes, _Met] = {}

@@ -13,7 +13,7 @@ from functools import partial
 from newsbot.connections.mongo import Collections, Document, Session
 from newsbot.storage.mongo import changes
 from newsbot.storage.mongo.articles import texts_had
-from newsbot.storage.mongo.connection import Server
+from newsbot.storage.mongo.connection import Repository
 from newsbot.storage.mongo.documents import all_versions, micros
 from newsbot.storage.upkeep import Removal
 from newsbot.text.words import clean
@@ -25,11 +25,8 @@ writers of these articles wait for it."""
 _OF_AN_ARTICLE = {"canonical_url": 1, "source": 1, "content_hash": 1, "version": 1}
 
 
-class MongoRemoval(Removal):
+class MongoRemoval(Repository, Removal):
     """:class:`newsbot.storage.upkeep.Removal` in MongoDB."""
-
-    def __init__(self, server: Server) -> None:
-        self._server = server
 
     def addresses(self, canonical_urls: Sequence[str]) -> list[str]:
         leading = {"article": {"$in": [fingerprint(clean(url)) for url in canonical_urls]}}

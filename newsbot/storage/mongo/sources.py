@@ -11,7 +11,7 @@ from pymongo import DeleteMany, ReplaceOne, UpdateOne
 
 from newsbot.connections.mongo import Document
 from newsbot.items import Kind
-from newsbot.storage.mongo.connection import Server, write_in_turns
+from newsbot.storage.mongo.connection import Repository, write_in_turns
 from newsbot.storage.mongo.documents import harmless
 from newsbot.storage.sources import (
     ALL,
@@ -40,11 +40,8 @@ begin with ``%``, so ``%`` is replaced first and restored last."""
 _DAY: Document = {"$floor": {"$divide": ["$hour", 24]}}
 
 
-class MongoSources(Sources):
+class MongoSources(Repository, Sources):
     """:class:`newsbot.storage.sources.Sources` in MongoDB."""
-
-    def __init__(self, server: Server) -> None:
-        self._server = server
 
     def save(self, records: Iterable[SourceRecord]) -> None:
         operations = []
@@ -83,11 +80,8 @@ class MongoSources(Sources):
                     yield document["url"], poll
 
 
-class MongoSites(Sites):
+class MongoSites(Repository, Sites):
     """:class:`newsbot.storage.sources.Sites` in MongoDB."""
-
-    def __init__(self, server: Server) -> None:
-        self._server = server
 
     def add(self, records: Sequence[SiteRecord]) -> None:
         operations = [operation for record in records for operation in _adding(record)]
@@ -111,11 +105,8 @@ class MongoSites(Sites):
         }
 
 
-class MongoActivity(Activity):
+class MongoActivity(Repository, Activity):
     """:class:`newsbot.storage.sources.Activity` in MongoDB."""
-
-    def __init__(self, server: Server) -> None:
-        self._server = server
 
     def add(self, at: float, sites: Mapping[str, Mapping[str, float]]) -> None:
         """Add counters of sites. If the server fails, the counters of only some sites can have been added."""

@@ -18,7 +18,7 @@ from pymongo.errors import BulkWriteError
 
 from newsbot.connections.mongo import Document, all_duplicates
 from newsbot.items import Position
-from newsbot.storage.mongo.connection import Server, write_in_turns
+from newsbot.storage.mongo.connection import Repository, write_in_turns
 from newsbot.storage.mongo.documents import harmless
 from newsbot.storage.mongo.pages import with_events
 from newsbot.storage.spider_results import (
@@ -61,11 +61,8 @@ _SEARCHES: list[Document] = [
 ]
 
 
-class MongoChecks(Checks):
+class MongoChecks(Repository, Checks):
     """:class:`newsbot.storage.spider_results.Checks` in MongoDB."""
-
-    def __init__(self, server: Server) -> None:
-        self._server = server
 
     def save(self, checks: Sequence[PageCheck]) -> None:
         with self._server.readable() as database:
@@ -125,11 +122,8 @@ class MongoChecks(Checks):
             return database["page_checks"].delete_many(query).deleted_count
 
 
-class MongoSearches(Searches):
+class MongoSearches(Repository, Searches):
     """:class:`newsbot.storage.spider_results.Searches` in MongoDB."""
-
-    def __init__(self, server: Server) -> None:
-        self._server = server
 
     def save(self, found: Sequence[SearchResult]) -> None:
         operations = [_operation(bounded(result)) for result in found]

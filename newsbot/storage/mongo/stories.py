@@ -16,7 +16,7 @@ from itertools import chain, islice
 from pymongo import UpdateMany, UpdateOne
 
 from newsbot.connections.mongo import Collections, Document, Session
-from newsbot.storage.mongo.connection import Server
+from newsbot.storage.mongo.connection import Repository
 from newsbot.storage.mongo.documents import from_document, micros
 from newsbot.storage.stories import Joined, Stories, Story, overlapping, roots_of, story_id
 from newsbot.text.words import clean
@@ -28,11 +28,8 @@ _LATE = (1 << 63) - 1
 """A value that sorts after all times, for articles without a fetch time."""
 
 
-class MongoStories(Stories):
+class MongoStories(Repository, Stories):
     """:class:`newsbot.storage.stories.Stories` in MongoDB."""
-
-    def __init__(self, server: Server) -> None:
-        self._server = server
 
     def join(self, canonical_urls: Sequence[str]) -> Joined:
         with self._server.readable() as database:
