@@ -45,37 +45,50 @@ from newsbot.storage.notes import to_json
 COMPONENT = "storage"
 _OLDEST_WIRE = 13  # MongoDB 5.0
 _NAMESPACE_EXISTS = 48
+Migration = Callable[[Collections], None]
 _PACKED = {"wiredTiger": {"configString": "block_compressor=zstd"}}
 """Options for compression with zstd. Documents take a third less space than with snappy, MongoDB's
 default."""
 
+
+def _index(*fields: str, only: Document | None = None) -> IndexModel:
+    """Return an index on fields. ``-`` before a field means descending order.
+
+    ``only`` is the condition on the documents that are in the index; None means all documents.
+    """
+    keys = [(name.removeprefix("-"), DESCENDING if name.startswith("-") else ASCENDING) for name in fields]
+    return IndexModel(keys, **({} if only is None else {"partialFilterExpression": only}))
+
+
 _FIRST: dict[str, tuple[IndexModel, ...]] = {
-    "pages": (IndexModel([("source", ASCENDING), ("_id", ASCENDING)]),),  # to stream the pages of a site
+    "pages": (_index("source", "_id"),),  # to stream the pages of a site
     "articles": (
         # To stream and count articles, all or those of one site, without reading them.
-        IndexModel([("fetched", ASCENDING), ("_id", ASCENDING)]),
-        IndexModel([("source", ASCENDING), ("fetched", ASCENDING), ("_id", ASCENDING)]),
+        _index("fetched", "_id"),
+        _index("source", "fetched", "_id"),
         # For the articles of a period.
-        IndexModel([("moment", DESCENDING), ("_id", DESCENDING)]),
+        _index("-moment", "-_id"),
         # For the members of a story, and the newest stories, without reading articles.
-        IndexModel(
-            [("story", ASCENDING), ("moment", ASCENDING)],
-            partialFilterExpression={"story": {"$type": "string"}},
-        ),
+        _index("story", "moment", only={"story": {"$type": "string"}}),
     ),
     "versions": (),
     "texts": (),
     "aliases": (),
-    "sources": (IndexModel([("source", ASCENDING), ("_id", ASCENDING)]),),
+    "sources": (_index("source", "_id"),),
     "sites": (),
 }
 
 
-def _make_first(database: Collections) -> None:
-    for name, indexes in _FIRST.items():
-        _make(database, name)
-        if indexes:
-            database[name].create_indexes(list(indexes))
+def _indexes(**collections: tuple[IndexModel, ...]) -> Migration:
+    """Return a migration that creates these collections if they do not exist, and their indexes."""
+
+    def migrate(database: Collections) -> None:
+        for name, indexes in collections.items():
+            _make(database, name)
+            if indexes:
+                database[name].create_indexes(list(indexes))
+
+    return migrate
 
 
 def _make(database: Collections, name: str) -> None:
@@ -93,99 +106,16 @@ def _make(database: Collections, name: str) -> None:
             return
 
 
-def _index_due_pages(database: Collections) -> None:
-    """Add the index on due times, for a frontier that holds only pages that are due soon."""
-    due = IndexModel(
-        [("next_due", ASCENDING), ("_id", ASCENDING)], partialFilterExpression={"next_due": {"$gt": 0}}
-    )
-    database["pages"].create_indexes([due])
-
-
-def _make_search_results(database: Collections) -> None:
-    """Create the collection of search results, with an index to stream the results of a search."""
-    _make(database, "search_results")
-    of_search = IndexModel([("search", ASCENDING), ("_id", ASCENDING)])
-    database["search_results"].create_indexes([of_search])
-
-
-def _make_notes(database: Collections) -> None:
-    """Create the collection of notes, with an index on the kind."""
-    _make(database, "notes")
-    database["notes"].create_indexes([IndexModel([("kind", ASCENDING), ("_id", ASCENDING)])])
-
-
-def _make_joined(database: Collections) -> None:
-    """Create the collection of joined stories, with an index on the current story."""
-    _make(database, "joined")
-    database["joined"].create_indexes([IndexModel([("into", ASCENDING)])])
-
-
-def _make_polls(database: Collections) -> None:
-    """Create the collection of polls, with an index on source and day."""
-    _make(database, "polls")
-    database["polls"].create_indexes([IndexModel([("url", ASCENDING), ("day", ASCENDING)])])
-
-
-def _make_page_checks(database: Collections) -> None:
-    """Create the collection of page checks, with an index to stream the pages of a site."""
-    _make(database, "page_checks")
-    of_site = IndexModel([("source", ASCENDING), ("_id", ASCENDING)])
-    database["page_checks"].create_indexes([of_site])
-
-
-def _make_hours(database: Collections) -> None:
-    """Create the collection of hourly counters, and add indexes for overviews.
-
-    The indexes are for the hours of a site, the trends of all sites, and the newest articles of a site or
-    language.
-    """
-    _make(database, "site_hours")
-    database["site_hours"].create_indexes(
-        [
-            IndexModel([("source", ASCENDING), ("hour", ASCENDING)]),
-            IndexModel([("hour", ASCENDING), ("source", ASCENDING)]),
-        ]
-    )
-    database["articles"].create_indexes(
-        [
-            IndexModel([("source", ASCENDING), ("moment", DESCENDING), ("_id", DESCENDING)]),
-            IndexModel([("language", ASCENDING), ("moment", DESCENDING), ("_id", DESCENDING)]),
-        ]
-    )
-
-
 def _index_stored(database: Collections) -> None:
     """Add the index on the time at which an article was stored. Articles without this time get time 0."""
     database["articles"].update_many({"stored": {"$exists": False}}, {"$set": {"stored": 0.0}})
-    database["articles"].create_indexes([IndexModel([("stored", ASCENDING), ("_id", ASCENDING)])])
+    database["articles"].create_indexes([_index("stored", "_id")])
 
 
 def _drop_words(database: Collections) -> None:
     """Drop the collections of the former search index. The index is now a separate file (newsbot/search)."""
     for name in ("words", "words_waiting", "words_blocks", "words_state", "words_removed"):
         database[name].drop()
-
-
-def _index_results(database: Collections) -> None:
-    """Add an index on the page of search results, for the removal of a page."""
-    database["search_results"].create_indexes([IndexModel([("page", ASCENDING)])])
-
-
-def _index_for_removal(database: Collections) -> None:
-    """Add the indexes for the removal of an article: on aliases by article, and on ``duplicate_of``."""
-    database["aliases"].create_indexes([IndexModel([("article", ASCENDING)])])
-    original = IndexModel(
-        [("duplicate_of", ASCENDING)], partialFilterExpression={"duplicate_of": {"$type": "string"}}
-    )
-    database["articles"].create_indexes([original])
-
-
-def _index_derived(database: Collections) -> None:
-    """Add the index on ``derived_from``, for the removal of an article."""
-    basis = IndexModel(
-        [("derived_from", ASCENDING)], partialFilterExpression={"derived_from": {"$type": "string"}}
-    )
-    database["articles"].create_indexes([basis])
 
 
 def _name_several(database: Collections) -> None:
@@ -208,8 +138,8 @@ def _number_changes(database: Collections) -> None:
     for name in ("removals", "counters"):
         _make(database, name)
     articles = database["articles"]
-    articles.create_indexes([IndexModel([(changes.NUMBER, ASCENDING), ("stored", ASCENDING)])])
-    database["removals"].create_indexes([IndexModel([(changes.NUMBER, ASCENDING)])])
+    articles.create_indexes([_index(changes.NUMBER, "stored")])
+    database["removals"].create_indexes([_index(changes.NUMBER)])
     with database.client.start_session() as session:
         while session.with_transaction(partial(changes.number_some, database)):
             pass
@@ -238,20 +168,36 @@ def _cursor_at(database: Collections, until: float) -> str:
     return numbering.cursor(first[changes.NUMBER] - 1 if first else numbering.last)
 
 
-MIGRATIONS: tuple[Callable[[Collections], None], ...] = (
-    _make_first,
-    _index_due_pages,
-    _make_search_results,
-    _make_notes,
-    _make_joined,
-    _make_polls,
-    _make_page_checks,
-    _make_hours,
+MIGRATIONS: tuple[Migration, ...] = (
+    _indexes(**_FIRST),
+    # for a frontier that holds only pages that are due soon
+    _indexes(pages=(_index("next_due", "_id", only={"next_due": {"$gt": 0}}),)),
+    # to stream the results of a search
+    _indexes(search_results=(_index("search", "_id"),)),
+    # to read the notes of a kind
+    _indexes(notes=(_index("kind", "_id"),)),
+    # for the redirects to a story
+    _indexes(joined=(_index("into"),)),
+    # for the polls of a source by day
+    _indexes(polls=(_index("url", "day"),)),
+    # to stream the checked pages of a site
+    _indexes(page_checks=(_index("source", "_id"),)),
+    # for the hours of a site, the trends of all sites, and the newest articles of a site or language
+    _indexes(
+        site_hours=(_index("source", "hour"), _index("hour", "source")),
+        articles=(_index("source", "-moment", "-_id"), _index("language", "-moment", "-_id")),
+    ),
     _index_stored,
     _drop_words,
-    _index_results,
-    _index_for_removal,
-    _index_derived,
+    # for the removal of a page
+    _indexes(search_results=(_index("page"),)),
+    # for the removal of an article
+    _indexes(
+        aliases=(_index("article"),),
+        articles=(_index("duplicate_of", only={"duplicate_of": {"$type": "string"}}),),
+    ),
+    # for the removal of an article, too
+    _indexes(articles=(_index("derived_from", only={"derived_from": {"$type": "string"}}),)),
     _number_changes,
     _drop_words,
     _name_several,
