@@ -110,9 +110,9 @@ class Context:
         """Add ``amount`` to the stat ``newsbot/<name>``."""
         self.stats.inc_value(f"newsbot/{name}", amount)
 
-    def count_site(self, domain: str, what: str, amount: int = 1) -> None:
-        """Add ``amount`` to the stat ``newsbot/site/<domain>/<what>``."""
-        self.stats.inc_value(f"newsbot/site/{domain}/{what}", amount)
+    def count_site(self, domain: str, what: str) -> None:
+        """Add 1 to the stat ``newsbot/site/<domain>/<what>``."""
+        self.stats.inc_value(f"newsbot/site/{domain}/{what}")
 
     def count_error(self, domain: str, cause: str) -> None:
         """Count a page of a site that could not be read.

@@ -21,7 +21,7 @@ from newsbot.crawl.recrawl_policy import PollBudget
 from newsbot.crawl.visit import Visit
 from newsbot.discovery.list_pages import is_archive, is_pagination
 from newsbot.frontier.base import Frontier
-from newsbot.items import Bounded, Kind, PageRecord, Reason, Where
+from newsbot.items import Bounded, Kind, PageRecord, Reason, Where, batched
 from newsbot.push.websub import topic_and_hubs
 from newsbot.recrawl.pages import OldList
 from newsbot.recrawl.policy import FixedIntervals, Policy
@@ -202,11 +202,8 @@ def make_due(
             # The key depends on the rule's drop_query, so it is made with the rule that queued the source.
             rule = rules.get(source.source) or rules.for_url(source.url)
             keys.append(fingerprint(canonicalize(source.url, rule.drop_query)))
-    for start in range(0, len(keys), BATCH):
-        entries = [
-            replace(entry_again(page), due=0.0)
-            for page in storage.pages.get(keys[start : start + BATCH]).values()
-        ]
+    for some in batched(keys, BATCH):
+        entries = [replace(entry_again(page), due=0.0) for page in storage.pages.get(some).values()]
         # ``Visit.forced`` is True only until the page is fetched after its discovery. The time of discovery
         # is set to now, so that exactly one visit counts as forced.
         for entry in entries:

@@ -12,14 +12,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from heapq import nlargest
-from itertools import islice
 from operator import itemgetter
 from typing import Any
 from urllib.parse import unquote
 
 import numpy as np
 
-from newsbot.items import Kind, PageRecord
+from newsbot.items import Kind, PageRecord, batched
 from newsbot.monitoring.page_check import CONTENT, LISTED, NEW, changes_of
 from newsbot.storage.base import Storage
 from newsbot.storage.spider_results import CheckedPage
@@ -217,8 +216,7 @@ def _pages(storage: Storage, domain: str) -> Iterator[tuple[PageRecord | None, C
 
     The record or the checks are None if there are none.
     """
-    known = storage.pages.iter(source=domain)
-    while pages := list(islice(known, _AT_ONCE)):
+    for pages in batched(storage.pages.iter(source=domain), _AT_ONCE):
         checked = storage.checks.get([page.fingerprint for page in pages])
         for page in pages:
             yield page, checked.get(page.fingerprint)

@@ -183,8 +183,8 @@ class Activity(Protocol):
     def watched_since(self) -> dict[str, float]:
         """Return the start of the first stored hour of each site, in POSIX seconds."""
 
-    def arrivals(self, limit: int, source: str | None = None) -> list[Arrival]:
-        """Return the times of the ``limit`` articles that were fetched last, of all sites or of one site.
+    def arrivals(self, limit: int) -> list[Arrival]:
+        """Return the times of the ``limit`` articles that were fetched last.
 
         The latest fetch comes first. Articles with several versions are left out, because their stored fetch
         time is not the time of the first fetch.

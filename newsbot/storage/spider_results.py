@@ -152,13 +152,8 @@ class Checks(Protocol):
         With ``unlisted``, only pages that have no record in the crawl database are returned.
         """
 
-    def forget(
-        self, *, source: str | None = None, url: str | None = None, before: float | None = None
-    ) -> int:
-        """Delete all checks of the pages that match all given conditions. Return the number of pages.
-
-        ``before`` selects the pages whose last check was before this time (POSIX seconds).
-        """
+    def forget(self, *, source: str | None = None, url: str | None = None) -> int:
+        """Delete all checks of a site, of a URL, or of all pages. Return the number of pages."""
 
 
 _KEPT = tuple(field.name for field in fields(PageCheck) if field.name not in ("url", "source"))

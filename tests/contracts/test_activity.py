@@ -93,7 +93,7 @@ def test_arrivals_are_the_first_versions_fetched_last(storage: Storage, log: Act
         Arrival("a1.org", None, True, MORNING + timedelta(minutes=3)),
         Arrival("a0.org", MORNING, False, MORNING + timedelta(minutes=2)),
     ]
-    assert log.arrivals(10, "a1.org")[-1] == Arrival("a1.org", MORNING, True, MORNING + timedelta(minutes=1))
+    assert log.arrivals(10)[-1] == Arrival("a1.org", MORNING, True, MORNING + timedelta(minutes=1))
     assert len(log.arrivals(10)) == 3
     assert log.arrivals(0) == []
 

@@ -22,7 +22,7 @@ from newsbot.crawl.scope import Scope
 from newsbot.crawl.source_state import SourceRegistry
 from newsbot.crawl.visit import Found, Visit
 from newsbot.frontier.base import Added, Entry
-from newsbot.items import Kind, Reason, Where, read_reason
+from newsbot.items import Kind, Reason, Where, batched, read_reason
 from newsbot.rules.rule import Rule
 
 
@@ -177,10 +177,9 @@ class Links:
 
 def _pieces(batch: Batch) -> Iterator[Batch]:
     """Split a batch into pieces of :data:`LINKS_AT_ONCE`, one for each transaction."""
-    entries, pages = list(batch.entries.items()), {page.fingerprint: page for page in batch.pages}
-    for start in range(0, len(entries), LINKS_AT_ONCE):
-        some = dict(entries[start : start + LINKS_AT_ONCE])
-        yield Batch(entries=some, pages=[pages[key] for key in some])
+    pages = {page.fingerprint: page for page in batch.pages}
+    for some in batched(batch.entries.items(), LINKS_AT_ONCE):
+        yield Batch(entries=dict(some), pages=[pages[key] for key, _ in some])
 
 
 def parts(found: Found, visit: Visit | None) -> Iterator[Found]:
@@ -194,5 +193,5 @@ def parts(found: Found, visit: Visit | None) -> Iterator[Found]:
     if visit is None or visit.kind not in (Kind.FEED, Kind.SITEMAP) or len(links) <= LINKS_AT_ONCE:
         yield found
         return
-    for start in range(0, len(links), LINKS_AT_ONCE):
-        yield replace(found, links=links[start : start + LINKS_AT_ONCE])
+    for some in batched(links, LINKS_AT_ONCE):
+        yield replace(found, links=tuple(some))

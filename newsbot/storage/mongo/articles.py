@@ -18,7 +18,7 @@ from pymongo.errors import BulkWriteError
 
 from newsbot.connections.mongo import Collections, Document, Session, all_duplicates
 from newsbot.errors import DataError, DataFull, DataUnavailable
-from newsbot.items import Article, ArticleFilter
+from newsbot.items import Article, ArticleFilter, batched
 from newsbot.storage.articles import (
     KEPT,
     MAX_VERSIONS,
@@ -225,9 +225,8 @@ class MongoArticles(Repository, Articles):
         chosen = bytearray()
         for found in database["articles"].find(asked, {"_id": 1}).sort({"fetched": 1, "_id": 1}):
             chosen += found["_id"]
-        for start in range(0, len(chosen), _AT_ONCE * KEY):
-            some = bytes(chosen[start : start + _AT_ONCE * KEY])
-            keys = [some[place : place + KEY] for place in range(0, len(some), KEY)]
+        every = (bytes(chosen[place : place + KEY]) for place in range(0, len(chosen), KEY))
+        for keys in batched(every, _AT_ONCE):
             batch = articles_by_key(database, keys)
             yield [batch[key] for key in keys if key in batch]
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import groupby, islice
+from itertools import groupby
 from typing import Any
 
 from pymongo import ReplaceOne, UpdateOne
 
 from newsbot.connections.mongo import Collections, Document
-from newsbot.items import Article
+from newsbot.items import Article, batched
 from newsbot.storage.mongo import pages
 from newsbot.storage.mongo.connection import Repository
 from newsbot.storage.mongo.documents import KEY, from_document, to_document, version_key
@@ -105,8 +105,7 @@ class MongoDump(Repository, Dump):
                 with self._server.at.database[name].find({}).sort("_id", 1) as found:
                     # A story that kept its id points to itself. Such a document need not be copied.
                     books = (make(one) for one in found if one["_id"] != one.get("into"))
-                    while some := list(islice(books, AT_ONCE)):
-                        yield some
+                    yield from batched(books, AT_ONCE)
 
         return self._server.streamed(batches())
 

@@ -14,7 +14,6 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from functools import partial
-from itertools import islice
 from typing import Any
 
 from bson import Int64
@@ -22,7 +21,7 @@ from pymongo import UpdateOne
 from pymongo.errors import BulkWriteError
 
 from newsbot.connections.mongo import Collections, Document, all_duplicates
-from newsbot.items import Event, Kind, PageRecord
+from newsbot.items import Event, Kind, PageRecord, batched
 from newsbot.storage.mongo.connection import Repository, write_in_turns
 from newsbot.storage.mongo.documents import harmless
 from newsbot.storage.pages import (
@@ -65,9 +64,8 @@ class MongoPages(Repository, Pages):
             one = met.setdefault(page.fingerprint, _Met(page, page.depth))
             one.depth = min(one.depth, page.depth)
             one.referrers |= dict.fromkeys(map(clean, page.referrers))
-        keys = iter(list(met))
         with self._server.readable() as database:
-            while some := list(islice(keys, _AT_ONCE)):
+            for some in batched(met, _AT_ONCE):
                 batch = {key: met[key] for key in some}
                 known = _add_to_known(database, batch)
                 faster = _insert(database, {key: one for key, one in batch.items() if key not in known})
@@ -79,16 +77,13 @@ class MongoPages(Repository, Pages):
             return {found["_id"]: record_of(found) for found in _select(database, fingerprints, None)}
 
     def save(self, pages: Sequence[PageRecord]) -> None:
-        left = iter(pages)
         with self._server.readable() as database:
-            while some := list(islice(left, _AT_ONCE)):
+            for some in batched(pages, _AT_ONCE):
                 write = database["pages"].bulk_write
                 write_in_turns(partial(write, [_saving(page) for page in some], ordered=True))
 
-    def iter(
-        self, *, source: str | None = None, kind: Kind | None = None, state: str | None = None
-    ) -> Iterator[PageRecord]:
-        asked = {"source": source, "kind": kind, "state": state}
+    def iter(self, *, source: str | None = None, kind: Kind | None = None) -> Iterator[PageRecord]:
+        asked = {"source": source, "kind": kind}
         query = {name: clean(str(value)) for name, value in asked.items() if value is not None}
         return self._server.streamed(self._batches(query))
 
@@ -273,8 +268,7 @@ def _select(
 
     Unknown pages are left out.
     """
-    asked = iter(dict.fromkeys(fingerprints))
-    while some := list(islice(asked, _AT_ONCE)):
+    for some in batched(dict.fromkeys(fingerprints), _AT_ONCE):
         yield from database["pages"].find({"_id": {"$in": some}}, names)
 
 

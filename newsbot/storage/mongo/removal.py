@@ -11,6 +11,7 @@ from datetime import datetime
 from functools import partial
 
 from newsbot.connections.mongo import Collections, Document, Session
+from newsbot.items import batched
 from newsbot.storage.mongo import changes
 from newsbot.storage.mongo.articles import texts_had
 from newsbot.storage.mongo.connection import Repository
@@ -45,8 +46,8 @@ class MongoRemoval(Repository, Removal):
             database["articles"].update_many({"duplicate_of": these}, {"$set": {"duplicate_of": None}})
             database["articles"].update_many({"derived_from": these}, {"$pull": {"derived_from": these}})
             return sum(
-                self._server.transact(partial(_remove_articles, database, keys[start : start + _AT_ONCE]))
-                for start in range(0, len(keys), _AT_ONCE)
+                self._server.transact(partial(_remove_articles, database, some))
+                for some in batched(keys, _AT_ONCE)
             )
 
     def pages(self, fingerprints: Sequence[bytes]) -> int:

@@ -154,14 +154,13 @@ class MongoActivity(Repository, Activity):
         with self._server.readable() as database:
             return {row["_id"]: float(row["first"] * HOUR) for row in database["site_hours"].aggregate(steps)}
 
-    def arrivals(self, limit: int, source: str | None = None) -> list[Arrival]:
+    def arrivals(self, limit: int) -> list[Arrival]:
         if limit <= 0:
             return []
         # Only articles with version 1 are read, because later versions have the time of a later fetch.
-        query: Document = {"version": 1} if source is None else {"version": 1, "source": clean(source)}
         wanted = {"source": 1, "published_at": 1, "published_precision": 1, "fetched_at": 1}
         with self._server.readable() as database:
-            found = database["articles"].find(query, wanted).sort({"fetched": -1, "_id": -1})
+            found = database["articles"].find({"version": 1}, wanted).sort({"fetched": -1, "_id": -1})
             return [
                 Arrival(
                     one["source"],

@@ -17,7 +17,7 @@ from pymongo import DeleteOne, UpdateOne
 from pymongo.errors import BulkWriteError
 
 from newsbot.connections.mongo import Document, all_duplicates
-from newsbot.items import Position
+from newsbot.items import Position, batched
 from newsbot.storage.mongo.connection import Repository, write_in_turns
 from newsbot.storage.mongo.documents import harmless
 from newsbot.storage.mongo.pages import with_events
@@ -66,18 +66,17 @@ class MongoChecks(Repository, Checks):
 
     def save(self, checks: Sequence[PageCheck]) -> None:
         with self._server.readable() as database:
-            for start in range(0, len(checks), _CHECKS_AT_ONCE):
-                operations = [_saving(check) for check in checks[start : start + _CHECKS_AT_ONCE]]
+            for some in batched(checks, _CHECKS_AT_ONCE):
+                operations = [_saving(check) for check in some]
                 write_in_turns(partial(database["page_checks"].bulk_write, operations, ordered=True))
 
     def get(self, fingerprints: Sequence[bytes]) -> dict[bytes, CheckedPage]:
-        asked = list(dict.fromkeys(fingerprints))
-        found: dict[bytes, CheckedPage] = {}
         with self._server.readable() as database:
-            for start in range(0, len(asked), _CHECKS_AT_ONCE):
-                some = {"_id": {"$in": asked[start : start + _CHECKS_AT_ONCE]}}
-                found |= {one["_id"]: _page(one) for one in database["page_checks"].find(some)}
-        return found
+            return {
+                one["_id"]: _page(one)
+                for some in batched(dict.fromkeys(fingerprints), _CHECKS_AT_ONCE)
+                for one in database["page_checks"].find({"_id": {"$in": some}})
+            }
 
     def iter(self, source: str | None = None, *, unlisted: bool = False) -> Iterator[CheckedPage]:
         query = {} if source is None else {"source": clean(source)}
@@ -92,32 +91,23 @@ class MongoChecks(Repository, Checks):
 
         The keys are compared first, so that only the documents of these pages are read.
         """
-        checks, pages, only_key = (
-            self._server.at.database["page_checks"],
-            self._server.at.database["pages"],
-            {"_id": 1},
-        )
-        while keys := [
-            one["_id"] for one in checks.find(query, only_key).sort("_id", 1).limit(_KEYS_AT_ONCE)
-        ]:
+        database, only_key = self._server.at.database, {"_id": 1}
+        checks, pages = database["page_checks"], database["pages"]
+        while found := list(checks.find(query, only_key).sort("_id", 1).limit(_KEYS_AT_ONCE)):
+            keys = [one["_id"] for one in found]
             listed = {one["_id"] for one in pages.find({"_id": {"$in": keys}}, only_key)}
             missing = [key for key in keys if key not in listed]
-            for start in range(0, len(missing), _CHECKS_AT_ONCE):
-                some = {"_id": {"$in": missing[start : start + _CHECKS_AT_ONCE]}}
-                yield [_page(document) for document in checks.find(some)]
+            for some in batched(missing, _CHECKS_AT_ONCE):
+                yield [_page(document) for document in checks.find({"_id": {"$in": some}})]
             # the next keys; the pages that are listed are skipped without reading their documents
             query["_id"] = {"$gt": keys[-1]}
 
-    def forget(
-        self, *, source: str | None = None, url: str | None = None, before: float | None = None
-    ) -> int:
+    def forget(self, *, source: str | None = None, url: str | None = None) -> int:
         query: Document = {}
         if source is not None:
             query["source"] = clean(source)
         if url is not None:
             query["_id"] = fingerprint(clean(url))
-        if before is not None:
-            query["last"] = {"$lt": before}
         with self._server.readable() as database:
             return database["page_checks"].delete_many(query).deleted_count
 

@@ -74,7 +74,7 @@ _TRENDS = """
 # Only articles with version 1 are read, because later versions have the time of a later fetch.
 _ARRIVALS = """
     SELECT source, published_at, fetched_at, json_extract(data, '$.published_precision') AS precision
-    FROM article WHERE version = 1 {} ORDER BY fetched_at DESC LIMIT ?
+    FROM article WHERE version = 1 ORDER BY fetched_at DESC LIMIT ?
 """
 
 
@@ -169,8 +169,7 @@ class SqliteActivity(Repository, Activity):
         with self._file.reading() as database:
             return {source: float(hour * HOUR) for source, hour in database.execute(query)}
 
-    def arrivals(self, limit: int, source: str | None = None) -> list[Arrival]:
-        chosen, values = ("", []) if source is None else ("AND source = ?", [source])
+    def arrivals(self, limit: int) -> list[Arrival]:
         with self._file.reading() as database:
             return [
                 Arrival(
@@ -180,7 +179,7 @@ class SqliteActivity(Repository, Activity):
                     row["precision"] in ("second", "minute"),
                     from_stamp(row["fetched_at"]),
                 )
-                for row in database.execute(_ARRIVALS.format(chosen), [*values, max(0, limit)])
+                for row in database.execute(_ARRIVALS, (max(0, limit),))
             ]
 
 

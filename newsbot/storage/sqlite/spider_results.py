@@ -10,7 +10,6 @@ import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from typing import Any
 
 from newsbot.connections.sqlite import select_in
 from newsbot.items import Position
@@ -90,21 +89,15 @@ class SqliteChecks(Repository, Checks):
         for rows in self._file.numbered(query, values):
             yield [_page(row) for row in rows]
 
-    def forget(
-        self, *, source: str | None = None, url: str | None = None, before: float | None = None
-    ) -> int:
-        conditions, values = ["1"], list[Any]()  # "WHERE 1" is valid without a condition
-        for condition, value in (
-            ("source = ?", None if source is None else clean(source)),
-            ("fingerprint = ?", None if url is None else fingerprint(clean(url))),
-            ("last < ?", before),
-        ):
-            if value is not None:
-                conditions.append(condition)
-                values.append(value)
+    def forget(self, *, source: str | None = None, url: str | None = None) -> int:
+        values: dict[str, str | bytes] = {}
+        if source is not None:
+            values["source"] = clean(source)
+        if url is not None:
+            values["fingerprint"] = fingerprint(clean(url))
+        tests = "".join(f" AND {name} = :{name}" for name in values)
         with self._file.writing() as database:
-            query = f"DELETE FROM page_check WHERE {' AND '.join(conditions)}"
-            return database.execute(query, values).rowcount
+            return database.execute(f"DELETE FROM page_check WHERE 1{tests}", values).rowcount
 
 
 class SqliteSearches(Repository, Searches):
