@@ -63,15 +63,8 @@ _TRACKING = _words(
     "phpsessid sessid session_id cfid cftoken oscsid zenid",
 )
 _TRACKING_STARTS = (
-    "utm_",
-    "mtm_",
-    "matomo_",
-    "itm_",
-    "gm_utm_",
-    "hsa_",
-    "elqtrack",
-    "aspsessionid",
-)
+    "utm_", "mtm_", "matomo_", "itm_", "gm_utm_", "hsa_", "elqtrack", "aspsessionid",
+)  # fmt: skip
 _SESSION_VALUE = re.compile(r"[0-9a-fA-F]{32}")  # other values of sid= are mostly numbers of sections
 
 _DEFAULT_DOCUMENTS = _words(

@@ -226,6 +226,7 @@ def use(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Mapping[str, Lang
             languages.compiled,
             moments._forms,
             authors._agencies,
+            authors._names,
             language._renamed,
             language._by_script,
             language._languages_of_word,

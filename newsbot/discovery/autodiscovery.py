@@ -53,16 +53,9 @@ _FEED_HOSTS = ("feeds.feedburner.com", "feeds2.feedburner.com", "feedpress.me", 
 """Hosts that serve feeds for other sites."""
 _SECTION_SHAPES = ("1 at depth 1", "2 at depth 1", "1 at depth 2", "front page")
 _USUAL_FEEDS = (
-    "/feed",
-    "/rss",
-    "/rss.xml",
-    "/feed.xml",
-    "/feed/rss",
-    "/atom.xml",
-    "/index.xml",
-    "/news/rss",
+    "/feed", "/rss", "/rss.xml", "/feed.xml", "/feed/rss", "/atom.xml", "/index.xml", "/news/rss",
     "/feed.json",
-)
+)  # fmt: skip
 _USUAL_SITEMAPS = (
     "/sitemap-news.xml", "/news-sitemap.xml", "/sitemap_news.xml", "/sitemap.xml", "/sitemap_index.xml",
     "/sitemap-index.xml", "/wp-sitemap.xml",

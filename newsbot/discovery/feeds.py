@@ -14,9 +14,10 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
+from functools import partial
 from itertools import islice
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -102,20 +103,6 @@ class Feed:
     """
 
 
-@dataclass(slots=True)
-class _RawItem:
-    """An item as the feed contains it."""
-
-    addresses: list[tuple[str, str | None]]
-    """Pairs (href, base of relative URLs), the most reliable first."""
-    title: str | None
-    published: Iterable[str]
-    modified: Iterable[str]
-    lead: str = ""
-    """The text below the title, with its markup."""
-    authors: Iterable[str] = ()
-
-
 class SourceCollector:
     """Collects the links of a source: parses dates and counts faults."""
 
@@ -189,10 +176,23 @@ class _Collector(SourceCollector):
         """Set the feed's title. The first title that is not empty is kept."""
         self.feed.title = self.feed.title or clean_title(text)
 
-    def add(self, item: _RawItem) -> None:
-        """Convert an item to a link, or count the fault if it has no usable URL."""
+    def add(
+        self,
+        addresses: Sequence[tuple[str, str | None]],
+        *,
+        title: str,
+        published: Iterable[str],
+        modified: Iterable[str],
+        lead: str,
+        authors: Iterable[str],
+    ) -> None:
+        """Convert an item to a link, or count the fault if it has no usable URL.
+
+        ``addresses`` are pairs (href, base of relative URLs), the most reliable first. ``lead`` is the text
+        below the title, with its markup.
+        """
         self._items += 1  # items without a link count too, because reading them takes time
-        address = self._address(item)
+        address = self._address(addresses)
         if address is None:
             return
         if address in self._links:
@@ -202,11 +202,11 @@ class _Collector(SourceCollector):
             url=address,
             where=Where.FEED,
             kind=Kind.ARTICLE,
-            text=clean_title(item.title or ""),
-            lead=_clean_lead(item.lead),
-            published_at=self.date(item.published),
-            modified_at=self.date(item.modified),
-            authors=tuple(dict.fromkeys(name for text in item.authors if (name := _clean_author(text)))),
+            text=clean_title(title),
+            lead=_clean_lead(lead),
+            published_at=self.date(published),
+            modified_at=self.date(modified),
+            authors=tuple(dict.fromkeys(name for text in authors if (name := _clean_author(text)))),
         )
 
     def collected(self) -> Feed:
@@ -217,11 +217,11 @@ class _Collector(SourceCollector):
         self.feed.problems = self.problems()
         return self.feed
 
-    def _address(self, item: _RawItem) -> str | None:
-        if not item.addresses:
+    def _address(self, addresses: Sequence[tuple[str, str | None]]) -> str | None:
+        if not addresses:
             self.problem("item_without_link")
             return None
-        for href, base in item.addresses:
+        for href, base in addresses:
             address = absolute(base or self._item_base(), href)
             if address:
                 return address
@@ -243,7 +243,7 @@ def clean_title(text: str) -> str | None:
     """Return a title as one line of plain text, with markup and entities resolved."""
     # The markup is removed before entities are resolved. An escaped "&lt;b&gt;" is text and not a tag.
     if "<" in text:
-        text = _MARKUP.sub(_in_place_of, text)
+        text = _MARKUP.sub(lambda tag: " " if _BREAKS.match(tag[0]) else "", text)
     return _BLANKS.sub(" ", unescape(text)).strip()[:_MAX_TITLE].strip() or None
 
 
@@ -257,10 +257,6 @@ def _clean_lead(text: str) -> str | None:
     """Return the start of the text below a title, as one line of plain text; None if there is none."""
     cleaned = clean_title(text)
     return cleaned[:_MAX_LEAD].strip() if cleaned else None
-
-
-def _in_place_of(tag: re.Match[str]) -> str:
-    return " " if _BREAKS.match(tag[0]) else ""
 
 
 def _host(url: str) -> str | None:
@@ -291,15 +287,9 @@ _LEADS = ("description", "summary", "content:encoded", "content")
 """The skipped elements that describe an item. Elements that are usually short come first. The first of them
 in an item is its lead."""
 _PUBLISHED = (
-    "pubdate",
-    "published",
-    "issued",
-    "dc:date",
-    "dcterms:issued",
-    "dcterms:created",
-    "created",
+    "pubdate", "published", "issued", "dc:date", "dcterms:issued", "dcterms:created", "created",
     "dcterms:date",
-)
+)  # fmt: skip
 _MODIFIED = ("updated", "modified", "dcterms:modified", "lastbuilddate")
 _AUTHORS = ("author", "name", "dc:creator")
 """Elements with the names of authors.
@@ -338,8 +328,8 @@ class _Item:
     links: list[tuple[int, str, str | None]] = field(default_factory=list)
     """Links as (rank, href, base of relative URLs). The lowest rank is the best (:func:`_rank`)."""
 
-    def raw(self) -> _RawItem:
-        """Return the item with its URLs, the most reliable first.
+    def add_to(self, found: _Collector) -> None:
+        """Add the item to the feed, with its URLs, the most reliable first.
 
         The original URL that FeedBurner and Pheedo add comes before the link to their own counter.
         """
@@ -356,9 +346,9 @@ class _Item:
             for href in (guid, self.about or "", self.texts.get("id", ""))
             if href.strip().lower().startswith(("http://", "https://"))
         ]
-        return _RawItem(
-            addresses=links,
-            title=self.texts.get("title") or self.texts.get("dc:title"),
+        found.add(
+            links,
+            title=self.texts.get("title") or self.texts.get("dc:title") or "",
             published=[self.texts[key] for key in (*_PUBLISHED, "date") if key in self.texts],
             modified=[self.texts[key] for key in _MODIFIED if key in self.texts],
             lead=next((self.texts[key] for key in _LEADS if key in self.texts), ""),
@@ -433,7 +423,7 @@ class FeedHandler(TextCapture):
         self._finish_skipping()
         if self._item is not None:
             item, self._item = self._item, None
-            self.found.add(item.raw())
+            item.add_to(self.found)
             if self.found.full:
                 raise Enough
 
@@ -631,14 +621,12 @@ def _read_items(items: Iterator[Any], found: _Collector) -> None:
         if own.lower().startswith(("http://", "https://")):
             addresses.append(own)
         found.add(
-            _RawItem(
-                addresses=[(address, None) for address in addresses],
-                title=_text_of(item, "title"),
-                published=[_text_of(item, "date_published")],
-                modified=[_text_of(item, "date_modified")],
-                lead=_lead(item),
-                authors=_authors(item),
-            )
+            [(address, None) for address in addresses],
+            title=_text_of(item, "title"),
+            published=[_text_of(item, "date_published")],
+            modified=[_text_of(item, "date_modified")],
+            lead=_lead(item),
+            authors=_authors(item),
         )
 
 
@@ -703,29 +691,16 @@ def parse_feed(
     time) counts as a fault. Raises :class:`FeedError` if the body is not a feed. All other faults are counted
     in ``problems``. Time and memory are linear in the size of the body, up to :data:`MAX_BODY`.
     """
-    source = _Source(url, now or utc(system_clock()), zone)
+    problems: list[str] = []
+    collector = partial(_Collector, url, now or utc(system_clock()), zone, problems)
     body = gunzip(body, MAX_BODY + 1)  # one byte more than the limit, to notice that the body is too long
     if len(body) > MAX_BODY:
-        source.problems.append("too_long")
+        problems.append("too_long")
         body = body[:MAX_BODY]
     text = decode(body, http_content_type_encoding(content_type)).strip("\0 \t\r\n")
     if not text:
         raise FeedError("empty")
-    return read_json(text, source.collector()) if text[0] == "{" else _read_xml(text, source)
-
-
-@dataclass(slots=True)
-class _Source:
-    """The origin and time of a feed, and the faults that were found before parsing."""
-
-    url: str
-    now: datetime
-    zone: tzinfo
-    problems: list[str] = field(default_factory=list)
-
-    def collector(self) -> _Collector:
-        """Return a new collector. A second one is needed if parsing has to start again."""
-        return _Collector(self.url, self.now, self.zone, self.problems)
+    return read_json(text, collector()) if text[0] == "{" else _read_xml(text, collector, problems)
 
 
 def _with_entities(text: str, prologue: str) -> str:
@@ -739,7 +714,12 @@ def _with_entities(text: str, prologue: str) -> str:
     return text
 
 
-def _read_xml(text: str, source: _Source) -> Feed:
+def _read_xml(text: str, collector: Callable[[], _Collector], problems: list[str]) -> Feed:
+    """Return the content of an XML feed.
+
+    ``collector`` returns an empty collector, which has the faults in ``problems``. A second collector is
+    needed if parsing has to start again.
+    """
     prologue = _PROLOGUE.match(text)
     assert prologue is not None  # it may be empty
     root = _ROOT.match(text, prologue.end())
@@ -750,9 +730,9 @@ def _read_xml(text: str, source: _Source) -> Feed:
             raise FeedError("html")
         if root is None:
             raise FeedError("not_a_feed")
-        source.problems.append("leading_junk")
+        problems.append("leading_junk")
     text = _with_entities(text[root.start() :], prologue[0])
-    handler, flaw = read(lambda: pieces(text), lambda: FeedHandler(source.collector()))
+    handler, flaw = read(lambda: pieces(text), lambda: FeedHandler(collector()))
     handler.close()
     found = handler.found
     if flaw:

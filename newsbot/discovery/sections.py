@@ -158,17 +158,8 @@ _LEAST_OF_MENU, _MAX_OF_MENU = 4, 80
 _WORDS_OF_ITEM = 4
 _LONG_HEADLINE, _ODDS_OF_WORD, _ODDS_OF_NAVIGATION = 7, 0.3, 2.0
 _OTHER_SCHEMES = (
-    "#",
-    "javascript:",
-    "mailto:",
-    "tel:",
-    "data:",
-    "whatsapp:",
-    "viber:",
-    "tg:",
-    "about:",
-    "sms:",
-)
+    "#", "javascript:", "mailto:", "tel:", "data:", "whatsapp:", "viber:", "tg:", "about:", "sms:",
+)  # fmt: skip
 
 
 def find_links(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date, datetime
 from functools import lru_cache
 from typing import TypeAlias
@@ -76,11 +76,7 @@ class Selected:
         The value of ``<meta>`` is its ``content``, and that of ``<time>`` its ``datetime``. The value of
         another element is its text.
         """
-        for selector in self._selectors(field):
-            values = [value for hit in self._hits(selector) if (value := _as_string(hit))]
-            if values:
-                return values
-        return []
+        return self._values(field, _as_string)
 
     def string(self, field: str) -> str | None:
         """Return the first value of :meth:`strings`, or None if there is none."""
@@ -91,8 +87,11 @@ class Selected:
 
         Elements give the first of ``data-src``, ``src``, ``href`` and ``content``.
         """
+        return self._values(field, _as_address)
+
+    def _values(self, field: str, convert: Callable[[Hit], str]) -> list[str]:
         for selector in self._selectors(field):
-            values = [value for hit in self._hits(selector) if (value := _as_address(hit))]
+            values = [value for hit in self._hits(selector) if (value := convert(hit))]
             if values:
                 return values
         return []

@@ -39,19 +39,9 @@ RECHECK = (3 * 3600.0, 9 * 3600.0, 24 * 3600.0, 50 * 3600.0, 96 * 3600.0, 7 * 86
 """Ages of articles in seconds at which they are fetched again by default."""
 
 FIELDS = (
-    "title",
-    "text",
-    "summary",
-    "authors",
-    "published_at",
-    "modified_at",
-    "language",
-    "section",
-    "tags",
-    "image",
-    "canonical_url",
-    "next_page",
-)
+    "title", "text", "summary", "authors", "published_at", "modified_at", "language", "section", "tags",
+    "image", "canonical_url", "next_page",
+)  # fmt: skip
 """Fields of an article for which ``extract`` may have selectors."""
 
 

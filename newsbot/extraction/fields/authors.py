@@ -21,7 +21,7 @@ from newsbot.extraction.fields.evidence import FEED, JSON_LD, META, MICRODATA, R
 from newsbot.extraction.fields.titles import site_names
 from newsbot.extraction.page.jsonld import Nodes, texts, types_of
 from newsbot.extraction.page.page import Page, text_of, xpath
-from newsbot.extraction.strings import key, plain
+from newsbot.extraction.strings import key, plain, word_list
 from newsbot.items import Link
 from newsbot.text.languages import compiled, pairs, words
 
@@ -181,6 +181,18 @@ _is_named = re.compile("[Aa]ut(?:h?or|eur)|[Bb]yline|avtor").search
 _LOOKED_AT = frozenset({"class", "id", "rel", "href", "data-testid"})
 _AUTHOR_PATHS = ("/author/", "/autor/", "/autoren/", "/auteur/")
 
+_METAS = (
+    (word_list("author article:author article:author_name og:article:author"), 0.75),
+    (word_list("parsely-author sailthru.author cxenseparse:author byl cxensparse:author"), 0.76),
+    (
+        word_list(
+            "citation_author dc.creator dcterms.creator dcsext.author mediator_author articleauthor",
+            "article_author article-author author_name author-name",
+        ),
+        0.74,
+    ),
+)
+"""Names of metadata with authors, and the confidence of these authors."""
 VISIBLE_TRUST = 0.5
 """Confidence of the visible byline. Metadata with a higher confidence are preferred."""
 _SITE_TRUST = 0.3
@@ -234,36 +246,11 @@ def _stated_authors(page: Page) -> Iterator[Candidate[list[str]]]:
         found = clean_authors(persons + others)
         if found:
             yield Candidate(found, JSON_LD, 0.9 if persons else 0.72)
-    preview = (
-        page.meta_all("twitter:data1") if compiled(_BY_BEHIND).search(page.meta("twitter:label1")) else []
-    )
+    preview = ("twitter:data1",) if compiled(_BY_BEHIND).search(page.meta("twitter:label1")) else ()
     for values, method, confidence in (
         (_microdata(page), MICRODATA, 0.8),
-        (preview, META, 0.72),
-        (page.meta_all("author", "article:author", "article:author_name", "og:article:author"), META, 0.75),
-        (
-            page.meta_all(
-                "parsely-author", "sailthru.author", "cxenseparse:author", "byl", "cxensparse:author"
-            ),
-            META,
-            0.76,
-        ),
-        (
-            page.meta_all(
-                "citation_author",
-                "dc.creator",
-                "dcterms.creator",
-                "dcsext.author",
-                "mediator_author",
-                "articleauthor",
-                "article_author",
-                "article-author",
-                "author_name",
-                "author-name",
-            ),
-            META,
-            0.74,
-        ),
+        (page.meta_all(*preview), META, 0.72),
+        *((page.meta_all(*names), META, confidence) for names, confidence in _METAS),
     ):
         found = clean_authors(values)
         if found and not all(_is_site(name, page) for name in found):

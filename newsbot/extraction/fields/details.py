@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from newsbot import urls
 from newsbot.extraction.fields.evidence import JSON_LD, META, MICRODATA, OPEN_GRAPH, Candidate
 from newsbot.extraction.page.jsonld import first_text, texts
 from newsbot.extraction.page.page import Page, text_of
-from newsbot.extraction.strings import key, plain
+from newsbot.extraction.strings import key, plain, word_list
 
 MAX_SUMMARY = 2000
 """Maximum length of a summary, in characters."""
@@ -25,18 +25,8 @@ def summary(page: Page, title: str) -> Candidate[str] | None:
 
     A description that is short or only repeats the title does not count.
     """
-    node = page.article or {}
-    for text, method in (
-        (first_text(node.get("description")), JSON_LD),
-        (page.meta("og:description"), OPEN_GRAPH),
-        (page.meta("description", "twitter:description", "dc.description", "sailthru.description"), META),
-        (
-            next(
-                (i.get("content") or text_of(i, MAX_SUMMARY) for i in page.items.get("description", [])), ""
-            ),
-            MICRODATA,
-        ),
-    ):
+    metas = ("description", "twitter:description", "dc.description", "sailthru.description")
+    for text, method in _stated(page, "description", ("og:description",), metas):
         if len(text) >= 20 and key(text) != key(title):
             return Candidate(text[:MAX_SUMMARY], method, 0.8)
     return None
@@ -44,30 +34,28 @@ def summary(page: Page, title: str) -> Candidate[str] | None:
 
 def section(page: Page) -> Candidate[str] | None:
     """Return the section that the metadata of the page state, or None."""
-    node = page.article or {}
-    for text, method in (
-        (first_text(node.get("articleSection")), JSON_LD),
-        (page.meta("article:section", "og:article:section"), OPEN_GRAPH),
-        (
-            page.meta(
-                "parsely-section",
-                "section",
-                "cxenseparse:section",
-                "sailthru.section",
-                "category",
-                "dc.subject.section",
-            ),
-            META,
-        ),
-        (
-            next((i.get("content") or text_of(i, 100) for i in page.items.get("articleSection", [])), ""),
-            MICRODATA,
-        ),
-    ):
+    metas = word_list(
+        "parsely-section section cxenseparse:section sailthru.section category dc.subject.section"
+    )
+    for text, method in _stated(page, "articleSection", ("article:section", "og:article:section"), metas):
         # Some sites state the URL or the number of the section. These are not names.
         if 1 < len(text) <= 80 and not text.startswith(("http:", "https:")) and not text.isdecimal():
             return Candidate(text, method, 0.8)
     return None
+
+
+def _stated(
+    page: Page, name: str, open_graph: Sequence[str], metas: Sequence[str]
+) -> Iterator[tuple[str, str]]:
+    """Yield the values of a field with their methods: JSON-LD, Open Graph, meta, microdata.
+
+    ``name`` is the name of the field in JSON-LD and microdata. A value may be empty.
+    """
+    yield first_text((page.article or {}).get(name)), JSON_LD
+    yield page.meta(*open_graph), OPEN_GRAPH
+    yield page.meta(*metas), META
+    for item in page.items.get(name, [])[:1]:
+        yield item.get("content") or text_of(item, MAX_SUMMARY), MICRODATA
 
 
 def tags(page: Page, title: str) -> Candidate[list[str]] | None:

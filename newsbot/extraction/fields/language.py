@@ -7,6 +7,7 @@ Function words are frequent small words such as "the" and "of" (``stop_words`` i
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from functools import cache, lru_cache
@@ -18,34 +19,10 @@ SAMPLE = 3000
 
 # The language of a tag: "pt" in pt-BR, "zh" in zh_Hans.
 _CODE = re.compile(r"^([a-z]{2,3})(?:[-_].*)?$")
-# Each entry is the name of a script, its first character and its last character.
-_SCRIPTS = (
-    ("latin", "A", "ɏ"),
-    ("greek", "Ͱ", "Ͽ"),
-    ("cyrillic", "Ѐ", "ӿ"),
-    ("armenian", "԰", "֏"),
-    ("hebrew", "֐", "׿"),
-    ("arabic", "؀", "ۿ"),
-    ("devanagari", "ऀ", "ॿ"),
-    ("bengali", "ঀ", "৿"),
-    ("gurmukhi", "਀", "੿"),
-    ("gujarati", "઀", "૿"),
-    ("tamil", "஀", "௿"),
-    ("telugu", "ఀ", "౿"),
-    ("kannada", "ಀ", "೿"),
-    ("malayalam", "ഀ", "ൿ"),
-    ("sinhala", "඀", "෿"),
-    ("thai", "฀", "๿"),
-    ("lao", "຀", "໿"),
-    ("burmese", "က", "႟"),
-    ("georgian", "Ⴀ", "ჿ"),
-    ("khmer", "ក", "៿"),
-    ("latin", "Ḁ", "ỿ"),
-    ("greek", "ἀ", "῿"),
-    ("kana", "぀", "ヿ"),
-    ("han", "㐀", "鿿"),
-    ("hangul", "가", "힯"),
-)
+_SCRIPTS = {
+    "hiragana": "kana", "katakana": "kana", "katakana-hiragana": "kana", "cjk": "han", "myanmar": "burmese",
+}  # fmt: skip
+"""Names of scripts that differ from the first word of the Unicode names of their characters."""
 # Python does not count the vowel signs of Arabic and Devanagari as parts of words.
 _LETTERS = r"[\w\u064b-\u0655\u0900-\u0963]+"
 _WORD = re.compile(f"{_LETTERS}(?:-{_LETTERS})?")
@@ -138,8 +115,9 @@ def _script(signs: Counter[str]) -> str | None:
 
 @lru_cache(maxsize=4096)
 def _script_of(sign: str) -> str:
-    """Return the script of one letter, or an empty string if it is not in the table."""
-    return next((name for name, first, last in _SCRIPTS if first <= sign <= last), "")
+    """Return the script of one letter: the first word of its Unicode name (CYRILLIC SMALL LETTER A)."""
+    word = unicodedata.name(sign, "").partition(" ")[0].lower()
+    return _SCRIPTS.get(word, word)
 
 
 def _scores(sample: str, signs: Counter[str], script: str, expected: str | None) -> dict[str, float]:

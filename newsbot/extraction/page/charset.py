@@ -11,17 +11,10 @@ from __future__ import annotations
 import codecs
 import re
 
-from w3lib.encoding import resolve_encoding
+from w3lib.encoding import read_bom, resolve_encoding
 
 from newsbot.extraction.page.charset_scores import cyrillic, east_asian, is_orderly, latin, of_script
 
-_BOMS = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),
-    (codecs.BOM_UTF32_BE, "utf-32-be"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
 _META = re.compile(
     rb"""<meta[^>]{0,300}?charset\s{0,5}=\s{0,5}["']?\s{0,5}([\w.:-]{2,40})"""
     rb"""|<\?xml[^>]{0,100}?encoding\s{0,5}=\s{0,5}["']([\w.:-]{2,40})""",
@@ -93,11 +86,9 @@ def detect(page: bytes, declared: str | None = None) -> str:
 
     ``declared`` is the charset that the server declared.
     """
-    for bom, name in _BOMS:
-        if page.startswith(bom):
-            return name
-    if wide := _without_bom(page):
-        return wide
+    marked, _ = read_bom(page)
+    if found := marked or _without_bom(page):
+        return found
     names = _declared(page, declared)
     # ISO-2022-JP would pass the test for UTF-8, because all its bytes are ASCII.
     for name in names:

@@ -9,7 +9,7 @@ from html import unescape
 from itertools import islice
 from typing import Any
 
-from newsbot.extraction.strings import key, plain
+from newsbot.extraction.strings import key, plain, word_set
 
 Node = dict[str, Any]
 
@@ -33,18 +33,7 @@ _WEAK = re.compile(
 _PRODUCT = re.compile(r"Product(?:Group|Model)?$")
 _LIST = re.compile(r"(?:CollectionPage|SearchResultsPage|ProfilePage|ContactPage|AboutPage)$")
 # Properties whose nodes are not the page's own article, but parts of it or other works.
-_ASIDE = frozenset(
-    {
-        "hasPart",
-        "isPartOf",
-        "liveBlogUpdate",
-        "itemListElement",
-        "citation",
-        "relatedLink",
-        "comment",
-        "review",
-    }
-)
+_ASIDE = word_set("hasPart isPartOf liveBlogUpdate itemListElement citation relatedLink comment review")
 # e.g. the comma in [1, 2,]
 _TRAILING_COMMA = re.compile(r",(\s*[}\]])")
 # e.g. the backslash in "the mayor\'s": JSON has no such escape.
