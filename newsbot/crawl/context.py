@@ -23,7 +23,7 @@ from newsbot.rules import RuleSet
 from newsbot.rules.rule import Rule
 from newsbot.sites.statistics import SiteCounters
 from newsbot.storage.base import Storage
-from newsbot.storage.notes import Notes
+from newsbot.storage.notes import NotesAhead
 
 MAX_HOSTS = 65_536
 """Maximum number of hosts that a part remembers, because a domain may have any number of subdomains."""
@@ -38,6 +38,8 @@ class Context:
 
     frontier: Frontier
     storage: Storage
+    notes: NotesAhead
+    """The notes of the storage."""
     index: NearIndex
     together: GroupCalls
     """Calls the storage for several articles at once."""
@@ -65,6 +67,7 @@ class Context:
         self.outage.over = False
         self.frontier = cast("Frontier", self._guarded("frontier", frontier))
         self.storage = guarded_storage(storage, self.outage)
+        self.notes = NotesAhead(self.storage.notes)
         self.together = GroupCalls(self.storage, self.outage)
         self.index = cast("NearIndex", self._guarded("index", index))
         self.archive = archive
@@ -77,11 +80,6 @@ class Context:
         """True once the backends are set."""
         # ``index`` is set after the other backends. The archive is set later, but this cannot fail.
         return hasattr(self, "index")
-
-    @property
-    def notes(self) -> Notes:
-        """The notes of the storage."""
-        return self.storage.notes
 
     def close(self) -> None:
         """Close the backends. Calls that fail from now on do not count as faults of a server or file."""

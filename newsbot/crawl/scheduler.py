@@ -505,6 +505,7 @@ class FrontierScheduler(Component, BaseScheduler):
         visit.url = entry.url
         self._crawl.pages.expect(entry.fingerprint)
         self._crawl.known.expect(entry.fingerprint)
+        self._crawl.sites.expect(rule.domain, entry.url)
         request = Request(
             entry.url,
             callback=self.spider.parse,

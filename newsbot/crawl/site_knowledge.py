@@ -5,14 +5,18 @@ At each heartbeat, the crawl shares this with other workers.
 
 from __future__ import annotations
 
-from newsbot.crawl.context import Context
+from newsbot.crawl.context import MAX_HOSTS, Context
 from newsbot.crawl.scope import Removals
+from newsbot.items import Bounded
+from newsbot.ranking import url_learning
 from newsbot.ranking.url_learning import UrlLearning
+from newsbot.sites import shared_lines
 from newsbot.sites.canonical_trust import CanonicalTrust
 from newsbot.sites.health import SiteHealth
 from newsbot.sites.rendering import RenderTrials
-from newsbot.sites.rights import SiteRights
+from newsbot.sites.rights import SiteRights, file_names
 from newsbot.sites.shared_lines import SharedLines
+from newsbot.urls import host_key
 
 
 class SiteKnowledge:
@@ -34,12 +38,29 @@ class SiteKnowledge:
         self.rendering = RenderTrials()
         """Whether the scripts of the pages of a site add text."""
         self.rights = SiteRights()
-        """The reservations on AI in robots.txt and tdmrep.json of each site. They are not written to
-        notes."""
+        """The reservations on AI in robots.txt and tdmrep.json of each site."""
+        self._expected = Bounded[tuple[str, str], None](MAX_HOSTS)
+        """Sites and hosts of which the notes were read ahead."""
 
     def open(self) -> None:
         """Connect the parts to the storage."""
         self.url_learning.storage = self.shared_lines.storage = self._context.notes
+
+    def expect(self, domain: str, url: str) -> None:
+        """Prepare for the first page of a site or host: read its notes together with those of other sites."""
+        host = domain, host_key(url)
+        if host in self._expected:
+            return
+        self._expected.add(host)
+        self._context.notes.expect(
+            [
+                *url_learning.note_names(domain),
+                shared_lines.note_name(domain),
+                self.health.note_name(domain),
+                self.canonical_trust.note_name(domain),
+                *file_names(url),
+            ]
+        )
 
     def write(self) -> None:
         """Write new knowledge, except for removed sites.

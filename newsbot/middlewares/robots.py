@@ -25,7 +25,7 @@ from newsbot.items import Bounded, Reason
 from newsbot.middlewares import Middleware
 from newsbot.rights import RobotsSignals, read_robots
 from newsbot.rules.rule import Rule
-from newsbot.sites.rights import MAX_TEXT, keep_file, kept_file, origin_of
+from newsbot.sites.rights import MAX_TEXT, ROBOTS, keep_file, kept_file, origin_of
 from newsbot.urls import host_key
 
 MAX_BYTES = 512 * 1024  # RFC 9309, 2.5: at least 500 KiB
@@ -39,7 +39,6 @@ KEEP_FAILED_SECONDS = 300.0
 """Seconds before a robots.txt that could not be read is requested again."""
 MAX_KNOWN = 20_000
 """Maximum number of hosts whose robots.txt is remembered."""
-NAME = "robots.txt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,13 +126,13 @@ class RobotsMiddleware(Middleware):
         """Return the robots.txt that a worker has read within the last day, or fetch it now."""
         host = host_key(origin)
         run, notes, clock = self._context.calls.run, self._context.notes, self._context.clock
-        file = await run(kept_file, notes, host, NAME, clock())
+        file = await run(kept_file, notes, host, ROBOTS, clock())
         if file is None:
             told = await self._ask(origin, request.meta.pop(TURN_KEY, None))
             if isinstance(told, Robots):
                 self._known[host] = told
                 return told
-            file = await run(keep_file, notes, host, NAME, told, clock())
+            file = await run(keep_file, notes, host, ROBOTS, told, clock())
         robots = Robots(origin, file.expires)
         if file.body is not None:
             text = file.body.decode("utf-8-sig", errors="ignore")

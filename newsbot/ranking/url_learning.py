@@ -35,7 +35,7 @@ from newsbot.ranking.judging import Judgement
 from newsbot.rules.learn import Examples, LearnedRule, learned_from
 from newsbot.rules.rule import Rule
 from newsbot.rules.shape import kind_of, split_path
-from newsbot.storage.notes import AT_ONCE, Notes, SharedNotes
+from newsbot.storage.notes import AT_ONCE, NoteName, Notes, SharedNotes
 from newsbot.urls import canonicalize, fingerprint
 
 ENOUGH_TEXTS = 3
@@ -508,14 +508,21 @@ class UrlLearning:
         )
 
 
+def note_names(domain: str) -> tuple[NoteName, NoteName]:
+    """Return the names of a site's notes: its examples and its learned rule."""
+    return (NOTE_KIND + domain, "examples"), (NOTE_KIND + domain, "rule")
+
+
 def kept(storage: Notes, domain: str) -> tuple[Examples, LearnedRule | None]:
     """Return the examples and the learned rule of a site from earlier crawls."""
-    notes = storage.all(NOTE_KIND + domain)
+    names = note_names(domain)
+    found = storage.get_many(names)
+    stored_examples, stored_rule = map(found.get, names)
     examples, rule = Examples(), None
     try:
-        examples.merge(notes.get("examples", {}))
-        if "rule" in notes:
-            rule = learned_from(notes["rule"])
+        examples.merge(stored_examples or {})
+        if stored_rule is not None:
+            rule = learned_from(stored_rule)
             examples.learned_at = examples.seen  # the stored rule was learned from these examples
     except ValueError as error:
         logger.warning("learned patterns damaged domain=%s fault=%s; learning starts again", domain, error)

@@ -18,14 +18,16 @@ from scrapy.http import Response
 
 from newsbot.errors import DataError
 from newsbot.items import Bounded
-from newsbot.rights import Reservations, RobotsSignals
-from newsbot.storage.notes import Notes
+from newsbot.rights import PATH, Reservations, RobotsSignals
+from newsbot.storage.notes import NoteName, Notes
 from newsbot.urls import host_key
 
 KEEP_SECONDS = 24 * 3600.0  # the longest time that RFC 9309, 2.4 recommends
 MAX_BYTES = 1 << 20
 """Maximum size of a stored file in bytes."""
 NOTE_KIND = "files of "
+ROBOTS = "robots.txt"
+"""The name of a stored robots.txt. A tdmrep.json is stored under :data:`newsbot.rights.PATH`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,11 @@ class HostFile:
     expires: float
 
 
+def file_names(url: str) -> list[NoteName]:
+    """Return the kinds and keys of the notes with the files of a URL's host."""
+    return [(NOTE_KIND + host_key(url), name) for name in (ROBOTS, PATH)]
+
+
 def kept_file(notes: Notes, host: str, name: str, now: float) -> HostFile | None:
     """Return a file of a host if it was fetched less than a day before ``now`` (POSIX seconds), else None.
 
@@ -43,7 +50,8 @@ def kept_file(notes: Notes, host: str, name: str, now: float) -> HostFile | None
     """
     # the errors of a note that is missing, damaged or of another version
     with suppress(DataError, KeyError, TypeError, ValueError, zlib.error):
-        note = notes.all(NOTE_KIND + host)[name]
+        stored = (NOTE_KIND + host, name)
+        note = notes.get_many([stored])[stored]
         at, packed = float(note["at"]), note["body"]
         if 0 <= now - at < KEEP_SECONDS:
             # limited, because a damaged note may become very large when it is decompressed

@@ -12,7 +12,7 @@ from typing import Any
 
 from newsbot.errors import DataError
 from newsbot.extraction import SiteMemories, SiteMemory
-from newsbot.storage.notes import Notes, SharedNotes
+from newsbot.storage.notes import NoteName, Notes, SharedNotes
 
 logger = logging.getLogger(__name__)
 
@@ -33,7 +33,7 @@ class SharedLines:
         if domain in self._memories or self.storage is None:
             return self._memories.of(domain)
         try:
-            note = self.storage.all(NOTE_KIND + domain).get(KEY)
+            note = _SHARED.read(self.storage, [domain]).get(domain)
         except DataError:
             # The visit continues, because its article has to wait for the storage anyway. The next heartbeat
             # merges both memories.
@@ -56,6 +56,11 @@ class SharedLines:
         }
         for domain in _SHARED.write(self.storage, changed):
             changed[domain][1].written()
+
+
+def note_name(domain: str) -> NoteName:
+    """Return the kind and key of the note with a site's lines."""
+    return _SHARED.name(domain)
 
 
 def _merged(note: dict[str, Any] | None, added: tuple[str, SiteMemory]) -> dict[str, Any]:

@@ -109,6 +109,47 @@ def key_of(kind: str, key: str) -> tuple[str, str]:
     return clean(kind), clean(key)
 
 
+# --- notes that are read ahead
+
+MAX_READ = 2000
+"""Maximum number of notes that are kept until they are needed."""
+
+
+class NotesAhead:
+    """The notes of a crawl. The notes that a new site needs are read with one query, not one by one.
+
+    It has the methods of :class:`Notes`. The first :meth:`get_many` for an expected note reads all expected
+    notes. A note that was read ahead is returned only once, so the next call reads the stored note. Another
+    worker may have changed the note since it was read. :meth:`Notes.swap` then refuses to replace it.
+    """
+
+    def __init__(self, notes: Notes) -> None:
+        self._notes = notes
+        self._expected = Bounded[NoteName, None](MAX_READ)
+        self._read = Bounded[NoteName, dict[str, Any] | None](MAX_READ)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._notes, name)
+
+    def expect(self, names: Iterable[NoteName]) -> None:
+        """Read these notes together with the others."""
+        self._expected.add(*names)
+
+    def get_many(self, names: Sequence[NoteName]) -> dict[NoteName, dict[str, Any]]:
+        """Return the notes with these names, like :meth:`Notes.get_many`."""
+        found = {name: self._read.pop(name) for name in names if name in self._read}
+        left = {name for name in names if name not in found}
+        if left:
+            ahead = self._expected.keys() - left if self._expected.keys() & left else set()
+            read = self._notes.get_many([*left, *ahead])
+            for name in ahead:
+                self._read[name] = read.get(name)
+            for name in left | ahead:
+                self._expected.pop(name, None)
+            found |= {name: read.get(name) for name in left}
+        return {name: note for name, note in found.items() if note is not None}
+
+
 # --- notes that workers share
 
 TRIES = 5
@@ -140,7 +181,7 @@ class SharedNotes(Generic[_New]):
 
     def read(self, notes: Notes, keys: Iterable[str]) -> dict[str, _Note]:
         """Return the stored notes with these keys, by key. Raises :class:`newsbot.errors.DataError`."""
-        names = {self._name(key): key for key in keys}
+        names = {self.name(key): key for key in keys}
         return {names[name]: note for name, note in notes.get_many(list(names)).items()}
 
     def write(self, notes: Notes, additions: Mapping[str, _New]) -> dict[str, _Note]:
@@ -159,7 +200,7 @@ class SharedNotes(Generic[_New]):
                 merged = {key: self._merge(kept.get(key), additions[key]) for key in left}
                 # The addition may be in the note already, from a write whose answer was lost.
                 changed = [key for key in left if merged[key] != kept.get(key)]
-                swaps = [(*self._name(key), kept.get(key), merged[key]) for key in changed]
+                swaps = [(*self.name(key), kept.get(key), merged[key]) for key in changed]
                 done = dict(zip(changed, notes.swap_many(swaps), strict=True))
                 # a key that did not change needs no write, so it counts as written
                 written |= {key: merged[key] for key in left if done.get(key, True)}
@@ -168,7 +209,8 @@ class SharedNotes(Generic[_New]):
                     break
         return written
 
-    def _name(self, key: str) -> NoteName:
+    def name(self, key: str) -> NoteName:
+        """Return the kind and key of a note."""
         return (self._kind, key) if self._key is None else (self._kind + key, self._key)
 
 
@@ -201,6 +243,10 @@ class SharedSites(Generic[_Known, _New]):
         self._sites = Bounded[str, _Known](most)
         self._new: dict[str, list[_New]] = {}
         """Domain -> results since the last write."""
+
+    def note_name(self, domain: str) -> NoteName:
+        """Return the kind and key of a site's note."""
+        return self._shared.name(domain)
 
     def of(self, notes: Notes, domain: str) -> _Known:
         """Return what workers share about a site."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
-from newsbot.storage.notes import MAX_KEY, MAX_NOTE, Notes, SharedNotes
+from newsbot.storage.notes import MAX_KEY, MAX_NOTE, MAX_READ, NoteName, Notes, NotesAhead, SharedNotes
 from tests.contracts.storage_backends import Place
 
 
@@ -133,3 +133,63 @@ def test_of_many_who_add_to_several_notes_at_once_none_loses_what_another_wrote(
     assert shared.read(storage.notes, sites) == {site: {"seen": list(range(8))} for site in sites}
     assert storage.notes.all("site:a.test") == {"numbers": {"seen": list(range(8))}}
     storage.close()
+
+
+class Counted:
+    """Notes that record the names of each read."""
+
+    def __init__(self, notes: Notes) -> None:
+        self._notes = notes
+        self.reads: list[list[NoteName]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._notes, name)
+
+    def get_many(self, names: Sequence[NoteName]) -> dict[NoteName, dict[str, Any]]:
+        self.reads.append(sorted(names))
+        return self._notes.get_many(names)
+
+
+def test_expected_notes_are_read_with_the_first_one_that_is_needed(notes: Notes) -> None:
+    first, second, absent, other = ("hub", "a"), ("hub", "b"), ("hub", "c"), ("trust", "a")
+    for name in (first, second, other):
+        notes.save(*name, {"is": name[1]})
+    counted = Counted(notes)
+    ahead = NotesAhead(counted)
+    ahead.expect([first, absent])
+    ahead.expect([second])
+    assert ahead.get_many([other]) == {other: {"is": "a"}}
+    assert ahead.get_many([second]) == {second: {"is": "b"}}
+    assert ahead.get_many([absent, first]) == {first: {"is": "a"}}
+    assert counted.reads == [[other], sorted([first, second, absent])]
+
+
+def test_a_note_that_was_read_ahead_is_used_once(notes: Notes) -> None:
+    name = ("hub", "a")
+    notes.save(*name, {"n": 1})
+    ahead = NotesAhead(notes)
+    ahead.expect([name, ("hub", "b")])
+    ahead.get_many([("hub", "b")])
+    notes.save(*name, {"n": 2})  # by another worker
+    assert [ahead.get_many([name])[name]["n"] for _ in range(2)] == [1, 2]
+
+
+def test_a_worker_that_has_read_ahead_loses_no_data_of_others(notes: Notes) -> None:
+    words = SharedNotes[list[str]]("words", lambda note, new: {"all": [*(note or {}).get("all", ()), *new]})
+    ahead = NotesAhead(notes)
+    ahead.expect([words.name("a"), words.name("b")])
+    words.read(ahead, ["b"])
+    words.write(notes, {"a": ["one"]})  # by another worker, after the read
+    assert words.write(ahead, {"a": ["two"]}) == {"a": {"all": ["one", "two"]}}
+    assert notes.all("words") == {"a": {"all": ["one", "two"]}}
+
+
+def test_more_notes_than_are_kept_are_all_returned(notes: Notes) -> None:
+    names = [("many", str(number)) for number in range(MAX_READ + 2)]
+    notes.save(*names[0], {"n": 0})
+    notes.save(*names[-1], {"n": 1})
+    ahead = NotesAhead(notes)
+    ahead.expect(names)
+    assert ahead.get_many(names[-1:]) == {names[-1]: {"n": 1}}
+    assert ahead.get_many(names) == {names[0]: {"n": 0}, names[-1]: {"n": 1}}
+    assert notes.get_many(names) == ahead.get_many(names)
