@@ -25,7 +25,7 @@ import json
 import re
 import sqlite3
 from array import array
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -66,6 +66,8 @@ HALF = 96 * 3600
 ASSUMED = 10
 """Number that is added to the number of articles when weights are computed. Without it, the first articles
 would have no rare stems."""
+_UNIT = 1 << 30
+"""Weights are rounded to multiples of one divided by this number."""
 # After a letter or a comma and a space: "in Berlin". Or in quotes or brackets: „Spiegel“. Not after ". ".
 _NAME = re.compile(r"(?:(?<=[\w,;] )|(?<= [«„“\"(]))[^\W\d_][\w-]+")
 """Matches a word that does not begin a sentence."""
@@ -224,19 +226,28 @@ class Events:
     def _nearest(self, one: Beginning, vector: Vector) -> int | None:
         # The inverted index has no weights. So events are first ranked by the weights that the shared stems
         # have in the article. For the best events, vectors are read and the exact cosine is computed.
-        number, shared = self._number, defaultdict[int, float](float)
-        for found in _heaviest(vector, ASKED):
-            events = self._database.execute(
-                f"SELECT event FROM event_stem_{number} WHERE stem = ? AND began BETWEEN ? AND ? LIMIT ?",
-                (found, one.moment - WINDOW, one.moment + WINDOW, MOST_POSTED),
-            )
-            for (event,) in events:
-                # the square: the event's weight is unknown, so the article's weight stands for both
-                shared[event] += vector[found] ** 2
+        asked = _heaviest(vector, ASKED)
+        if not asked:
+            return None
+        posted = (
+            f"SELECT * FROM (SELECT event, ? AS weight FROM event_stem_{self._number}"
+            f" WHERE stem = ? AND began BETWEEN ? AND ? LIMIT {MOST_POSTED})"
+        )
+        values: list[int] = []
+        for found in asked:
+            # The square: the event's weight is unknown, so the article's weight stands for both. Sums of
+            # integers are exact, so that all machines choose the same events.
+            weight = round(vector[found] ** 2 * _UNIT)
+            values += (weight, found, one.moment - WINDOW, one.moment + WINDOW)
+        events = self._database.execute(
+            f"SELECT event.began, days, vector, id FROM"
+            f" (SELECT event, sum(weight) AS shared FROM ({' UNION ALL '.join([posted] * len(asked))})"
+            f" GROUP BY event ORDER BY shared DESC, event LIMIT {COMPARED})"
+            f" JOIN event_{self._number} AS event ON event.id = event ORDER BY shared DESC, event",
+            values,
+        )
         best, nearest = NEAR, None
-        # Equal sums are ordered by id, so that all machines choose the same events.
-        for event in sorted(shared, key=lambda event: (-shared[event], event))[:COMPARED]:
-            began, days, packed = self._read(event)
+        for began, days, packed, event in events:
             # Both headlines name days, and none of them is the same.
             if one.days and days and one.days.isdisjoint(days.split()):
                 continue
