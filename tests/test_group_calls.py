@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, cast
 
@@ -63,10 +64,24 @@ def counted(storage: MongoStorage) -> Counted:
 
 
 @pytest.fixture
-def groups(storage: MongoStorage, counted: Counted, outage: Outage) -> GroupCalls:
+def timed() -> list[tuple[str, list[int]]]:
+    """The steps whose time was taken, with the groups that were stored before their end."""
+    return []
+
+
+@pytest.fixture
+def groups(
+    storage: MongoStorage, counted: Counted, outage: Outage, timed: list[tuple[str, list[int]]]
+) -> GroupCalls:
+    @contextmanager
+    def time(step: str) -> Iterator[None]:
+        before = len(counted.sizes)
+        yield
+        timed.append((step, counted.sizes[before:]))
+
     guarded = guarded_storage(storage, outage)
     guarded.articles = cast("Articles", Guarded(counted, "storage.articles", "server", outage, local=False))
-    return GroupCalls(guarded, outage)
+    return GroupCalls(guarded, outage, time)
 
 
 async def together(groups: GroupCalls, articles: list[Article]) -> list[Any]:
@@ -77,7 +92,9 @@ def new(number: int) -> Article:
     return make_article(f"{number}", f"Text {number}.")
 
 
-def test_articles_that_arrive_meanwhile_form_the_next_group(groups: GroupCalls, counted: Counted) -> None:
+def test_articles_that_arrive_meanwhile_form_the_next_group(
+    groups: GroupCalls, counted: Counted, timed: list[tuple[str, list[int]]]
+) -> None:
     async def run() -> list[Stored]:
         first = asyncio.create_task(groups.store(new(0)))
         while not counted.sizes:  # noqa: ASYNC110 - a thread fills it
@@ -88,6 +105,8 @@ def test_articles_that_arrive_meanwhile_form_the_next_group(groups: GroupCalls, 
     results = asyncio.run(run())
     assert results == [Stored(Verdict.NEW, new(number).canonical_url, 1) for number in range(LARGEST + 4)]
     assert counted.sizes == [1, LARGEST, 3]
+    # the time of the calls, not that of articles that wait for others
+    assert timed == [("store", [1]), ("store", [LARGEST]), ("store", [3])]
 
 
 def test_long_articles_form_smaller_groups(groups: GroupCalls, counted: Counted) -> None:

@@ -68,7 +68,7 @@ class Context:
         self.frontier = cast("Frontier", self._guarded("frontier", frontier))
         self.storage = guarded_storage(storage, self.outage)
         self.notes = NotesAhead(self.storage.notes)
-        self.together = GroupCalls(self.storage, self.outage)
+        self.together = GroupCalls(self.storage, self.outage, self.timed)
         self.index = cast("NearIndex", self._guarded("index", index))
         self.archive = archive
 

@@ -13,8 +13,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
 from itertools import accumulate
-from typing import Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 from newsbot.crawl.availability import Guarded, Outage
 from newsbot.errors import DataError, RecordBusy, RecordRefused
@@ -108,8 +109,10 @@ class Together(Generic[_Item, _Answer]):
 class GroupCalls:
     """The calls of one crawl's pipelines to the storage. All raise :class:`newsbot.errors.DataError`."""
 
-    def __init__(self, storage: Storage, outage: Outage) -> None:
-        self._storage, run = storage, outage.calls.run
+    def __init__(
+        self, storage: Storage, outage: Outage, timed: Callable[[str], AbstractContextManager[None]]
+    ) -> None:
+        self._storage, self._timed, run = storage, timed, outage.calls.run
         self._articles = cast("Guarded", storage.articles)
         self.reading = 0
         """Number of pages that are being read or wait to be read. Their articles may come soon."""
@@ -129,7 +132,7 @@ class GroupCalls:
         self.stories = Together[Collection[str], Mapping[str, str]](lambda group: run(self._current, group))
         """Takes ids of stories, and returns the current stories of those that were joined, by id."""
         self._store_new = Together[tuple[Article, Sequence[str]], Stored | None](
-            lambda group: self._articles.aside("store_new", *map(list, zip(*group, strict=True))),
+            lambda group: self._write("store_new", *map(list, zip(*group, strict=True))),
             more=lambda: self.deciding > 0,
             weight=lambda item: len(item[0].text),
         )
@@ -142,7 +145,11 @@ class GroupCalls:
         """
         # with ``over``, the URL is known
         new = await self._store_new((article, peers)) if over is None else None
-        return new or cast("Stored", await self._articles.aside("store", article, over, peers))
+        return new or cast("Stored", await self._write("store", article, over, peers))
+
+    async def _write(self, name: str, *given: Any) -> Any:
+        with self._timed("store"):  # only the call, not the wait for other articles
+            return await self._articles.aside(name, *given)
 
     def _owners(self, group: list[SiteText]) -> list[str | None]:
         owners = self._storage.texts.owners(group)

@@ -79,8 +79,7 @@ class StorePipeline(Component):
             # A person may have removed the article while this worker waited.
             await self._context.calls.run(self._refuse_removed, article)
             try:
-                with self._context.timed("store"):
-                    return await self._context.together.store(article, over, peers)
+                return await self._context.together.store(article, over, peers)
             except DataError as error:
                 # A busy record was certainly not written. After any other fault, the server may have stored
                 # the article.
