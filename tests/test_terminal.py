@@ -179,3 +179,13 @@ def test_a_number_has_the_right_noun(number: int, noun: str, text: str) -> None:
 
 def test_a_plural_may_be_given() -> None:
     assert [counted(number, "address", "addresses") for number in (1, 2)] == ["1 address", "2 addresses"]
+
+
+def test_columns_are_named_in_one_text() -> None:
+    assert columns("kind | new links > 4 | source * | file 1 | a-b c") == [
+        Column("kind"),
+        Column("new links", "right", spare=4),
+        Column("source", wide=True),
+        Column("file", spare=1),
+        Column("a-b c"),
+    ]

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from textwrap import wrap
-from typing import TYPE_CHECKING, Literal, TextIO
+from typing import TYPE_CHECKING, Literal, TextIO, cast
 
 from rich.cells import cell_len
 
@@ -51,6 +51,22 @@ class Column:
     align: Literal["left", "right"] = "left"
     wide: bool = False
     spare: int = 0
+
+
+_COLUMN = re.compile(r"\s*(.*?)\s*(>?)\s*(\*?)\s*(\d?)\s*")
+
+
+def columns(text: str) -> list[Column]:
+    """Return the columns that a text names, for example ``kind | polls > 3 | source *``.
+
+    After the title of a column, ``>`` aligns it to the right, ``*`` makes it wide, and a digit is its
+    ``spare``.
+    """
+    found = [cast("re.Match[str]", _COLUMN.fullmatch(part)).groups() for part in text.split("|")]
+    return [
+        Column(title, "right" if right else "left", wide=bool(wide), spare=int(spare or 0))
+        for title, right, wide, spare in found
+    ]
 
 
 def printable(text: str) -> str:

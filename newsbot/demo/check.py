@@ -23,7 +23,7 @@ from typing import Any
 
 from newsbot.backends import open_storage
 from newsbot.cli.command import FAULT, Call, plain
-from newsbot.cli.terminal import Column, counted
+from newsbot.cli.terminal import columns, counted
 from newsbot.clock import from_iso
 from newsbot.demo.publishing import MAX_ARTICLES, MIN_ARTICLES, Expected, Manifest
 from newsbot.demo.server import DEFAULT_ARTICLES, DemoServer, Record, this_hour
@@ -35,8 +35,10 @@ WORDS_SHARE = 0.8
 """A correct text has at least this share of the number of words of the article."""
 FIRST_LETTERS = 60
 """A correct text contains this number of characters from the start of the first line."""
-COLUMNS = ("site", "expected", "stored once", "missing", "twice", "unexpected", "wrong", "dated")
-STORY_COLUMNS = ("pairs of similar texts", "pairs", "in one story", "wrong")
+COLUMNS = columns(
+    "site | expected > | stored once > | missing > | twice > | unexpected > | wrong > | dated >"
+)
+STORY_COLUMNS = columns("pairs of similar texts | pairs > | in one story > | wrong >")
 _SOURCES = frozenset({"robots", "feed", "sitemap", "section"})
 _Pair = frozenset[bytes]
 
@@ -338,20 +340,18 @@ def _show(
         call.document({**document, "resemblance": judged})
         return
     call.text()
-    numbers = [Column(title, "right") for title in COLUMNS[1:]]
-    call.table([Column(COLUMNS[0]), *numbers], report.rows())
+    call.table(COLUMNS, report.rows())
     call.text()
     if report.faults:
         faults = [(fault.what, fault.url, fault.detail) for fault in report.faults[:SHOWN_FAULTS]]
-        call.table([Column("fault"), Column("article", wide=True), Column("detail", wide=True)], faults)
+        call.table(columns("fault | article * | detail *"), faults)
         if len(report.faults) > SHOWN_FAULTS:
             call.text(f"… and {len(report.faults) - SHOWN_FAULTS} more (--json shows all)")
         call.text()
-    numbers = [Column(title, "right") for title in STORY_COLUMNS[1:]]
-    call.table([Column(STORY_COLUMNS[0]), *numbers], [astuple(one) for one in judged])
+    call.table(STORY_COLUMNS, [astuple(one) for one in judged])
     call.text()
     kinds = [(kind or "other", count) for kind, count in figures.requests_by_kind.most_common()]
-    call.table([Column("seen by the server"), Column("requests", "right")], kinds)
+    call.table(columns("seen by the server | requests >"), kinds)
     call.text()
     call.text(
         f"useful share {100 * figures.useful_share:.1f} %: {counted(figures.articles_fetched, 'article')} "

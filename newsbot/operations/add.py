@@ -14,7 +14,7 @@ from pathlib import Path
 
 from newsbot.backends import open_frontier, open_rules, open_storage, queued, stored
 from newsbot.cli.command import Call
-from newsbot.cli.terminal import Column, counted
+from newsbot.cli.terminal import columns, counted
 from newsbot.crawl.entries import entry_for, page_for
 from newsbot.crawl.source_state import make_due
 from newsbot.errors import ArgumentError
@@ -127,7 +127,7 @@ def add(call: Call) -> None:
     ]
     call.listing(
         [{"url": url, "kind": kind, "verdict": verdict.value} for url, kind, verdict in rows],
-        (Column("kind"), Column("verdict"), Column("url", wide=True)),
+        columns("kind | verdict | url *"),
         ((kind, SAID[verdict], url) for url, kind, verdict in rows),
     )
     if not call.json:

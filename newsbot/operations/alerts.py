@@ -11,7 +11,7 @@ from newsbot.alerts.state import Entry, current
 from newsbot.alerts.watch import Delivery, Options, Watch, options_from, tell
 from newsbot.backends import open_frontier, open_storage, stored
 from newsbot.cli.command import Call
-from newsbot.cli.terminal import Column, when
+from newsbot.cli.terminal import columns, when
 from newsbot.clock import iso_of, system_clock
 from newsbot.errors import UserError
 from newsbot.frontier.owners import owner_name
@@ -44,11 +44,9 @@ def alerts(call: Call) -> None:
     shown = [(one, told.pop(one.key, None), True) for one in found]
     shown += [(entry.alert, entry, False) for entry in told.values()]
     now = time.time()
-    columns = (Column("rule"), Column("about"), Column("since", "right"), Column("told"))
-    wide = (Column("what", wide=True), Column("likely cause", wide=True), Column("what to do", wide=True))
     call.listing(
         [_plain(*one) for one in shown],
-        (*columns, *wide),
+        columns("rule | about | since > | told | what * | likely cause * | what to do *"),
         (
             (
                 *(alert.rule, alert.subject, when(_since(alert, entry), now)),

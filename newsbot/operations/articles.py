@@ -15,7 +15,7 @@ from newsbot.alerts import saved as saving
 from newsbot.backends import empty_index, open_index, open_rules, open_storage, queued, searching, stored
 from newsbot.cli.command import Call
 from newsbot.cli.files import atomic_target
-from newsbot.cli.terminal import Column, counted
+from newsbot.cli.terminal import Column, columns, counted
 from newsbot.clock import DAY, system_clock, utc
 from newsbot.dedup.index import Near
 from newsbot.dedup.story_merge import rebuild, reunite
@@ -176,10 +176,9 @@ def search(call: Call) -> None:
         waiting = articles.waiting()
     if waiting:
         call.note(f"{counted(waiting, 'article')} not searched: not indexed yet; run: scrapy articles index")
-    columns = (Column("time"), Column("source"), Column("title", wide=True))
     call.listing(
         [_hit_row(hit) for hit in hits],
-        (*columns, Column("found", wide=True), Column("url", wide=True)),
+        columns("time | source | title * | found * | url *"),
         ((_time(h.article), h.article.source, _title(h), h.snippet, h.article.url) for h in hits),
         empty="no article found",
     )
@@ -230,10 +229,9 @@ def saved(call: Call) -> None:
     """List saved searches."""
     with stored(call.settings) as storage:
         found = saving.saved_searches(storage.notes)
-    columns = (Column("name", wide=True), Column("tells"), Column("notices", "right"))
     call.listing(
         [one.plain() for one in found],
-        (*columns, Column("query", wide=True)),
+        columns("name * | tells | notices > | query *"),
         ((one.name, one.tell, one.number, one.query) for one in found),
         empty="no search is saved; save one: scrapy articles save NAME QUERY --tell daily",
     )
@@ -281,12 +279,11 @@ def stories(call: Call) -> None:
             min_sources=options.min_sources,
             limit=options.limit,
         )
-    columns = (Column("first"), Column("articles", "right"), Column("sites", wide=True))
     sites = f" of at least {options.min_sources} sites" if options.min_sources > 1 else ""
     since = f", with one since {options.since:%Y-%m-%d %H:%M}" if options.since else ""
     call.listing(
         [_story_row(story) for story in found],
-        (*columns, Column("title", wide=True), Column("url", wide=True)),
+        columns("first | articles > | sites * | title * | url *"),
         (
             (
                 *(_time(one.first), len(one.members)),

@@ -10,7 +10,7 @@ from typing import Any
 
 from newsbot.backends import open_storage, stored
 from newsbot.cli.command import Call
-from newsbot.cli.terminal import Column, counted, did_you_mean, when
+from newsbot.cli.terminal import Column, columns, counted, did_you_mean, when
 from newsbot.clock import iso, utc
 from newsbot.errors import ArgumentError, UserError
 from newsbot.monitoring.kept_reports import forget_report, monitored
@@ -30,11 +30,7 @@ def list_sites(call: Call) -> None:
     now = time.time()
     call.listing(
         [sites[domain] for domain in sorted(sites)],
-        (
-            *(Column("site"), Column("last run", "right"), Column("pages", "right", spare=1)),
-            *(Column("checked", "right", spare=3), Column("broken", "right"), Column("refused", "right")),
-            *(Column("moved", "right", spare=2), Column("changes", "right")),
-        ),
+        columns("site | last run > | pages > 1 | checked > 3 | broken > | refused > | moved > 2 | changes >"),
         (_site_row(sites[domain], now) for domain in sorted(sites)),
         empty="nothing was monitored yet; run: scrapy crawl monitor -a sites=DOMAIN",
     )
@@ -71,12 +67,8 @@ def page(call: Call) -> None:
         found = storage.checks.get([key]).get(key)
     if found is None:
         raise UserError(f"{call.options.url}: was never checked; run: scrapy crawl monitor -a sites=DOMAIN")
-    names = ("at", "answer", "ms", "bytes", "type", "server", "redirects")
-    call.listing(
-        found.checks,
-        [Column(name, wide=name == "redirects") for name in names],
-        map(_check_row, found.checks),
-    )
+    titles = columns("at | answer | ms | bytes | type | server | redirects *")
+    call.listing(found.checks, titles, map(_check_row, found.checks))
 
 
 def forget(call: Call) -> None:
@@ -116,32 +108,26 @@ def _check_row(one: Any) -> tuple[object, ...]:
     )
 
 
-_ANSWER = (Column("answer"), Column("since"), Column("linked from", "right"))
-_LINKED = Column("linked from these", wide=True)
-_BROKEN = (*_ANSWER, Column("broken", wide=True), _LINKED)
-_REFUSED = (*_ANSWER, Column("refused", wide=True), _LINKED)
-_CHANGES = (Column("what"), Column("before"), Column("now"), Column("changed", wide=True))
-_MOVED = (Column("moved", wide=True), Column("hops", wide=True))
-
-
 def _print(call: Call, report: Mapping[str, Any]) -> None:
     call.table((Column(report["site"]), Column("", wide=True)), facts(report))
-    tables: tuple[tuple[int, tuple[Column, ...], Iterator[Row]], ...] = (
-        (report["broken_count"], _BROKEN, broken_rows(report["broken"])),
-        (report["refused_count"], _REFUSED, broken_rows(report["refused"])),
-        (sum(report["changes_count"].values()), _CHANGES, change_rows(report["changes"])),
-        (report["moved_count"], _MOVED, moved_rows(report["moved"])),
+    pages = "answer | since | linked from > | {} * | linked from these *"
+    changed = sum(report["changes_count"].values())
+    tables: tuple[tuple[int, str, Iterator[Row]], ...] = (
+        (report["broken_count"], pages.format("broken"), broken_rows(report["broken"])),
+        (report["refused_count"], pages.format("refused"), broken_rows(report["refused"])),
+        (changed, "what | before | now | changed *", change_rows(report["changes"])),
+        (report["moved_count"], "moved * | hops *", moved_rows(report["moved"])),
     )
-    for number, columns, rows in tables:
+    for number, titles, rows in tables:
         if not number:
             continue
         call.text()
         kept = list(rows)
-        call.table(columns, kept)
+        call.table(columns(titles), kept)
         if number > len(kept):
             call.note(f"{number - len(kept)} more; --limit N shows more rows, --html FILE writes a page")
     call.text()
-    call.table((Column("folder"), Column("pages", "right"), Column("broken", "right")), _tree(report["tree"]))
+    call.table(columns("folder | pages > | broken >"), _tree(report["tree"]))
 
 
 def _tree(node: Mapping[str, Any], level: int = 0) -> Iterator[tuple[object, ...]]:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from newsbot.backends import stored
 from newsbot.cli.command import Call
-from newsbot.cli.terminal import Column
+from newsbot.cli.terminal import columns
 from newsbot.clock import utc
 from newsbot.config.check import value_of
 from newsbot.errors import ArgumentError, UserError
@@ -82,7 +82,7 @@ def prune(call: Call) -> None:
     if call.json:
         call.document({what: {"old": number, "pruned": call.options.yes} for what, number in counts.items()})
     elif counts:
-        call.table((Column("what"), Column("old", "right")), list(counts.items()))
+        call.table(columns("what | old >"), list(counts.items()))
     told = "deleted" if call.options.yes else "nothing was deleted; add --yes to delete these data"
     call.note(told if counts else f"all data are kept forever; to limit that, set {', '.join(WHAT.values())}")
 

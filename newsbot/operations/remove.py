@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from newsbot.backends import open_index, open_rules, queued, stored
 from newsbot.cli.command import Call
-from newsbot.cli.terminal import Column
+from newsbot.cli.terminal import columns
 from newsbot.clock import iso, system_clock, utc
 from newsbot.crawl.links.usual_places import NOTE_KIND as GUESSES
 from newsbot.dedup.index import NearIndex
@@ -209,11 +209,8 @@ def take_out(call: Call) -> None:
     if call.json:
         call.document([{"what": one.what, **one.counts, "removed": options.yes} for one in found])
         return
-    names = list(found[0].counts)
-    call.table(
-        (Column("what", wide=True), *(Column(name, "right") for name in names)),
-        ((one.what, *one.counts.values()) for one in found),
-    )
+    titles = columns("what * | articles > | versions > | pages > | sources >")
+    call.table(titles, ((one.what, *one.counts.values()) for one in found))
     call.note(
         "removed and blocked; WARC files and exports are unchanged"
         if options.yes
@@ -259,7 +256,7 @@ def _list(call: Call) -> None:
     rows = [(iso(utc(note["at"])), what, note.get("reason", "")) for what, note in kept]
     call.listing(
         [{"at": at, "what": what, "reason": reason} for at, what, reason in rows],
-        (Column("since"), Column("what", wide=True), Column("reason", wide=True)),
+        columns("since | what * | reason *"),
         rows,
         empty="nothing is blocked",
     )

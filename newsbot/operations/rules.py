@@ -8,7 +8,7 @@ from typing import Any
 
 from newsbot.backends import rules_folder, stored
 from newsbot.cli.command import Call
-from newsbot.cli.terminal import Column, counted
+from newsbot.cli.terminal import columns, counted
 from newsbot.clock import system_clock, utc
 from newsbot.errors import ArgumentError, DataUnavailable, Problem, RulesError
 from newsbot.items import Link, Where
@@ -80,15 +80,11 @@ def _show_all(call: Call, loaded: Loaded) -> None:
     if call.json:
         call.document(rows)
         return
-    columns = [
-        Column("domain"),
-        Column("language", spare=2),
-        *(Column(name, "right") for name in ("feeds", "sitemaps", "sections")),
-        *(Column(name, "right", spare=3) for name in ("article", "deny", "delay")),
-        Column("file", spare=1),
-    ]
     call.table(
-        columns,
+        columns(
+            "domain | language 2 | feeds > | sitemaps > | sections > | article > 3 | deny > 3 | delay > 3 "
+            "| file 1"
+        ),
         [
             (
                 row["domain"],
@@ -164,7 +160,7 @@ def _show_rule(call: Call, loaded: Loaded, rule: Rule) -> None:
     if loaded.rules.get(rule.domain) is None:
         call.text(f"{rule.domain} has no rule; the defaults apply")
     call.table(
-        [Column("key"), Column("where"), Column("value", wide=True)],
+        columns("key | where | value *"),
         [(value.key, where, text) for value in values for where, text in _lines(value)],
     )
 

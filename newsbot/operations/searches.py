@@ -10,7 +10,7 @@ from typing import Any
 
 from newsbot.backends import open_storage, stored
 from newsbot.cli.command import Call
-from newsbot.cli.terminal import Column, counted, when
+from newsbot.cli.terminal import columns, counted, when
 from newsbot.clock import iso_of, system_clock
 from newsbot.errors import UserError
 from newsbot.storage.spider_results import Searches, SearchResult
@@ -23,7 +23,7 @@ def list_searches(call: Call) -> None:
     now = system_clock()
     call.listing(
         [{**asdict(one), "first": iso_of(one.first), "last": iso_of(one.last)} for one in searches],
-        (Column("pages", "right"), Column("hits", "right"), Column("last"), Column("search", wide=True)),
+        columns("pages > | hits > | last | search *"),
         ((one.pages, one.hits, when(one.last, now), one.search) for one in searches),
         empty="there are no results yet; run: scrapy crawl search -a sites=DOMAIN -a text=TEXT",
     )
@@ -41,8 +41,7 @@ def show(call: Call) -> None:
                 call.record({**asdict(result), "looked_at": iso_of(result.looked_at)})
             return
         rows = sorted(_rows(results))
-    columns = (Column("url", wide=True), Column("line", "right"), Column("at", "right"))
-    call.table((*columns, Column("text"), Column("found", wide=True)), rows)
+    call.table(columns("url * | line > | at > | text | found *"), rows)
 
 
 def forget(call: Call) -> None:

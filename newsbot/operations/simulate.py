@@ -19,7 +19,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from newsbot.backends import stored
 from newsbot.cli.command import Call
-from newsbot.cli.terminal import Column, make_console
+from newsbot.cli.terminal import Column, columns, make_console
 from newsbot.clock import parse_duration
 from newsbot.errors import ArgumentError, UserError
 from newsbot.items import Kind
@@ -100,9 +100,8 @@ def experiment(call: Call) -> int:
     if call.json:
         call.document(experiments.as_document(found))
         return 0
-    right = (Column(name, "right") for name in ("number", "within tolerance", "largest deviation"))
     call.table(
-        (Column("published figures"), *right, Column("of", wide=True)),
+        columns("published figures | number > | within tolerance > | largest deviation > | of *"),
         summarize_checks([check.row(judged=judged) for check in found.checks]),
     )
     call.text(f"\n{len(found.runs)} runs in {seconds:.1f} s ({used:.1f} s of processor time)")
@@ -343,9 +342,9 @@ def _progress(total: int) -> Iterator[Callable[[], None]]:
 
     ``total`` is the number of runs.
     """
-    columns = (TextColumn("runs"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    parts = (TextColumn("runs"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     quiet = not sys.stderr.isatty()
-    with Progress(*columns, console=make_console(sys.stderr), disable=quiet, transient=True) as progress:
+    with Progress(*parts, console=make_console(sys.stderr), disable=quiet, transient=True) as progress:
         task = progress.add_task("runs", total=total)
         yield lambda: progress.advance(task)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from newsbot.backends import open_rules, queued, stored
 from newsbot.cli.command import Call, plain
-from newsbot.cli.terminal import Column, counted, did_you_mean, when
+from newsbot.cli.terminal import columns, counted, did_you_mean, when
 from newsbot.clock import iso_of, utc_of
 from newsbot.errors import ArgumentError
 from newsbot.frontier.base import ASIDE, Entry
@@ -192,37 +192,15 @@ MOST_REPEATED = 100
 OF_ALL_SITES = 100_000
 """Maximum number of repeated texts of all sites that are read to find the repeated texts of one site."""
 
-SITE_COLUMNS = (
-    Column("site"),
-    Column("articles", "right"),
-    Column("useful", "right", spare=2),
-    Column("last article", "right", spare=1),
-    Column("duplicates", "right", spare=3),
-    Column("unchanged", "right", spare=4),
-    Column("errors", "right"),
-    Column("last error", wide=True),
-    Column("sources", wide=True),
+SITE_COLUMNS = columns(
+    "site | articles > | useful > 2 | last article > 1 | duplicates > 3 | unchanged > 4 | errors > "
+    "| last error * | sources *"
 )
-SOURCE_COLUMNS = (
-    Column("kind"),
-    Column("polls", "right", spare=3),
-    Column("unchanged", "right", spare=5),
-    Column("new links", "right", spare=4),
-    Column("last new", "right", spare=1),
-    Column("last poll", "right", spare=2),
-    Column("next poll", "right"),
-    Column("health", wide=True),
-    Column("source", wide=True),
+SOURCE_COLUMNS = columns(
+    "kind | polls > 3 | unchanged > 5 | new links > 4 | last new > 1 | last poll > 2 | next poll > "
+    "| health * | source *"
 )
-
-NOTIFIER_COLUMNS = (
-    Column("notifier"),
-    Column("notices", "right"),
-    Column("precision", "right", spare=2),
-    Column("recall", "right", spare=3),
-    Column("believed", "right", spare=1),
-    Column("last", "right"),
-)
+NOTIFIER_COLUMNS = columns("notifier | notices > | precision > 2 | recall > 3 | believed > 1 | last >")
 
 
 def sources(call: Call) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from newsbot.backends import DATA_FILE, data_file, data_folder
 from newsbot.cli.command import FAULT, Call
-from newsbot.cli.terminal import Column, did_you_mean, make_console
+from newsbot.cli.terminal import columns, did_you_mean, make_console
 from newsbot.clock import iso, system_clock, utc
 from newsbot.config.check import SettingsLike
 from newsbot.errors import ArgumentError, DataError
@@ -164,12 +164,13 @@ def _answer(call: Call, compared: list[Compared]) -> int:
         ]
         call.document({"same": not wrong, "kinds": rows})
     else:
-        columns = (Column("kind"), Column("here", "right"), Column("there", "right"), Column("checksum"))
-        rows_of = (
-            (one.kind, one.source.count, one.target.count, one.source.checksum if one.same else "differs")
-            for one in compared
+        call.table(
+            columns("kind | here > | there > | checksum"),
+            (
+                (one.kind, one.source.count, one.target.count, one.source.checksum if one.same else "differs")
+                for one in compared
+            ),
         )
-        call.table(columns, rows_of)
     if wrong:
         call.note(
             f"both sides differ in: {', '.join(wrong)}; no other program may write during a move; "
