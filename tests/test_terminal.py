@@ -11,6 +11,7 @@ from rich.console import Console
 from newsbot.cli.terminal import (
     Column,
     clean,
+    columns,
     counted,
     make_console,
     one_line,
