@@ -18,16 +18,14 @@ from pathlib import Path
 from scrapy.settings import BaseSettings
 
 from newsbot.clock import Clock
-from newsbot.errors import ArgumentError, DataUnavailable
+from newsbot.config.check import number_of
+from newsbot.errors import DataUnavailable
 from newsbot.warc.writer import Exchange, WarcFolder, packed_exchange
 
 logger = logging.getLogger(__name__)
 
 REST = 60.0
 """Seconds after a failed write before the folder is tried again."""
-LEAST_SIZE = 10**6
-"""The smallest allowed size of a WARC file in bytes."""
-_DEFAULT_SIZE = 10**9
 
 
 class Archive:
@@ -91,19 +89,13 @@ class Archive:
 def open_archive(settings: BaseSettings, count: Callable[[str], None]) -> Archive | None:
     """Return the archive in the folder NEWSBOT_WARC_DIR, or None if the setting is empty.
 
-    Raises :class:`ArgumentError` if NEWSBOT_WARC_SIZE is not valid, and :class:`DataUnavailable` if the
-    folder cannot be written.
+    Raises :class:`newsbot.errors.ArgumentError` if NEWSBOT_WARC_SIZE is not valid, and
+    :class:`DataUnavailable` if the folder cannot be written.
     """
     name = settings.get("NEWSBOT_WARC_DIR")
     if not name:
         return None
-    given = settings.get("NEWSBOT_WARC_SIZE", _DEFAULT_SIZE)
-    try:
-        size = int(given)
-    except (TypeError, ValueError):
-        size = 0
-    if size < LEAST_SIZE:
-        raise ArgumentError(f"NEWSBOT_WARC_SIZE={given}: must be a number of bytes, at least {LEAST_SIZE}")
+    size = int(number_of(settings, "NEWSBOT_WARC_SIZE"))
     # fields of the record warcinfo (ISO 28500)
     about = f"http-header-user-agent: {settings.get('USER_AGENT')}\r\nrobots: obey\r\n"
     if not settings.getbool("ROBOTSTXT_OBEY"):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter, deque
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -28,8 +29,8 @@ from newsbot.crawl.context import Context
 from newsbot.crawl.scheduler import engine_slot, open_crawl
 from newsbot.crawl.visit import ASIDE_KEY, TURN_KEY, Turn
 from newsbot.errors import DataError
-from newsbot.items import Bounded
-from newsbot.rules.rule import Rule
+from newsbot.items import Bounded, Link
+from newsbot.rules.rule import Rule, classify
 from newsbot.urls import canonicalize, fingerprint, host_key
 
 logger = logging.getLogger(__name__)
@@ -41,6 +42,12 @@ MAX_SEEN = 500_000
 again."""
 LOOK_AGAIN = 1.0
 """Maximum seconds until the scheduler looks for a request again."""
+
+
+def fronts(rule: Rule) -> tuple[str, ...]:
+    """Return the URLs of the pages at which a spider begins to follow the links of a site."""
+    return (rule.seeds + rule.sections) or (f"https://{rule.domain}/",)
+
 
 SETTINGS: dict[str, Any] = {
     "SCHEDULER": "newsbot.crawl.auxiliary_scheduler.SideScheduler",
@@ -82,6 +89,17 @@ class SideSpider(Spider):
     def going(self, request: Request) -> Request:
         """Return the request to send now: ``request``, or another request to the same host."""
         return request
+
+    def on_site(self, links: Iterable[Link], rule: Rule) -> Iterator[tuple[Link, str]]:
+        """Yield the links to pages of the rule's site that it does not deny, each with its canonical URL."""
+        for link in links:
+            try:
+                canonical = canonicalize(link.url, rule.drop_query)
+            except ValueError:
+                continue
+            same_site = self._context.rule_for(link.url).domain == rule.domain
+            if same_site and not classify(rule, canonical).denied:
+                yield link, canonical
 
     def finish(self, reason: str) -> None:
         """Finish the spider's work. It must handle :class:`newsbot.errors.DataError` itself."""

@@ -17,8 +17,10 @@ from scrapy.exceptions import (
     UnsupportedURLSchemeError,
 )
 
+from newsbot.crawl import address_guard
 from newsbot.errors import DataError
 from newsbot.items import Reason
+from newsbot.urls import host_key
 
 
 class Ignored(IgnoreRequest):
@@ -97,6 +99,15 @@ def cause_of(error: BaseException) -> str:
         if part in text:
             return str(cause)
     return Reason.CONNECTION.value if isinstance(error, DownloadFailedError | OSError) else "unknown"
+
+
+def cause_for(url: str, error: BaseException) -> str:
+    """Return the token for the exception of a failed download of ``url``."""
+    cause = cause_of(error)
+    # Twisted reports a refused private address as a name that does not exist.
+    if cause == Reason.DNS and host_key(url) in address_guard.refused:
+        return Reason.PRIVATE_ADDRESS.value
+    return cause
 
 
 def text_of(error: BaseException) -> str:

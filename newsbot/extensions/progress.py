@@ -11,7 +11,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from rich.console import Console
@@ -107,13 +107,12 @@ class LiveDisplay:
         # streams, because log_lines_above() redirects the log handlers.
         self._live = Live(console=console, auto_refresh=False, redirect_stdout=False, redirect_stderr=False)
         self._console = console
-        self._detour: Any = None
+        self._shown = ExitStack()
 
     def start(self) -> None:
         """Start the display."""
-        self._detour = log_lines_above(self._console)
-        self._detour.__enter__()
-        self._live.start()
+        self._shown.enter_context(log_lines_above(self._console))
+        self._shown.enter_context(self._live)
         atexit.register(self.stop)  # restores the cursor after a second Ctrl-C, which skips spider_closed
 
     def show(self, text: Text) -> None:
@@ -122,11 +121,8 @@ class LiveDisplay:
 
     def stop(self) -> None:
         """Stop the display and keep its last state on the terminal. A second call does nothing."""
-        if self._detour is not None:
-            self._live.stop()
-            self._detour.__exit__(None, None, None)
-            self._detour = None
-            atexit.unregister(self.stop)
+        self._shown.close()
+        atexit.unregister(self.stop)
 
 
 @contextmanager

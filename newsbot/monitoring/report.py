@@ -175,10 +175,10 @@ class Top:
 
 def quantiles(millis: array[float]) -> dict[str, int | None]:
     """Return the median and the 95th percentile of times in milliseconds; None if there are no times."""
-    # array("f") has the memory layout of float32, so frombuffer() does not copy it.
-    ordered = np.sort(np.frombuffer(millis, np.float32)) if millis else ()
-    if not len(ordered):
+    if not millis:
         return {"median_milliseconds": None, "p95_milliseconds": None}
+    # array("f") has the memory layout of float32, so frombuffer() does not copy it.
+    ordered = np.sort(np.frombuffer(millis, np.float32))
     last = len(ordered) - 1  # the 95th percentile is rounded up to the next item
     return {
         "median_milliseconds": round(float(ordered[last // 2])),

@@ -22,22 +22,21 @@ from scrapy.http import Response
 from twisted.python.failure import Failure
 
 from newsbot.clock import parse_duration
-from newsbot.crawl import address_guard
 from newsbot.crawl import auxiliary_scheduler as auxiliary
 from newsbot.crawl.arguments import Arguments, count, given_values, words
 from newsbot.crawl.context import MAX_HOSTS
-from newsbot.crawl.failures import cause_of, cause_of_status
+from newsbot.crawl.failures import cause_for, cause_of_status
 from newsbot.crawl.visit import ASIDE_KEY
 from newsbot.discovery.sections import find_links
 from newsbot.errors import ArgumentError, DataError, NotAnArticle
-from newsbot.items import Bounded, Link, PageRecord, Reason, batched
+from newsbot.items import Bounded, Link, PageRecord, batched
 from newsbot.middlewares import content_type_of, tree_of
 from newsbot.monitoring.kept_reports import keep_report
 from newsbot.monitoring.page_check import Answer, Target, needs_get, next_hop, to_check
 from newsbot.monitoring.rendering import write_reports
 from newsbot.monitoring.report import site_report
 from newsbot.recrawl.planning import may_retry
-from newsbot.rules.rule import Rule, classify
+from newsbot.rules.rule import Rule
 from newsbot.storage.base import Storage
 from newsbot.storage.spider_results import PageCheck
 from newsbot.urls import canonicalize, fingerprint, host_key
@@ -193,7 +192,7 @@ class MonitorSpider(auxiliary.SideSpider):
     def _requests(self, rule: Rule) -> Iterator[Request]:
         """Yield the requests for the known pages of a site. If links are followed, its seeds come first."""
         if self.asked.follow == "links":
-            for url in (rule.seeds + rule.sections) or (f"https://{rule.domain}/",):
+            for url in auxiliary.fronts(rule):
                 yield self.request_for(url, rule)
         pages = self.storage.pages.iter(source=rule.domain)
         for some in batched(pages, AHEAD):
@@ -298,10 +297,7 @@ class MonitorSpider(auxiliary.SideSpider):
         """Store why there was no response. If the error may be temporary, try the page again instead."""
         request: Request = failure.request  # type: ignore[attr-defined]  # Scrapy sets it
         assert failure.value is not None
-        cause = cause_of(failure.value)
-        # Twisted reports a refused private address as a name that does not exist.
-        if cause == Reason.DNS and host_key(request.url) in address_guard.refused:
-            cause = Reason.PRIVATE_ADDRESS.value
+        cause = cause_for(request.url, failure.value)
         again = self._again(request, cause)
         if again is not None:
             yield again
@@ -343,10 +339,15 @@ class MonitorSpider(auxiliary.SideSpider):
     def _links_of(self, links: list[Link], response: Response, target: Target) -> Iterator[Request]:
         """Store the links of a page. Yield requests for linked pages of the site that have no record."""
         rule = self._context.rules.get(target.source)
-        found = {} if rule is None else self._on_site(links, rule)
+        found: dict[bytes, str] = {}
+        for link, canonical in () if rule is None else self.on_site(links, rule):
+            found.setdefault(fingerprint(canonical), link.url)
         try:
             known = self.storage.pages.get(list(found))
-            linked = [_linked(page, response.url, target.depth + 1) for page in known.values()]
+            linked = [
+                replace(page, referrers=[response.url], referrer_count=1, depth=target.depth + 1)
+                for page in known.values()
+            ]
             self.storage.pages.discover(linked)
         except DataError:  # the outage is logged already; the next run reads the links again
             return
@@ -355,21 +356,6 @@ class MonitorSpider(auxiliary.SideSpider):
         for key, url in found.items():
             if key not in known:
                 yield self.request_for(url, rule, found_on=response.url, depth=target.depth + 1)
-
-    def _on_site(self, links: list[Link], rule: Rule) -> dict[bytes, str]:
-        """Return the links to pages of the rule's site that the rule does not deny: fingerprint -> URL."""
-        found: dict[bytes, str] = {}
-        for link in links:
-            try:
-                canonical = canonicalize(link.url, rule.drop_query)
-            except ValueError:
-                continue
-            if (
-                self._context.rule_for(link.url).domain == rule.domain
-                and not classify(rule, canonical).denied
-            ):
-                found.setdefault(fingerprint(canonical), link.url)
-        return found
 
     # --- the end
     def finish(self, reason: str) -> None:
@@ -430,18 +416,3 @@ def _item(check: PageCheck) -> dict[str, Any]:
     plain = asdict(replace(check, hops=()))
     plain["hops"] = [{"status": status, "to": to} for status, to in check.hops]
     return {**plain, "verdict": check.verdict, "outcome": check.outcome}
-
-
-def _linked(page: PageRecord, referrer: str, depth: int) -> PageRecord:
-    """Return a page record that adds ``referrer`` to the record of a known page when it is stored."""
-    return PageRecord(
-        url=page.url,
-        fingerprint=page.fingerprint,
-        host=page.host,
-        source=page.source,
-        kind=page.kind,
-        referrers=[referrer],
-        referrer_count=1,
-        depth=depth,
-        first_seen=page.first_seen,
-    )

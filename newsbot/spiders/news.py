@@ -21,10 +21,9 @@ from scrapy.http.request import NO_CALLBACK
 from twisted.python.failure import Failure
 
 from newsbot.clock import system_clock, utc
-from newsbot.crawl import address_guard
 from newsbot.crawl.arguments import Arguments, parse_arguments
 from newsbot.crawl.assembly import Crawl
-from newsbot.crawl.failures import cause_of, text_of
+from newsbot.crawl.failures import cause_for, cause_of, text_of
 from newsbot.crawl.links.canonical import alias_of
 from newsbot.crawl.seeds import seeds
 from newsbot.crawl.source_state import make_due
@@ -39,7 +38,7 @@ from newsbot.middlewares.archive import keep_page
 from newsbot.recrawl.planning import KNOWN_PAGE
 from newsbot.rules.rule import Rule, classify
 from newsbot.spiders.reading import Reader
-from newsbot.urls import canonicalize, fingerprint, host_key
+from newsbot.urls import canonicalize, fingerprint
 
 
 class Paging:
@@ -201,10 +200,7 @@ class NewsSpider(Spider):
         if isinstance(failure.value, DataError):
             visit.end(Ending.RETURNED)
             return
-        cause = cause_of(failure.value)
-        # Twisted reports a refused private address as a name that does not exist.
-        if cause == Reason.DNS and host_key(request.url) in address_guard.refused:
-            cause = Reason.PRIVATE_ADDRESS.value
+        cause = cause_for(request.url, failure.value)
         visit.outcome.error = cause
         visit.note(context.clock(), EventKind.NO_PAGE, cause=cause, text=text_of(failure.value))
         if cause not in _NO_ERROR and not visit.guessed:

@@ -28,7 +28,7 @@ from newsbot.extraction.page.visible import plain_lines, visible_text
 from newsbot.items import Link
 from newsbot.middlewares import content_type_of, tree_of
 from newsbot.recrawl.planning import may_retry
-from newsbot.rules.rule import Rule, classify
+from newsbot.rules.rule import Rule
 from newsbot.search.phrases import Finder, Places, Wanted
 from newsbot.storage.spider_results import SearchResult
 from newsbot.urls import canonicalize, fingerprint, host_key
@@ -137,7 +137,7 @@ class SearchSpider(auxiliary.SideSpider):
         domains = {rule.domain: rule for rule in self._crawl.scope.selected_rules()}
         for rule in domains.values():
             if self.search.follow == "links":
-                for url in (rule.seeds + rule.sections) or (f"https://{rule.domain}/",):
+                for url in auxiliary.fronts(rule):
                     yield self._request(url, rule)
         for url in self.arguments.urls:
             rule = context.rule_for(url)
@@ -208,17 +208,11 @@ class SearchSpider(auxiliary.SideSpider):
         depth, now = response.meta[DEPTH] + 1, self._context.now()
         if depth > rule.max_depth:
             return
-        for link in links:
-            try:
-                canonical = canonicalize(link.url, rule.drop_query)
-            except ValueError:
-                continue
-            if self._context.rule_for(link.url).domain != rule.domain or classify(rule, canonical).denied:
-                continue
-            if trap(canonical, now) is not None:
+        for link, canonical in self.on_site(links, rule):
+            if trap(canonical, now) is None:
+                yield self._request(link.url, rule, depth)
+            else:
                 self._context.count("search/traps")
-                continue
-            yield self._request(link.url, rule, depth)
 
     def failed(self, failure: Failure) -> Iterator[Request]:
         """Try the page again if the error may be temporary, else count the error."""

@@ -10,7 +10,7 @@ latest visit, even if several workers write at the same time or repeat a write.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Protocol
 
 from newsbot.items import MAX_POSITIONS, Position
@@ -257,23 +257,20 @@ class Searches(Protocol):
 def bounded(result: SearchResult) -> SearchResult:
     """Return the stored form of a result, with limited values and characters that every backend accepts."""
     positions = tuple(
-        Position(
-            start=one.start,
-            end=one.end,
-            line=one.line,
+        replace(
+            one,
             before=clean(one.before[-MAX_CONTEXT:]),
             found=clean(one.found[:MAX_CONTEXT]),
             after=clean(one.after[:MAX_CONTEXT]),
         )
         for one in result.positions[:MAX_POSITIONS]
     )
-    return SearchResult(
+    return replace(
+        result,
         search=clean(result.search),
         text=clean(result.text),
         url=clean(result.url),
         source=clean(result.source),
-        looked_at=result.looked_at,
-        regex=result.regex,
         positions=positions,
         hits=max(result.hits, len(result.positions)),
     )
