@@ -17,8 +17,16 @@ import pytest
 from scrapy.settings import Settings
 
 import newsbot.cli.command
-from newsbot.cli.argument_types import moment, one_of, positive
-from newsbot.cli.command import Action, Argument, Call, NewsbotCommand, choose
+from newsbot.cli.command import (
+    Action,
+    Argument,
+    Call,
+    NewsbotCommand,
+    choose,
+    moment,
+    one_of,
+    positive,
+)
 from newsbot.cli.terminal import Column, did_you_mean
 from newsbot.errors import ArgumentError, DataError, Problem, RulesError
 

@@ -37,7 +37,7 @@ def test_each_command_has_a_section_with_its_subcommands_and_options(name: str) 
     command = getattr(import_module(f"newsbot.commands.{name}"), "Command", None)
     if command is None or not issubclass(command, NewsbotCommand):
         return
-    for action in command().actions:
+    for action in command.actions:
         assert f"`{action.name}" in text or not action.name
         for argument in action.arguments:
             flag = argument.flags[-1]

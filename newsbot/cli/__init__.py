@@ -1,7 +1,6 @@
 """The command line: code that all commands share.
 
 * ``command``: the base class of the commands, with their actions, arguments and exit codes
-* ``argument_types``: converts the texts of arguments, and reports wrong texts
 * ``terminal``: prints tables and lines for people, on a terminal or into a pipe
 * ``files``: writes files, which appear only when they are complete
 * ``log_lines``: formats log lines as text or JSON and masks secrets

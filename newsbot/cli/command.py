@@ -1,8 +1,21 @@
 """The base class of newsbot's ``scrapy`` commands.
 
-A command is a module of :mod:`newsbot.commands` with a subclass of :class:`NewsbotCommand`. Its actions are
-declared in ``commands.yaml``, in the same package. An action is a function that takes a :class:`Call` and
-returns the exit code; None counts as 0. Exit codes: 0 success, 1 an error that the user can
+A command is a module of :mod:`newsbot.commands` with a class that declares its actions as data::
+
+    class Command(NewsbotCommand):
+        summary = "Find and read the stored articles"
+        actions = (
+            Action(
+                "search",
+                "Find articles",
+                "newsbot.operations.articles:search",
+                Argument("query"),
+                Argument("--limit", type=positive),
+            ),
+        )
+
+A command without subcommands has one action with an empty name. An action is a function that takes a
+:class:`Call` and returns the exit code; None counts as 0. Exit codes: 0 success, 1 an error that the user can
 fix (:class:`newsbot.errors.UserError`), 2 wrong usage, 130 interrupted. Each error is one line on stderr,
 without a traceback. With ``--json`` stdout contains only JSON.
 """
@@ -14,21 +27,18 @@ import io
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import Enum
-from functools import cache, cached_property, lru_cache
+from functools import lru_cache
 from importlib import import_module
-from importlib.resources import files
 from typing import Any, ClassVar, NoReturn, cast
 
-import yaml
 from scrapy.commands import ScrapyCommand
 from scrapy.settings import SETTINGS_PRIORITIES, Settings
 from scrapy.utils.log import configure_logging
 
-from newsbot.cli.argument_types import TYPES, one_of
 from newsbot.cli.log_lines import shape_logs
 from newsbot.cli.terminal import (
     Column,
@@ -40,7 +50,7 @@ from newsbot.cli.terminal import (
     print_table,
     printable,
 )
-from newsbot.clock import iso
+from newsbot.clock import iso, parse_moment
 from newsbot.config.check import check_settings, unknown_names
 from newsbot.errors import ArgumentError, UserError
 
@@ -70,29 +80,6 @@ class Action:
         self, name: str, help_text: str, run: str | Callable[[Call], int | None], *arguments: Argument
     ) -> None:
         self.name, self.help, self.run, self.arguments = name, help_text, run, arguments
-
-
-@cache
-def _declarations(package: str) -> Any:
-    """Return the content of the file ``commands.yaml`` of a package."""
-    text = files(package).joinpath("commands.yaml").read_bytes()
-    # CSafeLoader is missing if PyYAML was built without libyaml.
-    return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506  (both are safe)
-
-
-def _arguments(options: Iterable[Any]) -> Iterator[Argument]:
-    """Yield the arguments of an action. ``options`` has the form that ``commands.yaml`` describes."""
-    for one in options:
-        if isinstance(one, list):
-            yield from _arguments(one)
-            continue
-        for flags, declared in one.items():
-            keywords = dict(declared)
-            if "one_of" in keywords:
-                keywords["type"] = one_of(*keywords.pop("one_of"))
-            elif "type" in keywords:
-                keywords["type"] = TYPES[keywords["type"]]
-            yield Argument(*flags.split(), **keywords)
 
 
 def load(place: str) -> Any:
@@ -164,28 +151,14 @@ class NewsbotCommand(ScrapyCommand):
     requires_project = True
     requires_crawler_process = False
     default_settings: ClassVar[dict[str, Any]] = {"LOG_LEVEL": "WARNING"}
+    summary: ClassVar[str]
+    """What the command does, in one line."""
+    actions: ClassVar[tuple[Action, ...]]
 
     @property
     def name(self) -> str:
         """The name of the command. Scrapy too uses the name of the module."""
-        return type(self).__module__.rpartition(".")[2]
-
-    @property
-    def summary(self) -> str:
-        """What the command does, in one line."""
-        return str(self._declaration["summary"])
-
-    @cached_property
-    def actions(self) -> Sequence[Action]:
-        """The actions of the command, in the order of its help."""
-        return [
-            Action(one["name"], one["help"], one["run"], *_arguments(one.get("options", ())))
-            for one in self._declaration["actions"]
-        ]
-
-    @property
-    def _declaration(self) -> Any:
-        return _declarations(type(self).__module__.rpartition(".")[0])[self.name]
+        return type(self).__module__.rsplit(".", 1)[-1]
 
     def short_desc(self) -> str:
         """Return what the command does, in one line."""
@@ -309,6 +282,36 @@ def choose(actions: Sequence[Action], words: Sequence[str]) -> tuple[Action, lis
     raise ArgumentError(
         f"unknown subcommand {words[0]!r}{did_you_mean(words[0], by_name)}; allowed: {allowed}"
     )
+
+
+def positive(text: str) -> int:
+    """Return a whole number above 0 and below 2**53 from a text, as the ``type`` of an argument."""
+    if not text.isascii() or not text.isdigit() or not 0 < int(text) < 2**53:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
+    return int(text)
+
+
+def one_of(*allowed: str) -> Callable[[str], str]:
+    """Return a function that accepts only these words, for the ``type`` of an argument.
+
+    Unlike ``choices``, its error suggests the nearest word.
+    """
+
+    def check(text: str) -> str:
+        if text not in allowed:
+            hint = did_you_mean(text, allowed)
+            raise argparse.ArgumentTypeError(f"{text!r} is not allowed{hint}; allowed: {', '.join(allowed)}")
+        return text
+
+    return check
+
+
+def moment(text: str) -> datetime:
+    """Parse a date or an age (``type`` of an argument). See :func:`newsbot.clock.parse_moment`."""
+    try:
+        return parse_moment(text, datetime.now(UTC))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def complain(text: str, code: int) -> int:

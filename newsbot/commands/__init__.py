@@ -1,7 +1,8 @@
-"""The commands that newsbot adds to ``scrapy``. ``commands.yaml`` declares their actions and arguments.
+"""The commands that newsbot adds to ``scrapy``, as declarations: summary, actions, arguments.
 
-Scrapy takes the name of a command from its module, so each command has a module. Each start of ``scrapy``
-imports all of these modules, so they import little. The code of the actions is in :mod:`newsbot.operations`.
+Scrapy takes the name of a command from its module. Each start of ``scrapy`` imports all modules of this
+package. So they contain only declarations, and import little more than :mod:`newsbot.cli.command`. The code
+of the actions is in :mod:`newsbot.operations`.
 
 - reading data: ``articles.py``, ``sources.py``, ``why.py``, ``monitor.py``, ``searches.py``, ``alerts.py``
 - changing data: ``add.py``, ``remove.py``, ``prune.py``, ``move.py``

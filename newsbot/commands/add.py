@@ -1,7 +1,35 @@
 """``scrapy add``: queues URLs that are fetched next, also while a crawl is running."""
 
-from newsbot.cli.command import NewsbotCommand
+from __future__ import annotations
+
+from pathlib import Path
+
+from newsbot.cli.command import Action, Argument, NewsbotCommand, one_of
 
 
 class Command(NewsbotCommand):
-    """Declared in ``commands.yaml``."""
+    """See the docstring of the module."""
+
+    summary = "Queue URLs that are fetched next, also while a crawl is running"
+    actions = (
+        Action(
+            "",
+            "Queue URLs that are fetched next, also known ones, and also while a crawl is running",
+            "newsbot.operations.add:add",
+            Argument("url", nargs="*", metavar="URL", help="absolute URLs"),
+            Argument(
+                "--kind",
+                type=one_of("feed", "sitemap", "section", "article"),
+                metavar="KIND",
+                help="feed, sitemap, section or article; default: as the rule says, or else article",
+            ),
+            Argument(
+                "--due",
+                action="append",
+                default=[],
+                metavar="SITE",
+                help="make all known feeds, sitemaps and sections of a site due now",
+            ),
+            Argument("--file", type=Path, metavar="FILE", help="a URL per line, # comments; - is stdin"),
+        ),
+    )

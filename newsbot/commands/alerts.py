@@ -1,7 +1,20 @@
 """``scrapy alerts``: shows current problems and the alerts that were sent, and tests the outputs."""
 
-from newsbot.cli.command import NewsbotCommand
+from __future__ import annotations
+
+from newsbot.cli.command import Action, Argument, NewsbotCommand
 
 
 class Command(NewsbotCommand):
-    """Declared in ``commands.yaml``."""
+    """See the docstring of the module."""
+
+    summary = "Show current problems (silent sources, refusals, lag, disk), send alerts, or test the outputs"
+    actions = (
+        Action(
+            "",
+            "Show current problems with start, likely cause and remedy; nothing is sent",
+            "newsbot.operations.alerts:alerts",
+            Argument("--test", action="store_true", help="send a test message to all outputs"),
+            Argument("--send", action="store_true", help="send the alerts that were not sent yet"),
+        ),
+    )

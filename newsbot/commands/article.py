@@ -1,7 +1,31 @@
 """``scrapy article``: extracts the article of one page."""
 
-from newsbot.cli.command import NewsbotCommand
+from __future__ import annotations
+
+from newsbot.cli.command import Action, Argument, NewsbotCommand, one_of
 
 
 class Command(NewsbotCommand):
-    """Declared in ``commands.yaml``."""
+    """See the docstring of the module."""
+
+    summary = "Extract the article of one page; nothing is stored"
+    actions = (
+        Action(
+            "",
+            "Extract the article of one page; nothing is stored",
+            "newsbot.operations.article:article",
+            Argument("page", metavar="URL|FILE", help="a URL, or a file with HTML; - is stdin"),
+            Argument(
+                "--format",
+                type=one_of("json", "md", "txt"),
+                default="txt",
+                metavar="FORMAT",
+                help="json, md (Markdown) or txt (the default)",
+            ),
+            Argument(
+                "--url",
+                metavar="URL",
+                help="the URL of the page in FILE, to resolve links and to choose the rule",
+            ),
+        ),
+    )

@@ -1,7 +1,171 @@
 """``scrapy articles``: finds, shows, exports and imports articles."""
 
-from newsbot.cli.command import NewsbotCommand
+from __future__ import annotations
+
+import re
+from argparse import ArgumentTypeError
+from pathlib import Path
+
+from newsbot.cli.command import Action, Argument, NewsbotCommand, moment, one_of, positive
+
+_WHICH = (
+    Argument("--source", metavar="DOMAIN", help="only of this site"),
+    Argument("--language", metavar="CODE", help="only articles in this language, e.g. ru"),
+    Argument("--since", metavar="DATE", type=moment, help="published at or after: 2024-05, 7d, yesterday"),
+    Argument("--until", metavar="DATE", type=moment, help="published before"),
+)
+
+
+def share(text: str) -> float:
+    """Parse a share above 0 and up to 1 (``type`` of an argument)."""
+    if re.fullmatch(r"[0-9]*\.?[0-9]+", text) is None or not 0 < float(text) <= 1:
+        raise ArgumentTypeError(f"{text!r} is not a share; write a number above 0 and up to 1, e.g. 0.01")
+    return float(text)
 
 
 class Command(NewsbotCommand):
-    """Declared in ``commands.yaml``."""
+    """See the docstring of the module."""
+
+    summary = "Find, read, export and import articles"
+    actions = (
+        Action(
+            "search",
+            "Find articles by words, in all their forms; newest first",
+            "newsbot.operations.articles:search",
+            Argument(
+                "query",
+                help='in quotes: words, "a phrase", -without, a OR b, (brackets), beginn*, title: author:'
+                " site: lang: since: until: story: (docs/search.md)",
+            ),
+            *_WHICH,
+            Argument("--limit", type=positive, default=20, help="maximum number (20)"),
+            Argument("--best-first", action="store_true", help="best first; without it, newest first"),
+        ),
+        Action(
+            "counts",
+            "Count the results of up to four queries by day (with all articles), by site, or by language",
+            "newsbot.operations.articles:counts",
+            Argument("query", nargs="+", help="as in search, each in quotes"),
+            *_WHICH,
+            Argument(
+                "--by",
+                type=one_of("day", "site", "language"),
+                metavar="WHAT",
+                default="day",
+                help="day (the last 30, or those of --since and --until), site or language",
+            ),
+        ),
+        Action(
+            "save",
+            "Save a search under a name; it can report new articles",
+            "newsbot.operations.articles:save",
+            Argument("name", help="an existing search with this name is replaced"),
+            Argument("query", help="as in search, in quotes"),
+            Argument(
+                "--tell",
+                type=one_of("off", "at_once", "hourly", "daily"),
+                metavar="WHEN",
+                default="off",
+                help="off (default), at_once (at the next check: NEWSBOT_ALERT_EVERY), hourly or daily",
+            ),
+        ),
+        Action("saved", "List saved searches", "newsbot.operations.articles:saved"),
+        Action(
+            "forget",
+            "Delete a saved search",
+            "newsbot.operations.articles:forget",
+            Argument("name", help="as scrapy articles saved lists it"),
+        ),
+        Action(
+            "show",
+            "Show all stored data of an article, and the method that gave each field",
+            "newsbot.operations.articles:show",
+            Argument("url", help="any URL of the article"),
+            Argument("--versions", action="store_true", help="also earlier versions, and what changed"),
+        ),
+        Action(
+            "export",
+            "Write articles to a file or to stdout",
+            "newsbot.operations.articles:export",
+            Argument(
+                "--format",
+                type=one_of("jsonl", "csv", "parquet", "warc"),
+                metavar="FORMAT",
+                help="jsonl, csv, parquet or warc; default: by the file name, or else jsonl",
+            ),
+            Argument("-o", "--output", type=Path, metavar="FILE", help="replaced once it is complete"),
+            *_WHICH,
+            Argument(
+                "--without-ai-opt-outs",
+                action="store_true",
+                help="leave out articles whose site opts out of use by AI",
+            ),
+            Argument("--raw", action="store_true", help="CSV: do not change cells that begin like formulas"),
+            Argument("--excel", action="store_true", help="CSV: with a byte order mark, for Excel"),
+            Argument("--new", metavar="NAME", help="only changes since the last export called NAME"),
+        ),
+        Action(
+            "import",
+            "Import articles from WARC files (CC-NEWS, other crawlers, your own)",
+            "newsbot.operations.importing:import_files",
+            Argument("file", nargs="*", type=Path, metavar="FILE", help=".warc or .warc.gz"),
+            Argument(
+                "--cc-news",
+                metavar="MONTH",
+                help="the CC-NEWS files of a month, e.g. 2026-11, from NEWSBOT_CC_NEWS",
+            ),
+            Argument("--source", metavar="DOMAIN", help="only of this site"),
+            Argument("--sites", metavar="DOMAIN,…", help="only these; --cc-news default: those with a rule"),
+            Argument(
+                "--sample",
+                metavar="SHARE",
+                type=share,
+                help="with --cc-news: only this part of the files, e.g. 0.01; the same files each time",
+            ),
+            Argument(
+                "--processes",
+                metavar="N",
+                type=positive,
+                help="files read in parallel; default: 1, with --cc-news one per core",
+            ),
+            Argument(
+                "--again", action="store_true", help="from the beginning, even if it was imported before"
+            ),
+        ),
+        Action(
+            "feed",
+            "Write the newest articles that match a query as an Atom or RSS feed",
+            "newsbot.operations.articles:feed",
+            Argument("query", nargs="?", default="", help="as in search; default: all articles"),
+            Argument(
+                "--format", type=one_of("atom", "rss"), metavar="KIND", default="atom", help="atom or rss"
+            ),
+            Argument("-o", "--output", type=Path, metavar="FILE", help="replaced once it is complete"),
+            *_WHICH,
+            Argument("--limit", type=positive, default=50, help="maximum number (50)"),
+            Argument("--address", metavar="URL", default="", help="the public URL of the feed"),
+        ),
+        Action(
+            "stories",
+            "List stories: groups of articles on the same news, the most recent first",
+            "newsbot.operations.articles:stories",
+            Argument("--since", metavar="DATE", type=moment, help="stories with articles since then"),
+            Argument("--min-members", metavar="N", type=positive, default=2, help="minimum (2)"),
+            Argument("--min-sources", metavar="N", type=positive, default=1, help="minimum of sites (1)"),
+            Argument("--limit", type=positive, default=50, help="maximum number (50)"),
+        ),
+        Action(
+            "index",
+            "Update the search index of this machine, as searches and scrapy serve do; with --anew rebuild "
+            "it, for example after a backup was restored or if it takes too much space",
+            "newsbot.operations.articles:index",
+            Argument("--anew", action="store_true", help="rebuild it; until then the old one is used"),
+        ),
+        Action(
+            "reindex",
+            "Put the texts of the last 30 days (NEWSBOT_NEAR_DAYS) back into the near-duplicate index, after "
+            "Redis lost its data; with --anew also if a newer newsbot refuses the old index",
+            "newsbot.operations.articles:reindex",
+            Argument("--anew", action="store_true", help="empty the index first; stop all crawls before"),
+        ),
+    )

@@ -1,7 +1,35 @@
 """``scrapy monitor``: shows what ``scrapy crawl monitor`` found."""
 
-from newsbot.cli.command import NewsbotCommand
+from __future__ import annotations
+
+from newsbot.cli.command import Action, Argument, NewsbotCommand, positive
+
+_DOMAIN = Argument("domain", metavar="DOMAIN", help="the site, as `scrapy monitor list` names it")
 
 
 class Command(NewsbotCommand):
-    """Declared in ``commands.yaml``."""
+    """See the docstring of the module."""
+
+    summary = "Show what `scrapy crawl monitor` found: broken links, changes, structure"
+    actions = (
+        Action(
+            "list",
+            "List the sites that were monitored, with the counts of the last run",
+            "newsbot.operations.monitor:list_sites",
+        ),
+        Action(
+            "show",
+            "Show the report on a site: broken links and the pages with them, changes, redirects, structure",
+            "newsbot.operations.monitor:show",
+            _DOMAIN,
+            Argument("--html", metavar="FILE", help="write the report as one HTML page"),
+            Argument("--limit", type=positive, metavar="N", help="rows of each list (20)"),
+        ),
+        Action(
+            "page",
+            "Show the last checks of one page",
+            "newsbot.operations.monitor:page",
+            Argument("url", metavar="URL", help="any URL of the page"),
+        ),
+        Action("forget", "Delete the results of a site", "newsbot.operations.monitor:forget", _DOMAIN),
+    )

@@ -1,7 +1,54 @@
 """``scrapy move``: copies a crawl from the data file to servers, or back."""
 
-from newsbot.cli.command import NewsbotCommand
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+
+from newsbot.cli.command import Action, Argument, NewsbotCommand, moment, positive
+
+
+def _sites(text: str) -> tuple[str, ...]:
+    """Parse a list of domains, separated by commas (``type`` of an argument)."""
+    return tuple(name for name in (part.strip() for part in text.split(",")) if name)
+
+
+def _when(text: str) -> tuple[str, datetime]:
+    """Parse a date. Return its text too, because the text identifies a move that is continued."""
+    return text, moment(text)
 
 
 class Command(NewsbotCommand):
-    """Declared in ``commands.yaml``."""
+    """See the docstring of the module."""
+
+    summary = "Copy a crawl from the data file to Redis and MongoDB, or back"
+    actions = (
+        Action(
+            "",
+            "Copy a crawl from the data file to servers, or (--to-file) from servers to a file. If killed, "
+            "run the same command again to continue. Stop all crawls before; the source is not changed.",
+            "newsbot.operations.move.command:move",
+            Argument("--to-redis", nargs="?", const="", metavar="URL", help="default: REDIS_URL"),
+            Argument("--to-mongo", nargs="?", const="", metavar="URI", help="default: MONGO_URI"),
+            Argument(
+                "--to-file",
+                type=Path,
+                metavar="FOLDER",
+                help="copy from REDIS_URL and MONGO_URI into this folder, for use as NEWSBOT_DATA",
+            ),
+            Argument("--sites", type=_sites, metavar="A,B", help="only these sites (with --to-file)"),
+            Argument(
+                "--since",
+                type=_when,
+                metavar="DATE",
+                help="only articles published at or after, with their pages: 2024-05, 7d, yesterday",
+            ),
+            Argument("--until", type=_when, metavar="DATE", help="only articles published before"),
+            Argument(
+                "--max-articles",
+                type=positive,
+                metavar="N",
+                help="maximum number of articles, chosen at random, with their pages",
+            ),
+        ),
+    )

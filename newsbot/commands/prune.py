@@ -1,7 +1,37 @@
 """``scrapy prune``: deletes data that are older than options or settings allow."""
 
-from newsbot.cli.command import NewsbotCommand
+from __future__ import annotations
+
+import argparse
+
+from newsbot.cli.command import Action, Argument, NewsbotCommand
+from newsbot.clock import parse_duration
+from newsbot.config.table import AGE
+
+
+def age(text: str) -> float:
+    """Parse the maximum age of data; return seconds (``type`` of an argument)."""
+    try:
+        seconds = parse_duration(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+    if seconds < AGE.least:
+        raise argparse.ArgumentTypeError(f"{text!r} is less than an hour, the minimum")
+    return seconds
 
 
 class Command(NewsbotCommand):
-    """Declared in ``commands.yaml``."""
+    """See the docstring of the module."""
+
+    summary = "Delete data that are older than the settings allow"
+    actions = (
+        Action(
+            "",
+            "Show how many old data there are; with --yes delete them",
+            "newsbot.operations.prune:prune",
+            Argument("--yes", action="store_true", help="delete; without it nothing is changed"),
+            Argument("--raw", metavar="AGE", type=age, help="WARC files, e.g. 90d"),
+            Argument("--versions", metavar="AGE", type=age, help="earlier versions of articles"),
+            Argument("--pages", metavar="AGE", type=age, help="history and referrers of pages"),
+        ),
+    )

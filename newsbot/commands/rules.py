@@ -1,7 +1,84 @@
 """``scrapy rules``: checks, shows, creates, tests, imports and exports the rules of sites."""
 
-from newsbot.cli.command import NewsbotCommand
+from __future__ import annotations
+
+from pathlib import Path
+
+from newsbot.cli.command import Action, Argument, NewsbotCommand, positive
+
+_FIXTURES = Argument(
+    "--fixtures", metavar="DIR", type=Path, help="folder of saved pages (tests/sites beside the rules folder)"
+)
+_PATH = (
+    Argument("path", metavar="PATH", type=Path),
+    Argument("--into", metavar="DIR", type=Path, help="target folder, instead of the rules folder"),
+)
 
 
 class Command(NewsbotCommand):
-    """Declared in ``commands.yaml``."""
+    """See ``scrapy rules -h``."""
+
+    summary = "Check, show, learn and create the rules of sites"
+    actions = (
+        Action(
+            "check",
+            "Report all problems of rule files, with file and line (default: the whole rules folder)",
+            "newsbot.operations.rules:check",
+            Argument("files", nargs="*", metavar="FILE", type=Path),
+        ),
+        Action(
+            "show",
+            "Show the rule of a URL or domain, or list all rules",
+            "newsbot.operations.rules:show",
+            Argument("target", nargs="?", metavar="URL|DOMAIN"),
+            Argument("--all", action="store_true", help="for a URL: also every value that applies"),
+        ),
+        Action(
+            "learn",
+            "Print the learned patterns of a site's article URLs, with precision and recall on other links",
+            "newsbot.authoring.learn:learn_site",
+            Argument("domain", metavar="DOMAIN"),
+            Argument("--write", action="store_true", help="add the patterns to the site's rule file"),
+        ),
+        Action(
+            "new",
+            "Crawl a few articles of a site and write its rule, with comments, and one saved page",
+            "newsbot.authoring.new:new",
+            Argument("domain", metavar="DOMAIN"),
+            Argument("--articles", type=positive, default=30, metavar="N", help="articles (30)"),
+            Argument("--seconds", type=positive, default=300, metavar="N", help="for how long (300)"),
+            Argument("--print", action="store_true", dest="print_only", help="write no files"),
+            _FIXTURES,
+        ),
+        Action(
+            "test",
+            "Extract the saved pages of sites and compare the result field by field",
+            "newsbot.authoring.cases:test_rules",
+            Argument("domains", nargs="*", metavar="DOMAIN"),
+            _FIXTURES,
+        ),
+        Action(
+            "export opml",
+            "Write the feeds of all sites as OPML, with a folder for each tag, to stdout or a file",
+            "newsbot.operations.exporting.feed:export_opml",
+            Argument("-o", "--output", metavar="FILE", type=Path, help="replaced once it is complete"),
+        ),
+        Action(
+            "import ftr",
+            "Create rules from site files of ftr-site-config (file or folder)",
+            "newsbot.authoring.importing:from_ftr",
+            *_PATH,
+        ),
+        Action(
+            "import opml",
+            "Create short rules from the feeds of an OPML file",
+            "newsbot.authoring.importing:from_opml",
+            *_PATH,
+        ),
+        Action(
+            "import news-please",
+            "Create short rules from a site list of news-please",
+            "newsbot.authoring.importing:from_news_please",
+            *_PATH,
+        ),
+    )

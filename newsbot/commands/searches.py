@@ -1,7 +1,39 @@
 """``scrapy searches``: shows what ``scrapy crawl search`` found."""
 
-from newsbot.cli.command import NewsbotCommand
+from __future__ import annotations
+
+from newsbot.cli.command import Action, Argument, NewsbotCommand, positive
 
 
 class Command(NewsbotCommand):
-    """Declared in ``commands.yaml``."""
+    """See the docstring of the module."""
+
+    summary = "List, show and delete the results of `scrapy crawl search`"
+    actions = (
+        Action(
+            "list",
+            "List all searches with results, the latest first",
+            "newsbot.operations.searches:list_searches",
+        ),
+        Action(
+            "show",
+            "Show where a search found its texts: page, line, position, context",
+            "newsbot.operations.searches:show",
+            Argument("name", metavar="NAME", help="the search, as `scrapy searches list` names it"),
+            Argument("--text", metavar="TEXT", help="only results of this text or expression"),
+            Argument("--site", metavar="DOMAIN", help="only on this site"),
+            Argument(
+                "--limit",
+                type=positive,
+                default=1000,
+                metavar="N",
+                help="maximum number of results",
+            ),
+        ),
+        Action(
+            "forget",
+            "Delete the results of a search",
+            "newsbot.operations.searches:forget",
+            Argument("name", metavar="NAME", help="the search, as `scrapy searches list` names it"),
+        ),
+    )

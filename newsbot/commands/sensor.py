@@ -1,7 +1,25 @@
 """``scrapy sensor``: reads a site's access log and reports changed pages to a newsbot."""
 
-from newsbot.cli.command import NewsbotCommand
+from __future__ import annotations
+
+from pathlib import Path
+
+from newsbot.cli.command import Action, Argument, NewsbotCommand
 
 
 class Command(NewsbotCommand):
-    """Declared in ``commands.yaml``."""
+    """See the docstring of the module."""
+
+    summary = "Report new and changed pages in a site's access log to a newsbot"
+    actions = (
+        Action(
+            "",
+            "Follow an access log of nginx or Apache, and report new and changed pages to newsbot",
+            "newsbot.operations.sensor:run",
+            Argument("log", type=Path, metavar="FILE", help="common or combined format"),
+            Argument("--site", required=True, metavar="URL", help="the site of the log: https://my.site"),
+            Argument("--url", metavar="URL", help="where to send: https://newsbot.example/push/notice"),
+            Argument("--once", action="store_true", help="read the log once, then end"),
+            Argument("--dry-run", action="store_true", help="only print the URLs, send nothing"),
+        ),
+    )

@@ -1,7 +1,20 @@
 """``scrapy sources``: shows the state of each site and of its feeds, sitemaps and sections."""
 
-from newsbot.cli.command import NewsbotCommand
+from __future__ import annotations
+
+from newsbot.cli.command import Action, Argument, NewsbotCommand
 
 
 class Command(NewsbotCommand):
-    """Declared in ``commands.yaml``."""
+    """See the docstring of the module."""
+
+    summary = "Show the state of sites and their feeds, sitemaps and sections"
+    actions = (
+        Action(
+            "",
+            "Show articles, useful share, polls, errors and health of each site and each source",
+            "newsbot.operations.sources:sources",
+            Argument("domain", nargs="?", metavar="DOMAIN", help="only this site"),
+            Argument("--failing", action="store_true", help="only failing sites and sources"),
+        ),
+    )

@@ -1,7 +1,19 @@
 """``scrapy why URL``: shows how a URL was found, judged, fetched, stored or dropped, and when it is due."""
 
-from newsbot.cli.command import NewsbotCommand
+from __future__ import annotations
+
+from newsbot.cli.command import Action, Argument, NewsbotCommand
 
 
 class Command(NewsbotCommand):
-    """Declared in ``commands.yaml``."""
+    """See the docstring of the module."""
+
+    summary = "Explain what happened to one URL, and why"
+    actions = (
+        Action(
+            "",
+            "Explain how a URL was found, judged, fetched, stored or dropped, and when it is due",
+            "newsbot.operations.explain:why",
+            Argument("url", metavar="URL", help="absolute URL; no request is sent"),
+        ),
+    )

@@ -1,7 +1,27 @@
 """``scrapy workers``: runs several crawl workers on this machine."""
 
-from newsbot.cli.command import NewsbotCommand
+from __future__ import annotations
+
+from newsbot.cli.command import Action, Argument, NewsbotCommand, positive
 
 
 class Command(NewsbotCommand):
-    """Declared in ``commands.yaml``."""
+    """See the docstring of the module."""
+
+    summary = "Run several crawl workers on this machine, and restart those that fail"
+    actions = (
+        Action(
+            "",
+            "Run several crawl workers on this machine, and restart those that fail",
+            "newsbot.operations.workers:workers",
+            Argument("count", type=positive, nargs="?", metavar="N", help="default: one per core"),
+            Argument(
+                "-a",
+                action="append",
+                default=[],
+                dest="spider_arguments",
+                metavar="NAME=VALUE",
+                help="an argument of scrapy crawl news; without mode= the workers never end",
+            ),
+        ),
+    )

@@ -19,8 +19,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from aiohttp import web
 
-from newsbot.cli.argument_types import moment
-from newsbot.cli.command import properties_of
+from newsbot.cli.command import moment, properties_of
 
 MAX_LENGTH = 2000
 """Maximum length of a value in characters."""
