@@ -13,10 +13,12 @@ import pytest
 from newsbot.backends import open_search, open_storage
 from newsbot.discovery.feeds import parse_feed
 from newsbot.items import ArticleFilter
-from newsbot.operations.exporting.feed import ATOM, feed_of
+from newsbot.operations.exporting.feed import feed_of
 from newsbot.storage.sqlite import SqliteStorage
 from tests.commandline import article
 from tests.dashboards import TOKEN, Visitor, settings_of, visit
+
+ATOM = "http://www.w3.org/2005/Atom"
 
 
 @pytest.fixture

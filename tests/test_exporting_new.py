@@ -19,11 +19,13 @@ from hypothesis import strategies as st
 from newsbot.discovery.feeds import parse_feed
 from newsbot.errors import UserError
 from newsbot.operations.exporting import increment
-from newsbot.operations.exporting.feed import ATOM, SUMMARY, feed_of, to_feed
+from newsbot.operations.exporting.feed import SUMMARY, feed_of, to_feed
 from newsbot.operations.exporting.increment import export_new
 from newsbot.search.articles import ArticleSearch
 from newsbot.storage.notes import Notes
 from tests.commandline import ROOT, Place, article
+
+ATOM = "http://www.w3.org/2005/Atom"
 
 
 class Crash(BaseException):

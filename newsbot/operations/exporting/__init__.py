@@ -4,6 +4,6 @@ Files in reading order:
 
 * ``formats``: the file formats and their writers
 * ``parquet``: the writer for Apache Parquet
-* ``feed``: articles as an Atom or RSS feed; the feeds of all sites as OPML
+* ``feed``: articles as an Atom or RSS feed, and the feeds of all sites as OPML, from templates
 * ``increment``: exports that continue where the last export of the same name ended
 """

@@ -12,9 +12,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from email.utils import format_datetime
+from functools import cache
+from itertools import chain
+from typing import TYPE_CHECKING
 from uuid import NAMESPACE_URL, uuid5
-from xml.etree import ElementTree as ET
-from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from newsbot.backends import open_rules, stored
 from newsbot.cli.command import Call
@@ -26,7 +27,9 @@ from newsbot.search.articles import ArticleSearch
 from newsbot.storage.sources import SourceRecord, Sources
 from newsbot.text.words import clean
 
-ATOM = "http://www.w3.org/2005/Atom"
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
 TYPES = {"atom": "application/atom+xml", "rss": "application/rss+xml"}
 """The formats and their content types."""
 SUMMARY = 400
@@ -78,70 +81,20 @@ def to_feed(
     if kind not in TYPES:
         raise ArgumentError(f"{kind}: is not a feed format; choose one of: {', '.join(TYPES)}")
     given = list(articles)
-    if kind == "atom":
-        root = _atom(given, title, address, identity)
-        if page:
-            _add(root, "link", rel="alternate", type="text/html", href=_clean(page))
-    else:
-        root = _rss(given, title, page or address or identity)
-    ET.indent(root)
-    text: str = ET.tostring(root, encoding="unicode")
-    return f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n'.encode()
+    return _rendered(
+        f"{kind}.xml",
+        articles=given,
+        title=title,
+        address=address,
+        identity=identity,
+        page=page,
+        updated=max(map(_moment, given), default=_EARLY),
+    )
 
 
-def _atom(articles: list[Article], title: str, address: str, identity: str) -> ET.Element:
-    root = ET.Element("feed", xmlns=ATOM)
-    _add(root, "title", title)
-    _add(root, "id", identity)
-    _add(root, "updated", _iso(max(map(_moment, articles), default=_EARLY)))
-    _add(_add(root, "author"), "name", "newsbot")
-    if address:
-        _add(root, "link", rel="self", href=_clean(address))
-    for article in articles:
-        entry = _add(root, "entry")
-        _add(entry, "title", article.title)
-        _add(entry, "id", article.canonical_url)
-        _add(entry, "link", href=_clean(article.url))
-        _add(entry, "updated", _iso(article.modified_at or _moment(article)))
-        if article.published_at is not None:
-            _add(entry, "published", _iso(article.published_at))
-        # RFC 4287 requires an author. If the author is unknown, the site is given as the author.
-        for author in article.authors or [article.source]:
-            _add(_add(entry, "author"), "name", author)
-        for tag in article.tags:
-            _add(entry, "category", term=_clean(tag))
-        _add(entry, "summary", _summary(article))
-    return root
-
-
-def _rss(articles: list[Article], title: str, address: str) -> ET.Element:
-    root = ET.Element("rss", version="2.0")
-    channel = _add(root, "channel")
-    _add(channel, "title", title)
-    _add(channel, "link", address)
-    _add(channel, "description", title)
-    _add(channel, "lastBuildDate", _mail(max(map(_moment, articles), default=_EARLY)))
-    for article in articles:
-        item = _add(channel, "item")
-        _add(item, "title", article.title)
-        _add(item, "link", article.url)
-        _add(item, "guid", article.canonical_url, isPermaLink="false")
-        _add(item, "pubDate", _mail(_moment(article)))
-        for tag in article.tags:
-            _add(item, "category", tag)
-        _add(item, "description", _summary(article))
-    return root
-
-
-def _add(parent: ET.Element, name: str, text: str | None = None, **attributes: str) -> ET.Element:
-    element = ET.SubElement(parent, name, attributes)
-    element.text = None if text is None else _clean(text)
-    return element
-
-
-def _clean(text: str) -> str:
-    """Return ``text`` without characters that XML 1.0 does not allow."""
-    return _NO_XML.sub("", text)
+def _clean(value: object) -> str:
+    """Return a value as text, without characters that XML 1.0 does not allow."""
+    return _NO_XML.sub("", str(value))
 
 
 def _summary(article: Article) -> str:
@@ -159,6 +112,26 @@ def _iso(moment: datetime) -> str:
 
 def _mail(moment: datetime) -> str:
     return format_datetime(moment.astimezone(UTC), usegmt=True)
+
+
+@cache
+def _templates() -> Environment:
+    # Only feeds need jinja2, and its import takes time.
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415
+
+    environment = Environment(
+        loader=PackageLoader("newsbot.operations.exporting"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        finalize=_clean,
+    )
+    environment.filters |= {"iso": _iso, "rfc5322": _mail, "summary": _summary, "moment": _moment}
+    return environment
+
+
+def _rendered(template: str, **values: object) -> bytes:
+    return f"{_templates().get_template(template).render(**values)}\n".encode()
 
 
 MAX_FEEDS = 20
@@ -186,19 +159,13 @@ def as_opml(rules: RuleSet, sources: Sources | None) -> bytes:
     in the folder of each of its tags. A site without a tag is outside all folders. Raises
     :class:`newsbot.errors.DataError`.
     """
-    root = Element("opml", version="2.0")
-    SubElement(SubElement(root, "head"), "title").text = "newsbot: sites"
-    body = SubElement(root, "body")
-    folders: dict[str, Element] = {}
     tagged: Mapping[str, tuple[str, ...]] = {rule.domain: rule.tags for rule in rules}
-    for tag in sorted({tag for tags in tagged.values() for tag in tags}):
-        folders[tag] = SubElement(body, "outline", text=tag)
+    folders: dict[str, dict[str, list[str]]] = {tag: {} for tag in sorted(set(chain(*tagged.values())))}
+    folders[""] = {}  # the sites without a tag; they come last, outside of the folders
     for site, feeds in feeds_of(rules, sources.all() if sources else ()).items():
-        for place in [folders[tag] for tag in tagged.get(site, ())] or [body]:
-            for feed in map(clean, feeds):
-                SubElement(place, "outline", type="rss", text=site, xmlUrl=feed, htmlUrl=f"https://{site}/")
-    indent(root)
-    return bytes(tostring(root, encoding="utf-8", xml_declaration=True)) + b"\n"
+        for tag in tagged.get(site) or [""]:
+            folders[tag][site] = [clean(feed) for feed in feeds]
+    return _rendered("opml.xml", folders=folders)
 
 
 def export_opml(call: Call) -> None:
