@@ -111,22 +111,22 @@ def page_rights(
     HTML. ``site`` has the signals of the site's files (robots.txt, tdmrep.json) for the URL.
     """
     metas = _metas(tree) if tree is not None else {}
-    told: dict[str, str] = {}
+    directives: dict[str, str] = {}
     # The header is read first. If both the page and the header state a directive, the header is recorded.
-    for word in _for_us(headers.get("x-robots-tag", ())):
-        told.setdefault(word, HEADER)
+    for word in _own_directives(headers.get("x-robots-tag", ())):
+        directives.setdefault(word, HEADER)
     for name in ("robots", AGENT):
         for value in metas.get(name, ()):
             for word in _words(value):
-                told.setdefault(word, META)
+                directives.setdefault(word, META)
     signals = dict(site or {})
-    signals |= {name: told[name] for name in (*DIRECTIVES, NOARCHIVE) if name in told}
+    signals |= {name: directives[name] for name in (*DIRECTIVES, NOARCHIVE) if name in directives}
     # "nocache" is Bing's name for "noarchive".
-    if "nocache" in told:
-        signals.setdefault(NOARCHIVE, told["nocache"])
-    index = "noindex" not in told and "none" not in told
+    if "nocache" in directives:
+        signals.setdefault(NOARCHIVE, directives["nocache"])
+    index = "noindex" not in directives and "none" not in directives
     if not index:
-        signals[NOINDEX] = told.get("noindex") or told["none"]
+        signals[NOINDEX] = directives.get("noindex") or directives["none"]
     for value in headers.get("content-usage", ()):
         signals |= dict.fromkeys(usage_signals(value[:MAX_VALUE]), HEADER)
     # The site's files come first, then the headers, then the page. Each place may replace the statements of
@@ -135,7 +135,7 @@ def page_rights(
     _reservation(signals, metas, META)
     return PageRights(
         index=index,
-        follow="nofollow" not in told and "none" not in told,
+        follow="nofollow" not in directives and "none" not in directives,
         archive=NOARCHIVE not in signals,
         signals=signals,
     )
@@ -154,7 +154,7 @@ def _words(value: str) -> list[str]:
     return [word.strip().lower() for word in value.replace(";", ",").split(",")]
 
 
-def _for_us(values: Iterable[str]) -> Iterable[str]:
+def _own_directives(values: Iterable[str]) -> Iterable[str]:
     """Yield the directives of ``X-Robots-Tag`` for every agent or for newsbot.
 
     In ``otherbot: noindex, nofollow``, both directives are for otherbot. A name applies to all directives
@@ -173,20 +173,20 @@ def _for_us(values: Iterable[str]) -> Iterable[str]:
                 yield directive
 
 
-def _reservation(signals: dict[str, str], told: Mapping[str, Sequence[str]], place: str) -> None:
+def _reservation(signals: dict[str, str], statements: Mapping[str, Sequence[str]], place: str) -> None:
     """Write the TDM statements of one place into ``signals``.
 
     They replace the statements that are there already, which come from less specific places. The keys of
-    ``told`` are lower-case names of headers or ``<meta>`` elements.
+    ``statements`` are lower-case names of headers or ``<meta>`` elements.
     """
-    values = [value.strip() for value in told.get(TDM_RESERVATION, ())]
+    values = [value.strip() for value in statements.get(TDM_RESERVATION, ())]
     # If one place states both 1 and 0, the page is reserved.
     if "1" in values:
         signals[TDM_RESERVATION] = place
     elif "0" in values:
         signals.pop(TDM_RESERVATION, None)
         signals.pop(TDM_POLICY, None)
-    policy = next(iter(told.get(TDM_POLICY, ())), "").strip()
+    policy = next(iter(statements.get(TDM_POLICY, ())), "").strip()
     if policy and TDM_RESERVATION in signals:
         signals[TDM_POLICY] = policy[:MAX_VALUE]
 
@@ -270,7 +270,7 @@ class _Group:
         return ("disallow", "/") in self.rules and all(name == "disallow" for name, _ in self.rules)
 
     @property
-    def speaks_to_us(self) -> bool:
+    def applies_to_newsbot(self) -> bool:
         """True if the group applies to newsbot."""
         return not self.agents or any(agent.lower() in OURS for agent in self.agents)
 
@@ -286,7 +286,7 @@ def read_robots(text: str) -> RobotsSignals:
     # Usage lines apply only to the crawlers that their group names, so only those of groups for newsbot are
     # used.
     for group in groups:
-        if group.speaks_to_us:
+        if group.applies_to_newsbot:
             everywhere |= dict.fromkeys(group.refused, PLACE)
     closed = [agent for group in groups if group.closed for agent in group.collectors]
     if closed:
@@ -401,25 +401,25 @@ class Reservations:
 def read_tdmrep(body: bytes) -> Reservations:
     """Return the reservations in the bytes of a file. There are none if it is invalid. Never raises."""
     try:
-        told = json.loads(body[:MAX_BYTES])
+        data = json.loads(body[:MAX_BYTES])
     except (ValueError, RecursionError):
         return Reservations()
-    listed = told if isinstance(told, list) else [told]  # some sites write one object instead of a list
+    listed = data if isinstance(data, list) else [data]  # some sites write one object instead of a list
     return Reservations(tuple(rule for one in listed[:MAX_RULES] if (rule := _rule(one)) is not None))
 
 
-def _rule(told: Any) -> _Rule | None:
-    if not isinstance(told, dict) or not isinstance(told.get("location"), str):
+def _rule(entry: Any) -> _Rule | None:
+    if not isinstance(entry, dict) or not isinstance(entry.get("location"), str):
         return None
-    reserved = str(told.get(TDM_RESERVATION)).strip()  # some sites write the number as a string
-    location = told["location"].strip()
+    reserved = str(entry.get(TDM_RESERVATION)).strip()  # some sites write the number as a string
+    location = entry["location"].strip()
     if reserved not in ("0", "1") or not location or len(location) > MAX_LOCATION:
         return None
     to_end = location.endswith("$")
     parts = tuple(re.split(r"\*+", location.rstrip("$")))
     if len(parts) > MAX_STARS:
         return None
-    policy = told.get(TDM_POLICY)
+    policy = entry.get(TDM_POLICY)
     # Paths begin with a slash, but some sites omit it.
     return _Rule(
         parts=parts if parts[0].startswith("/") or not parts[0] else (f"/{parts[0]}", *parts[1:]),

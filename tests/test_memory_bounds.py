@@ -57,7 +57,7 @@ def test_a_bounded_mapping_drops_what_was_set_longest_ago() -> None:
 # --- all parts of a crawl together
 LIMITS = {
     "newsbot.crawl.links.trials": ("MAX_HOSTS", "MAX_SITES"),
-    "newsbot.crawl.links.feed_details": ("MAX_TOLD", "MAX_SETTLED"),
+    "newsbot.crawl.links.feed_details": ("MAX_WAITING", "MAX_SETTLED"),
     "newsbot.crawl.links.spellings": ("MAX_SETTLED",),
     "newsbot.crawl.source_state": ("MAX_HOSTS",),
     "newsbot.crawl.politeness": ("MAX_HOSTS",),

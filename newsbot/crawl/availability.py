@@ -299,7 +299,7 @@ class Guarded:
     def _watched(self, name: str) -> Iterator[None]:
         outage, call = self._outage, f"{self._part}.{name}"
         outage.ask(self._place)
-        began, noted = outage.clock(), outage.noted
+        began, faults_before = outage.clock(), outage.noted
         # This is read before the call: during a call in a thread, another call may end the outage.
         prepared = outage.is_away(self._place) and self._place in outage.on_return
         try:
@@ -312,8 +312,8 @@ class Guarded:
             for_good = self._local and isinstance(error, DataFull)
             # If another call has recorded a fault since this call began, both calls are one attempt, and the
             # pause must not double twice.
-            told = outage.noted != noted
-            if not told and not outage.came_back(self._place, since=began):
+            recorded = outage.noted != faults_before
+            if not recorded and not outage.came_back(self._place, since=began):
                 outage.failed(self._place, call, error, began=began, for_good=for_good)
             raise
         outage.succeeded(self._place, call, sure=prepared)

@@ -312,7 +312,7 @@ class _Traffic:
             if answer is None:
                 await route.abort()
             else:
-                kept = {name: told for name, told in answer.headers.items() if name not in _NOT_PASSED_ON}
+                kept = {name: value for name, value in answer.headers.items() if name not in _NOT_PASSED_ON}
                 # Scripts may read responses of other origins (CORS, Fetch 3.2). There is nothing to protect,
                 # because no cookies are sent and private hosts are refused.
                 kept["access-control-allow-origin"] = request.headers.get("origin", "*")
@@ -358,7 +358,7 @@ async def _evaluate(page: Page, expression: str) -> str:
     tree = await session.send("Page.getFrameTree")
     frame = tree["frameTree"]["frame"]["id"]
     world = await session.send("Page.createIsolatedWorld", {"frameId": frame})
-    told = await session.send(
+    result = await session.send(
         "Runtime.evaluate",
         {
             "contextId": world["executionContextId"],
@@ -367,7 +367,7 @@ async def _evaluate(page: Page, expression: str) -> str:
             "returnByValue": True,
         },
     )
-    return str(told["result"].get("value") or "")
+    return str(result["result"].get("value") or "")
 
 
 def _first_line(error: Exception) -> str:

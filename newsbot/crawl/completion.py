@@ -278,19 +278,20 @@ class Completion:
 
     def _teach(self, visit: Visit) -> None:
         """Report to URL learning and site health whether the page was an article."""
-        told = visit.outcome.is_article
-        if visit.taught or visit.kind is not Kind.ARTICLE or self._is_chosen_elsewhere(visit, told):
+        is_article = visit.outcome.is_article
+        if visit.taught or visit.kind is not Kind.ARTICLE or self._is_chosen_elsewhere(visit, is_article):
             return
         # The reason "" means that the page is an article. None means that nothing is known about the page.
-        reason = None if told is None else "" if told else visit.no_article or Reason.NO_ARTICLE.value
-        reason = visit.outcome.error if reason is None else reason
+        reason = visit.outcome.error
+        if is_article is not None:
+            reason = "" if is_article else visit.no_article or Reason.NO_ARTICLE.value
         if reason is not None and reason not in _OURS and visit.data.get("why") != Reason.EXPLORED:
             self._sites.health.saw(self._context.notes, visit.rule.domain, reason)
-        if told is None:
+        if is_article is None:
             visit.taught = True
             return
         url = canonicalize(visit.lease.entry.url, visit.rule.drop_query)
-        self._sites.url_learning.fetched(visit.rule, url, article=told, why=str(visit.data.get("why")))
+        self._sites.url_learning.fetched(visit.rule, url, article=is_article, why=str(visit.data.get("why")))
         visit.taught = True
 
     def _is_chosen_elsewhere(self, visit: Visit, is_article: bool | None) -> bool:

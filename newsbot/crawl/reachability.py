@@ -81,7 +81,7 @@ class Reachability:
                 f"no host was contacted: {sites} with private addresses only, which the address guard "
                 "refuses; the setting NEWSBOT_ALLOW_PRIVATE=1 allows them"
             )
-        told = ", ".join(f"{cause} {number}" for cause, number in causes.most_common())
+        listed = ", ".join(f"{cause} {number}" for cause, number in causes.most_common())
         # The host name only: the URL of a proxy may have a password.
         proxies = ", ".join(sorted({urlsplit(url).hostname or url for url in getproxies().values()}))
         question = (
@@ -91,6 +91,6 @@ class Reachability:
         )
         spared = "" if self._believed else " No page was postponed."
         return (
-            f"no host could be reached, {sites} tried ({told}): {question}{spared} "
+            f"no host could be reached, {sites} tried ({listed}): {question}{spared} "
             "To try newsbot without a network: scrapy demo"
         )

@@ -52,7 +52,7 @@ class Refill:
         self._storage = storage
         self._owner = owner
         self._clock = clock
-        self._clock_told = False
+        self._clock_reported = False
         self.restart()
 
     def restart(self) -> None:
@@ -110,9 +110,9 @@ class Refill:
         The worker plans visits by its own clock, so a wrong clock leads to visits at the wrong time.
         ``asked`` is the worker's time before the call, ``now`` is the server's time during the call.
         """
-        if self._clock_told or asked - WRONG_CLOCK <= now <= self._clock() + WRONG_CLOCK:
+        if self._clock_reported or asked - WRONG_CLOCK <= now <= self._clock() + WRONG_CLOCK:
             return
-        self._clock_told = True
+        self._clock_reported = True
         logger.warning(
             "clock wrong seconds=%+.0f; it differs from the clock of the queue's server, so this worker"
             " fetches too early or too late. Set the clock (NTP)",
@@ -143,9 +143,9 @@ class Refill:
     def _queue(self, pages: Sequence[PageRecord]) -> None:
         again: list[Entry] = []
         known: dict[bytes, float | None] = {}
-        stands = self._frontier.known([page.fingerprint for page in pages])
+        present = self._frontier.known([page.fingerprint for page in pages])
         for page in pages:
-            kept = stands.get(page.fingerprint)
+            kept = present.get(page.fingerprint)
             if kept is not None and (
                 kept.state != "done" or kept.next_due is not None or page.next_due is None
             ):

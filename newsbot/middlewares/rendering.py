@@ -66,7 +66,7 @@ class RenderingMiddleware(Middleware):
             settings.getfloat("NEWSBOT_RENDER_SECONDS"),
         )
         self._scripts = _Scripts()
-        self._told = False
+        self._reported = False
         """True once it was logged that the browser does not start."""
         crawler.signals.connect(self._close, signals.spider_closed)
 
@@ -138,9 +138,9 @@ class RenderingMiddleware(Middleware):
             self._context.count("render/failed")
             if not isinstance(error, NoBrowserError):
                 raise Ignored(Reason.RENDER, str(error)) from error
-            if not self._told:
+            if not self._reported:
                 logger.error("cannot render url=%s fault=%s", response.url, error)
-            self._told = True
+            self._reported = True
             raise Ignored(Reason.OURS, str(error)) from error
         headers = response.headers.copy()
         for name in _VALIDATORS:
@@ -189,7 +189,7 @@ class RenderingMiddleware(Middleware):
             self._context.count(f"render/refused/{cause_of(error)}")
             return None
         self._context.count("render/bytes", len(response.body))
-        headers = {name: ", ".join(told) for name, told in headers_of(response).items()}
+        headers = {name: ", ".join(values) for name, values in headers_of(response).items()}
         return Answer(response.status, headers, response.body)
 
     async def _close(self) -> None:
@@ -219,11 +219,11 @@ class _Scripts:
             task = self._asked[url] = asyncio.ensure_future(download())
             task.add_done_callback(lambda _: self._asked.pop(url, None))
         # Several pages may wait for this task. If one is closed, shield() keeps the task running.
-        came = await asyncio.shield(self._asked[url])
-        if came is not None and came.status == 200:
-            fresh = parse_max_age(came.headers.get("cache-control"))
-            self._keep(url, came, clock() + (KEEP_SECONDS if fresh is None else min(fresh, KEEP_SECONDS)))
-        return came
+        script = await asyncio.shield(self._asked[url])
+        if script is not None and script.status == 200:
+            fresh = parse_max_age(script.headers.get("cache-control"))
+            self._keep(url, script, clock() + (KEEP_SECONDS if fresh is None else min(fresh, KEEP_SECONDS)))
+        return script
 
     def _keep(self, url: str, answer: Answer, until: float) -> None:
         self._kept[url] = until, answer

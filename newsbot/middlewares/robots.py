@@ -128,11 +128,11 @@ class RobotsMiddleware(Middleware):
         run, notes, clock = self._context.calls.run, self._context.notes, self._context.clock
         file = await run(kept_file, notes, host, ROBOTS, clock())
         if file is None:
-            told = await self._ask(origin, request.meta.pop(TURN_KEY, None))
-            if isinstance(told, Robots):
-                self._known[host] = told
-                return told
-            file = await run(keep_file, notes, host, ROBOTS, told, clock())
+            content = await self._ask(origin, request.meta.pop(TURN_KEY, None))
+            if isinstance(content, Robots):
+                self._known[host] = content
+                return content
+            file = await run(keep_file, notes, host, ROBOTS, content, clock())
         robots = Robots(origin, file.expires)
         if file.body is not None:
             text = file.body.decode("utf-8-sig", errors="ignore")

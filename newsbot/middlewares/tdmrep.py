@@ -59,10 +59,10 @@ class TdmRepMiddleware(Middleware):
             kept_file, self._context.notes, host, PATH, self._context.clock()
         )
         body = await self._ask(origin) if file is None else file.body
-        told = read_tdmrep(body or b"")
-        if told.rules:
+        reservations = read_tdmrep(body or b"")
+        if reservations.rules:
             self._context.count("tdmrep/found")
-        self._rights.heard_tdmrep(origin, told)
+        self._rights.heard_tdmrep(origin, reservations)
 
     async def _ask(self, origin: str) -> bytes | None:
         """Fetch the file and store it for all workers. Return its content, or None if there is no file."""

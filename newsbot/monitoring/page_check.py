@@ -36,8 +36,8 @@ class Target:
 
     def conditions(self) -> dict[str, str]:
         """Return the headers of a conditional request (RFC 9110, section 13.1)."""
-        told = {"If-None-Match": self.etag, "If-Modified-Since": self.last_modified}
-        return {name: value for name, value in told.items() if value}
+        validators = {"If-None-Match": self.etag, "If-Modified-Since": self.last_modified}
+        return {name: value for name, value in validators.items() if value}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,10 +124,10 @@ def to_check(target: Target, answer: Answer, now: float) -> PageCheck:
 def _size(answer: Answer) -> int | None:
     # Content-Length is preferred to the size of the body, because a response to HEAD has no body. In a 304
     # this header may be the size of the page or 0.
-    told = answer.headers.get("Content-Length", "").strip()
+    stated = answer.headers.get("Content-Length", "").strip()
     # 18 digits fit into the integers of SQLite
-    if told.isascii() and told.isdigit() and len(told) < 19 and answer.status != 304:
-        return int(told)
+    if stated.isascii() and stated.isdigit() and len(stated) < 19 and answer.status != 304:
+        return int(stated)
     # 0 for HEAD and for a 304: the size is unknown.
     return answer.body or None
 
@@ -147,20 +147,20 @@ def changes_of(page: CheckedPage) -> dict[str, tuple[str, str]]:
     now, before = page.last, page.before
     if before is None:
         return {NEW: ("", now.outcome)}
-    told = {"status": (before.outcome, now.outcome)}
+    pairs = {"status": (before.outcome, now.outcome)}
     if _answered(before) and _answered(now):
-        told["target"] = (_target(before), _target(now))
-        told["type"] = (_media(before), _media(now))
-        told["server"] = (before.server or "", now.server or "")
-        told["size"] = _sizes(before, now)
-        told[CONTENT] = (_validator(before), _validator(now))
+        pairs["target"] = (_target(before), _target(now))
+        pairs["type"] = (_media(before), _media(now))
+        pairs["server"] = (before.server or "", now.server or "")
+        pairs["size"] = _sizes(before, now)
+        pairs[CONTENT] = (_validator(before), _validator(now))
     # Servers may omit these headers in some responses, for example in a 304. A missing value is therefore not
     # a change.
-    kinds_told = ("type", "server", CONTENT)
+    optional_kinds = ("type", "server", CONTENT)
     return {
         kind: both
-        for kind, both in told.items()
-        if both[0] != both[1] and not (kind in kinds_told and not all(both))
+        for kind, both in pairs.items()
+        if both[0] != both[1] and not (kind in optional_kinds and not all(both))
     }
 
 

@@ -313,8 +313,8 @@ class _Survey:
         last = checked.last
         self._counts["checked"] += 1
         media = (last.content_type or "").partition(";")[0].strip().lower()
-        told = {"verdicts": last.verdict, "outcomes": last.outcome, "types": media, "servers": last.server}
-        for name, word in told.items():
+        values = {"verdicts": last.verdict, "outcomes": last.outcome, "types": media, "servers": last.server}
+        for name, word in values.items():
             words = self._words[name]
             if word:
                 words[word if word in words or len(words) < MAX_WORDS else "(others)"] += 1

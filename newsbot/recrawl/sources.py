@@ -200,8 +200,8 @@ class Rhythm:
 
     def weights(self, rows: Rows) -> tuple[Array, Array]:
         """Return the weights of the 24 hours and of the 7 days (Monday first), mean 1."""
-        came, due = self.hour_items[rows], self.hour_due[rows]
-        by_hour = (_smooth(came) + HOUR_SHRINK) / (_smooth(due) + HOUR_SHRINK)
+        observed, due = self.hour_items[rows], self.hour_due[rows]
+        by_hour = (_smooth(observed) + HOUR_SHRINK) / (_smooth(due) + HOUR_SHRINK)
         by_day = (self.day_items[rows] + DAY_SHRINK) / (self.day_due[rows] + DAY_SHRINK)
         by_hour /= by_hour.mean(axis=1, keepdims=True)
         by_day /= by_day.mean(axis=1, keepdims=True)
@@ -235,7 +235,7 @@ class Rhythm:
         # hours after LONGEST_LOOK count with the weight 1
         beyond = gap / HOUR - inside.sum(axis=1)
         whole = weighed.sum(axis=1) + beyond
-        came = new[:, None] * weighed / np.maximum(whole, 1e-9)[:, None]
+        found = new[:, None] * weighed / np.maximum(whole, 1e-9)[:, None]
         expected = level[:, 0] * whole
         self._learn_spread(rows, new, expected)
         self.items[rows] += new
@@ -243,9 +243,9 @@ class Rhythm:
         # The expected items of an hour contain the weight of the day, but not that of the hour, because the
         # weight of the hour is learned from the comparison. The same holds the other way round for days.
         where = rows[:, None]
-        np.add.at(self.hour_items, (where, hour), came)
+        np.add.at(self.hour_items, (where, hour), found)
         np.add.at(self.hour_due, (where, hour), level * inside * day_weight)
-        np.add.at(self.day_items, (where, day), came)
+        np.add.at(self.day_items, (where, day), found)
         np.add.at(self.day_due, (where, day), level * inside * hour_weight)
         return np.asarray(expected)
 
@@ -394,9 +394,9 @@ class SquareRootIndex:
         # False at a source's first poll (a comparison with NaN). All its items are new then, but of any age.
         seen = at > self.last[rows]
         full = (polled.shown > 0) & (polled.new >= polled.shown)
-        came = np.where(full, polled.new * OVERFLOW, polled.new)
+        counted = np.where(full, polled.new * OVERFLOW, polled.new)
         expected = no_rows(len(rows))
-        expected[seen] = self.rhythm.learn(rows[seen], self.last[rows[seen]], at[seen], came[seen])
+        expected[seen] = self.rhythm.learn(rows[seen], self.last[rows[seen]], at[seen], counted[seen])
         self.last[rows] = at
         return expected
 

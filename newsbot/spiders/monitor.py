@@ -371,11 +371,11 @@ class MonitorSpider(auxiliary.SideSpider):
                 logger.error("monitor cannot make the report site=%s fault=%s", domain, error)
                 continue
             reports.append(report)
-            said = " ".join(f"{name}={amount}" for name, amount in sorted(counted.items()))
+            counts = " ".join(f"{name}={amount}" for name, amount in sorted(counted.items()))
             changes = sum(report["changes_count"].values())
             logger.info(
                 "monitor ended site=%s reason=%s %s changes=%d; see: scrapy monitor show %s",
-                *(domain, reason, said, changes, domain),
+                *(domain, reason, counts, changes, domain),
             )
         if self.asked.report is not None:
             try:

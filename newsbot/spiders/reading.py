@@ -114,13 +114,13 @@ class Reader:
         self._context.count(f"fetched/{visit.kind}")
         domain = visit.rule.domain
         self._context.count_site(domain, "fetched")
-        came: Details = {"status": response.status, "bytes": len(response.body)}
+        details: Details = {"status": response.status, "bytes": len(response.body)}
         host = urlsplit(response.url)
         if host.scheme == "https" and self._context.ignores_certificate(host.hostname or ""):
-            came["tls"] = "not verified"
+            details["tls"] = "not verified"
         if RENDERED in response.flags:
-            came["rendered"] = True
-        visit.note(self._context.clock(), EventKind.FETCHED, **came)
+            details["rendered"] = True
+        visit.note(self._context.clock(), EventKind.FETCHED, **details)
         if response.status == 304:
             self._unchanged(visit)
             return

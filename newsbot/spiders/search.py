@@ -234,9 +234,9 @@ class SearchSpider(auxiliary.SideSpider):
 
     def closed(self, reason: str) -> None:
         """Log the number of results, and the command that shows them."""
-        said = " ".join(f"{name}={amount}" for name, amount in self.counted.items())
+        counts = " ".join(f"{name}={amount}" for name, amount in self.counted.items())
         logger.info(
-            "search ended reason=%s %s; see: scrapy searches show '%s'", reason, said, self.search.name
+            "search ended reason=%s %s; see: scrapy searches show '%s'", reason, counts, self.search.name
         )
 
 

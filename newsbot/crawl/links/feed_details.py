@@ -16,7 +16,7 @@ from newsbot.crawl.visit import Visit
 from newsbot.frontier.base import Entry, EntryData
 from newsbot.items import Article, Bounded, Kind, Where
 
-MAX_TOLD = 10_000
+MAX_WAITING = 10_000
 """Maximum number of pages whose feed data wait for the article."""
 MAX_SETTLED = 50_000
 """Maximum number of pages that are remembered because their articles already have the data."""
@@ -33,7 +33,7 @@ class FeedDetails:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._told = Bounded[bytes, EntryData](MAX_TOLD)
+        self._waiting = Bounded[bytes, EntryData](MAX_WAITING)
         """The data of feeds that wait for the article, by fingerprint of the page."""
         self._settled = Bounded[bytes, None](MAX_SETTLED)
         """Fingerprints of pages whose articles already have the data of a feed."""
@@ -43,7 +43,7 @@ class FeedDetails:
 
         ``known`` are the entries that were made from the feed's links to these pages.
         """
-        told = {
+        found = {
             entry.fingerprint: entry.data
             for entry in known
             if entry.kind is Kind.ARTICLE
@@ -51,14 +51,15 @@ class FeedDetails:
             and "published_at" in entry.data
             and entry.fingerprint not in self._settled
         }
-        self._told.update(told)
-        # A long feed may have more items than _told keeps. Items that _told has already dropped are left out.
-        self._fill(told.keys() & self._told.keys())
+        self._waiting.update(found)
+        # A long feed may have more items than _waiting keeps. Items that _waiting has already dropped are
+        # left out.
+        self._fill(found.keys() & self._waiting.keys())
 
     def end(self, visit: Visit) -> None:
         """After a visit, add the data of a feed to the page's article, if a feed has listed it meanwhile."""
         key = visit.lease.entry.fingerprint
-        if key in self._told and visit.outcome.is_article:
+        if key in self._waiting and visit.outcome.is_article:
             self._fill([key], str(visit.page.get("canonical_url")))
 
     def finish(self) -> None:
@@ -66,7 +67,7 @@ class FeedDetails:
 
         Called before the crawl closes.
         """
-        self._fill(list(self._told))
+        self._fill(list(self._waiting))
 
     def _fill(self, keys: Iterable[bytes], canonical_url: str | None = None) -> None:
         articles = self._context.storage.articles
@@ -76,20 +77,20 @@ class FeedDetails:
         if canonical_url is not None and (article := articles.get(canonical_url)) is not None:
             found = dict.fromkeys(keys, article)
         for key, article in found.items():
-            if filled(article, self._told.pop(key)):
+            if filled(article, self._waiting.pop(key)):
                 articles.save_origin(article)
                 self._context.count("articles/dated_by_feed")
             self._settled.add(key)
 
 
-def filled(article: Article, told: EntryData) -> bool:
+def filled(article: Article, data: EntryData) -> bool:
     """Set publication time and authors if ``article`` lacks them. Return True if the article was changed.
 
-    ``told`` has the data of a feed. If the article has only a date, and the feed has a time on that day, the
+    ``data`` has the data of a feed. If the article has only a date, and the feed has a time on that day, the
     time of the feed is used.
     """
-    at = from_iso(told.get("published_at"))
-    own, authors = article.published_at, told.get("authors")
+    at = from_iso(data.get("published_at"))
+    own, authors = article.published_at, data.get("authors")
     day_only = own is not None and article.published_precision == "day"
     lacks = at is not None and (own is None or (day_only and own.date() == at.date()))
     if lacks:

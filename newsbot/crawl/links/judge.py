@@ -75,7 +75,7 @@ class LinkJudge:
         """
         batch = Batch()
         now = self._context.clock()
-        heard: dict[str, tuple[Rule, list[Link]]] = {}
+        seen: dict[str, tuple[Rule, list[Link]]] = {}
         folders = folders_of_headlines(found.links)
         for place, link in enumerate(found.links):
             if place and place % LINKS_AT_ONCE == 0:
@@ -83,7 +83,7 @@ class LinkJudge:
             try:
                 rule = self._rule_of(link, found, visit)
                 # this comes before the judgement, because rejected links show the forms of URLs too
-                heard.setdefault(rule.domain, (rule, []))[1].append(link)
+                seen.setdefault(rule.domain, (rule, []))[1].append(link)
                 judgement = self._judge(link, rule, found, visit, folders)
                 if not judgement.accepted:
                     batch.rejected[judgement.token] += 1
@@ -115,7 +115,7 @@ class LinkJudge:
         batch.pages = [page_for(entry, now) for entry in batch.entries.values()]
         # The forms of a site's URLs are learned from the site's own links only. Another site may link a few
         # pages that are not typical.
-        own = heard.values() if visit is None else filter(None, [heard.get(visit.rule.domain)])
+        own = seen.values() if visit is None else filter(None, [seen.get(visit.rule.domain)])
         for rule, links in own:
             self._learning.heard(rule, links)
         yield batch

@@ -101,9 +101,9 @@ class Links:
             known = list(compress(entries, (one is not Added.NEW for one in verdicts)))
             self._spellings.offer(known)
             self._feed_details.take(known)
-        if visit is None and not force and (changed := self._called_otherwise(entries)):
+        if visit is None and not force and (changed := self._differently_stored(entries)):
             self._context.frontier.add(changed, force=True)
-        self._read_what_was_only_named(entries, verdicts)
+        self._read_claimed(entries, verdicts)
         new = sum(verdict is Added.NEW for verdict in verdicts)
         self._context.count("links/new", new)
         marked = [read_reason(entry.data["why"])[0] == Reason.SAME_HEADLINE for entry in entries]
@@ -132,7 +132,7 @@ class Links:
         self._introduce(entry.host, self._context.rule_for(entry.url), asked=False)
         self._context.frontier.add([entry], force=again)
 
-    def _read_what_was_only_named(self, entries: list[Entry], verdicts: list[Added]) -> None:
+    def _read_claimed(self, entries: list[Entry], verdicts: list[Added]) -> None:
         """Queue addresses that were marked as done by a claim, if the site also lists them as pages."""
         known = [
             entry
@@ -154,7 +154,7 @@ class Links:
         if not self._scope.accepts(host) and (asked or self._context.rules.get(rule.domain) is None):
             self._scope.named_hosts.add(host)
 
-    def _called_otherwise(self, entries: list[Entry]) -> list[Entry]:
+    def _differently_stored(self, entries: list[Entry]) -> list[Entry]:
         """Return the sources named by a rule whose entries in the frontier must be replaced.
 
         The stored entry has another kind, is never due, or has a spelling from another site. The frontier
@@ -167,10 +167,10 @@ class Links:
         }
         changed = []
         for key, known in self._context.frontier.known(list(named)).items():
-            stands = self._context.frontier.entry(key) if known.state == "done" else None
-            if stands is not None:
-                otherwise = known.next_due is None or stands.kind is not named[key].kind
-                otherwise |= not self._spellings.given_by_site(stands.data, stands.url)
+            stored = self._context.frontier.entry(key) if known.state == "done" else None
+            if stored is not None:
+                otherwise = known.next_due is None or stored.kind is not named[key].kind
+                otherwise |= not self._spellings.given_by_site(stored.data, stored.url)
                 changed += [named[key]] * otherwise
         return changed
 

@@ -52,14 +52,14 @@ class Spellings:
         self._read_for = Bounded[str, str | None](MAX_SETTLED)
         """The domain of the site whose source a page is, by URL of the page; None for other pages."""
 
-    def given_by_site(self, told: Mapping[str, Any], url: str) -> bool:
+    def given_by_site(self, data: Mapping[str, Any], url: str) -> bool:
         """Return True if ``url`` comes from its own site, a rule or a person.
 
-        ``told`` has the data of an entry, or is a ``discovered`` event. Both say where the URL was found.
+        ``data`` are the data of an entry, or a ``discovered`` event. Both say where the URL was found.
         """
-        referrer = told.get("referrer")
+        referrer = data.get("referrer")
         if referrer is None:
-            return told.get("where") in (Where.SEED, Where.ARGUMENT, Where.GUESS)
+            return data.get("where") in (Where.SEED, Where.ARGUMENT, Where.GUESS)
         domain = self._context.rule_for(url).domain
         # A site's feed may be on another host. The links of the feed then count as links of the site.
         return domain in (self._context.rule_for(referrer).domain, self._source_of(referrer))
@@ -90,13 +90,13 @@ class Spellings:
         if not asked:
             return
         pages = self._context.storage.pages.get(list(asked))
-        news = [(asked[key], page) for key, page in pages.items() if self._is_news(asked[key], page)]
-        if news:
-            self._take(news)
+        new = [(asked[key], page) for key, page in pages.items() if self._is_new(asked[key], page)]
+        if new:
+            self._take(new)
         # This comes last, so that the links are checked again if a write above raises an error.
         self._settled.add(*map(_spelling, asked.values()))
 
-    def _is_news(self, entry: Entry, page: PageRecord) -> bool:
+    def _is_new(self, entry: Entry, page: PageRecord) -> bool:
         """Return True if the spelling is new and the page was not fetched successfully yet."""
         given = {event.get("to") or page.url for event in self._given_by_site(page)}
         if given and entry.data["where"] == Where.SEED:
@@ -125,21 +125,21 @@ class Spellings:
             if event.get("event") == EventKind.DISCOVERED and self.given_by_site(event, page.url):
                 yield event
 
-    def _take(self, news: Sequence[tuple[Entry, PageRecord]]) -> None:
+    def _take(self, new: Sequence[tuple[Entry, PageRecord]]) -> None:
         """Store the spellings, then queue them.
 
         The spellings are stored first, because the visit of a page reads them when it ends.
         """
         context = self._context
-        context.storage.pages.save([_noted(page, entry, context.clock()) for entry, page in news])
-        known = context.frontier.known([entry.fingerprint for entry, _ in news])
+        context.storage.pages.save([_with_spelling(page, entry, context.clock()) for entry, page in new])
+        known = context.frontier.known([entry.fingerprint for entry, _ in new])
         # Leased entries are in neither list: their visit reads the stored spellings when it ends.
         waiting, failed = [], []
-        for entry, _ in news:
-            stands = known.get(entry.fingerprint)
-            if stands is not None and stands.state == "pending" and stands.last_fetched is None:
+        for entry, _ in new:
+            present = known.get(entry.fingerprint)
+            if present is not None and present.state == "pending" and present.last_fetched is None:
                 waiting.append(entry)
-            elif stands is not None and stands.state == "done":
+            elif present is not None and present.state == "done":
                 failed.append(entry)
         context.frontier.add(waiting, respell=True)
         context.frontier.add(failed, force=True)
@@ -152,10 +152,10 @@ class Spellings:
         """
         entry = visit.lease.entry
         before = entry.data.get("tried", [])
-        strange = not self.given_by_site(entry.data, entry.url)
-        from_elsewhere = bool(before) or strange
+        not_from_site = not self.given_by_site(entry.data, entry.url)
+        from_elsewhere = bool(before) or not_from_site
         has_failed = _has_failed(visit, from_elsewhere=from_elsewhere)
-        named_source = strange and visit.kind.is_source
+        named_source = not_from_site and visit.kind.is_source
         if not (has_failed or named_source):
             return None
         # Another site may have named the page as its feed or section. The page is then fetched again as the
@@ -212,7 +212,7 @@ def _is_had(page: PageRecord, entry: Entry) -> bool:
     return as_said and (page.url == entry.url or page.last(EventKind.NOT_AN_ARTICLE) is None)
 
 
-def _noted(page: PageRecord, entry: Entry, now: float) -> PageRecord:
+def _with_spelling(page: PageRecord, entry: Entry, now: float) -> PageRecord:
     """Return the record with the spelling of ``entry`` added to its history."""
     (found,) = page_for(entry, now).history
     found["to"] = entry.url

@@ -91,9 +91,11 @@ class ListProbing:
         for key, entry in new.items():
             # A numbered page of another list is not queued here, because the pages of a list are read one
             # after the other.
-            strange = is_pagination(entry.url) and not belongs_to(entry.url, entry.data["referrer"] or "")
+            of_another_list = is_pagination(entry.url) and not belongs_to(
+                entry.url, entry.data["referrer"] or ""
+            )
             leads_on = visit is not None and _leads_on(entry, _address(visit))
-            wanted = not strange and (worth is not False or leads_on)
+            wanted = not of_another_list and (worth is not False or leads_on)
             # Lists that _tell() has added pass this check: their shape is fruitful, or they are under trial.
             if wanted and self._trials.may_try(entry.data["source"], entry.url):
                 continue
@@ -200,19 +202,19 @@ class ListProbing:
         for key, entry in lists.items():
             domain, url = entry.data["source"], entry.url
             if key in known:
-                untold = key not in self._heard and not self._trials.is_fruitful(domain, url)
-                if untold and _is_by_subject(entry):
+                unrecorded = key not in self._heard and not self._trials.is_fruitful(domain, url)
+                if unrecorded and _is_by_subject(entry):
                     asked[key] = (domain, url)
             # An unknown list waits for the list under trial, which another worker may have visited.
             elif (tried := self._trials.waiting(domain, url, self._context.clock())) is not None:
                 rule = self._context.rules.get(domain) or self._context.rule_for(tried)
                 asked[fingerprint(canonicalize(tried, rule.drop_query))] = (domain, tried)
         for key, page in (self._context.storage.pages.get(list(asked)) if asked else {}).items():
-            told = [bool(event["fruitful"]) for event in page.history if event["event"] == EventKind.LIST]
+            results = [bool(event["fruitful"]) for event in page.history if event["event"] == EventKind.LIST]
             # A list that could not be read counts like a list without articles.
-            if told or page.state in ("gone", "failed"):
+            if results or page.state in ("gone", "failed"):
                 self._heard.add(key)
-                self._trials.tell(*asked[key], fruitful=any(told))
+                self._trials.tell(*asked[key], fruitful=any(results))
 
     def _broke_off(self, articles: Mapping[bytes, Entry], visit: Visit) -> bool:
         """Return True if some of these articles were first found on this page, in a visit that was cut off.
@@ -252,8 +254,8 @@ def _reject(batch: Batch, key: bytes) -> None:
 
 def _needs_trial(entry: Entry) -> bool:
     """Return True for the first page of a list that no rule names."""
-    unvouched = entry.data["why"] in (Reason.LIST, Reason.SUBJECT_LIST)
-    return entry.kind is Kind.SECTION and unvouched and not is_next_page(entry)
+    only_ranked = entry.data["why"] in (Reason.LIST, Reason.SUBJECT_LIST)
+    return entry.kind is Kind.SECTION and only_ranked and not is_next_page(entry)
 
 
 def _is_by_subject(entry: Entry) -> bool:

@@ -107,8 +107,8 @@ class UsualPlaces:
     def _begin(self, visit: Visit, url: str) -> None:
         """Queue the first usual place on the host of ``url``, unless this was done recently."""
         domain = visit.rule.domain
-        told = self._context.notes.all(NOTE_KIND + domain).get("asked", {})
-        until = told.get("until")
+        note = self._context.notes.all(NOTE_KIND + domain).get("asked", {})
+        until = note.get("until")
         if isinstance(until, int | float) and self._context.clock() < until:
             return
         places = self._places(visit, url)

@@ -269,8 +269,8 @@ class RedisFrontier:
                 self._client.hset(self._keys.meta, "storage", storage)
             else:
                 self._client.hsetnx(self._keys.meta, "storage", storage)
-            told = self._client.hget(self._keys.meta, "storage")
-        return told.decode() if isinstance(told, bytes) else storage
+            stored = self._client.hget(self._keys.meta, "storage")
+        return stored.decode() if isinstance(stored, bytes) else storage
 
     # --- politeness
     def set_politeness(self, host: str, *, delay: float, concurrency: int, at_least: bool = False) -> None:

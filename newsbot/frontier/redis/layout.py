@@ -148,8 +148,8 @@ def record_of(fingerprint: bytes, raw: bytes) -> Record:
     _, attempts, lost, _, priority, due, fetched, _, size = _HEAD.unpack_from(raw)
     host, rest = raw[_HEAD.size : _HEAD.size + size], raw[_HEAD.size + size :]
     # The rest has the length of the note in two bytes, the note (why the entry was set aside), and JSON.
-    noted = 2 + int.from_bytes(rest[:2])
-    note, body = rest[2:noted], json.loads(rest[noted:])
+    start = 2 + int.from_bytes(rest[:2])
+    note, body = rest[2:start], json.loads(rest[start:])
     if note:
         body["data"][ASIDE] = note.decode()
     entry = Entry(

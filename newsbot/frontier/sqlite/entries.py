@@ -44,15 +44,15 @@ PUBLIC_STATES = {
 # data would be wasted time.
 _FIND = """
 SELECT fingerprint, id, state, at, priority, due, last_fetched,
-    json_extract(data, '$.published_at') IS NOT NULL AS told
+    json_extract(data, '$.published_at') IS NOT NULL AS dated
 FROM frontier_urls WHERE fingerprint IN
 """
 
 
 def find(db: sqlite3.Connection, fingerprints: Sequence[bytes]) -> dict[bytes, sqlite3.Row]:
-    """Return the rows of known fingerprints: id, state, at, priority, due, last_fetched and ``told``.
+    """Return the rows of known fingerprints: id, state, at, priority, due, last_fetched and ``dated``.
 
-    ``told`` is true if the entry's data have ``published_at``.
+    ``dated`` is true if the entry's data have ``published_at``.
     """
     return {row["fingerprint"]: row for row in select_in(db, _FIND, fingerprints)}
 
@@ -107,7 +107,7 @@ _HURRY = """
 UPDATE frontier_urls SET priority = ?, due = ?, at = CASE state WHEN 'waiting' THEN ? ELSE at END WHERE id = ?
 """
 
-_TELL = """
+_SET_DATA = """
 UPDATE frontier_urls
 SET data = json_patch(?, json_object('discovered_at', json_extract(data, '$.discovered_at'))) WHERE id = ?
 """
@@ -133,11 +133,11 @@ class _Target:
     """State name of :mod:`newsbot.frontier.base`."""
     priority: float
     due: float
-    told: bool
+    dated: bool
     """True if the entry's data have the time of publication."""
     entry: Entry | None = None
     """The added entry whose url, data and other columns replace the stored ones; None if they stay."""
-    news: EntryData | None = None
+    new_data: EntryData | None = None
     """New data with the time of publication, which replace the stored data; None if these stay."""
     changed: bool = False
     """True if the row must be written."""
@@ -158,7 +158,7 @@ class Adding:
                 PUBLIC_STATES[row["state"]],
                 row["priority"],
                 row["due"],
-                told=bool(row["told"]),
+                dated=bool(row["dated"]),
                 fetched=row["last_fetched"] is not None,
             )
             for key, row in rows.items()
@@ -169,9 +169,9 @@ class Adding:
         target = self._targets.get(entry.fingerprint)
         if target is None:
             # The target is kept, so a second link to the same URL in this batch is not inserted twice.
-            # told=True: _INSERT writes the data, so _TELL is not needed.
+            # dated=True: _INSERT writes the data, so _SET_DATA is not needed.
             self._targets[entry.fingerprint] = _Target(
-                None, "pending", entry.priority, entry.due, told=True, entry=entry, changed=True
+                None, "pending", entry.priority, entry.due, dated=True, entry=entry, changed=True
             )
             return Added.NEW
         if target.state == "pending":
@@ -226,7 +226,8 @@ class Adding:
             ],
         )
         db.executemany(
-            _TELL, [(to_json(target.news), target.row) for target in changed if target.news is not None]
+            _SET_DATA,
+            [(to_json(target.new_data), target.row) for target in changed if target.new_data is not None],
         )
 
 
@@ -247,9 +248,9 @@ def _hurry(target: _Target, entry: Entry) -> Added:
 
     Return ``SOONER`` if its priority or due time changed.
     """
-    if not target.told and "published_at" in entry.data:
-        target.told = target.changed = True
-        target.news = entry.data
+    if not target.dated and "published_at" in entry.data:
+        target.dated = target.changed = True
+        target.new_data = entry.data
     if entry.priority <= target.priority and entry.due >= target.due:
         return Added.KNOWN
     target.priority = max(target.priority, entry.priority)

@@ -164,11 +164,11 @@ class MongoArticles(Repository, Articles):
 
     def save_origin(self, article: Article) -> None:
         document = to_document(article)
-        told = {name: document[name] for name in _ORIGIN if name in document}
+        origin = {name: document[name] for name in _ORIGIN if name in document}
         with self._server.readable() as database:
             database["articles"].update_one(
                 {"_id": document["_id"], "content_hash": document["content_hash"]},
-                {"$set": told, "$unset": changes.UNNUMBERED},
+                {"$set": origin, "$unset": changes.UNNUMBERED},
             )
 
     def versions(self, canonical_url: str) -> list[Article]:
@@ -456,8 +456,8 @@ def _move_story(database: Collections, session: Session, old: str, new: str) -> 
     Another article can get the old URL later, and would begin a story with the same id.
     """
     joined = database["joined"]
-    noted = joined.find_one({"_id": new}, session=session)
-    target = readdressed_story(old, new, noted["into"] if noted else None)
+    redirect = joined.find_one({"_id": new}, session=session)
+    target = readdressed_story(old, new, redirect["into"] if redirect else None)
     joined.delete_many({"_id": {"$in": [old, target]}}, session=session)
     joined.update_many({"into": old}, {"$set": {"into": target}}, session=session)
     database["articles"].update_many({"story": old}, {"$set": {"story": target}}, session=session)

@@ -37,7 +37,7 @@ class MongoStories(Repository, Stories):
 
     def current(self, stories: Collection[str]) -> dict[str, str]:
         with self._server.readable() as database:
-            return _noted(database, None, {clean(story) for story in stories})
+            return _current(database, None, {clean(story) for story in stories})
 
     def assign(self, canonical_url: str, story: str, duplicate_of: str | None) -> None:
         with self._server.readable() as database:
@@ -106,8 +106,8 @@ def join_all(database: Collections, groups: Sequence[Sequence[str]], session: Se
     kept = dict(zip(urls, _kept(database, session, urls), strict=True))
     own = {url: story_id(clean(url)) for url in urls}
     stories = {url: (own[url], (one["story"] or own[url]) if one else None) for url, one in kept.items()}
-    noted = _noted(database, session, {story for pair in stories.values() for story in pair if story})
-    roots = [roots_of([stories[url] for url in group], noted) for group in groups]
+    merged = _current(database, session, {story for pair in stories.values() for story in pair if story})
+    roots = [roots_of([stories[url] for url in group], merged) for group in groups]
     winner, changes = _unite(database, session, overlapping(roots))
     found = [
         Joined(winner[min(mine)], missing=any(kept[url] is None for url in group))
@@ -143,7 +143,7 @@ def _kept(database: Collections, session: Session | None, urls: Sequence[str]) -
     return [found.get(key) for key in keys]
 
 
-def _noted(database: Collections, session: Session | None, stories: set[str]) -> dict[str, str]:
+def _current(database: Collections, session: Session | None, stories: set[str]) -> dict[str, str]:
     """Do the same as :meth:`newsbot.storage.stories.Stories.current`, in the transaction of ``session``."""
     found = database["joined"].find({"_id": {"$in": list(stories)}}, session=session)
     return {one["_id"]: one["into"] for one in found}
@@ -163,7 +163,7 @@ def _unite(
     ]
     rows = database["articles"].aggregate(steps, session=session) if several else ()
     first = {row["_id"]: row["first"] for row in rows}
-    noted: list[UpdateOne | UpdateMany] = []
+    redirects: list[UpdateOne | UpdateMany] = []
     changes: list[UpdateMany] = []
     found: dict[str, str] = {}
     for roots in groups:
@@ -171,9 +171,9 @@ def _unite(
         found |= dict.fromkeys(roots, winner)
         into = {"$set": {"into": winner}}
         # ``times`` changes the document in every join, so that joins at the same time conflict.
-        noted += [UpdateOne({"_id": root}, into | {"$inc": {"times": 1}}, upsert=True) for root in roots]
+        redirects += [UpdateOne({"_id": root}, into | {"$inc": {"times": 1}}, upsert=True) for root in roots]
         if rest := sorted(roots - {winner}):
-            noted.append(UpdateMany({"into": {"$in": rest}}, into))
+            redirects.append(UpdateMany({"into": {"$in": rest}}, into))
             changes.append(UpdateMany({"story": {"$in": rest}}, {"$set": {"story": winner}}))
-    database["joined"].bulk_write(noted, session=session)
+    database["joined"].bulk_write(redirects, session=session)
     return found, changes

@@ -39,7 +39,7 @@ class SqliteStories(Repository, Stories):
 
     def current(self, stories: Collection[str]) -> dict[str, str]:
         with self._file.reading() as database:
-            return _noted(database, stories)
+            return _current(database, stories)
 
     def assign(self, canonical_url: str, story: str, duplicate_of: str | None) -> None:
         with self._file.writing() as database:
@@ -86,7 +86,7 @@ def join(database: sqlite3.Connection, canonical_urls: Sequence[str]) -> Joined:
         None if number is None else story or name
         for (number, story), name in zip(kept, own, strict=True)
     ]
-    roots = roots_of(list(zip(own, stories, strict=True)), _noted(database, {*own, *filter(None, stories)}))
+    roots = roots_of(list(zip(own, stories, strict=True)), _current(database, {*own, *filter(None, stories)}))
     winner = _unite(database, sorted(roots)) if len(roots) > 1 else roots.pop()
     missing = [name for name, story in zip(own, stories, strict=True) if story is None]  # not stored yet
     if winner in missing:  # other articles can join its story before it is stored
@@ -113,7 +113,7 @@ def _kept(database: sqlite3.Connection, url: str) -> tuple[int | None, str | Non
     return (None, None) if row is None else (row[0], row[1])
 
 
-def _noted(database: sqlite3.Connection, stories: Iterable[str]) -> dict[str, str]:
+def _current(database: sqlite3.Connection, stories: Iterable[str]) -> dict[str, str]:
     """Do the same as :meth:`newsbot.storage.stories.Stories.current`."""
     query = f"SELECT story, into_story FROM story_joined WHERE story IN {THESE}"
     return dict(database.execute(query, (json.dumps(list(stories)),)).fetchall())
