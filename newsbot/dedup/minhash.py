@@ -23,9 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from newsbot.text import words
-from newsbot.text.words import token_bytes, tokens
-
-__all__ = ["text_key", "tokens"]
+from newsbot.text.words import token_bytes
 
 _KEY_BYTES = 16  # the probability that any two of 10**9 different texts have the same key is about 10**-21
 

@@ -63,11 +63,6 @@ class Keys:
         self.meta = f"{self.tag}meta".encode()
 
 
-def texts_a_bucket() -> float:
-    """Return the average number of texts per bucket, which gives :data:`LOAD` postings."""
-    return LOAD / (PASSAGES + 1)
-
-
 def places_of(doc_id: str, signature: Signature) -> bytes:
     """Return the upper 32 bits of each hash under which a text is indexed, four bytes each.
 
@@ -163,7 +158,10 @@ class RedisIndex:
     def _tend(self, moment: int) -> None:
         """Delete texts that are too old, clean some buckets, and split buckets if the index has grown."""
         limits = moment - int(self.keep), _FORGET_AT_ONCE, MAX_TEXTS
-        growth = texts_a_bucket(), _SPLITS_AT_ONCE
+        texts_per_bucket = LOAD / (
+            PASSAGES + 1
+        )  # each text has a posting for each passage and one for its id
+        growth = texts_per_bucket, _SPLITS_AT_ONCE
         self._run("tend", *limits, *growth, self._chance.random(), _CLEAR_AT_ONCE)
 
     def _run(self, name: str, *arguments: Argument) -> list[bytes]:

@@ -27,7 +27,7 @@ from w3lib.encoding import http_content_type_encoding
 from newsbot.clock import system_clock, utc
 from newsbot.discovery.dates import parse_date
 from newsbot.discovery.gzipped import gunzip
-from newsbot.discovery.xml_events import Enough, TextCapture, pieces, read, unescape
+from newsbot.discovery.xml_events import Enough, Handler, pieces, read, unescape
 from newsbot.extraction.page.charset import decode
 from newsbot.items import Kind, Link, Where
 from newsbot.urls import absolute
@@ -356,7 +356,7 @@ class _Item:
         )
 
 
-class FeedHandler(TextCapture):
+class FeedHandler(Handler):
     """Receives the events of a document and fills a :class:`_Collector`."""
 
     def __init__(self, found: _Collector) -> None:

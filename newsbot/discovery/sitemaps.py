@@ -19,7 +19,7 @@ from functools import partial
 from newsbot.clock import system_clock, utc
 from newsbot.discovery.feeds import FeedError, SourceCollector, SourceError, clean_title, parse_feed
 from newsbot.discovery.gzipped import gunzip, unpacked
-from newsbot.discovery.xml_events import Enough, TextCapture, read
+from newsbot.discovery.xml_events import Enough, Handler, read
 from newsbot.extraction.page.charset import detect
 from newsbot.items import Kind, Link, Where
 from newsbot.urls import absolute, canonical_or_same
@@ -168,7 +168,7 @@ _FIELDS = {
 }
 
 
-class SitemapHandler(TextCapture):
+class SitemapHandler(Handler):
     """Receives the events of a document and fills a :class:`SitemapCollector`."""
 
     def __init__(self, found: SitemapCollector) -> None:

@@ -9,10 +9,11 @@ time of both readers is linear in the length of the text.
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from html.entities import html5
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, TypeVar
 from xml.parsers import expat
 
 _SHORT = {
@@ -82,48 +83,41 @@ _FLAWS: dict[int, Flaw] = {
 }
 
 
-class Handler(Protocol):
-    """Receives the events of a document. Names are those of :func:`short_name`."""
-
-    wants_text: bool
-    """If False, :meth:`data` need not be called until the value changes."""
-
-    def start(self, name: str, attributes: dict[str, str]) -> None:
-        """Handle an opening tag."""
-
-    def data(self, text: str) -> None:
-        """Handle text. The text of an element may arrive in parts."""
-
-    def end(self, name: str) -> None:
-        """Handle a closing tag. The lenient reader may omit it or report it without an opening tag."""
-
-
-_Handler = TypeVar("_Handler", bound=Handler)
-
-
-class TextCapture:
-    """The part of a handler that collects the text of one element, up to a limit."""
+class Handler(ABC):
+    """Receives the events of a document, and collects the text of one element. Names: :func:`short_name`."""
 
     def __init__(self) -> None:
         self.wants_text = False
+        """If False, :meth:`data` need not be called until the value changes."""
         self._parts: list[str] = []
         self._size, self._most = 0, 0
+
+    @abstractmethod
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        """Handle an opening tag."""
+
+    @abstractmethod
+    def end(self, name: str) -> None:
+        """Handle a closing tag. The lenient reader may omit it or report it without an opening tag."""
+
+    def data(self, text: str) -> None:
+        """Handle text. The text of an element may arrive in parts."""
+        if self._size < self._most:
+            self._parts.append(text[: self._most])
+            self._size += len(text)
 
     def begin_text(self, most: int) -> None:
         """Collect the text from here on, at most about ``most`` characters."""
         self._parts, self._size, self._most = [], 0, most
         self.wants_text = True
 
-    def data(self, text: str) -> None:
-        """See :class:`Handler`."""
-        if self._size < self._most:
-            self._parts.append(text[: self._most])
-            self._size += len(text)
-
     def end_text(self) -> str:
         """End the collection and return the text."""
         self.wants_text = False
         return "".join(self._parts)
+
+
+_Handler = TypeVar("_Handler", bound=Handler)
 
 
 class Malformed(ValueError):

@@ -46,85 +46,15 @@ class Kind:
     meaning: str
 
 
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # CSafeLoader is missing without libyaml
 KINDS: Mapping[str, Kind] = {
-    "codes": Kind("words", "other codes that pages use for the language"),
-    "script": Kind("value", "script of the language; without it, the Latin one"),
-    "letters": Kind("value", "letters that are rare in other languages of the same script"),
-    "country": Kind("value", "country whose time zone nearly all readers of the language have"),
-    "stop_words": Kind("words", "the most frequent small words, which show the language of a text"),
-    "months": Kind("months", "names of each month, separated by slashes; _ is a space in a name"),
-    "solar_months": Kind("words", "months of the Solar Hijri calendar"),
-    "weekdays": Kind("phrases", "days of the week between a date and a time, or after a name"),
-    "ordinals": Kind("words", "endings of the number of a day"),
-    "of": Kind("phrases", "words between day, month and year"),
-    "year": Kind("units", "words after the year, where the year comes first"),
-    "at": Kind("phrases", "words between a date and a time"),
-    "am": Kind("units", '"before noon", after a time'),
-    "pm": Kind("units", '"after noon", after a time'),
-    "am_before": Kind("phrases", '"before noon", in front of a time'),
-    "pm_before": Kind("phrases", '"after noon", in front of a time'),
-    "zones": Kind("pairs", "names of time zones, with the hours that they are ahead of UTC"),
-    "today": Kind("phrases", '"today", as the date of an article'),
-    "yesterday": Kind("phrases", '"yesterday", as the date of an article'),
-    "minutes": Kind("units", '"minutes" in "5 minutes ago"'),
-    "hours": Kind("units", '"hours" in "5 hours ago"'),
-    "days": Kind("units", '"days" in "5 days ago"'),
-    "one": Kind("phrases", '"a" in "an hour ago"'),
-    "ago": Kind("units", '"ago" after the number'),
-    "ago_before": Kind("phrases", '"ago" in front of the number'),
-    "published": Kind("phrases", "words before the time of publication"),
-    "updated": Kind("phrases", "words before the time of a change"),
-    "dated": Kind("phrases", "small words before a date, which is then more probably that of the article"),
-    "other_dates": Kind("phrases", "words beside a date that is not that of the article"),
-    "by": Kind("phrases", 'the word before a name in "by Jane Doe"'),
-    "bylines": Kind("phrases", "words before the names in a byline"),
-    "byline_labels": Kind("phrases", "the same, only before a colon or a dash"),
-    "author_labels": Kind("phrases", "labels of authors; after them, a single word may be a name"),
-    "other_makers": Kind("words", 'beginnings of words for the work of others: "photo by", "designed by"'),
-    "and": Kind("phrases", "words between two names"),
-    "and_in_lower_case": Kind(
-        "words", "the same, for words that are initials or names with a capital letter"
-    ),
-    "text_labels": Kind("phrases", '"text", in bylines that name author and photographer'),
-    "photo_labels": Kind("phrases", '"photo", in bylines that name author and photographer'),
-    "edited": Kind("phrases", "words before the names of editors, who are not authors"),
-    "in_places": Kind("phrases", '"in" between a name and the place of a reporter'),
-    "roles": Kind("words", "last words of job titles"),
-    "role_kinds": Kind("words", "words before them"),
-    "roles_behind": Kind("words", "job titles directly after a name"),
-    "degrees": Kind("words", "academic degrees and additions to names"),
-    "after_names": Kind("phrases", "the rest of a byline begins here, without further names"),
-    "on": Kind("words", '"on" before the date after a name'),
-    "not_names": Kind("phrases", "words that are never part of a name"),
-    "no_authors": Kind("words", "words that sites write in place of an author"),
-    "agencies": Kind("pairs", "name of a news agency, with its spellings separated by commas"),
-    "agency_words": Kind("words", "words around the name of an agency"),
-    "site_words": Kind("words", "words beside the short name of a site in titles"),
-    "site_ends": Kind("words", "endings of the names of sites, in languages without spaces"),
-    "articles": Kind("words", 'articles and "and", which abbreviations of names leave out'),
-    "no_titles": Kind("phrases", "titles that are not headlines"),
-    "page": Kind("words", '"page" before the number of a page in a title'),
-    "url_pages": Kind("words", '"page" in URLs'),
-    "live": Kind("phrases", "words that start the title of a live blog"),
-    "live_anywhere": Kind("phrases", "words of live blogs anywhere in a title"),
-    "live_paths": Kind("phrases", "words of live blogs in URLs"),
-    "galleries": Kind("phrases", "words that start the title of a gallery"),
-    "gallery_ends": Kind("phrases", "words that end the title of a gallery"),
-    "gallery_paths": Kind("phrases", "words of galleries in URLs"),
-    "paywalls": Kind("phrases", "offers of a subscription in place of the rest of a text"),
-    "errors": Kind("phrases", "messages that a page does not exist or does not work"),
-    "error": Kind("phrases", '"error", before or after its number'),
-    "challenges": Kind("phrases", "pages that check whether the visitor is a robot"),
-    "logins": Kind("phrases", "headings that ask the reader to sign in"),
-    "consent": Kind("phrases", "words of texts that ask for consent to cookies"),
-    "negations": Kind("words", "words that negate a sentence; an edit of one is a new version"),
-    "number_words": Kind("words", 'numbers in words, without "one"; an edit of one is a new version'),
-    "read_also": Kind("phrases", 'words before a link to another article: "read also"'),
-    "labels": Kind("phrases", "whole lines such as the heading of an advertisement"),
-    "appeals": Kind("phrases", "words that start a request to the reader or a notice of the publisher"),
-    "credits": Kind("phrases", 'words before the maker of a picture: "photo: Jane Doe"'),
+    name: Kind(form, meaning)
+    for name, (form, meaning) in yaml.load(
+        (files("newsbot") / "text" / "kinds.yaml").read_text("utf-8"),
+        _LOADER,  # noqa: S506  (both loaders are safe)
+    ).items()
 }
-"""The keys of the files, in the order in which they are written."""
+"""The keys of the files, in the order in which they are written. ``kinds.yaml`` has them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,8 +89,7 @@ def read(code: str, data: bytes, name: str) -> Language:
     if len(data) > MAX_BYTES:
         raise ValueError(f"{name}:1: the file is longer than {MAX_BYTES} bytes")
     try:
-        # CSafeLoader is missing if PyYAML was built without libyaml.
-        root = yaml.compose(data.decode(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        root = yaml.compose(data.decode(), Loader=_LOADER)
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         mark = getattr(error, "problem_mark", None)
         raise ValueError(f"{name}:{mark.line + 1 if mark else 1}: {error}") from error

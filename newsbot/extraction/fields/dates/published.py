@@ -10,7 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
+from functools import cache
+from importlib.resources import files
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import yaml
 
 from newsbot.extraction.fields.dates.candidates import (
     Moment,
@@ -267,32 +271,13 @@ def _turned(candidate: Moment, day: date) -> Moment | None:
 _STEP = timedelta(minutes=30)
 _WEST, _EAST = timedelta(hours=-12), timedelta(hours=14)
 
-_COUNTRIES = {
-    "ae": "Asia/Dubai", "ar": "America/Argentina/Buenos_Aires", "at": "Europe/Vienna",
-    "au": "Australia/Sydney Australia/Perth", "be": "Europe/Brussels", "bg": "Europe/Sofia",
-    "bo": "America/La_Paz", "br": "America/Sao_Paulo America/Manaus", "by": "Europe/Minsk",
-    "ca": "America/Toronto America/Halifax America/Vancouver", "ch": "Europe/Zurich",
-    "cl": "America/Santiago", "cn": "Asia/Shanghai", "cr": "America/Costa_Rica", "cu": "America/Havana",
-    "cz": "Europe/Prague", "de": "Europe/Berlin", "dk": "Europe/Copenhagen",
-    "do": "America/Santo_Domingo", "ec": "America/Guayaquil", "ee": "Europe/Tallinn",
-    "eg": "Africa/Cairo", "es": "Europe/Madrid", "fi": "Europe/Helsinki", "fr": "Europe/Paris",
-    "gr": "Europe/Athens", "gt": "America/Guatemala", "hk": "Asia/Hong_Kong", "hr": "Europe/Zagreb",
-    "hu": "Europe/Budapest", "id": "Asia/Jakarta", "ie": "Europe/Dublin", "il": "Asia/Jerusalem",
-    "in": "Asia/Kolkata", "it": "Europe/Rome", "jp": "Asia/Tokyo", "ke": "Africa/Nairobi",
-    "kr": "Asia/Seoul", "kz": "Asia/Almaty", "lt": "Europe/Vilnius", "lu": "Europe/Luxembourg",
-    "lv": "Europe/Riga", "ma": "Africa/Casablanca", "md": "Europe/Chisinau",
-    "mx": "America/Mexico_City", "my": "Asia/Kuala_Lumpur", "ng": "Africa/Lagos",
-    "nl": "Europe/Amsterdam", "no": "Europe/Oslo", "nz": "Pacific/Auckland", "pe": "America/Lima",
-    "ph": "Asia/Manila", "pk": "Asia/Karachi", "pl": "Europe/Warsaw", "pt": "Europe/Lisbon",
-    "py": "America/Asuncion", "ro": "Europe/Bucharest", "rs": "Europe/Belgrade", "ru": "Europe/Moscow",
-    "se": "Europe/Stockholm", "sg": "Asia/Singapore", "si": "Europe/Ljubljana",
-    "sk": "Europe/Bratislava", "th": "Asia/Bangkok", "tr": "Europe/Istanbul", "tw": "Asia/Taipei",
-    "ua": "Europe/Kyiv", "uk": "Europe/London",
-    "us": "America/New_York America/Chicago America/Denver America/Los_Angeles",
-    "uy": "America/Montevideo", "ve": "America/Caracas", "vn": "Asia/Ho_Chi_Minh",
-    "za": "Africa/Johannesburg",
-}  # fmt: skip
-"""Time zones (IANA names) by country code. The zones with most readers come first."""
+
+@cache
+def _countries() -> dict[str, str]:
+    """Return the time zones (IANA names, separated by spaces) by country code."""
+    text = (files("newsbot.extraction.fields.dates") / "countries.yaml").read_text("utf-8")
+    zones: dict[str, str] = yaml.safe_load(text)
+    return zones
 
 
 def _shown_zone(moment: datetime, shown: Iterable[Written]) -> tzinfo | None:
@@ -339,4 +324,4 @@ def _zone_names(host: str, language: str | None) -> Iterator[str]:
         by_language("country").get(normal_code(main) or "", ("",))[0],
     )
     for code in known:
-        yield from _COUNTRIES.get(code, "").split()
+        yield from _countries().get(code, "").split()
