@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+import socket
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 
 import pytest
 from aiohttp import web
+from aiohttp.abc import ResolveResult
+from aiohttp.resolver import ThreadedResolver
 
 from newsbot.crawl import address_guard as publichosts
 from newsbot.web.outgoing import MAX_BODY, MAX_HOPS, Outgoing, OutgoingError
@@ -72,11 +75,25 @@ def test_only_addresses_of_the_web_are_asked(url: str) -> None:
     asyncio.run(test())
 
 
+def resolving(answers: Iterator[Sequence[str]]) -> Callable[..., Awaitable[list[ResolveResult]]]:
+    """Return a resolver whose calls return these addresses one after the other."""
+
+    async def resolve(self: object, host: str, port: int = 0, family: int = 0) -> list[ResolveResult]:
+        return [
+            ResolveResult(hostname=host, host=one, port=port, family=socket.AF_INET, proto=0, flags=0)
+            for one in next(answers)
+        ]
+
+    return resolve
+
+
 @pytest.mark.usefixtures("any_port")
-def test_a_name_that_leads_to_a_private_address_is_not_asked() -> None:
+def test_a_name_that_leads_to_a_private_address_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ThreadedResolver, "resolve", resolving(iter([["93.184.216.34", "127.0.0.1"]])))
+
     async def test(site: str) -> None:
         port = site.rpartition(":")[2]
-        async with Outgoing("newsbot", lookup=lambda name, port: ["127.0.0.1"]) as client:
+        async with Outgoing("newsbot") as client:
             with pytest.raises(OutgoingError, match="resolves to the private address"):
                 await client.get(f"http://innocent.test:{port}/")
 
@@ -84,25 +101,21 @@ def test_a_name_that_leads_to_a_private_address_is_not_asked() -> None:
 
 
 @pytest.mark.usefixtures("any_port")
-def test_a_name_that_leads_elsewhere_the_second_time_is_not_asked() -> None:
+def test_a_name_that_leads_elsewhere_the_second_time_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     """DNS rebinding: the connection must use the address that was checked."""
     answers = iter([["198.51.100.7"], ["127.0.0.1"], ["127.0.0.1"]])
-    asked: list[Sequence[str]] = []
-
-    def lookup(name: str, port: int) -> Sequence[str]:
-        asked.append(next(answers))
-        return asked[-1]
+    monkeypatch.setattr(ThreadedResolver, "resolve", resolving(answers))
 
     async def test(site: str) -> None:
         port = site.rpartition(":")[2]
-        async with Outgoing("newsbot", lookup=lookup) as client:
+        async with Outgoing("newsbot") as client:
             for _ in range(2):
                 with pytest.raises(OutgoingError):
                     await client.get(f"http://rebinding.test:{port}/")
 
     # 198.51.100.7 is reserved for documentation, so not public; each connection resolves the name again
     asyncio.run(with_site(never, test))
-    assert len(asked) == 2
+    assert list(answers) == [["127.0.0.1"]], "two were asked for"
 
 
 def test_an_unusual_port_is_not_asked() -> None:

@@ -9,16 +9,16 @@ checked too.
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import socket
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from urllib.parse import urljoin, urlsplit
 
 from aiohttp import ClientError, ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
-from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp.abc import ResolveResult
+from aiohttp.resolver import ThreadedResolver
 
 from newsbot.crawl import address_guard as publichosts
 from newsbot.urls import canonicalize
@@ -29,9 +29,6 @@ MAX_HOPS = 5
 """Maximum number of redirects that a request follows."""
 PATIENCE = 10.0
 """Maximum time in seconds from a request to the end of its response."""
-
-Lookup = Callable[[str, int], Sequence[str]]
-"""A function that returns the IP addresses of a name and port."""
 
 
 class OutgoingError(Exception):
@@ -48,45 +45,20 @@ class Answer:
     body: bytes
 
 
-def look_up(name: str, port: int) -> list[str]:
-    """Return the IP addresses of a name. Blocks. Raises ``OSError`` if the name cannot be resolved."""
-    found = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
-
-
-class GuardedResolver(AbstractResolver):
+class GuardedResolver(ThreadedResolver):
     """A resolver for aiohttp that refuses names with private addresses."""
 
-    def __init__(self, lookup: Lookup) -> None:
-        self._lookup = lookup
-
     async def resolve(
-        self,
-        host: str,
-        port: int = 0,
-        family: socket.AddressFamily = socket.AF_INET,  # noqa: ARG002  (aiohttp gives it; all families will do)
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
     ) -> list[ResolveResult]:
         """Return the addresses of a host. Raises ``OSError`` if one of them is private."""
+        found = await super().resolve(host, port, family)
         # One private address is enough to refuse the host, because aiohttp may connect to any of its
         # addresses.
-        addresses = await asyncio.to_thread(self._lookup, host, port)
-        private = [address for address in addresses if not publichosts.is_public(address)]
+        private = [one["host"] for one in found if not publichosts.is_public(one["host"])]
         if private:
             raise OSError(errno.EACCES, f"{host} resolves to the private address {private[0]}")
-        return [
-            ResolveResult(
-                hostname=host,
-                host=address,
-                port=port,
-                family=socket.AF_INET6 if ":" in address else socket.AF_INET,
-                proto=0,
-                flags=socket.AI_NUMERICHOST,
-            )
-            for address in addresses
-        ]
-
-    async def close(self) -> None:
-        """Nothing to release."""
+        return found
 
 
 class Outgoing:
@@ -95,9 +67,9 @@ class Outgoing:
     With ``allow_private`` (setting NEWSBOT_ALLOW_PRIVATE), all addresses and ports are allowed.
     """
 
-    def __init__(self, user_agent: str, *, allow_private: bool = False, lookup: Lookup = look_up) -> None:
+    def __init__(self, user_agent: str, *, allow_private: bool = False) -> None:
         self._allow_private = allow_private
-        resolver = None if allow_private else GuardedResolver(lookup)
+        resolver = None if allow_private else GuardedResolver()
         self._session = ClientSession(
             # Without a DNS cache, the resolver checks each connection.
             connector=TCPConnector(resolver=resolver, use_dns_cache=False, limit=20),
