@@ -352,7 +352,8 @@ class Sum:
 
     def add(self, thing: object) -> None:
         """Add an item: a dataclass or a JSON-able value."""
-        digest = blake2b(_canonical(thing).encode("utf8", "replace"), digest_size=16).digest()
+        text = json.dumps(_normal(thing), sort_keys=True)
+        digest = blake2b(text.encode("utf8", "replace"), digest_size=16).digest()
         self.count += 1
         self.value = (self.value + int.from_bytes(digest)) % _MODULUS
 
@@ -447,27 +448,19 @@ def _state(key: bytes, known: Known) -> tuple[str, str, int | None]:
     return key.hex(), state, None if known.last_fetched is None else ceil(known.last_fetched / FETCH_STEP)
 
 
-def _canonical(thing: object) -> str:
-    return json.dumps(thing, default=_plain, sort_keys=True) if not is_dataclass(thing) else _of_fields(thing)
-
-
-def _of_fields(thing: Any) -> str:
-    return json.dumps(_normal(asdict(thing)), sort_keys=True)
-
-
 def _normal(value: Any) -> Any:
-    """Return a value in a form that is the same for all backends: numbers as float, times as text.
+    """Return a JSON-able value that is the same for all backends: numbers as float, times as text.
 
     A REAL column of SQLite, for example, returns an integer as a float.
     """
+    if is_dataclass(value) and not isinstance(value, type):
+        return _normal(asdict(value))
     if isinstance(value, dict):
         return {str(name): _normal(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
         return [_normal(item) for item in value]
     if isinstance(value, int | float) and not isinstance(value, bool):
         return float(value)
-    return _plain(value) if isinstance(value, bytes | datetime) else value
-
-
-def _plain(value: Any) -> Any:
-    return stamp(value) if isinstance(value, datetime) else bytes(value).hex()
+    if isinstance(value, datetime):
+        return stamp(value)
+    return value.hex() if isinstance(value, bytes) else value

@@ -170,6 +170,18 @@ def reading(work: Callable[[Data, Given], _Read]) -> Callable[[Dashboard, Given]
     return run
 
 
+def changing_sites(work: Callable[[Data, Given], Done]) -> Callable[[Dashboard, Given], Awaitable[Done]]:
+    """Do the same as :func:`reading` for a function that changes the list of sites."""
+
+    @wraps(work)
+    async def run(board: Dashboard, given: Given) -> Done:
+        done = await board.readers.call(lambda data: work(data, given))
+        board.memos.forget(all_sites)
+        return done
+
+    return run
+
+
 def missing(what: str) -> web.HTTPNotFound:
     """Return a 404 error with the text ``what``, which tells users what does not exist."""
     return web.HTTPNotFound(text=what)
@@ -458,17 +470,12 @@ async def refetch(board: Dashboard, given: Given) -> Done:
 
 
 @action("/sources/{site}", _SITE)
-async def pause(board: Dashboard, given: Given) -> Done:
+@changing_sites
+def pause(data: Data, given: Given) -> Done:
     """Pause a site."""
-
-    def work(data: Data) -> Done:
-        domain = chosen_site(given["site"], data.storage, data.rules)
-        pauses.pause(data.storage.notes, domain, data.clock())
-        return Done("paused", f"{domain} is paused: within seconds its pages are no longer fetched.")
-
-    done = await board.readers.call(work)
-    board.memos.forget(all_sites)
-    return done
+    domain = chosen_site(given["site"], data.storage, data.rules)
+    pauses.pause(data.storage.notes, domain, data.clock())
+    return Done("paused", f"{domain} is paused: within seconds its pages are no longer fetched.")
 
 
 @action("/sources/{site}", _SITE, words("url", "Only this one."))
@@ -547,15 +554,10 @@ def forget(data: Data, given: Given) -> Done:
 
 
 @action("/sources/{site}", _SITE)
-async def resume(board: Dashboard, given: Given) -> Done:
+@changing_sites
+def resume(data: Data, given: Given) -> Done:
     """Resume a site."""
-
-    def work(data: Data) -> Done:
-        domain = chosen_site(given["site"], data.storage, data.rules)
-        if pauses.go_on(data.storage.notes, domain):
-            return Done("resumed", f"{domain} is resumed.")
-        return Done("unchanged", f"{domain} was not paused.")
-
-    done = await board.readers.call(work)
-    board.memos.forget(all_sites)
-    return done
+    domain = chosen_site(given["site"], data.storage, data.rules)
+    if pauses.go_on(data.storage.notes, domain):
+        return Done("resumed", f"{domain} is resumed.")
+    return Done("unchanged", f"{domain} was not paused.")
