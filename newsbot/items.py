@@ -167,7 +167,7 @@ class Reason(StrEnum):
     ROBOTS_FAILING = "robots_failing"
     ROBOTS_UNREACHABLE = "robots_unreachable"
     SAME_PAGE = "same_page"
-    """The URL differs from that of a known page only in a session id."""
+    """The URL differs from the URL of a known page only in a session id."""
     SCHEME = "scheme"
     SCRIPTS = "scripts"
     """The page is a list without links, and its scripts may add links."""

@@ -283,8 +283,7 @@ def read_robots(text: str) -> RobotsSignals:
     lines = text.splitlines()[:MAX_LINES]
     groups = list(_groups(lines))
     everywhere: dict[str, str] = {}
-    # Usage lines apply only to the crawlers that their group names, so only those of groups for newsbot are
-    # used.
+    # Usage lines apply only to the crawlers that their group names, so only groups for newsbot are used.
     for group in groups:
         if group.applies_to_newsbot:
             everywhere |= dict.fromkeys(group.refused, PLACE)
@@ -360,7 +359,7 @@ class _Rule:
     to_end: bool
     """True if the location ends with ``$``. Then its last part must be at the end of the path."""
     weight: tuple[int, bool]
-    """If several rules match, the one with the highest weight decides."""
+    """If several rules match, the rule with the highest weight decides."""
     reserved: bool
     policy: str | None
 

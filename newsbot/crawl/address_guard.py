@@ -56,7 +56,7 @@ def is_public(address: str) -> bool:
     if isinstance(ip, ipaddress.IPv6Address):
         if ip.is_site_local:
             return False
-        # A gateway would pass a packet for such an address on to the IPv4 address inside it.
+        # A gateway would send a packet for this address to the IPv4 address inside it.
         if ip.sixtofour is not None:
             ip = ip.sixtofour
         elif int(ip) >> 32 & 0xFFFFFFFF in _ISATAP or any(ip in network for network in _HOLD_IPV4):

@@ -74,7 +74,7 @@ HELP = {
 """The meaning of each argument. Error messages show it."""
 
 SCRAPYD_JOB = "_job"
-"""The argument in which scrapyd passes the id of its job to every spider."""
+"""The argument with the id of a job, which scrapyd passes to every spider."""
 
 
 def parse_arguments(given: Mapping[str, Any], *, now: datetime) -> Arguments:

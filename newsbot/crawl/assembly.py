@@ -78,7 +78,7 @@ class Crawl:
         self.pages = ReadAhead[PageRecord](self._pages_of)
         """The page records of leased pages."""
         self.known = ReadAhead[bool](self._known_of)
-        """True for leased pages under whose URL an article or an alias is stored."""
+        """Has True for each leased page whose URL is the URL or an alias of a stored article."""
         self.sites = SiteKnowledge(context, self.removals, explore=settings.getfloat("NEWSBOT_EXPLORE"))
         self.sources = SourceRegistry(context)
         self.canonical = Canonical(context, self.sites.canonical_trust, self.removals)
@@ -174,7 +174,7 @@ class Crawl:
         settings: SettingsLike = self._settings
         dry_run = self.scope.arguments.dry_run
         if dry_run:
-            # A dry run writes to SQLite in a temporary folder, whatever the settings name.
+            # A dry run writes to SQLite in a temporary folder. It does not use the backends of the settings.
             self._throwaway = tempfile.TemporaryDirectory(prefix="newsbot-dry-run-")
             settings = ChainMap(
                 {"NEWSBOT_DATA": self._throwaway.name, "REDIS_URL": "", "MONGO_URI": ""}, self._settings

@@ -43,7 +43,7 @@ class HttpHandler(HTTP11DownloadHandler):
 
 
 class ByRule(BrowserLikePolicyForHTTPS):
-    """Verifies the certificates of all hosts except those for which ``ignores(host)`` is True.
+    """Verifies the certificates of all hosts, except hosts for which ``ignores(host)`` is True.
 
     ``verifying`` is Scrapy's own policy. It reads the certificate authorities of the system again for each
     connection, which takes 20 ms or more. Twisted 26.4 stores the authorities in an object that does not

@@ -41,7 +41,7 @@ def notice_lost_index(storage: Storage, index: NearIndex, now: float) -> None:
 def notice_foreign_queue(frontier: LeanFrontier, storage: Storage) -> None:
     """Log a warning if the queue belongs to another storage.
 
-    In such a queue, URLs count as fetched although this storage does not have them, so they would never be
+    In this queue, URLs count as fetched although this storage does not have them, so they would never be
     stored here. An empty queue is assigned to this storage. Raises :class:`newsbot.errors.DataError`.
     """
     # The queue is read before the storage. Other workers store a page before they queue it, so a queued page

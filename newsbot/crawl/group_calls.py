@@ -130,7 +130,7 @@ class GroupCalls:
         )
         """Takes URLs, and returns the stored articles by URL."""
         self.stories = Together[Collection[str], Mapping[str, str]](lambda group: run(self._current, group))
-        """Takes ids of stories, and returns the current stories of those that were joined, by id."""
+        """Takes ids of stories. Returns the current stories of the joined stories, by id."""
         self._store_new = Together[tuple[Article, Sequence[str]], Stored | None](
             lambda group: self._write("store_new", *map(list, zip(*group, strict=True))),
             more=lambda: self.deciding > 0,

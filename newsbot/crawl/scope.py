@@ -62,7 +62,7 @@ class Scope:
         return [] if self.arguments.named else list(rules)
 
     def in_scope(self, domain: str) -> bool:
-        """Return True if the arguments name this site, or no site at all."""
+        """Return True if the arguments name this site, or if they name no site."""
         return self.limited_to is None or domain in self.limited_to
 
     def accepts(self, host: str) -> bool:

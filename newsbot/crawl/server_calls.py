@@ -112,7 +112,7 @@ class ServerCalls:
         return isinstance(getcurrent(), _Section)
 
     def call(self, place: str, work: Callable[[], _Answer]) -> _Answer:
-        """Call the server ``place`` and return the result of ``work``. Its errors are raised.
+        """Call the server ``place`` and return the result of ``work``. Errors of ``work`` are raised.
 
         The call runs in a thread if it is made in a section and the server is slow. Outside of a section it
         blocks the event loop.

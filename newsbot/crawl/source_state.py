@@ -32,7 +32,7 @@ from newsbot.storage.sources import Poll, SourceRecord
 from newsbot.urls import canonicalize, fingerprint
 
 _NO_POLL = (Reason.TOO_YOUNG, Reason.UNNAMED)
-"""Errors of visits in which no request was sent to the site."""
+"""Errors of visits that sent no request to the site."""
 BATCH = 1000
 """Number of pages that :func:`make_due` reads and queues together."""
 

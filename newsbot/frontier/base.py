@@ -154,7 +154,7 @@ FETCH_STEP = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """What the frontier itself knows about a URL. The storage knows more."""
+    """The data of the frontier about a URL. The storage has more data."""
 
     state: str
     """One of the states in the module docstring."""
@@ -350,7 +350,7 @@ class Frontier(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Refill:
-    """The result of :meth:`LeanFrontier.refill`. Times are those of the frontier's clock."""
+    """The result of :meth:`LeanFrontier.refill`. Times are times of the frontier's clock."""
 
     now: float
     until: float | None

@@ -74,7 +74,7 @@ class PolitenessMiddleware(Middleware):
         """Hosts that answered to http with something other than a redirect."""
 
     async def process_request(self, request: Request) -> Request | None:
-        """Let a request that has no turn, or is late for its turn, wait for the next one.
+        """Let a request wait for the next turn if it has no turn, or if it is late for its turn.
 
         If the wait is longer than :data:`LONGEST_WAIT`, the request of a visit is returned to the scheduler
         and waits there, so that its slot becomes free.

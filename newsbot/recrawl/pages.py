@@ -113,7 +113,7 @@ def unchanged_in_a_row(record: PageRecord | None, outcome: Outcome) -> int:
 
 
 MAX_OLD = 200
-"""Maximum number of visits that are counted in addition to those in the record's history."""
+"""Maximum number of visits that are counted in addition to the visits in the record's history."""
 _HALVINGS = 60
 
 

@@ -8,7 +8,7 @@ After a visit, :func:`plan` takes the interval that a policy returns (:mod:`news
 applies the limits that hold for every policy:
 
 * A working source is polled at least every 6 hours. Each item of a feed is then found within 12 hours of its
-  publication, even if one poll is missed. Only intervals that a person fixed, and those of old lists, may
+  publication, even if one poll is missed. Only intervals that a person fixed, and intervals of old lists, may
   be longer.
 * A failing source is polled less and less often. It is *dead* after 20 failures in a row, and is then polled
   once a day. Polling never ends.
@@ -47,7 +47,7 @@ class Gate:
 
     fetch: bool
     until: float | None
-    """Time from which a refused page may be fetched, POSIX seconds; None if it may be fetched now."""
+    """Time when a refused page may be fetched, in POSIX seconds; None if it may be fetched now."""
     headers: Mapping[str, str] = field(default_factory=dict)
     """Conditional headers of the request; empty if it has none."""
     reason: str = ""
@@ -308,7 +308,7 @@ def _page(outcome: Outcome, rest: float | None, now: float) -> Plan:
 def _failed_page(record: PageRecord | None, outcome: Outcome, now: float) -> Plan:
     """Return the plan for a page that is not a source and whose visit failed."""
     cause, failures = outcome.cause, _failures(record)
-    # first the causes that are not failures, then those that end the visits, then those that may be temporary
+    # first the causes that are not failures, then the causes that end the visits, then all other causes
     if cause in KNOWN_PAGE:
         return Plan(None, "done", KNOWN_PAGE[cause])
     if outcome.gone:
@@ -373,7 +373,7 @@ _TRIES = {
 
 
 def may_retry(cause: str | None, attempts: int) -> bool:
-    """Return True if a visit may be repeated after ``attempts`` attempts, the last of which failed.
+    """Return True if a visit may be repeated after ``attempts`` attempts. The last attempt has failed.
 
     ``cause`` is :attr:`newsbot.recrawl.policy.Outcome.error` of the last attempt.
     """

@@ -55,7 +55,7 @@ class Outcome:
     span: float | None = None
     """Age in seconds of the oldest link in the source; None if the links have no dates."""
     is_article: bool | None = None
-    """Whether the page turned out to be an article; None if unknown."""
+    """True if the page is an article, False if it is not; None if unknown."""
     redirected_to: str | None = None
 
     @property

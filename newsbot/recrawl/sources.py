@@ -240,8 +240,8 @@ class Rhythm:
         self._learn_spread(rows, new, expected)
         self.items[rows] += new
         self.hours[rows] += whole
-        # The expected items of an hour contain the weight of the day, but not that of the hour, because the
-        # weight of the hour is learned from the comparison. The same holds the other way round for days.
+        # The expected items of an hour contain the weight of the day, but not the weight of the hour, which
+        # is learned from the comparison. For days, the expected items contain the weight of the hour only.
         where = rows[:, None]
         np.add.at(self.hour_items, (where, hour), found)
         np.add.at(self.hour_due, (where, hour), level * inside * day_weight)
@@ -298,7 +298,7 @@ def _smooth(by_hour: Array) -> Array:
 
 
 def overlaps(since: Array, until: Array, hours: int) -> Array:
-    """Return for each clock hour, beginning with that of ``since``, its seconds between both times.
+    """Return how many seconds of each clock hour, from the hour of ``since`` on, are between both times.
 
     The result has one row per source and ``hours`` columns.
     """

@@ -322,7 +322,7 @@ async def _in_thread(work: Callable[[], Any], visit: Visit) -> None:
 
 # --- sources
 LARGE = 1 << 17
-"""Size in bytes from which a feed or sitemap is parsed in a thread. Parsing this size takes 50 ms."""
+"""Minimum size in bytes of feeds and sitemaps that are parsed in a thread. This size takes 50 ms."""
 _GZIP = b"\x1f\x8b"
 
 

@@ -59,7 +59,7 @@ class Record(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """How an article is to be stored."""
+    """The decision how an article is stored."""
 
     verdict: Verdict
     of: Record
@@ -119,10 +119,11 @@ def of_one_page(one: str, other: str) -> bool:
 
 
 def may_be_plain(given: Sequence[Record]) -> list[bool]:
-    """Return for each article of a batch whether it is new, as far as the batch itself shows.
+    """Return for each article of a batch whether it differs from all earlier articles of the batch.
 
-    True means that no earlier article of the batch has one of its URLs or its text. The order in which the
-    articles are stored then makes no difference to it. Stored records may still have a URL or the text.
+    True means that no earlier article of the batch has one of its URLs or its text. The result of storing the
+    article is then the same if it is stored before the others. An article with True is not necessarily new,
+    because stored records may have its URLs or its text.
     """
     seen: set[object] = set()
     found = []
@@ -237,7 +238,7 @@ class Articles(Protocol):
         fetched URL (``url``) becomes an alias of the article, unless another article has that URL.
 
         If the stored article was fetched from another page, it is replaced only if ``over`` is its
-        ``content_hash``. The caller thereby confirms that it has compared both articles.
+        ``content_hash``. With ``over``, the caller confirms that it has compared both articles.
 
         ``peers`` are the canonical URLs of articles whose stories are joined with the story of the stored
         article (:meth:`newsbot.storage.stories.Stories.join`), in the same transaction. Nothing is joined if
@@ -271,7 +272,7 @@ class Articles(Protocol):
         """Return the same as :meth:`get` for each of the URLs. Unknown URLs are left out."""
 
     def known(self, keys: Sequence[bytes]) -> set[bytes]:
-        """Return those of the keys (fingerprints of URLs) that belong to an article or an alias."""
+        """Return the keys (fingerprints of URLs) that belong to an article or an alias."""
 
     def with_keys(self, keys: Sequence[bytes]) -> dict[bytes, Article]:
         """Return articles by key (the fingerprint of the canonical URL). Unknown keys are left out."""

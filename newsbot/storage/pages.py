@@ -89,7 +89,8 @@ class Referrers:
     """Number of distinct referrers. It is exact if all referrers are in ``kept``. For more referrers, it is
     an estimate, which is never much above 7,000."""
     bitmap: bytes = b""
-    """Has a bit set for the hash of each referrer that is not in ``kept``. Empty if all are in ``kept``."""
+    """The bitmap, with a bit for the hash of each referrer that is not in ``kept``; empty if all are
+    there."""
 
     def add(self, urls: Iterable[str]) -> bool:
         """Add referrers. Return True if anything changed."""

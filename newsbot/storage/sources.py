@@ -124,7 +124,7 @@ class Sites(Protocol):
     """Site records by domain."""
 
     def add(self, records: Sequence[SiteRecord]) -> None:
-        """Add the counters of each record to those of its site. This is not idempotent.
+        """Add the counters of each record to the counters of its site. This is not idempotent.
 
         A time of a record replaces the stored time if it is later. Either all records are added or none.
         """

@@ -190,7 +190,7 @@ def unpacked_checks(url: str, source: str, kept: Sequence[Mapping[str, Any]]) ->
 
 
 MAX_CONTEXT = 200
-"""Maximum number of characters stored on each side of a hit, and of the hit itself."""
+"""Maximum number of stored characters of a hit, and of the text on each side of the hit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -57,7 +57,7 @@ class Story:
 
     @property
     def first(self) -> Article:
-        """The member that was published first, as far as is known (:func:`publication_key`)."""
+        """The member that was probably published first (:func:`publication_key`)."""
         return min(self.members, key=publication_key)
 
 

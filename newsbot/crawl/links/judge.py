@@ -127,7 +127,7 @@ class LinkJudge:
         return out
 
     def _name_headlines(self, batch: Batch) -> None:
-        """If the site listed the headline of an entry under another address before, add it to the entry."""
+        """Add to entries the other address under which the site listed the same headline before, if any."""
         wanted = headlines.unnamed(batch.entries.values())
         if wanted:
             # A page of this batch has no record in the storage yet.

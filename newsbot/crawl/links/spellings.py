@@ -76,7 +76,7 @@ class Spellings:
         return self._read_for[referrer]
 
     def offer(self, entries: Sequence[Entry]) -> None:
-        """Use the spellings with which a site links its own pages, if the pages are known already.
+        """Use the spellings of a site's links to its own pages, if the pages are known already.
 
         ``entries``: the entries of links to known pages. Links from other sites are ignored. A page that was
         never fetched and waits in the queue will be fetched under the new spelling. A page that failed is

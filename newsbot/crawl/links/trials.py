@@ -307,7 +307,7 @@ _FOUND_ON_PAGES = (Where.BODY, Where.NAVIGATION)
 
 
 class ShapeTrials:
-    """Decides which links of doubtful shape are fetched, and holds the others.
+    """Decides which links of doubtful shape are fetched, and holds all other links of doubtful shape.
 
     All methods raise :class:`newsbot.errors.DataError`.
     """
@@ -328,7 +328,7 @@ class ShapeTrials:
         self._sources = Bounded[str, list[bytes]](MAX_SITES)
         """The fingerprints of feeds and sitemaps that a page named, until one of them is read, by domain."""
         self._with_read_sources = Bounded[str, None](MAX_HOSTS)
-        """Domains of which a feed or sitemap has been read."""
+        """Domains with a feed or sitemap that has been read."""
 
     def weigh(self, batch: Batch, visit: Visit | None) -> None:
         """Take links of doubtful shape out of the batch, except for trials.

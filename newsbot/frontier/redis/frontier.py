@@ -428,7 +428,7 @@ class Scripts:
         """The server process that had the data then."""
 
     def run(self, name: str, *values: Argument | None, keys: Sequence[str] = ()) -> Any:
-        """Run a script and return its raw answer. ``keys`` are keys besides those of every script.
+        """Run a script and return its raw answer. ``keys`` are passed in addition to the keys of all scripts.
 
         A script gets True as "1", and False and None as the empty text.
         """

@@ -39,7 +39,7 @@ NAMES = (
 FIRST_LEVEL = 8
 """The initial number of buckets of known URLs is ``2 ** FIRST_LEVEL``. lib.lua has the same constant."""
 LOAD = 200
-"""Average number of known URLs in a bucket. A bucket that is not split yet may have twice as many."""
+"""Average number of known URLs in a bucket. A bucket that is not split yet may have twice this number."""
 LISTPACK = 512
 """Maximum number of fields up to which Redis stores a hash as a listpack (the default of the setting
 hash-max-listpack-entries). A listpack takes a fraction of the memory of a larger hash."""

@@ -441,7 +441,7 @@ def _move_versions(
 def texts_had(database: Collections, session: Session, own: Document, kept: list[Document]) -> list[str]:
     """Return the keys of all texts that an article has or had.
 
-    ``own`` is the article. ``kept`` has its earlier versions, as far as they are still stored.
+    ``own`` is the article. ``kept`` has its earlier versions that are still stored.
     """
     texts = [text_key(own["source"], one["content_hash"]) for one in (own, *kept)]
     if len(kept) < own["version"] - 1:  # only ``texts`` still has the keys of deleted versions

@@ -103,7 +103,7 @@ class MongoDump(Repository, Dump):
         def batches() -> Iterator[list[Book]]:
             for name, make in _BOOKS.items():
                 with self._server.at.database[name].find({}).sort("_id", 1) as found:
-                    # A story that kept its id points to itself. Such a document need not be copied.
+                    # A story that kept its id points to itself. Its document need not be copied.
                     books = (make(one) for one in found if one["_id"] != one.get("into"))
                     yield from batched(books, AT_ONCE)
 
