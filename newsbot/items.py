@@ -403,7 +403,7 @@ class Article:
     similarity: float | None = None
     """Similarity to the nearest article of the story, from 0 to 1."""
     duplicate_of: str | None = None
-    """Canonical URL of the article of the same source that nearly equals this article."""
+    """Canonical URL of an article of the same source with nearly the same text."""
     derived_from: list[str] = field(default_factory=list)
     """Canonical URLs of articles that have much text in common with this article.
 

@@ -176,7 +176,7 @@ def _own_directives(values: Iterable[str]) -> Iterable[str]:
 def _reservation(signals: dict[str, str], statements: Mapping[str, Sequence[str]], place: str) -> None:
     """Write the TDM statements of one place into ``signals``.
 
-    They replace the statements that are there already, which come from less specific places. The keys of
+    They replace the earlier statements in ``signals``, which come from less specific places. The keys of
     ``statements`` are lower-case names of headers or ``<meta>`` elements.
     """
     values = [value.strip() for value in statements.get(TDM_RESERVATION, ())]

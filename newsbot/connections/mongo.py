@@ -198,7 +198,7 @@ def _by_code(name: str, error: OperationFailure) -> DataError:
 
 
 def _codes(error: OperationFailure) -> list[int]:
-    """Return the codes of an error: the code of the command, and the code of each failed write of a bulk."""
+    """Return the codes of an error: the code of the command, and the codes of the writes that failed."""
     codes = [error.code] if error.code is not None else []
     if isinstance(error, BulkWriteError):
         for part in ("writeErrors", "writeConcernErrors"):

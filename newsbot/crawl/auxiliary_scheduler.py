@@ -91,7 +91,7 @@ class SideSpider(Spider):
         return request
 
     def on_site(self, links: Iterable[Link], rule: Rule) -> Iterator[tuple[Link, str]]:
-        """Yield the links to pages of the rule's site that it does not deny, each with its canonical URL."""
+        """Yield pairs (link, canonical URL) of the links to pages of the site that the rule does not deny."""
         for link in links:
             try:
                 canonical = canonicalize(link.url, rule.drop_query)

@@ -252,7 +252,7 @@ def guarded_storage(storage: Storage, outage: Outage) -> Storage:
 
 
 class Guarded:
-    """A backend, or a repository of one, behind an :class:`Outage`.
+    """A backend, or a repository of a backend, behind an :class:`Outage`.
 
     It has the methods of the backend. Before each call it checks whether the outage allows the call.
     ``place`` identifies the server or file. ``local``: the backend is a file on this machine, so a full disk
@@ -322,7 +322,8 @@ class Guarded:
         """Yield ``records``.
 
         Each step is guarded, because the iterator calls the backend. From a server, a step reads :data:`STEP`
-        records. With one record per step, most steps would not call the server, and it would count as fast.
+        records. With one record per step, most steps would not call the server, and the server would count as
+        fast.
         """
         most = 1 if self._local else STEP
         while some := self._call(name, lambda: list(islice(records, most))):

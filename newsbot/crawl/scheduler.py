@@ -91,7 +91,7 @@ def is_about_us(record: logging.LogRecord) -> bool:
 
 
 async def open_crawl(crawl: Crawl, *then: Callable[[], None]) -> None:
-    """Open the backends of a crawl, and call ``then``. Raises ``CloseSpider`` if one is unavailable."""
+    """Open the backends of a crawl, and call ``then``. Raises ``CloseSpider`` if a backend is unavailable."""
     try:
         for step in (crawl.open, *then):
             await crawl.context.calls.run(step)
@@ -326,7 +326,7 @@ class FrontierScheduler(Component, BaseScheduler):
         return True
 
     def next_request(self) -> Request | None:
-        """Return the next request with its lease, or None. After None, Scrapy is woken when there is one."""
+        """Return the next request with its lease, or None. If None, Scrapy is woken for the next request."""
         self._take_hops()
         # _has_work is set while Scrapy is about to read the prepared answer: see _worked().
         if not self._ready and self._has_work is None:

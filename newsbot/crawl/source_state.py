@@ -184,7 +184,7 @@ def _is_old_list(visit: Visit) -> bool:
 
 
 def is_old_list(kind: Kind, url: str) -> bool:
-    """Return True for a page of a list other than the first one, and for an archive of a date."""
+    """Return True for a page of a list other than the first page, and for an archive of a date."""
     return kind is Kind.SECTION and (is_pagination(url) or is_archive(url))
 
 

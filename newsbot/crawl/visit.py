@@ -2,7 +2,7 @@
 
 The scheduler creates the visit. Middlewares, spider and pipelines add their results to it, and
 :mod:`newsbot.crawl.completion` reads them at the end. The visit is in ``request.meta["visit"]``. A redirect
-passes it on to the next request, so that a chain of hops is one visit.
+passes the visit on to the next request, so that a chain of hops is one visit.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ class EntryData(TypedDict, total=False):
     ruled: bool
     """True for a source that was found through a rule."""
     tried: list[str]
-    """Spellings of the URL that were tried before the present one and failed."""
+    """Spellings of the URL that were tried before and failed."""
     same_headline: bytes
     """Fingerprint of another URL that had the same headline earlier. Set only while links are judged."""
     aside: str

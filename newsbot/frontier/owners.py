@@ -40,7 +40,7 @@ def dead_owners(owners: Iterable[str]) -> list[str]:
 
 
 def _alive(pid: int) -> bool:
-    """Return True if a process other than this one has the pid."""
+    """Return True if another process has the pid."""
     if pid == os.getpid():
         return False
     try:

@@ -1,4 +1,4 @@
-"""Follows redirects within one visit. The lease is kept, and known targets are not fetched again."""
+"""Follows redirects within one visit. The lease is kept. Known targets are not fetched again."""
 
 from __future__ import annotations
 

@@ -171,7 +171,7 @@ LONGEST_LOOK: Final = 24
 """Number of hours after a poll for which the next poll changes the weights. For later hours, only the level
 is learned."""
 _NEIGHBOURS = ((0, 0.4), (1, 0.22), (-1, 0.22), (2, 0.08), (-2, 0.08))
-"""Offsets and weights of the neighbouring hours that an hour is smoothed with."""
+"""Pairs (offset, weight) of neighbouring hours. Each hour is smoothed with them."""
 _THURSDAY = 3
 """The weekday of the epoch."""
 
@@ -251,7 +251,7 @@ class Rhythm:
 
     def suppose(self, row: int, items: float, hours: float) -> None:
         """Initialise a new source as if ``items`` had been found in ``hours``, according to their dates."""
-        # limited, because dates that reach back for years would outweigh all later polls
+        # This is limited, because dates of several years would outweigh all later polls.
         longest = HALF_LIFE / HOUR
         share = min(1.0, longest / hours) if hours > 0 else 0.0
         self.items[row] += items * share

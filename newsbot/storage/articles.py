@@ -158,7 +158,7 @@ def fetched_address(given: Record) -> tuple[str, ...]:
 # --- interfaces
 
 MAX_VERSIONS = 30
-"""Maximum number of earlier versions kept for an article: the first one and the latest ones."""
+"""Maximum number of earlier versions of an article. The first version and the latest versions are kept."""
 
 
 SiteText = tuple[str, str]

@@ -4,8 +4,8 @@ A page's statement of its canonical address (``<link rel="canonical">``, RFC 659
 addresses of a page are marked as done, so that they are not downloaded.
 
 Most claims are right. Some are wrong: a template names one article on all pages, or the head of one page was
-copied to another. A claim alone therefore never prevents the crawl from reading an article that the site
-lists itself:
+copied to another page. If the site itself lists an article, a claim alone therefore never prevents the crawl
+from reading the article:
 
 * Forms of one address (AMP, print, mobile host, parameters) are always one page.
 * An unknown address is marked as another address of the page. It is read nevertheless if a list shows it
@@ -317,8 +317,8 @@ class Canonical:
     def is_taken(self, key: bytes) -> bool:
         """Return True if the page was fetched under any of its addresses, or is being fetched now.
 
-        ``key`` is the fingerprint of one of the addresses. If an address is done only in the frontier, this
-        does not count, because the worker that marked it may have died before it stored the page.
+        ``key`` is the fingerprint of one of the addresses. The state of the frontier alone is not enough: the
+        worker that marked the address as done may have died before it stored the page.
         """
         known = self._context.frontier.known([key]).get(key)
         if known is None:

@@ -300,7 +300,7 @@ def _address(visit: Visit) -> str:
 # Queued links are checked again when they are leased, because more results are known then.
 
 MAX_HELD = 400
-"""Maximum number of links of one site and shape that are held, and of sources of a site that are awaited."""
+"""Maximum number of held links per site and shape. Also the maximum number of awaited sources per site."""
 MAX_OF_ALL = 50_000
 """Maximum number of links of all sites that are held."""
 _FOUND_ON_PAGES = (Where.BODY, Where.NAVIGATION)
@@ -375,7 +375,7 @@ class ShapeTrials:
                 self._hold(domain, shape, entry)
 
     def _wait_for_sources(self, domain: str, batch: Batch) -> None:
-        """Record the feeds and sitemaps that a page names, unless one of the domain's was read before."""
+        """Record the feeds and sitemaps that a page names, unless the domain already has a read source."""
         named = [key for key, entry in batch.entries.items() if _is_listing(entry)]
         if named and domain not in self._with_read_sources:
             self._sources[domain] = [*self._sources.get(domain, ()), *named][:MAX_HELD]

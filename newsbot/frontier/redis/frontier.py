@@ -168,8 +168,8 @@ class RedisFrontier:
         leases: list[Lease] = []
         every: list[str] = []
         offset, page = 0, max(_PAGE, limit)
-        # accept is a Python function, so Redis cannot call it: a page of hosts is read, and the accepted ones
-        # are passed to the script.
+        # ``accept`` is a Python function, which Redis cannot call. A page of hosts is therefore read, and the
+        # accepted hosts are passed to the script.
         while len(leases) < limit:
             names = _decoded(self._scripts.run("turns", horizon, BATCH, offset, page))
             accepted = [name for name in names if accept(name)]
