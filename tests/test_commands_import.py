@@ -75,7 +75,7 @@ def test_broken_off_it_goes_on_where_it_was(place, tmp_path, monkeypatch):
     file = tmp_path / "a.warc.gz"
     file.write_bytes(warc({f"{HOST}/news/{n}": article_html(n) for n in range(6)}))
     taken: list[str] = []
-    take = importer.Importer._take
+    take = importer.Importer._import_page
     monkeypatch.setattr(importer, "NOTE_EVERY", 0.0)
 
     async def counted(self, page, path):
@@ -84,7 +84,7 @@ def test_broken_off_it_goes_on_where_it_was(place, tmp_path, monkeypatch):
         taken.append(page.url)
         return await take(self, page, path)
 
-    monkeypatch.setattr(importer.Importer, "_take", counted)
+    monkeypatch.setattr(importer.Importer, "_import_page", counted)
     place.run("articles", "import", str(file))
     assert len(taken) == 3
     taken.append("so that it goes on")

@@ -147,8 +147,8 @@ class Mail:
                 server.send_message(letter)
         except (OSError, smtplib.SMTPException, ValueError) as error:
             code = getattr(error, "smtp_code", "")
-            told = f"{type(error).__name__} {code}".strip()
-            raise OutputError(f"the mail server {self.host}:{self.port} took no message ({told})") from None
+            reason = f"{type(error).__name__} {code}".strip()
+            raise OutputError(f"the mail server {self.host}:{self.port} took no message ({reason})") from None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -160,11 +160,11 @@ class Command:
 
     def send(self, messages: Sequence[Message | Found]) -> None:
         """See :class:`Output`."""
-        told = json.dumps([one.plain() | {"text": one.text} for one in messages])
+        document = json.dumps([one.plain() | {"text": one.text} for one in messages])
         try:
             done = subprocess.run(  # noqa: S603  (from the operator's settings, without a shell)
                 self.words,
-                input=told.encode(),
+                input=document.encode(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 timeout=COMMAND_PATIENCE,

@@ -258,8 +258,8 @@ class Message:
         """The text for the log, in one line."""
         alert = self.alert
         words = (("what", alert.what), ("cause", alert.cause), ("todo", alert.todo))
-        told = " ".join(f"{name}={one_line(word)!r}" for name, word in words)
-        return f"event={self.event} rule={alert.rule} subject={alert.subject} {told}"
+        pairs = " ".join(f"{name}={one_line(word)!r}" for name, word in words)
+        return f"event={self.event} rule={alert.rule} subject={alert.subject} {pairs}"
 
     @property
     def text(self) -> str:

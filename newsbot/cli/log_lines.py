@@ -79,7 +79,7 @@ class JsonFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Return the JSON object as one line."""
         fields = pairs_of(record)
-        told: dict[str, Any] = {
+        line: dict[str, Any] = {
             "at": iso(utc(record.created)),
             "level": record.levelname.lower(),
             "logger": record.name,
@@ -88,8 +88,8 @@ class JsonFormatter(logging.Formatter):
             **{f"{name}_" if name in _OWN else name: value for name, value in fields.items()},
         }
         if record.exc_info:
-            told["traceback"] = self.formatException(record.exc_info)[-MAX_LINE:]
-        return json.dumps(told, ensure_ascii=False, default=str)
+            line["traceback"] = self.formatException(record.exc_info)[-MAX_LINE:]
+        return json.dumps(line, ensure_ascii=False, default=str)
 
 
 _OWN = frozenset(("at", "level", "logger", "event", "message", "traceback"))

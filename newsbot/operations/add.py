@@ -96,9 +96,9 @@ MAX_FILE = 50 * 2**20
 """Maximum size of a file with URLs in bytes."""
 MAX_PROBLEMS = 20
 """Maximum number of wrong URLs that are listed."""
-TAKEN = "a running crawl fetches due URLs; if none is running: scrapy crawl news"
+WHEN_FETCHED = "a running crawl fetches due URLs; if none is running: scrapy crawl news"
 
-SAID = {
+VERDICTS = {
     Added.NEW: "added",
     Added.SOONER: "known; fetched again now",
     Added.KNOWN: "already queued",
@@ -111,10 +111,10 @@ def add(call: Call) -> None:
     if call.options.due:
         _make_due(call, rules)
         return
-    given = list(_given(call.options.url, call.options.file))
-    if not given:
+    urls = list(_named_urls(call.options.url, call.options.file))
+    if not urls:
         raise ArgumentError("give at least one URL, --file FILE with one URL per line, or --due SITE")
-    entries = _entries(given, rules, call.options.kind, time.time())
+    entries = _entries(urls, rules, call.options.kind, time.time())
     with closing(open_storage(call.settings)) as storage, closing(open_frontier(call.settings)) as frontier:
         verdicts = queue_by_hand(list(entries.values()), rules, storage, frontier)
         waiting = [
@@ -128,10 +128,10 @@ def add(call: Call) -> None:
     call.listing(
         [{"url": url, "kind": kind, "verdict": verdict.value} for url, kind, verdict in rows],
         columns("kind | verdict | url *"),
-        ((kind, SAID[verdict], url) for url, kind, verdict in rows),
+        ((kind, VERDICTS[verdict], url) for url, kind, verdict in rows),
     )
     if not call.json:
-        call.note(f"{counted(len(rows), 'URL')} queued; {TAKEN}")
+        call.note(f"{counted(len(rows), 'URL')} queued; {WHEN_FETCHED}")
 
 
 def _make_due(call: Call, rules: RuleSet) -> None:
@@ -150,10 +150,10 @@ def _make_due(call: Call, rules: RuleSet) -> None:
         else:
             call.text(f"{domain}: no source is known yet; scrapy crawl news -a sites={domain} finds them")
     if any(numbers.values()):
-        call.note(TAKEN)
+        call.note(WHEN_FETCHED)
 
 
-def _given(urls: Iterable[str], file: Path | None) -> Iterator[tuple[str, str]]:
+def _named_urls(urls: Iterable[str], file: Path | None) -> Iterator[tuple[str, str]]:
     """Yield each URL with a prefix for messages about the URL.
 
     The prefix names the file and the line. For URLs on the command line it is empty.
@@ -181,16 +181,16 @@ def _read(file: Path) -> str:
 
 
 def _entries(
-    given: Sequence[tuple[str, str]], rules: RuleSet, kind: str | None, now: float
+    urls: Sequence[tuple[str, str]], rules: RuleSet, kind: str | None, now: float
 ) -> dict[bytes, Entry]:
     """Return the queue entries of the URLs, by fingerprint.
 
-    ``given`` has pairs of a URL and a prefix of messages, as :func:`_given` yields them. Raises
+    ``urls`` has pairs of a URL and a prefix of messages, as :func:`_named_urls` yields them. Raises
     :class:`ArgumentError` with all problems, one per line.
     """
     entries: dict[bytes, Entry] = {}
     problems: list[str] = []
-    for url, place in given:
+    for url, place in urls:
         try:
             entry = entry_by_hand(url, rules, Kind(kind) if kind else None, now)
         except ValueError as error:

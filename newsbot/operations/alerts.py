@@ -38,11 +38,11 @@ def alerts(call: Call) -> None:
         return
     with stored(call.settings) as storage, closing(open_frontier(call.settings)) as frontier:
         found = Watch(storage, frontier, options, owner="", clock=system_clock).found()
-        told = {entry.alert.key: entry for entry in current(storage.notes)}
-    # The alerts that remain in `told` were sent, but their problems were not found this time. These alerts
+        sent = {entry.alert.key: entry for entry in current(storage.notes)}
+    # The alerts that remain in `sent` were sent, but their problems were not found this time. These alerts
     # will end soon.
-    shown = [(one, told.pop(one.key, None), True) for one in found]
-    shown += [(entry.alert, entry, False) for entry in told.values()]
+    shown = [(one, sent.pop(one.key, None), True) for one in found]
+    shown += [(entry.alert, entry, False) for entry in sent.values()]
     now = time.time()
     call.listing(
         [_plain(*one) for one in shown],

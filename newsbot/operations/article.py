@@ -19,7 +19,7 @@ from newsbot.operations.explain import explain, lines
 from newsbot.urls import canonicalize
 
 NOWHERE = "http://localhost/"
-"""The URL of a page in a file if ``--url`` is not given."""
+"""The URL of a page in a file if the option ``--url`` is missing."""
 MAX_BYTES = 10 * 2**20
 """Maximum size of a page from stdin in bytes; the same as DOWNLOAD_MAXSIZE."""
 PASSED_ON = ("NEWSBOT_RULES", "NEWSBOT_RENDER", "NEWSBOT_BROWSER", "NEWSBOT_RENDER_SECONDS")
@@ -47,18 +47,18 @@ def _fetched(url: str, settings: Settings) -> Article:
     The crawl stores its data in a temporary folder and does not touch the user's data. Raises
     :class:`UserError` with the history of the page if the page has no article.
     """
-    given = {name: settings.get(name) for name in PASSED_ON if settings.get(name)}
+    passed_on = {name: settings.get(name) for name in PASSED_ON if settings.get(name)}
     with TemporaryDirectory(prefix="newsbot-") as folder:
         crawl = api.crawl(
-            url, max_articles=1, data=folder, settings={**given, "MONGO_URI": "", "REDIS_URL": ""}
+            url, max_articles=1, data=folder, settings={**passed_on, "MONGO_URI": "", "REDIS_URL": ""}
         )
         if (article := next(crawl, None)) is not None:
             return article
-        kept = {"NEWSBOT_DATA": folder}
-        with stored(kept) as storage, queued(kept) as frontier:
+        crawl_settings = {"NEWSBOT_DATA": folder}
+        with stored(crawl_settings) as storage, queued(crawl_settings) as frontier:
             now = time.time()
-            story = explain(url, open_rules(settings), storage, frontier, now=now)
-    raise UserError("\n".join([f"{url}: no article was found", *lines(story, now)]))
+            facts = explain(url, open_rules(settings), storage, frontier, now=now)
+    raise UserError("\n".join([f"{url}: no article was found", *lines(facts, now)]))
 
 
 def _read(file: str, url: str, settings: Settings) -> Article:

@@ -173,29 +173,29 @@ LEFT: Mapping[str, str] = {
 """Texts for the reasons why a URL in the queue was not fetched."""
 
 
-def lines(story: Explanation, now: float) -> Iterator[str]:
+def lines(facts: Explanation, now: float) -> Iterator[str]:
     """Yield the explanation as lines for people."""
-    yield _line("url", story.url)
-    if story.canonical_url != story.url:
-        yield _line("canonical", story.canonical_url)
+    yield _line("url", facts.url)
+    if facts.canonical_url != facts.url:
+        yield _line("canonical", facts.canonical_url)
     yield _line(
-        "site", f"{story.rule.domain} (rule: {story.rule.file if story.has_rule else 'none, defaults apply'})"
+        "site", f"{facts.rule.domain} (rule: {facts.rule.file if facts.has_rule else 'none, defaults apply'})"
     )
-    yield from _removed_lines(story)
-    if found_in := _found_in(story):
+    yield from _removed_lines(facts)
+    if found_in := _found_in(facts):
         yield _line("found in", found_in)
-    yield from _judgement_lines(story)
-    yield from _frontier_lines(story, now)
-    yield from _host_lines(story, now)
-    yield from _page_lines(story, now)
-    yield from _article_lines(story)
-    if story.page is not None and story.page.history:
+    yield from _judgement_lines(facts)
+    yield from _frontier_lines(facts, now)
+    yield from _host_lines(facts, now)
+    yield from _page_lines(facts, now)
+    yield from _article_lines(facts)
+    if facts.page is not None and facts.page.history:
         yield ""
-        yield from map(_event_line, story.page.history)
+        yield from map(_event_line, facts.page.history)
 
 
-def _judgement_lines(story: Explanation) -> Iterator[str]:
-    match, judgement = story.match, story.judgement
+def _judgement_lines(facts: Explanation) -> Iterator[str]:
+    match, judgement = facts.match, facts.judgement
     if match.denied:
         yield _line("rule says", f"deny, by {match.pattern}")
     elif match.kind is not None:
@@ -204,40 +204,40 @@ def _judgement_lines(story: Explanation) -> Iterator[str]:
         yield _line("rule says", "nothing about this URL")
     verdict = f"fetched as {judgement.kind}" if judgement.accepted else "not fetched"
     yield _line("a link to it", f"is {verdict}: {judgement.reason}, priority {judgement.priority:.2f}")
-    if judgement.accepted and story.rule.follow is not None:
-        yield _line("", f"if it is in: {', '.join(story.rule.follow) or 'nothing'} (follow: in the rule)")
-    elif judgement.accepted and story.is_listed:
+    if judgement.accepted and facts.rule.follow is not None:
+        yield _line("", f"if it is in: {', '.join(facts.rule.follow) or 'nothing'} (follow: in the rule)")
+    elif judgement.accepted and facts.is_listed:
         yield _line("", "links on article pages are not followed: the site has a feed or sitemap")
     if judgement.reason == Reason.LIST:
         yield _line("", "lists of one form are fetched only while they lead to new articles")
     # A page that was left in the queue may have been fetched later. So the event is shown only if it is the
     # newest event of the page.
-    left = story.page.last(EventKind.LEFT) if story.page is not None else None
-    if left is not None and story.page is not None and left is story.page.history[-1]:
+    left = facts.page.last(EventKind.LEFT) if facts.page is not None else None
+    if left is not None and facts.page is not None and left is facts.page.history[-1]:
         yield _line("not fetched", LEFT.get(left.get("reason", ""), left.get("reason", "")))
         yield _line(
             "remedy", "scrapy add URL fetches it; a pattern under article: in the rule admits all such URLs"
         )
 
 
-def _removed_lines(story: Explanation) -> Iterator[str]:
-    if story.removed is not None:
-        what, note = story.removed
+def _removed_lines(facts: Explanation) -> Iterator[str]:
+    if facts.removed is not None:
+        what, note = facts.removed
         reason = f", {note['reason']}" if note.get("reason") else ""
         yield _line("kept out", f"{what} was removed on {iso(utc(note['at']))}{reason}")
         yield _line("remedy", f"scrapy remove --allow '{what}' allows it to be collected again")
 
 
-def _host_lines(story: Explanation, now: float) -> Iterator[str]:
-    pace = story.pace
+def _host_lines(facts: Explanation, now: float) -> Iterator[str]:
+    pace = facts.pace
     if pace is None:
         return
-    asked = (
+    note = (
         ""
-        if pace.delay <= story.rule.delay
-        else f" (set by its robots.txt or another crawl; the rule says {story.rule.delay:g} s)"
+        if pace.delay <= facts.rule.delay
+        else f" (set by its robots.txt or another crawl; the rule says {facts.rule.delay:g} s)"
     )
-    yield _line("host", f"{story.host}: {pace.delay:g} s between requests, {pace.concurrency} at once{asked}")
+    yield _line("host", f"{facts.host}: {pace.delay:g} s between requests, {pace.concurrency} at once{note}")
     # ``next_turn`` is the time of the next allowed request to the host. After a normal request it is at most
     # one delay away. If it is later, the host pauses (Retry-After, 429, 503).
     if pace.next_turn > now + pace.delay:
@@ -262,57 +262,56 @@ def _robots(page: PageRecord) -> str | None:
     for event in reversed(page.history):
         cause = event.get("cause", "")
         if event.get("event") == EventKind.NO_PAGE and cause in _ROBOTS:
-            said = _ROBOTS[cause]
-            return f"{said} on {iso(utc(event.get('at') or 0))}"
+            return f"{_ROBOTS[cause]} on {iso(utc(event.get('at') or 0))}"
         # robots.txt is checked before each request, so a successful fetch shows that it was allowed.
         if event.get("event") == EventKind.FETCHED and event.get("status") == 200:
             return f"allowed it on {iso(utc(event.get('at') or 0))}"
     return None
 
 
-def _found_in(story: Explanation) -> str | None:
+def _found_in(facts: Explanation) -> str | None:
     """Return where the URL was first found, as a text with the part of the page and the page.
 
     Returns None if this is no longer known.
     """
     # The history of the page has the first discovery. The entry in the queue may be newer, because the page
     # was added by hand or became due again.
-    told: EntryData | Event = story.entry.data if story.entry is not None else {}
-    if story.page is not None:
-        events = (event for event in story.page.history if event.get("event") == EventKind.DISCOVERED)
-        told = next(events, told)
-    if not told.get("where"):
+    origin: EntryData | Event = facts.entry.data if facts.entry is not None else {}
+    if facts.page is not None:
+        events = (event for event in facts.page.history if event.get("event") == EventKind.DISCOVERED)
+        origin = next(events, origin)
+    if not origin.get("where"):
         return None
-    return f"{told['where']}" + (f" of {told['referrer']}" if told.get("referrer") else "")
+    return f"{origin['where']}" + (f" of {origin['referrer']}" if origin.get("referrer") else "")
 
 
-def _frontier_lines(story: Explanation, now: float) -> Iterator[str]:
-    if story.known is None:
-        yield _line("queue", "never queued" if story.page is None else "not in the queue")
+def _frontier_lines(facts: Explanation, now: float) -> Iterator[str]:
+    if facts.known is None:
+        yield _line("queue", "never queued" if facts.page is None else "not in the queue")
         return
-    yield _line("queue", f"{story.known.state}: {STATES.get(story.known.state, '')}")
-    if story.known.state == "aside":
-        yield _line("set aside", str(story.entry.data.get(ASIDE, "unknown")) if story.entry else "unknown")
-        yield _line("remedy", f"scrapy add '{story.entry.url if story.entry else story.url}' queues it again")
-    due = story.known.next_due
+    yield _line("queue", f"{facts.known.state}: {STATES.get(facts.known.state, '')}")
+    if facts.known.state == "aside":
+        yield _line("set aside", str(facts.entry.data.get(ASIDE, "unknown")) if facts.entry else "unknown")
+        yield _line("remedy", f"scrapy add '{facts.entry.url if facts.entry else facts.url}' queues it again")
+    due = facts.known.next_due
     if due is not None:
         yield _line("next due", _moment(due, now) if due > now else "now")
-    if story.entry is not None:
+    if facts.entry is not None:
         yield _line(
-            "queued as", f"{story.entry.kind}, priority {story.entry.priority:.2f}, depth {story.entry.depth}"
+            "queued as", f"{facts.entry.kind}, priority {facts.entry.priority:.2f}, depth {facts.entry.depth}"
         )
-        if story.entry.data.get("why"):
-            yield _line("because", reason_text(story.entry.data["why"]))
+        if facts.entry.data.get("why"):
+            yield _line("because", reason_text(facts.entry.data["why"]))
 
 
-def _page_lines(story: Explanation, now: float) -> Iterator[str]:
-    page = story.page
+def _page_lines(facts: Explanation, now: float) -> Iterator[str]:
+    page = facts.page
     if page is None:
         yield _line("page", "never seen")
         return
     status = "" if page.http_status is None else f", HTTP {page.http_status}"
     yield _line("page", f"{page.kind}, {page.state}{status}")
-    if page.url not in (story.url, story.canonical_url):
+    if page.url not in (facts.url, facts.canonical_url):
         yield _line("requested as", page.url)
     if robots := _robots(page):
         yield _line("robots.txt", robots)
@@ -331,19 +330,19 @@ def _page_lines(story: Explanation, now: float) -> Iterator[str]:
         yield _line("linked from", f"{page.referrer_count - len(page.referrers)} more")
 
 
-def _article_lines(story: Explanation) -> Iterator[str]:
-    article = story.article
+def _article_lines(facts: Explanation) -> Iterator[str]:
+    article = facts.article
     if article is None:
-        last = None if story.page is None else _last_reason(story.page)
-        yield _line("article", "none stored" + _why_not(story.page, last))
+        last = None if facts.page is None else _last_reason(facts.page)
+        yield _line("article", "none stored" + _why_not(facts.page, last))
         by_scripts = last is not None and (last.get("scripts") or last.get("cause") == Reason.SCRIPTS)
-        if by_scripts and not story.rule.render:
+        if by_scripts and not facts.rule.render:
             text = "scripts seem to produce its text; render: true in the rule runs them (docs/render.md)"
             yield _line("remedy", text)
         return
-    if story.same_text_as:
-        yield _line("article", f"same text as {story.same_text_as}")
-    yield _line("article", f"{article.title} (version {article.version} of {story.versions})")
+    if facts.same_text_as:
+        yield _line("article", f"same text as {facts.same_text_as}")
+    yield _line("article", f"{article.title} (version {article.version} of {facts.versions})")
     yield _line("published", f"{iso(article.published_at) or '-'} (by {article.published_source or '-'})")
     if article.relation:
         likeness = "" if article.similarity is None else f", {article.similarity:.0%} similar to the nearest"
@@ -356,7 +355,7 @@ def _article_lines(story: Explanation) -> Iterator[str]:
         yield _line("left out", f"{line} (the site repeats it on its pages; was before line {number + 1})")
     for signal, place in article.rights.items():
         yield _line("reserved", f"{signal} ({place})")
-    for member in story.story:
+    for member in facts.story:
         yield _line("same story", f"{member.url} ({member.source})")
 
 
@@ -420,52 +419,52 @@ def _moment(seconds: float, now: float) -> str:
     return f"{utc(seconds).strftime('%Y-%m-%d %H:%M:%S')} ({when(seconds, now)})"
 
 
-def document(story: Explanation) -> dict[str, Any]:
+def document(facts: Explanation) -> dict[str, Any]:
     """Return the explanation as one JSON document; times are ISO 8601."""
     return {
-        "url": story.url,
-        "canonical_url": story.canonical_url,
-        "fingerprint": story.fingerprint.hex(),
-        "host": story.host,
-        "site": story.rule.domain,
-        "rule": story.rule.file if story.has_rule else None,
-        "match": asdict(story.match) | {"pattern": story.match.pattern and str(story.match.pattern)},
-        "judgement": asdict(story.judgement),
-        "removed": _removed_document(story),
-        "found_in": _found_in(story),
-        "host_pace": _pace_document(story),
-        "robots": _robots(story.page) if story.page else None,
-        "queue": _queue_document(story),
-        "page": _page_document(story.page),
-        "article": None if story.article is None else _article_document(story.article),
-        "versions": story.versions,
-        "same_text_as": story.same_text_as,
-        "story": [_article_document(member) for member in story.story],
+        "url": facts.url,
+        "canonical_url": facts.canonical_url,
+        "fingerprint": facts.fingerprint.hex(),
+        "host": facts.host,
+        "site": facts.rule.domain,
+        "rule": facts.rule.file if facts.has_rule else None,
+        "match": asdict(facts.match) | {"pattern": facts.match.pattern and str(facts.match.pattern)},
+        "judgement": asdict(facts.judgement),
+        "removed": _removed_document(facts),
+        "found_in": _found_in(facts),
+        "host_pace": _pace_document(facts),
+        "robots": _robots(facts.page) if facts.page else None,
+        "queue": _queue_document(facts),
+        "page": _page_document(facts.page),
+        "article": None if facts.article is None else _article_document(facts.article),
+        "versions": facts.versions,
+        "same_text_as": facts.same_text_as,
+        "story": [_article_document(member) for member in facts.story],
     }
 
 
-def _removed_document(story: Explanation) -> dict[str, Any] | None:
-    if story.removed is None:
+def _removed_document(facts: Explanation) -> dict[str, Any] | None:
+    if facts.removed is None:
         return None
-    what, note = story.removed
+    what, note = facts.removed
     return {"what": what, "at": iso_of(note["at"]), "reason": note.get("reason")}
 
 
-def _pace_document(story: Explanation) -> dict[str, Any] | None:
-    if story.pace is None:
+def _pace_document(facts: Explanation) -> dict[str, Any] | None:
+    if facts.pace is None:
         return None
-    pace = story.pace
+    pace = facts.pace
     return {"delay": pace.delay, "concurrency": pace.concurrency, "next_turn": iso_of(pace.next_turn)}
 
 
-def _queue_document(story: Explanation) -> dict[str, Any] | None:
-    if story.known is None:
+def _queue_document(facts: Explanation) -> dict[str, Any] | None:
+    if facts.known is None:
         return None
-    entry = story.entry
+    entry = facts.entry
     return {
-        "state": story.known.state,
-        "next_due": iso_of(story.known.next_due),
-        "last_fetched": iso_of(story.known.last_fetched),
+        "state": facts.known.state,
+        "next_due": iso_of(facts.known.next_due),
+        "last_fetched": iso_of(facts.known.last_fetched),
         "priority": entry.priority if entry else None,
         "depth": entry.depth if entry else None,
         "data": entry.data if entry else None,
@@ -512,13 +511,13 @@ def why(call: Call) -> None:
             storage = stack.enter_context(stored(call.settings))
             frontier = stack.enter_context(queued(call.settings))
         try:
-            story = explain(call.options.url, open_rules(call.settings), storage, frontier, now=now)
+            facts = explain(call.options.url, open_rules(call.settings), storage, frontier, now=now)
         except ValueError as error:
             raise ArgumentError(f"{error}{meant(call.options.url)}") from error
     if call.json:
-        call.document(document(story))
+        call.document(document(facts))
     else:
-        for line in lines(story, now):
+        for line in lines(facts, now):
             call.text(line)
         if storage is None:
             call.note(f"{data_file(call.settings)}: nothing has been crawled yet; run: scrapy crawl news")

@@ -213,7 +213,7 @@ class Importer:
 
         Returns the fault of that record, or None at the end of the file.
         """
-        noted = time.monotonic()
+        last_note = time.monotonic()
         # These counts run ahead. They are copied to ``progress`` only together with the offset that they
         # match.
         counts = progress.counts.copy()
@@ -222,22 +222,22 @@ class Importer:
                 counts["records"] += 1
                 if record.page is not None:
                     counts["pages"] += 1
-                    counts[await self._take(record.page, progress.name)] += 1
+                    counts[await self._import_page(record.page, progress.name)] += 1
                 # After an interruption, the import repeats the records after the stored offset. If their
                 # counts were stored already, they would be counted twice. If the end of a record is unknown,
                 # the import cannot continue there, so the offset stays.
                 if record.end is not None:
                     progress.offset, progress.counts = record.end, counts.copy()
-                if time.monotonic() - noted >= NOTE_EVERY:
+                if time.monotonic() - last_note >= NOTE_EVERY:
                     self._note(progress)
                     tell(progress)
-                    noted = time.monotonic()
+                    last_note = time.monotonic()
         except WarcFault as fault:
             return fault
         progress.counts = counts
         return None
 
-    async def _take(self, page: Page, file: str) -> str:
+    async def _import_page(self, page: Page, file: str) -> str:
         """Send one page through the pipelines. Return the counter of its outcome, a key of ``HEADINGS``."""
         if page.status != 200 or page.body is None:
             return "refused"
@@ -254,10 +254,10 @@ class Importer:
             article = self._read(page, rule)
         except NotAnArticle:
             return "no article"
-        said = await self._keep(article)
-        if said != "refused":
-            self._know(page, rule, article.fetched_at or self._context.now(), file)
-        return said
+        outcome = await self._store(article)
+        if outcome != "refused":
+            self._record_page(page, rule, article.fetched_at or self._context.now(), file)
+        return outcome
 
     def _read(self, page: Page, rule: Rule) -> Article:
         """Extract the article of a page. Raises :class:`NotAnArticle`."""
@@ -280,7 +280,7 @@ class Importer:
         memory.learn(article.url, article.shown.splitlines())
         return article
 
-    async def _keep(self, article: Article) -> str:
+    async def _store(self, article: Article) -> str:
         """Send an article through the pipelines, which store it; return the counter for the outcome."""
         try:
             item: Any = article
@@ -293,7 +293,7 @@ class Importer:
             return headings.get(getattr(error, "reason", ""), "refused")
         return "new" if article.version == 1 else "updated"
 
-    def _know(self, page: Page, rule: Rule, at: datetime, file: str) -> None:
+    def _record_page(self, page: Page, rule: Rule, at: datetime, file: str) -> None:
         """Record the page as fetched, so that a crawl does not fetch it as a new page.
 
         The record of a page that is already known is not changed.
@@ -335,9 +335,9 @@ def import_files(call: Call) -> int:
     sites = _sites(call)
     files = _of_month(call) if options.cc_news else list(map(str, options.file))
     processes = min(options.processes or (os.cpu_count() or 1 if options.cc_news else 1), len(files))
-    told = []
+    results = []
     for progress in _imported(call, files, sites, processes):
-        told.append(progress)
+        results.append(progress)
         for line in progress.damaged:
             call.note(f"{progress.name}: {line}; skipped")
         if progress.fault:
@@ -349,8 +349,8 @@ def import_files(call: Call) -> int:
             what = _NO_PAGES if progress.counts["records"] else "is empty: it contains no records"
             call.note(f"{progress.name}: {what}")
     # Parallel imports end in any order; the table has the order of the command line.
-    _show(call, sorted(told, key=lambda one: files.index(one.name)))
-    return 1 if any(progress.fault for progress in told) else 0
+    _show(call, sorted(results, key=lambda one: files.index(one.name)))
+    return 1 if any(progress.fault for progress in results) else 0
 
 
 def _sites(call: Call) -> frozenset[str] | None:
@@ -461,18 +461,18 @@ def _teller(note: Callable[[str], None]) -> Callable[[Progress], None]:
     return tell
 
 
-def _show(call: Call, told: Sequence[Progress]) -> None:
+def _show(call: Call, results: Sequence[Progress]) -> None:
     headings = [
         name
         for name in HEADINGS
-        if call.json or name in HEADINGS[:8] or any(one.counts[name] for one in told)
+        if call.json or name in HEADINGS[:8] or any(one.counts[name] for one in results)
     ]
-    counts = [{name.replace(" ", "_"): one.counts[name] for name in headings} for one in told]
+    counts = [{name.replace(" ", "_"): one.counts[name] for name in headings} for one in results]
     call.listing(
         [
             {"file": one.name, **numbers, "fault": one.fault or None}
-            for one, numbers in zip(told, counts, strict=True)
+            for one, numbers in zip(results, counts, strict=True)
         ],
         (Column("file", wide=True), *(Column(name, "right") for name in headings)),
-        ((one.name, *numbers.values()) for one, numbers in zip(told, counts, strict=True)),
+        ((one.name, *numbers.values()) for one, numbers in zip(results, counts, strict=True)),
     )

@@ -83,8 +83,8 @@ def prune(call: Call) -> None:
         call.document({what: {"old": number, "pruned": call.options.yes} for what, number in counts.items()})
     elif counts:
         call.table(columns("what | old >"), list(counts.items()))
-    told = "deleted" if call.options.yes else "nothing was deleted; add --yes to delete these data"
-    call.note(told if counts else f"all data are kept forever; to limit that, set {', '.join(WHAT.values())}")
+    note = "deleted" if call.options.yes else "nothing was deleted; add --yes to delete these data"
+    call.note(note if counts else f"all data are kept forever; to limit that, set {', '.join(WHAT.values())}")
 
 
 def _moments(call: Call) -> dict[str, float]:

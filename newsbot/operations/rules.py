@@ -101,18 +101,18 @@ def _show_all(call: Call, loaded: Loaded) -> None:
 
 def _show_url(call: Call, loaded: Loaded, url: str) -> None:
     rule = _rule_of(loaded, url, url)
-    told = {**verdict(loaded, url), "judgement": _judgement(call, url, rule)}
+    found = {**verdict(loaded, url), "judgement": _judgement(call, url, rule)}
     if call.json:
-        call.document({**told, "rule": _as_json(effective(loaded, rule))})
+        call.document({**found, "rule": _as_json(effective(loaded, rule))})
         return
-    pattern = told["pattern"]
-    kind = "denied" if told["denied"] else told["kind"] or "unknown: no pattern matches"
-    call.text(f"{told['canonical']}: {kind}")
+    pattern = found["pattern"]
+    kind = "denied" if found["denied"] else found["kind"] or "unknown: no pattern matches"
+    call.text(f"{found['canonical']}: {kind}")
     if pattern is not None:
         call.text(f"by {pattern['text']} ({pattern['file']}:{pattern['line']})")
-    elif told["kind"] is not None:
+    elif found["kind"] is not None:
         call.text("named in the rule itself")
-    judged = told["judgement"]
+    judged = found["judgement"]
     what = f"{judged['kind']}, priority {judged['priority']:g}" if judged["accepted"] else "not fetched"
     call.text(f"a link to it in the body of a page: {what} ({judged['reason']})")
     if judged["learned"] is not None:

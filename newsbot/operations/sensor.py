@@ -19,7 +19,7 @@ def run(call: Call) -> None:
     options = call.options
     notifier = None if options.dry_run else _notifier(call)
     reader = LogReader(since=0.0 if options.once else time.time())
-    told = number = 0
+    reported = number = 0
     try:
         for number, (line, old) in enumerate(lines(options.log, follow=not options.once), start=1):
             # Lines that were written before the start are not reported. The reader only learns from them
@@ -29,7 +29,7 @@ def run(call: Call) -> None:
                 raise ArgumentError(f"{options.log}: contains no access log lines of nginx or Apache")
             if path is None:
                 continue
-            told += 1
+            reported += 1
             if notifier is None:
                 call.text(options.site.rstrip("/") + path)
             else:
@@ -37,9 +37,8 @@ def run(call: Call) -> None:
     finally:
         if notifier is not None:
             notifier.close()
-    call.note(
-        f"{counted(number, 'line')} read, {counted(told, 'change')} {'found' if notifier is None else 'sent'}"
-    )
+    outcome = "found" if notifier is None else "sent"
+    call.note(f"{counted(number, 'line')} read, {counted(reported, 'change')} {outcome}")
 
 
 def _notifier(call: Call) -> Notifier:

@@ -208,13 +208,13 @@ def sources(call: Call) -> None:
     rules = open_rules(call.settings)
     now = time.time()
     with stored(call.settings) as storage, queued(call.settings) as frontier:
-        asked = call.options.domain
-        sites = list(sites_of(storage, rules, chosen_site(asked, storage, rules) if asked else None))
+        wanted = call.options.domain
+        sites = list(sites_of(storage, rules, chosen_site(wanted, storage, rules) if wanted else None))
         aside = frontier.aside(LISTED)
         number = frontier.counts()["aside"]
         repeated = storage.texts.repeated(limit=OF_ALL_SITES if call.options.domain else MOST_REPEATED)
         fallen = alarms(storage.notes)
-        told_by = [] if call.options.domain or call.options.failing else notifiers(storage.notes, now)
+        senders = [] if call.options.domain or call.options.failing else notifiers(storage.notes, now)
     if call.options.domain:
         fallen = {domain: text for domain, text in fallen.items() if domain == sites[0].domain}
     known = len(sites)
@@ -241,7 +241,7 @@ def sources(call: Call) -> None:
                 ],
                 "aside_count": number,
                 "repeated_texts": repeated,
-                "notifiers": told_by,
+                "notifiers": senders,
             }
         )
         return
@@ -265,9 +265,9 @@ def sources(call: Call) -> None:
     left_out = len(all_sources) - len(shown)
     if left_out and not call.options.failing:
         call.note(f"{counted(left_out, 'section')} of the crawl not shown; scrapy sources DOMAIN shows all")
-    if told_by:
+    if senders:
         call.text()
-        call.table(NOTIFIER_COLUMNS, (_notifier_row(one, now) for one in told_by))
+        call.table(NOTIFIER_COLUMNS, (_notifier_row(one, now) for one in senders))
     alarmed = [f"{domain}: {text}" for domain, text in sorted(fallen.items())]
     ahead = None if call.options.failing else next_due(all_sources, now)
     due = [] if ahead is None else [f"{ahead}; to poll now: scrapy add --due SITE"]

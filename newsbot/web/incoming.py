@@ -124,7 +124,7 @@ def receiving(limit_of: Callable[[web.Request], int]) -> Middleware:
     408 if it takes too long, and 400 if it is incomplete.
     """
     large = asyncio.Semaphore(LARGE_AT_ONCE)
-    told = SeenOnce(DAY, system_clock)
+    logged = SeenOnce(DAY, system_clock)
 
     @web.middleware
     async def middleware(
@@ -143,7 +143,7 @@ def receiving(limit_of: Callable[[web.Request], int]) -> Middleware:
                     await request.read()
             except web.HTTPRequestEntityTooLarge:
                 sender = sender_of(request)
-                if told.is_new(sender.encode()):  # log each sender once a day
+                if logged.is_new(sender.encode()):  # log each sender once a day
                     logger.warning(
                         "body too long sender=%s path=%s limit=%d", sender, request.path[:200], most
                     )
@@ -223,8 +223,8 @@ def sender_of(request: web.Request) -> str:
     """
     remote = _address(request.remote or "")
     if remote is not None and remote.is_loopback:
-        told = ",".join(request.headers.getall("X-Forwarded-For", []))
-        remote = _address(told.rpartition(",")[2]) or remote
+        senders = ",".join(request.headers.getall("X-Forwarded-For", []))
+        remote = _address(senders.rpartition(",")[2]) or remote
     if isinstance(remote, IPv6Address) and remote.ipv4_mapped is None:
         return str(ip_network((int(remote), _OF_ONE), strict=False))
     return str(remote or "")

@@ -203,9 +203,9 @@ class Desk:
 
     def _queue_later(self, entry: Entry) -> None:
         page = self.storage.pages.get([entry.fingerprint]).get(entry.fingerprint)
-        told = float(entry.data["discovered_at"])
+        noticed_at = float(entry.data["discovered_at"])
         # A fetch after the notice has found the change. The minute is added because clocks differ a little.
-        if page is not None and page.last_fetched is not None and page.last_fetched > told + 60:
+        if page is not None and page.last_fetched is not None and page.last_fetched > noticed_at + 60:
             return
         known = self.frontier.known([entry.fingerprint]).get(entry.fingerprint)
         if known is not None and known.state == "leased":  # still being fetched

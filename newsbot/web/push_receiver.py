@@ -193,21 +193,21 @@ class Receiver:
         if not await self.data.call(self.desk.is_first, key):
             return web.Response(status=409, text="this notice was received before", headers=PLAIN)
         try:
-            told = indexnow.of_json(body)
+            notice = indexnow.of_json(body)
         except indexnow.BadNotice as error:
             return web.Response(status=422, text=str(error), headers=PLAIN)
-        await self._take(f"sensor:{told.host}", told.urls, proved=True)
+        await self._take(f"sensor:{notice.host}", notice.urls, proved=True)
         return web.Response(status=202, headers=PLAIN)
 
     # --- hints
     async def cloud_challenge(self, request: web.Request) -> web.Response:
         """Return the challenge of an rssCloud server if it is for a known feed, otherwise 404."""
-        asked = indexnow.challenge_of(request.query)
-        if asked is None or not self._may_send(request):
+        challenge = indexnow.challenge_of(request.query)
+        if challenge is None or not self._may_send(request):
             return _not_found()
-        if not await self.data.call(self.desk.is_source, asked[0]):
+        if not await self.data.call(self.desk.is_source, challenge[0]):
             return _not_found()
-        return web.Response(text=asked[1], headers=PLAIN)
+        return web.Response(text=challenge[1], headers=PLAIN)
 
     async def cloud(self, request: web.Request) -> web.Response:
         """Receive an rssCloud notice: a form with the ``url`` of a feed."""

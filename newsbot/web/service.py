@@ -127,7 +127,7 @@ async def running(settings: SettingsLike, host: str, port: int, public_url: str 
             )
         )
         app = web.Application(client_max_size=MAX_BODY, middlewares=[_readable_faults])
-        await stack.enter_async_context(dashboard(app, settings, access, lambda: _told(desk)))
+        await stack.enter_async_context(dashboard(app, settings, access, lambda: _counts(desk)))
         receiver = Receiver(
             desk,
             subscriptions,
@@ -206,7 +206,7 @@ class _SearchFollower:
         return self._search.follow(FOLLOW_FOR)
 
 
-def _told(desk: Desk) -> dict[tuple[str, str], int]:
+def _counts(desk: Desk) -> dict[tuple[str, str], int]:
     return {(protocol, fate.value): count for (protocol, fate), count in desk.fates.items()}
 
 
@@ -227,15 +227,15 @@ async def _repeat(seconds: float, work: Callable[[], Awaitable[None]]) -> None:
 
     A :class:`DataError` does not end the loop.
     """
-    said = ""
+    last_error = ""
     while True:
         try:
             await work()
-            said = ""
+            last_error = ""
         except DataError as error:
-            if str(error) != said:  # log the same error once, not in each round
+            if str(error) != last_error:  # log the same error once, not in each round
                 logger.error("data away fault=%s", error)
-            said = str(error)
+            last_error = str(error)
         # The interval varies by 10 % so that several servers do not load the data at the same moments.
         await asyncio.sleep(seconds * (0.9 + 0.2 * _SPREAD.random()))
 

@@ -117,7 +117,7 @@ class Journal:
             return
         if known != self._what:
             raise DataError(
-                f"{self.path}: another move was started here ({_told(known)}; now: {_told(self._what)}); "
+                f"{self.path}: another move was started here ({_text(known)}; now: {_text(self._what)}); "
                 "finish that move, or delete the file to start a new one"
             )
         self._kept = kept
@@ -138,7 +138,7 @@ def _new() -> dict[str, Any]:
     return {"after": {}, "done": {}, "filled_until": None, "finished": None}
 
 
-def _told(what: Any) -> str:
+def _text(what: Any) -> str:
     items = what.items() if isinstance(what, dict) else ()
     return ", ".join(f"{name} {value}" for name, value in items if value is not None)
 
@@ -169,11 +169,11 @@ def bars(console: Console, totals: Totals) -> Iterator[Report]:
 
 def lines(write: Callable[[str], None], totals: Totals) -> Report:
     """Return a function that writes a line every :data:`LINE_EVERY` items of a kind."""
-    told: dict[str, int] = {}
+    written: dict[str, int] = {}
 
     def show(kind: str, number: int) -> None:
-        if number // LINE_EVERY > told.get(kind, 0):
-            told[kind] = number // LINE_EVERY
+        if number // LINE_EVERY > written.get(kind, 0):
+            written[kind] = number // LINE_EVERY
             write(f"{kind}: {number} of {totals[kind]}" if kind in totals else f"{kind}: {number}")
 
     return show
@@ -230,7 +230,7 @@ def _copy_books(source: Storage, target: Storage, choice: Choice, report: Report
 
     The journal does not record these kinds, so a continued move copies them again.
     """
-    takers: Mapping[str, Callable[[Any], object]] = {
+    writers: Mapping[str, Callable[[Any], object]] = {
         "sources": target.sources.save,
         "sites": target.load.sites,
         "search results": target.searches.save,
@@ -240,7 +240,7 @@ def _copy_books(source: Storage, target: Storage, choice: Choice, report: Report
     for kind, things in choice.small(source):
         number = 0
         for some in batched(things, BATCH):
-            takers[kind](some)
+            writers[kind](some)
             number += len(some)
             report(kind, number)
 

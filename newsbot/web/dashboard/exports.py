@@ -51,10 +51,10 @@ async def _opml(board: Dashboard, _request: web.Request) -> web.Response:
 
 
 async def _feed(board: Dashboard, request: web.Request, *, kind: str) -> web.Response:
-    asked = given(request, PARAMETERS, {})
-    where, address = filter_of(asked), str(request.url)
+    wanted = given(request, PARAMETERS, {})
+    where, address = filter_of(wanted), str(request.url)
     page = str(request.url.with_path("/articles", keep_query=True))
-    limit, query = asked["limit"], asked["q"] or ""
+    limit, query = wanted["limit"], wanted["q"] or ""
     body = await board.readers.call(
         lambda data: feed_of(data.search, query, where, kind=kind, limit=limit, address=address, page=page)
     )
@@ -168,7 +168,7 @@ def metric(name: str, text: str, samples: Iterable[Sample]) -> Iterator[str]:
     yield f"# TYPE newsbot_{name} {'counter' if name.endswith('_total') else 'gauge'}"
     for labels, value in samples:
         if value is not None:
-            named = ",".join(f'{label}="{_escaped(told)}"' for label, told in labels.items())
+            named = ",".join(f'{label}="{_escaped(content)}"' for label, content in labels.items())
             yield f"newsbot_{name}{f'{{{named}}}' if named else ''} {_number(value)}"
 
 

@@ -65,12 +65,12 @@ class Jobs:
 
     async def all(self) -> list[Job]:
         """Return the running jobs, then the pending ones, then the last 20 finished ones, newest first."""
-        told = await self._ask("listjobs.json", project=PROJECT)
+        answer = await self._ask("listjobs.json", project=PROJECT)
         return [
             Job(one["id"], one.get("spider") or "", state, one.get("start_time"), one.get("end_time"))
             for state in STATES
             # scrapyd lists the oldest job first. The slice has the last jobs in reverse order.
-            for one in (told[state][: -MAX_FINISHED - 1 : -1] if state == "finished" else told[state])
+            for one in (answer[state][: -MAX_FINISHED - 1 : -1] if state == "finished" else answer[state])
         ]
 
     async def log(self, job: str) -> JobLog | None:
@@ -102,20 +102,20 @@ class Jobs:
 
         Raises :class:`ArgumentError` if scrapyd refuses.
         """
-        told = await self._ask("cancel.json", {"project": PROJECT, "job": job})
-        return str(told["prevstate"] or "unknown")
+        answer = await self._ask("cancel.json", {"project": PROJECT, "job": job})
+        return str(answer["prevstate"] or "unknown")
 
     async def _ask(self, path: str, form: Mapping[str, str] | None = None, **query: str) -> dict[str, Any]:
         method = "GET" if form is None else "POST"
         status, _, body = await self._send(method, path, params=query, data=form)
         try:
-            told: dict[str, Any] = json.loads(body)
+            answer: dict[str, Any] = json.loads(body)
         except ValueError as error:
             raise DataUnavailable(f"scrapyd answered {status} (setting NEWSBOT_SCRAPYD)") from error
-        if told.get("status") != "ok":  # scrapyd reports errors with the HTTP status 200
+        if answer.get("status") != "ok":  # scrapyd reports errors with the HTTP status 200
             refused = DataUnavailable if form is None else ArgumentError
-            raise refused(f"scrapyd: {clean(str(told.get('message')))[:300]}")
-        return told
+            raise refused(f"scrapyd: {clean(str(answer.get('message')))[:300]}")
+        return answer
 
     async def _send(self, method: str, path: str, **more: Any) -> tuple[int, int, bytes]:
         """Send a request. Return the status, the ``Content-Length`` (0 if missing) and the body.

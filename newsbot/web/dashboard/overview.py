@@ -226,9 +226,9 @@ def current_troubles(data: Data) -> list[Trouble]:
     """
     alerts = [entry.alert for entry in current(data.storage.notes)]
     found = [Trouble(one.subject, one.what, one.cause, one.todo, utc_of(one.since)) for one in alerts]
-    told = {one.subject for one in found}
+    alerted = {one.subject for one in found}
     fallen = sorted(alarms(data.storage.notes).items())
-    return found + [Trouble(site, text, "", "", None) for site, text in fallen if site not in told]
+    return found + [Trouble(site, text, "", "", None) for site, text in fallen if site not in alerted]
 
 
 LATE = 3600.0
@@ -255,24 +255,25 @@ def signs(view: Overview, found: Sequence[Trouble], sites: Mapping[str, datetime
     ``found`` has the current problems. ``sites`` has the sites with a failing source, and the time from which
     the source fails.
     """
-    workers, told = view.queue.workers, []
+    workers, result = view.queue.workers, []
     dead = [one for one in workers if one.overdue]
     if view.queue.pending and len(dead) == len(workers):  # also if there is no worker at all
         worked = max((one.at for one in view.hours if one.fetched), default=None)
         # If there are no dead workers, the crawl ended in the last hour in which a page was fetched. The end
         # of that hour is used, but not a time in the future.
         since = min((one.deadline for one in dead), default=utc_of(worked and min(worked + HOUR, view.at)))
-        told.append(Sign("no worker is fetching", True, since, "/crawl#workers"))
+        result.append(Sign("no worker is fetching", True, since, "/crawl#workers"))
     elif dead:
         text = f"{len(dead)} of {len(workers)} workers do not respond"
-        told.append(Sign(text, False, min(one.deadline for one in dead), "/crawl#workers"))
+        result.append(Sign(text, False, min(one.deadline for one in dead), "/crawl#workers"))
     if view.queue.lag > LATE:
-        told.append(Sign("the queue is late", False, utc_of(view.at - view.queue.lag), "/crawl#queue"))
+        result.append(Sign("the queue is late", False, utc_of(view.at - view.queue.lag), "/crawl#queue"))
     if sites:
         since = min(filter(None, sites.values()), default=None)
         text = f"feeds or sitemaps of {len(sites)} {'site fails' if len(sites) == 1 else 'sites fail'}"
-        told.append(Sign(text, False, since, "/sources"))
+        result.append(Sign(text, False, since, "/sources"))
     if found:
         since = min((one.since for one in found if one.since), default=None)
-        told.append(Sign(f"{len(found)} {'alert' if len(found) == 1 else 'alerts'}", False, since, "/crawl"))
-    return told
+        text = f"{len(found)} {'alert' if len(found) == 1 else 'alerts'}"
+        result.append(Sign(text, False, since, "/crawl"))
+    return result

@@ -154,12 +154,12 @@ class Proposals:
         found.fault = "the crawl was ended"  # this text stays only if the task is cancelled
         try:
             async with asyncio.timeout(PATIENCE):
-                code, told, log = await self._run(found.site)
+                code, output, log = await self._run(found.site)
             if code:
                 lines = log.decode(errors="replace").strip().splitlines()
                 found.fault = clean(lines[-1] if lines else f"exit code {code}")[:MAX_FAULT]
             else:
-                _read(json.loads(told), found)
+                _read(json.loads(output), found)
         except TimeoutError:
             found.fault = f"the site did not answer within {PATIENCE:.0f} s"
         finally:
@@ -182,12 +182,12 @@ class Proposals:
                 *command, env=given, stdout=pipe, stderr=pipe, start_new_session=True
             )
             try:
-                told, log = await process.communicate()
+                output, log = await process.communicate()
             finally:
                 with suppress(ProcessLookupError):  # the crawl is in the same group
                     os.killpg(process.pid, signal.SIGKILL)
                 await process.wait()
-        return process.returncode or 0, told, log
+        return process.returncode or 0, output, log
 
 
 def _read(document: dict[str, Any], found: Proposal) -> None:

@@ -124,8 +124,8 @@ def moment(value: float | datetime | None, precision: str | None = None) -> str:
     """Return a time as text, in UTC, or only the day if ``precision`` is ``day``. Return ``-`` for None."""
     if value is None:
         return "-"
-    told = value.astimezone(UTC) if isinstance(value, datetime) else utc(value)
-    return told.strftime("%Y-%m-%d" if precision == "day" else "%Y-%m-%d %H:%M")
+    at = value.astimezone(UTC) if isinstance(value, datetime) else utc(value)
+    return at.strftime("%Y-%m-%d" if precision == "day" else "%Y-%m-%d %H:%M")
 
 
 def number(value: float | None) -> str:

@@ -39,11 +39,11 @@ def reports(folder: Path) -> list[ReportRow]:
     found = []
     for path in _files(folder, DEPTH):
         try:
-            told = path.stat()
+            status = path.stat()
         except OSError:  # deleted since the folder was read
             continue
-        if told.st_size <= MAX_BYTES:
-            found.append(ReportRow(path.relative_to(folder).as_posix(), utc(told.st_mtime), told.st_size))
+        if status.st_size <= MAX_BYTES:
+            found.append(ReportRow(path.relative_to(folder).as_posix(), utc(status.st_mtime), status.st_size))
     return sorted(found, key=lambda one: (one.at, one.name), reverse=True)[:MAX_REPORTS]
 
 

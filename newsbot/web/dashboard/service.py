@@ -294,8 +294,8 @@ def _refusal(board: Dashboard, request: web.Request, error: web.HTTPException) -
     if request.match_info.http_exception is not None and not board.access.may_read(request):
         return board.closed(request)  # do not reveal which paths exist
     title = "Not found" if error.status == 404 else "Invalid request"
-    told = error.text or error.reason
-    text = "The request is too long." if error.status == 413 else _TEXTS.get(told, told)
+    reason = error.text or error.reason
+    text = "The request is too long." if error.status == 413 else _TEXTS.get(reason, reason)
     response = board.refusal(request, error.status, title, text)
     if allowed := error.headers.get("Allow"):
         response.headers["Allow"] = allowed
@@ -306,8 +306,8 @@ def _note(request: web.Request, error: Exception) -> None:
     """Log an error in one line, with the file and line where it was raised."""
     frames = traceback.extract_tb(error.__traceback__)
     place = f"{PurePath(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "-"
-    told = " ".join(str(error).split())[:MAX_TOLD]
+    text = " ".join(str(error).split())[:MAX_TOLD]
     kind = type(error).__name__
     path = request.rel_url.raw_path[:MAX_TOLD]
-    logger.error("fault method=%s path=%s error=%s at=%s text=%r", request.method, path, kind, place, told)
+    logger.error("fault method=%s path=%s error=%s at=%s text=%r", request.method, path, kind, place, text)
     logger.debug("traceback of the fault", exc_info=error)
