@@ -25,9 +25,9 @@ from newsbot.recrawl.policy import DAY, HOUR, Array
 from newsbot.recrawl.sources import Rhythm
 
 LEARNED, JUDGED, STOPPED = 21, 35, 30
-"""Days."""
+"""Days for learning, days in which alerts are judged, and days after the end of each feed."""
 CLASSES = ((0.0, 3.0), (3.0, 10.0), (10.0, 50.0), (50.0, 1e9))
-"""Items a day."""
+"""Bounds of the classes of feeds, in items per day."""
 
 
 def main() -> None:

@@ -3,7 +3,7 @@
 SET is a folder of saved pages (``index.jsonl`` with ``url`` and ``html``, and ``html/*.html.gz``). The pages
 are written to ``FILES`` WARC files like those of CC-NEWS. An HTTP server on loopback serves them to
 ``scrapy articles import --cc-news``. Prints pages per second, CPU time of the import per page, and how many
-cores it used.
+cores the import used.
 """
 
 from __future__ import annotations

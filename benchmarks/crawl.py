@@ -11,10 +11,10 @@ Three comparisons, each with 1 and 2 workers on a site of many hosts:
 ``polite``     requests per second to one host with a delay of 0.5 s, from its log: 1, 2 and 4 workers.
 
 The two systems run alternately. A crawl ends when the last page is served and the last article is stored.
-CPU figures are totals over all processes of a type. MongoDB itself counts the commands that it gets.
+CPU figures are totals over all processes of a type. MongoDB itself counts the commands.
 
-The articles of the job ``articles`` are made, with 6.5 kB each. With ``--saved FOLDER`` they are real pages
-(:func:`benchmarks.webs.saved`).
+The articles of the job ``articles`` are generated, with 6.5 kB each. With ``--saved FOLDER`` they are real
+pages (:func:`benchmarks.webs.saved`).
 
     python -m benchmarks.crawl [--pages 2000] [--hosts 50] [--turns 2] [--json] [--workers 1,2]
                                [--only scheduler,articles,polite] [--saved FOLDER]
@@ -51,7 +51,7 @@ COMMANDS = (
     *("find", "getMore", "aggregate", "insert", "update", "delete", "findAndModify"),
     *("commitTransaction", "abortTransaction"),
 )
-"""Commands to MongoDB that are counted. The benchmark itself sends only others."""
+"""Commands to MongoDB that are counted. The benchmark itself sends none of these."""
 DELAY = 0.5
 POLITE_PAGES = 120
 Row = dict[str, Any]
@@ -180,7 +180,7 @@ def _pace(crew: Crew, web: Web, workers: int) -> Row:
     finally:
         crew.stop()
     log = crew.site.report().log
-    log = log[len(log) // 4 :]  # all workers take part by then
+    log = log[len(log) // 4 :]  # before that, some workers may still be starting
     return {"pages": len(log), "per_second": (len(log) - 1) / (log[-1].at - log[0].at)}
 
 

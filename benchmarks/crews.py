@@ -28,7 +28,7 @@ class Crew:
     site: Site
     redis_url: str
     folder: Path
-    """The working folder: it has the folder ``rules`` and takes the workers' data."""
+    """The working folder. It contains the folder ``rules`` and the data of the workers."""
     mongo_uri: str = ""
     concurrency: int = 32
     delay: float = 0.0

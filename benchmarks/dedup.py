@@ -5,15 +5,15 @@ same article, 1 = derived, 0 = neither) and prints:
 
 * F1 for "same article" by exact Jaccard similarity, by the estimate from packed signatures, by the answers of
   the index, and by newsbot's final decision (with the number guard within a host); and F1 for "same or
-  derived" by containment, the share of the shorter text that the longer one has. Pairs were sampled by
-  similarity: each labelled pair is weighted by the number of pairs in its tenth.
+  derived" by containment, the share of the shorter text that the longer one has. Pairs were sampled by tenths
+  of similarity, so each labelled pair is weighted by the number of all pairs in its tenth.
 * recall of the index for pairs above a similarity and for derived pairs, the number of texts that it returns
   per article, and the adjusted Rand index of the stories built from its answers against those from exact
   similarity;
 * how many pairs of different news of one host are merged into one story, with and without the number guard:
   labelled pairs and generated ones (weather, markets, results: the same words with other numbers);
-* CPU time of a signature of 480 words, for newsbot and for two ways of using datasketch (the fastest of
-  several runs of 20 texts, to separate a busy machine from slow code);
+* CPU time of the signature of a text of 480 words, for newsbot and for two ways of using datasketch (the
+  fastest of several runs of 20 texts, to separate a busy machine from slow code);
 * insertions per second into the embedded index (mean, and the fastest tenth), and bytes per text.
 
     python -m benchmarks.dedup [--data FOLDER] [--sizes 10000,100000] [--json]
@@ -193,7 +193,7 @@ def join(stories: list[int], peers: set[int]) -> None:
 
 
 def place_in(url: str) -> int:
-    """Return the index of an article in the corpus, the last part of its URL here."""
+    """Return the index of an article in the corpus. Here it is the last part of its URL."""
     return int(url.rpartition("/")[2])
 
 

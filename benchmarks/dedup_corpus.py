@@ -1,4 +1,4 @@
-"""Real articles with labelled pairs, the data of the benchmark of duplicates."""
+"""Real articles with labelled pairs, the data of :mod:`benchmarks.dedup`."""
 
 from __future__ import annotations
 

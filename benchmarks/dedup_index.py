@@ -6,8 +6,8 @@
   Redis serves the same purpose. On free cores one client can reach 1 / (client + Redis) texts per second.
 * Memory: growth of ``used_memory`` per document, with all that newsbot stores: signature, buckets, time,
   size, source and address. Addresses have 99 characters, the average of real articles. datasketch stores the
-  same addresses as keys, as ``MinHashLSH(num_perm=128, params=(16, 4))`` does; its signatures are stored as
-  ``MinHash`` in a Redis hash, since its index does not store them.
+  same addresses as keys of ``MinHashLSH(num_perm=128, params=(16, 4))``. This index does not store
+  signatures, so they are stored as ``MinHash`` in a Redis hash.
 * Races: processes insert similar texts at the same moment; a round fails if two did not see each other. With
   datasketch each process first queries, then inserts, as it has no atomic operation.
 

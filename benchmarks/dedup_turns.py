@@ -22,7 +22,7 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 
 TURN = 500  # texts
-WARM = 4  # one of this many parts, the first, is warm-up
+WARM = 4  # the texts have this many parts; the first part is the warm-up
 
 
 @contextmanager

@@ -38,9 +38,9 @@ HOST: Final = "distance.example"
 FEED: Final = f"http://{HOST}/feed.xml"
 ARTICLE: Final = f"http://{HOST}/2026/11/20/the-bridge-over-the-river-is-open-again"
 PARSING: Final = "discovery/"
-"""A folder of the package. Its files see the link while the feed is parsed."""
+"""A folder of the package. Its files get the link while the feed is parsed."""
 ENDS: Final = ("frontier/", "ack_all")
-"""The end of the range: a call of this method, with the article's lease, in a file with this prefix."""
+"""The range ends with a call of this method for the article's lease, in a file with this prefix."""
 TEXT: Final = (
     "The council opened the bridge over the river again after two years of repairs on Friday morning.",
     "Engineers replaced forty beams, and the work cost three million more than the first estimate said.",
@@ -144,7 +144,7 @@ def _is_ended(frame: FrameType) -> bool:
 
 
 def _is_given(frame: FrameType, has: str = "", url: str = ARTICLE) -> bool:
-    """Return True if an argument is this URL or has it as its ``url``; ``has``: an attribute it needs too."""
+    """Return True if an argument is the URL or an object with this ``url``, and has the attribute ``has``."""
     code = frame.f_code
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     for value in (frame.f_locals.get(name) for name in names if name not in {"self", "cls"}):

@@ -30,7 +30,7 @@ EACH = 10**7
 
 
 def write(uri: str, folder: str, writer: int) -> None:
-    """Store articles until the file ``stop`` exists; write down each acknowledged one."""
+    """Store articles until the file ``stop`` exists; record the number of each acknowledged article."""
     path = Path(folder)
     with (path / f"acknowledged{writer}").open("a", encoding="ascii", buffering=1) as noted:
         storage = _connect(uri)

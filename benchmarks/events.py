@@ -2,19 +2,20 @@
 
 Reads real articles of one day (a folder with ``articles.jsonl.gz``) and ``events.txt`` beside this file:
 groups of articles, and which of them report one event. All articles are indexed, in three random orders.
-Within the groups of one half, the figures are
+The figures are for the articles within the groups of one half:
 
 * B-cubed precision, recall and F1 (A. Bagga and B. Baldwin, "Entity-based cross-document coreferencing using
-  the vector space model", ACL 1998): the mean over articles of how many articles that are with it in an
-  event belong there, and how many that belong there are with it;
+  the vector space model", ACL 1998): the means over all articles. For an article A, precision is the number
+  of articles in A's found event that report A's event, divided by the size of the found event. Recall is the
+  same number, divided by the number of all articles that report A's event;
 * the same for pairs of articles.
 
-Beside it: plain TF-IDF of the whole texts, clustered in one pass to the nearest centroid or the nearest
-article, with the threshold that is best on the half for choosing.
+The benchmark also prints the figures of plain TF-IDF of the whole texts, which are clustered in one pass to
+the nearest centroid or the nearest article, with the threshold that is best on the half for choosing.
 
-With ``--cost`` it also makes articles within 48 hours (real ones, in which sentences are left out and names
-replaced by others for each made event) and prints the processor time of events for an article, one by one and
-in batches of 500, beside that of the whole index.
+With ``--cost`` the benchmark also generates articles within 48 hours. They are real articles in which
+sentences are left out and names are replaced, with other names for each generated event. The output is
+the processor time per article, one by one and in batches of 500, for events and for the whole index.
 
     python -m benchmarks.events [--data FOLDER] [--cost 100000]
 """
@@ -255,7 +256,7 @@ def to_article(cosines: Matrix, threshold: float, rows: Sequence[int]) -> list[i
 
 
 def made(articles: Sequence[Article], number: int) -> Iterator[Article]:
-    """Yield articles within 48 hours whose events have one to thirty articles."""
+    """Yield generated articles within 48 hours whose events have one to thirty articles."""
     chance = random.Random(1)
     place = 0
     while place < number:
@@ -271,7 +272,7 @@ def made(articles: Sequence[Article], number: int) -> Iterator[Article]:
 
 
 def cost(articles: Sequence[Article], number: int) -> None:
-    """Print what an article costs when the window has ``number`` others."""
+    """Print what an article costs when the window has ``number`` other articles."""
     spent = Counter[str]()
 
     def timed(kind: str, work: Callable[..., Any]) -> Callable[..., Any]:

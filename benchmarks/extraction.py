@@ -13,12 +13,12 @@ Each row is printed as soon as it is complete. An extractor that exceeds the lim
 skips the rest of it.
 
 The model that newsbot ships was trained on the texts of four of these sets. ``--left-out DIR`` reads each
-page with a model that was trained without its publisher (``python -m benchmarks.learning --keep DIR``). Use
-these figures for comparisons. The other extractors are in ``benchmarks/requirements.txt``; those that are not
-installed are listed below the table.
+page with a model that was trained without pages of the same publisher (``python -m benchmarks.learning --keep
+DIR``). Use the figures of ``--left-out`` for comparisons. The other extractors are in
+``benchmarks/requirements.txt``; those that are not installed are listed below the table.
 
-With ``--brackets``, a paragraph in brackets in a gold text is optional, as the annotators of fundeval mean it
-(29 of its 30 pages have some). Without it, such a paragraph counts as missed.
+With ``--brackets``, a paragraph in brackets in a gold text is optional, as the annotators of fundeval
+intended (29 of its 30 pages have such paragraphs). Without it, such a paragraph counts as missed.
 
     python -m benchmarks.extraction [FOLDER] [--sets fundus,aeb] [--only newsbot,goose3] [--left-out DIR]
                                     [--brackets] [--limit N] [--json]
@@ -96,7 +96,7 @@ def newsbot(html: bytes, url: str) -> Fields:
 
 
 def newsbot_feed(html: bytes, url: str) -> Fields:
-    """Read the page with a crawler's knowledge: it was in a feed (but title and time are not given)."""
+    """Read the page as a link of a feed, without the feed's title and time."""
     return _fields(html, url, Link(url=url, where=Where.FEED))
 
 

@@ -87,7 +87,7 @@ class FeedWorld:
 
 @dataclass(frozen=True, slots=True)
 class Foretold:
-    """The rates of a world with its bursts, which no crawler can know before they begin."""
+    """The rates of a world with its bursts. No crawler can know bursts before they begin."""
 
     world: FeedWorld
 

@@ -1,8 +1,8 @@
 """newsbot's frontier in Redis, compared with scrapy-redis's PriorityQueue and dupefilter on the same server.
 
 Rates: N client processes queue URLs (newsbot: 100 per call, like the links of a page; scrapy-redis: one per
-call, its only way), take them out (newsbot: 16 per call, with lease and politeness), and acknowledge each
-(newsbot only). Memory: ``MEMORY USAGE`` of all keys, per waiting URL and per known URL.
+call, because it has no other method), take them out (newsbot: 16 per call, with lease and politeness), and
+acknowledge each (newsbot only). Memory: ``MEMORY USAGE`` of all keys, per waiting URL and per known URL.
 
 Known URLs (``--only known``): one to two million URLs are remembered, as after a loss of Redis. Then their
 buckets are copied to the buckets of other fingerprints until there are ``--known`` URLs. The figures are
@@ -53,7 +53,7 @@ PACE = 0.01
 IN_FLIGHT = 8
 CALLS = 1000
 AGAIN = 100_000
-"""Number of known URLs that are added again, and of other URLs that are remembered then."""
+"""Number of known URLs that are added again, and number of other URLs that are remembered then."""
 KNOWN_FIGURES = ("redis_us", "client_us", "seconds", "bytes", "resident")
 REMEMBERED = 2_000_000
 """Maximum number of known URLs that are not copies."""
@@ -88,7 +88,7 @@ def newsbot_add(url: str, start: int, stop: int) -> Timed:
 
 
 def newsbot_lease(url: str, start: int, stop: int) -> Timed:
-    """Lease the URLs of one client; any host may be leased, as in a crawl of all sites."""
+    """Lease the URLs of one client. URLs of any host may be leased, as in a crawl of all sites."""
     frontier = RedisFrontier(url)
 
     def lease(limit: int) -> None:

@@ -56,7 +56,7 @@ MOMENTS: Final = (0.0, 1 * HOUR, 10 * HOUR, 80 * HOUR)
 LONGEST: Final = 6 * HOUR
 """Limit in seconds of newsbot's clock: a crawl that takes longer is an error."""
 ARTICLES: Final = 1050
-"""Number of articles of the demo. Some of them cannot be found, and the additional host has more."""
+"""Number of articles of the demo. Some of them cannot be found. The additional host has more articles."""
 DEFAULTS: Final = """\
 delay: 0
 concurrency: 4
@@ -152,7 +152,7 @@ def _item(number: int) -> str:
 
 
 def _daily_page(number: int) -> str:
-    """Return an article; each tenth one is the previous one with one sentence changed."""
+    """Return an article; each tenth article is the previous one with one changed sentence."""
     told = number - 1 if number % 10 == 9 else number
     chance = random.Random(told)
     sentences = [" ".join(chance.choices(_WORDS, k=14)).capitalize() + "." for _ in range(18)]
@@ -246,7 +246,7 @@ def _child(file: str, end: str, *words: str) -> None:
 
 
 def _steady(shared: SharedTime, end: float) -> None:
-    """Give newsbot this clock and constant randomness. Must run before other modules of newsbot."""
+    """Give newsbot this clock and constant randomness. Call it before newsbot is imported."""
     vars(random)["Random"] = Steady
     from newsbot import clock  # noqa: PLC0415
 
@@ -322,7 +322,7 @@ def _read_pages(storage: Any, frontier: Any, articles: Table) -> Iterator[tuple[
                 "article": article_url,
                 "story": article.get("story"),
                 "queue": None if in_queue is None else in_queue.state,
-                # a frontier on Redis may not know yet when a page is due: the storage hands it over later
+                # a frontier on Redis may not have the due time yet: newsbot copies it from the storage later
                 "queue_due": _after(in_queue.next_due) if in_queue and in_queue.state == "pending" else None,
             },
         )

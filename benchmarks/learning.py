@@ -1,11 +1,11 @@
 """Trains the trees that decide which pieces of a page are article text, with cross-validation by publisher.
 
 Reads the sets of :mod:`benchmarks.extraction` with whole texts, and the set with snippets, which has little
-of each page, but many publishers. ``--labels`` adds texts that an earlier extraction found on pages without a
-gold text. They are written once by ``--freeze`` and are not in the repository, because they are publishers'
-text. Publishers are split into folds; each fold is judged by trees that were trained without its publishers.
-The final trees are trained on all pages and written to ``newsbot/extraction/body/forest.json``. Needs
-``benchmarks/requirements.txt``.
+text of each page, but pages of many publishers. ``--labels`` adds texts that an earlier extraction found on
+pages without a gold text. They are written once by ``--freeze`` and are not in the repository, because the
+publishers own these texts. Publishers are split into folds; each fold is judged by trees that were trained
+without its publishers. The final trees are trained on all pages and written to
+``newsbot/extraction/body/forest.json``. Needs ``benchmarks/requirements.txt``.
 
     python -m benchmarks.learning [FOLDER] --freeze FILE --by CHECKOUT
     python -m benchmarks.learning [FOLDER] [--labels FILE] [--mixed PAGES] [--write] [--folds 5] [--keep DIR]
@@ -63,11 +63,11 @@ TREES = {
 }
 """Chosen by the mean over the folds.
 
-Each tree sees few of the features and of the pieces. Otherwise the trees overfit to the few publishers.
+Each tree sees few of the features and of the pieces. Otherwise the trees would overfit to the few publishers.
 """
 ROUNDS = 250
 SEEDS = (0, 1, 2)
-"""The forest is the mean of three. F1 of one alone differs by .003 from seed to seed."""
+"""The forest is the mean of three models. The F1 of a single model varies by .003 with the seed."""
 SNIPPET = 0.02
 """Weight of a piece with a snippet, chosen in the same way. The total weight of an article's words is 1."""
 LEAD = 0.5
@@ -77,12 +77,12 @@ LABEL = 0.3
 MIXED = 0.5
 """Weight of a page of :mod:`benchmarks.mixed`."""
 MIXED_PAGES = 2
-"""Number of pages of each of its themes: few, because all pages of a theme have the same markup."""
+"""Number of pages of each theme of that benchmark: few, because all pages of a theme have the same markup."""
 LEAST_AGREED = 0.3
-"""Minimum share of a gold text in the pieces of its page. With less, it is the text of another page."""
+"""Minimum share of a gold text in the pieces of its page. With less, it belongs to another page."""
 
 FEW_HELD = 2
-"""Maximum number of other pieces in a piece that is not a second copy of the text."""
+"""A piece that contains more other pieces than this is a second copy of the text."""
 
 Gold = dict[str, Any]
 
@@ -142,7 +142,7 @@ for name in sys.argv[2:]:
             said = {"set": name, "id": page["id"], "title": article.title, "text": article.text}
             print(json.dumps(said, ensure_ascii=False), flush=True)
 """
-"""It runs in another checkout, so it uses only what all versions have."""
+"""This program runs in another checkout, so it uses only functions that all versions have."""
 
 
 def freeze(folder: Path, target: Path, checkout: Path) -> None:
@@ -165,7 +165,7 @@ def read_all(definitions: ModuleType, folder: Path, labels: Path | None) -> Iter
 
 
 def read_mixed(definitions: ModuleType, folder: Path) -> Iterator[Sample]:
-    """Yield samples of the themes that may be looked at; each theme is a publisher."""
+    """Yield samples of the themes that may be looked at; each theme counts as a publisher."""
     themes: dict[str, list[Gold]] = {}
     for page in mixed.read_pages(definitions, folder, mixed.LOOKED_AT):
         themes.setdefault(page["theme"], []).append(page)
@@ -247,7 +247,7 @@ def _labelled(
 def _by_gold(
     definitions: ModuleType, gold: Gold, texts: list[str], copies: NDArray[np.bool_], *, strict: bool
 ) -> tuple[NDArray[np.int8], NDArray[np.float64]] | None:
-    """Return for each piece if it is in the gold text or the standfirst, and its weight."""
+    """Return for each piece whether it is in the gold text or the standfirst, and its weight."""
     labels = _Labels(definitions, gold, strict=strict)
     said = [(False, 0)] * len(texts)
     for index in np.argsort(copies, kind="stable").tolist():
@@ -274,7 +274,7 @@ class _Labels:
         self._runs = {
             n: Counter(tuple(words[i : i + n]) for i in range(len(words) - n + 1)) for n in (1, 2, 3, 4)
         }
-        """Uses left for each run. Each run of the gold text labels one piece, so copies get no label."""
+        """Remaining uses of each run. A run of the gold text labels only one piece: copies get no label."""
         self._lines = Counter(" ".join(self._words(line)) for line in gold["text"].split("\n"))
         optional = "" if strict else f"{gold.get('title') or ''} {gold.get('optional') or ''}"
         self._optional = " ".join(self._words(optional))
@@ -282,7 +282,7 @@ class _Labels:
         self._standfirst = "" if strict else " ".join(self._words(gold.get("optional") or ""))
 
     def of(self, text: str) -> tuple[bool, int]:
-        """Return if a text is in the gold text, and its weight in words, which is 0 if it does not matter."""
+        """Return whether a text is in the gold text, and its weight in words (0 for optional text)."""
         words = self._words(text)
         length = min(4, len(words))
         if not length:
@@ -306,7 +306,7 @@ class _Labels:
 
 
 def _by_snippets(texts: list[str], gold: Gold) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
-    """Return for pieces with a snippet if it is one of the article. The weight of all others is 0."""
+    """Return for each piece whether it has a snippet of the article. The weight of other pieces is 0."""
     wanted, unwanted = ([line for line in map(squash, gold.get(name, ())) if line] for name in ("inc", "exc"))
     said = [(any(line in text for line in wanted), any(line in text for line in unwanted)) for text in texts]
     belongs = np.array([inside for inside, _ in said], np.int8)
@@ -314,7 +314,7 @@ def _by_snippets(texts: list[str], gold: Gold) -> tuple[NDArray[np.int8], NDArra
 
 
 def _balanced(words: NDArray[np.float64], belongs: NDArray[np.int8], size: int) -> NDArray[np.float64]:
-    """Return weights relative to the article's length. The pieces outside of it together weigh at most 2."""
+    """Return weights relative to the article's length. The total of all pieces outside is at most 2."""
     weights = words / max(size, 60)
     foreign = weights[belongs == 0].sum()
     if foreign > 2:

@@ -8,7 +8,7 @@ Reads the links of :mod:`benchmarks.ranking` (weak labels). Rows:
 * ``newsbot``: ``rules.learn`` from the same half;
 * ``newsbot, patterns``: only the regular expressions that it writes into rule files;
 * ``newsbot, new domains``: the prior alone, fitted without the domains that it judges (ten folds of domains);
-* ``newsbot, as shipped``: the shipped prior, which was set by hand with these domains in mind.
+* ``newsbot, as shipped``: the shipped prior, which was set by a person who knew these domains.
 
 The rows with training also use a prior that was fitted on other domains only. The links are split ``--seeds``
 times; each row is counted on the halves that were not used for training. ``us`` is processor time per link in

@@ -2,10 +2,10 @@
 
 Three hosts of the demo publish at random moments at different rates. A real crawl (``scrapy crawl news`` with
 ``mode=continuous``, a process of its own) polls their feeds by the square-root index within a budget. It has
-a simulated clock, so that a day lasts seconds (:mod:`benchmarks.otherclock`). Printed are the delays from
-publication until an article was found (a poll returned its link) and stored. Below are the delays of the same
-policy in the simulator, with feeds of the same rates and the same budget: the median of 60 draws, and the
-range of nine in ten draws.
+a simulated clock, so that a day lasts seconds (:mod:`benchmarks.otherclock`). The benchmark prints the delays
+from publication until an article was found (a poll returned its link) and stored. Below them are the delays
+of the same policy in the simulator, with feeds of the same rates and the same budget: the median of 60 draws,
+and the range that contains nine of ten draws.
 
     python -m benchmarks.live [--hours 24] [--budget 6] [--speed 0] [--seed 1] [--json]
 
@@ -43,7 +43,7 @@ from newsbot.storage.sqlite import SqliteStorage
 RATES: Final[Mapping[Host, float]] = {GAZETA: 6.0, HERALD: 3.0, NOVOSTI: 1.5}
 """Articles per hour."""
 BEFORE: Final = 14 * HOUR
-"""How long the hosts had published when the crawl begins: their feeds are full."""
+"""Seconds for which the hosts publish before the crawl begins, so that their feeds are full."""
 SETTLE: Final = HOUR
 """Articles of the first hour are not counted: the first poll of a feed finds old ones."""
 DRAWS: Final = 60

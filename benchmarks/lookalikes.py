@@ -1,14 +1,14 @@
 """Share of downloads that are articles, among links that look like articles: real pages behind a proxy.
 
 Crawls the hosts of a replayed web (``replayweb.py`` of the shared data; ``siblings.py`` made its corpus).
-Each host has a feed, a news sitemap, and a front page with nine noise links to each article. The URLs of half
-of the noise links look like articles. The rules have one line, plus the home page. ``useful``: the share of
-articles among the pages sent, without robots.txt, feeds, sitemaps and fronts, in the server's log. ``found``:
-the share of all articles that were sent.
+Each host has a feed, a news sitemap, and a front page with nine noise links for each article. The URLs of
+half of the noise links look like articles. The rules have one line, plus the home page. ``useful``: the share
+of articles among the pages sent, without robots.txt, feeds, sitemaps and fronts, in the server's log.
+``found``: the share of all articles that were sent.
 
 ``--forms`` names the addresses of the noise: those of the replayed web (``replay``), 18 others (``other``),
 or forms of more languages and forms that articles have on other sites (``foreign``). With ``--headlines`` the
-texts of noise links are made of the words of the host's headlines, else they are "more".
+texts of noise links are made of the words of the host's headlines, otherwise they are "more".
 
     python -m benchmarks.lookalikes --replay REPLAYWEB.PY --corpus CORPUS.JSON [--forms other] [--headlines]
         [--hosts 40] [--delay 0.1]
@@ -79,7 +79,7 @@ FORMS = {
         "/content/{}/view.aspx",
     ),
 }
-"""Addresses of noise links, ``{}`` for a number; none: those of the replayed web."""
+"""Addresses of noise links. ``{}`` stands for a number. If there are none, the replayed web is unchanged."""
 OWN_CERTIFICATES = ("-s", "DOWNLOAD_VERIFY_CERTIFICATES=0")
 """The replayed web has a self-signed certificate."""
 
@@ -120,7 +120,7 @@ def measure(folder: Path, rows: list[dict[str, Any]], asked: argparse.Namespace)
     proxy = f"http://127.0.0.1:{port}"
     own = {"NEWSBOT_DATA": str(folder / "data"), "NEWSBOT_RULES": str(rules), "NEWSBOT_RETRY_SCALE": "0.05"}
     with subprocess.Popen([sys.executable, "-c", serve], stdout=subprocess.DEVNULL) as server:
-        time.sleep(2)  # it makes a certificate first
+        time.sleep(2)  # the server makes a certificate first
         subprocess.run(
             [sys.executable, "-m", "scrapy", "crawl", "news", "-s", "NEWSBOT_PROGRESS=0", *OWN_CERTIFICATES],
             env={**os.environ, **own, "http_proxy": proxy, "https_proxy": proxy},

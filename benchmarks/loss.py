@@ -34,7 +34,7 @@ from newsbot.storage.sqlite import SqliteStorage
 ANSWER_SECONDS = 0.2
 """Response time of the site: so slow that all allowed requests are in flight."""
 IDLE_SECONDS = 8.0
-"""scrapy-redis has finished after this many seconds without a request."""
+"""scrapy-redis counts as finished after this many seconds without a request."""
 HOSTS = 20
 
 
@@ -73,7 +73,7 @@ def measure(system: str, web: Web, kills: int, in_flight: int, seed: str = "loss
 
 
 def _kill_again_and_again(crew: Crew, moments: list[int]) -> int:
-    """Kill at each moment that is reached; return their number: lost pages are never served."""
+    """Kill at each moment that the crawl reaches; return the number of kills. Lost pages are never served."""
     killed = 0
     crew.start()
     for moment in moments:

@@ -8,12 +8,12 @@ figures for each theme, each half and in total:
   newsbot for a page that was in a feed, and of trafilatura. A page alone may be refused (``too_short``)
 * the difference of the last two. The standard error of a theme is over its pages, that of a half is over its
   themes
-* the share of pages with less than half of the text, for each of the three
+* the share of pages with less than half of the text, for each of these three extractions
 
 Captions of pictures are optional.
 
 Every second theme of a generator, and every second template, belongs to the half ``looked-at``: its pages may
-be looked at to improve the extraction. Those of the other half may not.
+be looked at to improve the extraction. Pages of the other half may not be looked at.
 
 Generators and themes are packages: those of ``benchmarks/requirements.txt``, hexo, its renderers and
 ``hexo-theme-*`` from npm (``NODE_PATH`` names the folder), and hugo, jekyll and wordpress from Debian (see

@@ -2,8 +2,8 @@
 
 The data: one site with pages in 1,000 folders, five links to each page, three checks of each page, one in
 twenty pages broken; and many sites with three sources each, one in ten silent. Each task runs in a process of
-its own. Printed are its processor time, its wall-clock time, and its peak memory (92 MB of which is the
-program itself).
+its own. The benchmark prints the processor time, the wall-clock time and the peak memory of each task (92 MB
+of it are the program itself).
 
     python -m benchmarks.monitoring [--pages 20000,100000] [--storages sqlite,mongo] [--sites 1000] [--json]
 """

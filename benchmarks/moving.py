@@ -49,14 +49,14 @@ class Times:
         self.numbers: dict[str, int] = {}
 
     def __call__(self, kind: str, number: int) -> None:
-        """Take one report. Reports come after the work, some of them for each item."""
+        """Receive one report. A report is sent after the work; some kinds have one for each item."""
         self.numbers[kind] = number
         if kind != self._kind or time.perf_counter() > self._last + SAMPLED:
             self._charge(kind)
         self._kind = kind
 
     def end(self) -> None:
-        """Take the end of the last kind."""
+        """Record the end of the last kind."""
         self._charge(self._kind)
 
     def _charge(self, kind: str) -> None:
@@ -96,7 +96,7 @@ def move(way: str, source: Side, target: Side, folder: Path, used: Callable[[], 
     names = {"pages": "pages", "articles": "articles", "queue": "queue", "near": "texts to the index"}
     row: Row = {"way": way, "same": same}
     for kind, name in names.items():
-        if kind not in copying.numbers:  # the source has none
+        if kind not in copying.numbers:  # the source has no data of this kind
             continue
         row[f"{name}/s"] = copying.numbers[kind] / copying.seconds[kind]
         row[f"{name}, ms CPU"] = 1000 * copying.cpu[kind] / copying.numbers[kind]

@@ -2,7 +2,7 @@
 
     python -m benchmarks.otherclock FILE END SPEED crawl news …
 
-FILE holds the time (:class:`SharedTime`), so that a site can use the same clock. SPEED 0: the clock stands
+FILE contains the time (:class:`SharedTime`), so that a site can use the same clock. SPEED 0: the clock stands
 still while the crawl has work and jumps to the next moment at which something is due. Days pass in seconds,
 with the same result on every machine, and work takes no simulated time. Any other SPEED: the clock is that
 many times as fast as real time; at 240, a page that takes 50 ms takes 12 simulated seconds. At END (POSIX

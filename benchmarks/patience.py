@@ -21,9 +21,10 @@ class TooSlow(BaseException):
 def bounded(
     extract: Callable[[bytes, str], dict[str, Any]], seconds: float = CPU_SECONDS
 ) -> Callable[[bytes, str], dict[str, Any]]:
-    """Return ``extract`` with a limit of CPU time per page; it raises :class:`TooSlow`. For the main thread.
+    """Return ``extract`` with a limit of CPU time per page; it raises :class:`TooSlow`.
 
-    The network is blocked: an extractor that fetches pictures of the site would wait for it.
+    It works in the main thread only. The network is blocked: an extractor that fetches pictures of the site
+    would wait for it.
     """
 
     def patient(html: bytes, url: str) -> dict[str, Any]:

@@ -3,14 +3,14 @@
 A worker reads an ordinary site of 40 articles and, beside it, a site with three pages or one feed of the kind
 that the row names. While the event loop is held, no request is sent, no answer is read and no lease is
 extended. Each call of the loop is timed from the first lease on. Columns: the three longest by the clock, in
-milliseconds; the longest by the CPU time of the loop's thread (by the clock a busy machine and other threads
-count too); articles of the ordinary site that were asked for; seconds of the crawl. ``--where`` adds where in
-newsbot the loop was when it had been held for 50 ms of CPU time, and how often.
+milliseconds; the longest by the CPU time of the loop's thread (the time by the clock also includes other
+threads and programs); requested articles of the ordinary site; seconds of the crawl. ``--where`` adds the
+places in newsbot at which the loop had been held for 50 ms of CPU time, and how often.
 
-``--slow MS`` measures instead crawls of the ordinary site with Redis and MongoDB that answer each command MS
-milliseconds late: the spiders news, search and monitor, one after the other. Columns: by how many
-milliseconds a timer of the loop is late (median, 99th percentile, maximum), articles that were asked for, and
-seconds of the crawl.
+With ``--slow MS`` the benchmark measures other crawls: the spiders news, search and monitor, one after the
+other, on the ordinary site. Redis and MongoDB answer each command MS milliseconds late. Columns: by how many
+milliseconds a timer of the loop is late (median, 99th percentile, maximum), requested articles, and seconds
+of the crawl.
 """
 
 from __future__ import annotations

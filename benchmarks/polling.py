@@ -10,7 +10,7 @@ parameter of each policy is set so that it uses the budget.
 ``square_root``  the square-root index with learned hours, without regard to the number of items listed
 ``true_rate``    the same with the true rates (without bursts) instead of learned ones
 ``oracle``       the same with the true rates, bursts included
-``newsbot``      what the crawler does
+``newsbot``      the policy of the crawler
 
 Columns: polls per feed and day (the budget, and the actual number), delay from publication in minutes (of
 lost items: until the poll that missed them), share of items that were lost because the feed no longer listed

@@ -2,7 +2,7 @@
 
 A logistic regression over the features of :mod:`newsbot.rules.shape`. A person has chosen the sign of each
 feature (:data:`SIGNS`); its weight is fitted. Domains differ more than links of one domain, so the fit is
-kept near the signs (:data:`FAITH`), and a domain counts with the square root of the number of its links.
+kept near the signs (:data:`FAITH`), and the weight of a domain is the square root of the number of its links.
 """
 
 from __future__ import annotations

@@ -9,8 +9,9 @@ gzip allowed) and prints precision and recall of three ways to choose the links 
   optimistic. The row ``address`` does not use the texts.
 
 Positive: the address of a saved article, or a link in the body with five words or more (14
-letters in Chinese, Japanese, Korean). Negative: only in navigation, at most three words. Domains
-with at least 10 of each count. ``macro`` is the mean over domains.
+letters in Chinese, Japanese, Korean). Negative: a link that is only in navigation and has at most three
+words. A domain is counted if it has at least 10 positive and 10 negative pages. ``macro`` is the mean over
+domains.
 
 The row ``rules`` is the time to match the patterns of a rule, as the mean of the shipped rules; a page has
 105 links on average.

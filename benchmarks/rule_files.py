@@ -2,7 +2,8 @@
 
 Makes N site files in the format of ftr-site-config (default: 2,000), imports them with
 ``scrapy rules import ftr``, and measures how long the rules take to load, and how long a crawl takes until
-all its sources are queued. Each measurement runs in a process of its own. It sends no requests to sites.
+all its sources are queued. Each measurement runs in a process of its own. The benchmark sends no requests to
+sites.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""What storages of 10^4 to 10^6 articles cost, and by a straight line through these sizes, of 10^7.
+"""What storages of 10^4 to 10^6 articles cost, and an estimate for 10^7 articles (a straight line).
 
 Each storage and size has a folder in ``--data`` with the data and the figures so far (``figures.json``).
 A later run uses them. The articles are those of benchmarks/searchtexts.py. The steps:
 
 ``fill``       write the articles in bulk, as ``scrapy move`` does
-``index``      build the search index of them
+``index``      build the search index of the articles
 ``search``     first pages of each kind of query of benchmarks/search.py
 ``dashboard``  pages in Chromium (benchmarks/dashboard.py). This adds waiting URLs and activity to the data
 ``backup``     back up and restore as docs/operations.md says (MongoDB: copy the files of the locked server),
@@ -112,7 +112,7 @@ def backed_up(place: Place, _number: int, _texts: Texts) -> Figures:
 
 
 def moved(place: Place, _number: int, _texts: Texts) -> Figures:
-    """Move to servers and back, both with the comparison at the end."""
+    """Move to servers and back, each with the comparison at the end."""
     if place.server is not None:
         return {}
     with (
@@ -167,7 +167,7 @@ def measure(kind: str, number: int, steps: list[str], texts: Texts, folder: Path
 
 
 def extrapolated(name: str, values: Mapping[int, float]) -> float | None:
-    """Return a total at :data:`LARGEST` by a straight line through the values by size; None for others."""
+    """Return the estimate of a total at :data:`LARGEST` by a straight line; None for other values."""
     if len(values) < 2 or not name.endswith((", s", ", s CPU", ", MB")):
         return None
     slope, start = linear_regression(list(values), list(values.values()))

@@ -1,8 +1,8 @@
 """Articles for ``benchmarks.search`` and ``benchmarks.dashboard``: new combinations of sentences.
 
 The sentences are real or generated. Each article has one unique sentence with new words (names, numbers), so
-that the vocabulary grows with the number of articles as in real data. Articles come at 100,000 a day, and
-the last one is published now. One of ten is in a story of two.
+that the vocabulary grows with the number of articles as in real data. There are 100,000 articles per day, and
+the last one is published now. One article of ten is in a story of two articles.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Texts:
 
     @cached_property
     def by_frequency(self) -> list[str]:
-        """The stems of two or more letters, the one of most sentences first."""
+        """The stems of two or more letters. The stem that is in the most sentences is first."""
         counted = Counter(stem for one in self.stemmed for stem in set(one))
         return [stem for stem, _ in counted.most_common() if len(stem) > 1]
 

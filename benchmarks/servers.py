@@ -33,12 +33,12 @@ def own_redis(*options: str) -> Iterator[str]:
 
 @contextmanager
 def own_mongo(kept: Path | None = None) -> Iterator[MongoServer]:
-    """Run a replica set of one mongod with a journal. ``kept``: a folder whose data a later run continues."""
+    """Run a replica set of one mongod with a journal. ``kept``: a folder whose data a later run can use."""
     if mongod() is None:
         raise SystemExit("needs mongod: pip install -r requirements-dev.txt, apt-get install libcurl4")
     with tempfile.TemporaryDirectory(prefix="newsbot-bench-") as folder:
         server = MongoServer(kept or Path(folder))
-        port = server.folder / "port"  # the replica set names it
+        port = server.folder / "port"  # the configuration of the replica set has this port
         server.port = int(port.read_text()) if port.exists() else server.port
         port.write_text(str(server.port))
         server.start()

@@ -4,7 +4,7 @@
            and memory of the command that also writes tables and report; share of figures within tolerance.
 ``simpy``  one small field, all seven variants, compared with the plain SimPy model of the tests.
 
-Compilation in the first run on a machine takes some ten seconds; it is not counted.
+Compilation in the first run on a machine takes about ten seconds; it is not counted.
 
     python -m benchmarks.simulator [--seed 1] [--only plan,simpy] [--json]
 

@@ -85,7 +85,7 @@ class Soak:
         number = 1 + sum(one.name == name for one in self.lives)
         path = self.logs / f"{name.replace(' ', '-')}-{number}.log"
         command = [sys.executable, "-X", "faulthandler", "-m", "scrapy", *own]
-        command += ["-L", "INFO", "-s", "NEWSBOT_PROGRESS=0"]  # the level of the reason for an exit
+        command += ["-L", "INFO", "-s", "NEWSBOT_PROGRESS=0"]  # an exit and its reason are logged as INFO
         with path.open("ab") as log:
             process = subprocess.Popen(command, cwd=ROOT, env=self.environment, stdout=log, stderr=log)
         self.lives.append(Life(name, number, process, path, time.monotonic()))
@@ -260,7 +260,7 @@ def _row(soak: Soak, begin: float, end: float, finished: float) -> dict[str, Any
 
 
 def _counted(soak: Soak, words: str) -> dict[str, int]:
-    """Return the logs that contain the words, and how often."""
+    """Return the logs that contain the words, and how often each contains them."""
     texts = {life.log.name: life.log.read_text(errors="replace") for life in soak.lives}
     return {name: text.count(words) for name, text in texts.items() if words in text}
 

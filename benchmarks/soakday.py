@@ -1,4 +1,4 @@
-"""Memory and connections of one worker over a day, with a clock that runs many times as fast.
+"""Memory and connections of one worker over a day, with a clock that is many times as fast as real time.
 
 One worker polls the feeds of ``--hosts`` and reads the new articles of a growing web (benchmarks/soakweb.py),
 with Redis and MongoDB on the same machine. Newsbot's clock and timers, and the time that the frontier uses,

@@ -15,7 +15,7 @@ import numpy as np
 WARM_UP = 1 / 3
 """Share of the run that is warm-up; for processes that were started later, share of their own lifetime."""
 LEAST_SECONDS = 300.0
-"""A process that ran for less time after its warm-up is not measured."""
+"""A process that ran for a shorter time after its warm-up is not measured."""
 LAST_LINES = 12
 _MOST_PAIRS = 400
 """Maximum number of samples whose pairs are compared; more are thinned out."""
@@ -27,7 +27,7 @@ class Life:
 
     name: str
     number: int
-    """Number of the start of this name, from 1."""
+    """How many processes with this name have been started, including this one."""
     process: subprocess.Popen[bytes]
     log: Path
     began: float
@@ -37,7 +37,7 @@ class Life:
     by_itself: bool = False
 
     def look(self, now: float) -> bool:
-        """Record its memory; False if it has ended by itself."""
+        """Record the memory of the process; return False if it has ended by itself."""
         size = own_megabytes(self.process.pid)
         if size:
             self.memory.append((now, size))
@@ -47,20 +47,20 @@ class Life:
         return False
 
     def kill(self) -> None:
-        """Kill it (SIGKILL)."""
+        """Kill the process (SIGKILL)."""
         self.process.kill()
         self.process.wait()
         self.ended = time.monotonic()
 
     def stop(self, seconds: float) -> None:
-        """Terminate it; kill it if that takes longer than ``seconds``."""
+        """Terminate the process; kill it if that takes longer than ``seconds``."""
         try:
             self.process.wait(seconds)
         except subprocess.TimeoutExpired:
             self.kill()
 
     def end(self) -> str:
-        """Describe how it ended by itself: duration, exit code, reason, last lines of the log."""
+        """Describe how the process ended by itself: duration, exit code, reason, last lines of the log."""
         lines = self.log.read_text(errors="replace").splitlines()
         reason = next((line for line in reversed(lines) if "Closing spider" in line), "")
         told = f"{self.name} {self.number}: after {(self.ended or self.began) - self.began:.0f} s, "

@@ -51,7 +51,7 @@ class Published:
 
     @property
     def url(self) -> str:
-        """Its main URL."""
+        """The main URL of the article."""
         return f"http://{self.host}{self.paths[0]}"
 
 

@@ -1,4 +1,4 @@
-"""Share of a crawl's page downloads that are articles, on sites with nine noise links to each article link.
+"""Share of a crawl's page downloads that are articles, on sites with nine noise links for each article link.
 
 Crawls the demo's hosts behind a loopback proxy, with the real spider in a process of its own:
 

@@ -15,7 +15,7 @@ from benchmarks.site import answer
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 BRANCHES = 4
-"""New pages that a page of the tree links to; it links to the same number of known ones."""
+"""Each page of the tree links to this number of new pages, and to the same number of known pages."""
 FILLING = (
     "<p>" + "What the council decided on the bridge stands in the minutes of its session. " * 60 + "</p>"
 )
@@ -66,7 +66,8 @@ def papers(articles: int, hosts: int) -> Web:
 def saved(folder: Path, articles: int, hosts: int) -> Web:
     """Return real pages, saved as ``*/html/*.html.gz`` with an ``index.jsonl`` in each folder above them.
 
-    They lie on many hosts, one feed each. The order is shuffled, so that each host has pages of many sites.
+    They are served on many hosts, with one feed for each host. The order is shuffled, so that each host has
+    pages of many sites.
     """
     web = Web()
     rows = [

@@ -153,7 +153,7 @@ def _newsbot_row(stats: dict[str, Any]) -> dict[str, Any]:
     row = {"crawler": "newsbot, whole path", "pages": stats["response_received_count"], "articles": articles,
            "seconds": seconds, "per_second": articles / seconds}  # fmt: skip
     taken = {step: stats.get(f"newsbot/time/{step}", 0.0) for step in STEPS}
-    taken["settle"] -= taken["judge"] + taken["queue"]  # they happen within it, except for the first sources
+    taken["settle"] -= taken["judge"] + taken["queue"]  # parts of this step, except for the first sources
     shares = {step: max(0.0, time) / seconds for step, time in taken.items()}
     shares["download and Scrapy"] = 1 - sum(shares.values())
     return {**row, "share": shares}

@@ -2,13 +2,14 @@
 
 Each installed system makes a site of ``--posts`` posts of the last 28 days with its default theme. The crawl
 has default settings and a simulated clock (:mod:`benchmarks.otherclock`), so that it need not wait. One day
-later the site has 12 new posts and 10 edited ones, and is crawled again. Printed for each site:
+later the site has 12 new posts and 10 edited ones, and is crawled again. The benchmark prints for each site:
 
 * ``found``: share of the posts that were stored
 * after both crawls, ``twice``: posts stored under a second address, and ``noise``: the share of stored items
   that are not posts
 * of the posts found: the shares with the right ``title``, ``day``, ``minute`` and ``authors``; the share of
-  the posts' ``sentences`` that was kept, and the share of stored letters that is ``foreign`` to the post
+  the posts' ``sentences`` that was kept, and the share of stored letters that are not from the post
+  (``foreign``)
 * ``useful``: posts found per fetched page that is not a list, a feed or a sitemap; ``requests`` of all kinds
   per post found; ``lists`` read
 * after the second crawl: shares of ``new`` posts stored and of ``edits`` seen, and its requests (``again``)

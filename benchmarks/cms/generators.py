@@ -23,7 +23,7 @@ _TYPES = {
 
 @dataclass(slots=True)
 class StaticSite:
-    """A site that ``generate`` writes into a folder, served from there."""
+    """A site that ``generate`` writes into a folder. The files are served from this folder."""
 
     name: str
     folder: Path
@@ -188,7 +188,7 @@ def nikola(folder: Path, url: str, posts: Sequence[Post], *, theme: str = "bootb
 
 
 def mkdocs(folder: Path, url: str, posts: Sequence[Post], *, theme: str = "material") -> Path:
-    """MkDocs without a feed. The theme Material shows posts by its blog plugin; other themes show pages."""
+    """MkDocs without a feed. The theme Material shows posts with its blog plugin; other themes show pages."""
     names = {post.author: f"author-{number}" for number, post in enumerate(posts)}
     for post in posts:
         lines = (

@@ -67,7 +67,7 @@ def make_posts(count: int, *, new: int = 0, edited: int = 0) -> list[Post]:
 
 
 def _post(story: Story, number: int, at: datetime, rng: random.Random) -> Post:
-    title = f"{story.title} news" if number % 20 == 0 else story.title  # ends as site names often do
+    title = f"{story.title} news" if number % 20 == 0 else story.title  # many site names end with this word
     local = at.astimezone(ZONE).replace(microsecond=0, second=rng.randrange(60))
     return Post(
         slug=_NO_WORD.sub("-", title.lower()).strip("-")[:60].rstrip("-") + f"-{number}",

@@ -1,4 +1,4 @@
-"""The demo as a live site: articles appear at random moments, and each host shows those published so far."""
+"""The demo as a live site: articles appear at random moments; each host shows its published articles."""
 
 from __future__ import annotations
 

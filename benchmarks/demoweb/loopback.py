@@ -2,7 +2,7 @@
 
 A client that is given ``http_proxy`` (see :attr:`LoopbackServer.environment`) sends the whole URL
 in the request line (RFC 9112, 3.2.2 absolute-form), so any host name can be used. ``CONNECT`` is answered
-with 501, unless the server has a TLS context: then the server itself is the end of every tunnel. An
+with 501, unless the server has a TLS context: then every tunnel ends at the server itself. An
 :class:`Answer` can also misbehave: wait, break off, hang up.
 """
 
@@ -42,7 +42,7 @@ class LoopbackServer:
     ) -> None:
         self.port = port
         self.log: list[Record] = []
-        """All requests, in the order of their answers. Appended by the server's thread."""
+        """All requests, in the order of their answers. The server's thread appends them."""
         self._handler = handler
         self._listener = listener
         self._tls = tls
@@ -116,7 +116,7 @@ class LoopbackServer:
             ):
                 pass
         except (OSError, ValueError, EOFError):
-            pass  # the client is gone or does not speak HTTP: there is nobody to answer
+            pass  # the client is gone or does not speak HTTP: an answer is not possible
         except asyncio.CancelledError:
             pass  # stop() cancels this task; Python 3.11's streams would log the cancellation as an error
         finally:

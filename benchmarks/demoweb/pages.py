@@ -88,7 +88,7 @@ def article_page(frame: Frame, paper: Paper, related: Sequence[Teaser]) -> str:
 
 
 def bare_page(paper: Paper) -> str:
-    """Return the AMP or print version of an article, which names the canonical one."""
+    """Return the AMP or print version of an article, which names the canonical page."""
     title = escape(paper.story.title)
     return (
         f'<!DOCTYPE html>\n<html><head><meta charset="{paper.host.charset}">'
@@ -99,7 +99,7 @@ def bare_page(paper: Paper) -> str:
 
 
 def published_text(paper: Paper) -> str:
-    """Return the publication time in ISO 8601 in the host's zone; wrong if the article has that fault."""
+    """Return the publication time in ISO 8601 in the host's zone, or a wrong time if that is the fault."""
     return _YEAR_9999 if paper.fault == "year-9999" else paper.published.isoformat(timespec="seconds")
 
 

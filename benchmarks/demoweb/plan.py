@@ -55,7 +55,7 @@ class Paper:
     family: int | None = None
     """Number of the first article with this story, for stories that were published more than once."""
     template: str = ""
-    """The series of reports that it belongs to: the same words with other numbers."""
+    """The series of reports to which the article belongs: the same words with other numbers."""
     copies: tuple[str, ...] = ()
     """Other paths of this host with the same text."""
 
@@ -86,7 +86,7 @@ class Plan:
         return sorted(mine, key=lambda paper: paper.published, reverse=True)
 
     def families(self) -> list[list[Paper]]:
-        """Articles with the same story: the agency's text and the versions of others."""
+        """Articles with the same story: the agency's text and the versions of other hosts."""
         groups: defaultdict[int, list[Paper]] = defaultdict(list)
         for paper in self.papers:
             if paper.family is not None:
@@ -185,7 +185,7 @@ class _Planner:
         self._add_copies(host)
 
     def _moments(self, host: Host, count: int) -> list[datetime]:
-        """Return publication times of the last two days; an archive's older articles fall on few days."""
+        """Return publication times of the last two days; older articles of an archive are from few days."""
         fresh = count if host is not ARCHIVE else count // 3
         now = self.plan.now
         step = FRESH_DAYS * 24 * 60 / fresh  # whole minutes: pages show no seconds

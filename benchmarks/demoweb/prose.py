@@ -1,4 +1,4 @@
-"""Generated news: titles and paragraphs that read like regional papers and never repeat each other.
+"""Generated news: titles and paragraphs in the style of regional papers, without repetitions.
 
 A sentence is a template whose slots are filled with words of a language and a topic. An article keeps
 its town, its two speakers and its subject throughout. All randomness comes from the given generator, so
@@ -36,7 +36,7 @@ class Language:
     """Words and sentence templates of one language.
 
     ``towns`` are tuples of forms (nominative, genitive, prepositional where there are cases),
-    ``people`` are pairs of full name and surname, ``words`` maps a slot to what may stand in it.
+    ``people`` are pairs of full name and surname, ``words`` maps a slot to the words that may fill it.
     """
 
     code: str

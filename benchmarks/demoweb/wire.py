@@ -82,7 +82,7 @@ def _is_unchanged(headers: Mapping[str, str], etag: str, last_modified: float | 
 async def send(
     request: Request, answer: Answer, headers: dict[str, str], writer: asyncio.StreamWriter
 ) -> bool:
-    """Write an answer; False if the connection must be closed. Raises ``OSError`` if it is broken."""
+    """Write an answer; False if the connection must be closed. A broken connection raises ``OSError``."""
     lines = {"Server": "newsbot-loopback", "Date": formatdate(usegmt=True), **headers}
     bare = request.method == "HEAD" or answer.status in (204, 304)
     if answer.pieces is not None:
