@@ -212,7 +212,7 @@ def from_ftr(call: Call) -> None:
             left_out.append((file.name, 0, str(error)))
             continue
         left_out += [(file.name, line, reason) for line, reason in found.left_out]
-        if found.is_empty:
+        if not found.kept:
             left_out.append((file.name, 0, "nothing in it could be imported"))
         # Two files can give the same domain, such as example.org.txt and .example.org.txt. The first file is
         # used.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from newsbot.authoring.writing import add_key, rule_path
@@ -42,10 +42,6 @@ class Score:
     recall: float | None
     """Share of selected links among the articles. None if there are no articles."""
 
-    def plain(self) -> dict[str, float | None]:
-        """Return the score as a JSON-able value."""
-        return {"precision": self.precision, "recall": self.recall}
-
 
 @dataclass(frozen=True, slots=True)
 class Learned:
@@ -62,8 +58,8 @@ class Learned:
         return {
             "articles": self.rule.articles,
             "others": self.rule.others,
-            "held_out": self.whole.plain(),
-            "held_out_patterns": self.patterns.plain(),
+            "held_out": asdict(self.whole),
+            "held_out_patterns": asdict(self.patterns),
             "patterns": [
                 {"text": one.text, "articles": one.articles, "others": one.others, "examples": one.examples}
                 for one in self.rule.patterns

@@ -43,8 +43,6 @@ _WALL = re.compile(
 )
 # Each match of _WALL contains one of these strings.
 _WALL_WORDS = ("wall", "piano-", "subscri", "premium-", "locked-content", "metered")
-# One XPath for both is slow on pages with many siblings, because it sorts its result.
-_ALL_NAMES = tuple(etree.XPath(f"//@{name}", smart_strings=False) for name in ("class", "id"))
 _NAMES = etree.XPath(
     "//*[not(self::body or self::html or self::script or self::style)]/@*[name()='class' or name()='id']",
     smart_strings=False,
@@ -55,6 +53,12 @@ _TEASER = 1500
 _CUT = re.compile(r"(?:\.\.\.|…|\[…\])\W{0,3}$")
 _MOST_MARKED = 5000
 """Maximum number of classes and ids that are searched for a paywall."""
+# One XPath for both is slow on pages with many siblings, because it sorts its result. The limit is higher
+# than _MOST_MARKED, because _NAMES leaves out some elements.
+_ALL_NAMES = tuple(
+    etree.XPath(f"(//@{name})[position() <= {2 * _MOST_MARKED}]", smart_strings=False)
+    for name in ("class", "id")
+)
 _MOST_PARTS = 20
 """Maximum number of parts of an article (``hasPart``) that are read."""
 _MOST_LINES = 5000

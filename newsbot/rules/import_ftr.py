@@ -56,11 +56,6 @@ class Imported:
         """The number of imported selectors."""
         return sum(map(len, self.extract.values())) + len(self.remove)
 
-    @property
-    def is_empty(self) -> bool:
-        """True if nothing was imported."""
-        return not self.kept
-
     def as_yaml(self) -> str:
         """Return the content of the rule file. Test pages are comments in it."""
         lines = [f"# from ftr-site-config, {self.domain}.txt", f"domain: {self.domain}"]
