@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import cast
 
+import numpy as np
+
 from newsbot.alerts.state import current
 from newsbot.clock import utc, utc_of
 from newsbot.frontier.base import Watched
@@ -183,25 +185,17 @@ def latency(arrivals: Sequence[Arrival], since: Mapping[str, float]) -> Latency:
     For older articles, the time until storage depends on when the site was added, not on the speed of the
     crawler. ``since`` has the time of the first crawl by site, in POSIX seconds.
     """
-    delays = sorted(
+    delays = [
         # the difference is negative for an article with a date in the future
         max(0.0, (one.fetched_at - one.published_at).total_seconds())
         for one in arrivals
         if one.published_at and one.fetched_at and one.precise
         if one.published_at.timestamp() >= since.get(one.source, 0.0)
-    )
+    ]
     if not delays:
         return Latency()
-    return Latency(_quantile(delays, 0.5), _quantile(delays, 0.95), len(delays))
-
-
-def _quantile(values: Sequence[float], part: float) -> float:
-    """Return the quantile ``part`` (0 to 1) of sorted values.
-
-    It is the smallest value for which at least the share ``part`` of all values is not larger.
-    """
-    # -int(-x // 1) rounds x up. The result counts from 1, indexes from 0.
-    return values[min(len(values) - 1, max(0, -int(-part * len(values) // 1) - 1))]
+    p50, p95 = map(float, np.quantile(delays, (0.5, 0.95), method="inverted_cdf"))
+    return Latency(p50, p95, len(delays))
 
 
 @dataclass(frozen=True, slots=True)
