@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 from xml.etree.ElementTree import ParseError
 
 from defusedxml.common import DefusedXmlException
@@ -245,10 +245,9 @@ def count(name: str, value: str | None, known: Mapping[str, str] = HELP) -> int 
 def _mode(value: str | None) -> Mode:
     if not value:
         return "once"
-    for mode in get_args(Mode):
-        if mode == value:
-            return mode  # type: ignore[no-any-return]  # get_args is untyped
-    raise _invalid("mode", value)
+    if value not in get_args(Mode):
+        raise _invalid("mode", value)
+    return cast("Mode", value)
 
 
 def _flag(name: str, value: str | None) -> bool:

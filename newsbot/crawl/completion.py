@@ -13,7 +13,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
@@ -62,30 +62,23 @@ the lease. The time is None if the URL is never due again. The step is None if t
 _JITTER = random.Random()  # noqa: S311  (spreads retries, keeps no secret)
 
 
+@dataclass(eq=False, kw_only=True)
 class Completion:
     """Completes visits. ``retry_scale`` multiplies the pauses before a URL is tried again."""
 
-    def __init__(
-        self,
-        *,
-        context: Context,
-        links: Links,
-        probing: ListProbing,
-        usual_places: UsualPlaces,
-        canonical: Canonical,
-        spellings: Spellings,
-        feed_details: FeedDetails,
-        policies: RecrawlPolicies,
-        sites: SiteKnowledge,
-        removals: Removals,
-        pages: ReadAhead[PageRecord],
-        known: ReadAhead[bool],
-        retry_scale: float,
-    ) -> None:
-        self._context, self._links, self._probing, self._usual_places = context, links, probing, usual_places
-        self._canonical, self._policies, self._sites, self._removals = canonical, policies, sites, removals
-        self._spellings, self._feed_details, self._retry_scale = spellings, feed_details, retry_scale
-        self._pages, self._known = pages, known
+    context: Context
+    links: Links
+    probing: ListProbing
+    usual_places: UsualPlaces
+    canonical: Canonical
+    spellings: Spellings
+    feed_details: FeedDetails
+    policies: RecrawlPolicies
+    sites: SiteKnowledge
+    removals: Removals
+    pages: ReadAhead[PageRecord]
+    known: ReadAhead[bool]
+    retry_scale: float
 
     def queue(self, visit: Visit, until: float = math.inf) -> bool:
         """Queue the links of a visited page.
@@ -95,7 +88,7 @@ class Completion:
         """
         while visit.found and not self._leaves_no_record(visit):
             some, *rest = parts(visit.found[0], visit)
-            steps = visit.queueing or self._links.steps(some, visit)
+            steps = visit.queueing or self.links.steps(some, visit)
             visit.queueing = None  # after an error, all these links are queued again
             for new in steps:
                 visit.outcome.new_items += new
@@ -123,13 +116,13 @@ class Completion:
         else:
             yield from self._conclude(visit)
         key = visit.lease.entry.fingerprint
-        self._pages.forget(key)
-        self._known.forget(key)
+        self.pages.forget(key)
+        self.known.forget(key)
 
     def _conclude(self, visit: Visit) -> Iterator[Step]:
         outcome = visit.outcome
-        self._probing.end(visit)
-        self._usual_places.guess(visit)
+        self.probing.end(visit)
+        self.usual_places.guess(visit)
         if visit.ending is Ending.FAULT:
             outcome.error = Reason.OURS.value
         record = self._record(visit)
@@ -137,54 +130,54 @@ class Completion:
         # If a guessed home page does not exist, it is not tried again. The next guess is queued at once.
         if home is None and (delay := self._retry_in(visit, record)) is not None:
             yield record
-            self._context.frontier.nack(visit.lease, delay=delay)
-            self._context.count("frontier/nacked")
+            self.context.frontier.nack(visit.lease, delay=delay)
+            self.context.count("frontier/nacked")
             return
         if home is None and (following := self._respelling(visit, record)) is not None:
             yield respelled(record, following)
             # The page is due at once: if the worker is killed before the next line, the page is tried again
             # with its old spelling.
-            yield visit.lease, self._context.clock()
-            self._links.queue_spelling(following, again=True)
-            self._context.count("links/respelled")
+            yield visit.lease, self.context.clock()
+            self.links.queue_spelling(following, again=True)
+            self.context.count("links/respelled")
             return
-        self._canonical.give_back(visit)
-        absent = visit.guessed and self._usual_places.end(visit)
-        self._usual_places.judge_source(visit)
+        self.canonical.give_back(visit)
+        absent = visit.guessed and self.usual_places.end(visit)
+        self.usual_places.judge_source(visit)
         counted = visit.keeps_book and not absent and home is None
-        book = SourceState(self._context, self._policies.budget, visit, record.url) if counted else None
+        book = SourceState(self.context, self.policies.budget, visit, record.url) if counted else None
         decision = NOT_THERE
         if not absent:
-            policy = self._policies.of(visit) if book is None else book.policy
+            policy = self.policies.of(visit) if book is None else book.policy
             decision = plan(
                 record,
                 outcome,
                 visit.rule,
-                self._context.clock(),
+                self.context.clock(),
                 policy=policy,
                 as_written=book is not None and book.as_written,
                 jitter=_JITTER.random(),
             )
         record.state = decision.state
         record.next_due = visit.page.get("next_due", decision.next_due)
-        if self._canonical.record_addresses(visit, record):
+        if self.canonical.record_addresses(visit, record):
             record.next_due = None
         changed = seen_change(outcome, record)
         planned: Details = {"next_due": record.next_due, "why": decision.reason}
         if changed is not None and not visit.kind.is_source:
             planned["changed"] = changed
-        visit.note(self._context.clock(), EventKind.PLANNED, **planned)
+        visit.note(self.context.clock(), EventKind.PLANNED, **planned)
         record.history = visit.events
         yield record
         if book is not None:
             book.write(record)
         self._teach(visit)
-        self._feed_details.end(visit)
-        self._links.queue_released(visit)
+        self.feed_details.end(visit)
+        self.links.queue_released(visit)
         # The next guessed address of the home page has the same key as this page, so it can be queued only
         # after the lease has ended. The page is due at once, in case the worker is killed in between.
-        yield visit.lease, record.next_due if home is None else self._context.clock()
-        self._context.count("frontier/acked")
+        yield visit.lease, record.next_due if home is None else self.context.clock()
+        self.context.count("frontier/acked")
         self._queue_what_follows(visit, home)
 
     def _queue_what_follows(self, visit: Visit, home: str | None) -> None:
@@ -192,30 +185,30 @@ class Completion:
 
         This is possible only after the lease of the page has ended.
         """
-        if following := self._spellings.following(visit):  # another worker has just found this spelling
-            self._links.queue_spelling(following, again=True)
+        if following := self.spellings.following(visit):  # another worker has just found this spelling
+            self.links.queue_spelling(following, again=True)
         if home is not None:
             link = Link(url=home, where=Where.SEED, kind=Kind.SECTION)
-            self._links.queue(Found(links=(link,), referrer=None, depth=0, force=True))
+            self.links.queue(Found(links=(link,), referrer=None, depth=0, force=True))
 
     def _leaves_no_record(self, visit: Visit) -> bool:
         entry = visit.lease.entry
         if visit.ending in (Ending.HELD, Ending.RETURNED) or visit.outcome.error == Reason.REMOVED:
             return True
-        return self._removals.covers(entry.fingerprint, entry.host)  # removed during the visit
+        return self.removals.covers(entry.fingerprint, entry.host)  # removed during the visit
 
     def _end_lease(self, visit: Visit) -> Iterator[Step]:
         if visit.ending is Ending.RETURNED:
-            self._context.frontier.nack(visit.lease, delay=0.0, counted=False)
-            self._context.count("frontier/given_back")
+            self.context.frontier.nack(visit.lease, delay=0.0, counted=False)
+            self.context.count("frontier/given_back")
         elif visit.ending is not Ending.HELD:  # a held lease is kept until the crawl closes and releases it
             yield visit.lease, None
 
     def _record(self, visit: Visit) -> PageRecord:
         """Return a copy of the page record, updated with the results of this visit."""
-        now, outcome = self._context.clock(), visit.outcome
+        now, outcome = self.context.clock(), visit.outcome
         if visit.record is None:  # the record of a page that was never fetched is not read before the fetch
-            visit.record = self._pages.get(visit.lease.entry.fingerprint)
+            visit.record = self.pages.get(visit.lease.entry.fingerprint)
         known = visit.record or page_for(visit.lease.entry, visit.discovered_at())
         record = replace(known)  # a copy, because after a fault this method runs again on the old record
         if outcome.error in (Reason.TOO_YOUNG, Reason.UNNAMED):
@@ -252,10 +245,10 @@ class Completion:
             return None
         # a site's Retry-After is a minimum, not a replacement of the growing delay
         delay = max(
-            self._retry_scale * retry_delay(attempts, _JITTER.random()), visit.outcome.retry_after or 0.0
+            self.retry_scale * retry_delay(attempts, _JITTER.random()), visit.outcome.retry_after or 0.0
         )
         visit.note(
-            self._context.clock(), EventKind.RETRY, cause=cause, after=round(delay, 1), attempt=attempts
+            self.context.clock(), EventKind.RETRY, cause=cause, after=round(delay, 1), attempt=attempts
         )
         record.history = visit.events
         return delay
@@ -267,12 +260,12 @@ class Completion:
 
         If another site redirected to a page and the redirect failed, this page is queued as well.
         """
-        if (target := self._spellings.target(visit)) is not None:
-            self._context.storage.pages.discover([page_for(target, self._context.clock())])
-            self._links.queue_spelling(target, again=False)
-        following = self._spellings.following(visit)
+        if (target := self.spellings.target(visit)) is not None:
+            self.context.storage.pages.discover([page_for(target, self.context.clock())])
+            self.links.queue_spelling(target, again=False)
+        following = self.spellings.following(visit)
         if following is not None:
-            visit.note(self._context.clock(), EventKind.RESPELLED, to=following.url)
+            visit.note(self.context.clock(), EventKind.RESPELLED, to=following.url)
             record.history = visit.events
         return following
 
@@ -286,12 +279,12 @@ class Completion:
         if is_article is not None:
             reason = "" if is_article else visit.no_article or Reason.NO_ARTICLE.value
         if reason is not None and reason not in _OURS and visit.data.get("why") != Reason.EXPLORED:
-            self._sites.health.saw(self._context.notes, visit.rule.domain, reason)
+            self.sites.health.saw(self.context.notes, visit.rule.domain, reason)
         if is_article is None:
             visit.taught = True
             return
         url = canonicalize(visit.lease.entry.url, visit.rule.drop_query)
-        self._sites.url_learning.fetched(visit.rule, url, article=is_article, why=str(visit.data.get("why")))
+        self.sites.url_learning.fetched(visit.rule, url, article=is_article, why=str(visit.data.get("why")))
         visit.taught = True
 
     def _is_chosen_elsewhere(self, visit: Visit, is_article: bool | None) -> bool:
@@ -300,11 +293,11 @@ class Completion:
         The other site may link only to pages that are not articles. An article counts nevertheless, unless a
         redirect of another site led to it.
         """
-        url, rule_for = visit.lease.entry.url, self._context.rule_for
+        url, rule_for = visit.lease.entry.url, self.context.rule_for
         if visit.hops and rule_for(url).domain != visit.rule.domain:
             return True
         named = visit.data.get("referrer") is not None
-        return named and not is_article and not self._spellings.given_by_site(visit.data, url)
+        return named and not is_article and not self.spellings.given_by_site(visit.data, url)
 
 
 def _next_guess(visit: Visit) -> str | None:

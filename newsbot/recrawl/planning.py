@@ -58,8 +58,8 @@ def gate(record: PageRecord | None, interval: float, now: float) -> Gate:
     """Return the decision whether a page may be fetched at ``now`` (POSIX seconds), with the headers to send.
 
     A page is refused until ``interval`` seconds after its last fetch. If the interval is 0 or less, no page
-    is refused. A page is also not refused if its last visit failed or found that the page is gone, because
-    the time of this visit was then planned with regard to that.
+    is refused. A page is also not refused if its last visit failed or found that the page is gone. The next
+    visit was then planned without the interval.
     """
     if record is None or record.last_fetched is None:
         return Gate(True, None, {}, "never fetched")

@@ -7,7 +7,7 @@ the page that has the links. After a crash in between, that page is read again a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import compress
 
 from newsbot.crawl.context import Context
@@ -26,29 +26,23 @@ from newsbot.items import Kind, Reason, Where, batched, read_reason
 from newsbot.rules.rule import Rule
 
 
+@dataclass(eq=False, kw_only=True)
 class Links:
     """Queues the seeds of a crawl and the links of its pages.
 
     All methods raise :class:`newsbot.errors.DataError`.
     """
 
-    def __init__(
-        self,
-        *,
-        context: Context,
-        scope: Scope,
-        politeness: Politeness,
-        registry: SourceRegistry,
-        judge: LinkJudge,
-        probing: ListProbing,
-        trials: ShapeTrials,
-        canonical: Canonical,
-        spellings: Spellings,
-        feed_details: FeedDetails,
-    ) -> None:
-        self._context, self._scope, self._politeness, self._registry = context, scope, politeness, registry
-        self._judge, self._probing, self._trials, self._canonical = judge, probing, trials, canonical
-        self._spellings, self._feed_details = spellings, feed_details
+    context: Context
+    scope: Scope
+    politeness: Politeness
+    registry: SourceRegistry
+    judge: LinkJudge
+    probing: ListProbing
+    trials: ShapeTrials
+    canonical: Canonical
+    spellings: Spellings
+    feed_details: FeedDetails
 
     def queue(self, found: Found, visit: Visit | None = None) -> int:
         """Judge and queue links. Return the number of links that were not known before."""
@@ -58,7 +52,7 @@ class Links:
         """After a visit, queue the links that waited for its result. Their URLs have the same shape."""
         # ``force`` is needed for links that were leased while their shape was doubtful. ShapeTrials.leave has
         # marked them as done.
-        self._queue(self._trials.end(visit), visit, force=True)
+        self._queue(self.trials.end(visit), visit, force=True)
 
     def steps(self, found: Found, visit: Visit | None) -> Iterator[int]:
         """Judge and queue links in steps that take less than 50 ms.
@@ -66,23 +60,23 @@ class Links:
         Yields after each step the number of links that were not known before. ``visit`` is the visit of the
         page that has the links; None for seeds.
         """
-        batch, judging = Batch(), self._judge.judge(found, visit)
+        batch, judging = Batch(), self.judge.judge(found, visit)
         while True:
-            with self._context.timed("judge"):
+            with self.context.timed("judge"):
                 judged = next(judging, None)
             if judged is None:
                 break
             batch = judged
             yield 0
         # These two calls compare all links of the page, so they are made after the last link is judged.
-        with self._context.timed("judge"):
-            self._trials.weigh(batch, visit)
-            self._probing.weigh(batch, visit)
-        self._context.count("links/found", len(found.links))
+        with self.context.timed("judge"):
+            self.trials.weigh(batch, visit)
+            self.probing.weigh(batch, visit)
+        self.context.count("links/found", len(found.links))
         for reason, number in batch.rejected.items():
-            self._context.count(f"links/rejected/{reason}", number)
+            self.context.count(f"links/rejected/{reason}", number)
         for some in (batch,) if visit is None else _pieces(batch):
-            with self._context.timed("queue"):
+            with self.context.timed("queue"):
                 new = self._queue(some, visit, force=found.force)
             yield new
 
@@ -90,47 +84,47 @@ class Links:
         entries = list(batch.entries.values())
         if not entries:
             return 0
-        self._context.storage.pages.discover(batch.pages)
+        self.context.storage.pages.discover(batch.pages)
         asked = visit is None or visit.data.get("where") == Where.ARGUMENT
         # The frontier must know a host's delay before the first entry is added, because another worker may
         # lease the entry at once.
         for host, entry in {entry.host: entry for entry in entries}.items():
-            self._introduce(host, self._context.rule_for(entry.url), asked=asked)
-        verdicts = self._context.frontier.add(entries, force=force)
+            self._introduce(host, self.context.rule_for(entry.url), asked=asked)
+        verdicts = self.context.frontier.add(entries, force=force)
         if not force:  # with force, the frontier has already replaced URL and data of known pages
             known = list(compress(entries, (one is not Added.NEW for one in verdicts)))
-            self._spellings.offer(known)
-            self._feed_details.take(known)
+            self.spellings.offer(known)
+            self.feed_details.take(known)
         if visit is None and not force and (changed := self._differently_stored(entries)):
-            self._context.frontier.add(changed, force=True)
+            self.context.frontier.add(changed, force=True)
         self._read_claimed(entries, verdicts)
         new = sum(verdict is Added.NEW for verdict in verdicts)
-        self._context.count("links/new", new)
+        self.context.count("links/new", new)
         marked = [read_reason(entry.data["why"])[0] == Reason.SAME_HEADLINE for entry in entries]
-        self._context.count(
+        self.context.count(
             "links/same_headline", sum(compress(marked, (one is Added.NEW for one in verdicts)))
         )
-        self._context.count("links/known", len(verdicts) - new)
+        self.context.count("links/known", len(verdicts) - new)
         # A guessed feed may not exist, so it counts as a source only after its first visit (usual_places).
         for entry in entries:
             listed = entry.kind in (Kind.FEED, Kind.SITEMAP) and entry.data["where"] != Where.GUESS
-            if listed and entry.url not in self._registry.dead:
-                self._registry.of(entry.data["source"]).add(entry.kind)
+            if listed and entry.url not in self.registry.dead:
+                self.registry.of(entry.data["source"]).add(entry.kind)
         return new
 
     def offer(self, entries: list[Entry]) -> None:
         """Use the URL spellings that the sites of known pages give; see :meth:`Spellings.offer`."""
         for entry in entries:
-            self._introduce(entry.host, self._context.rule_for(entry.url), asked=False)
-        self._spellings.offer(entries)
+            self._introduce(entry.host, self.context.rule_for(entry.url), asked=False)
+        self.spellings.offer(entries)
 
     def queue_spelling(self, entry: Entry, *, again: bool) -> None:
         """Queue another spelling of a URL that has a page record.
 
         With ``again``, done URLs are queued too.
         """
-        self._introduce(entry.host, self._context.rule_for(entry.url), asked=False)
-        self._context.frontier.add([entry], force=again)
+        self._introduce(entry.host, self.context.rule_for(entry.url), asked=False)
+        self.context.frontier.add([entry], force=again)
 
     def _read_claimed(self, entries: list[Entry], verdicts: list[Added]) -> None:
         """Queue addresses that were marked as done by a claim, if the site also lists them as pages."""
@@ -139,9 +133,9 @@ class Links:
             for entry, verdict in zip(entries, verdicts, strict=True)
             if verdict is Added.KNOWN and entry.kind in (Kind.ARTICLE, Kind.SECTION)
         ]
-        if offered := self._canonical.offered_by_themselves(known):
-            self._context.frontier.add(offered, force=True)
-            self._context.count("canonical/read_after_all", len(offered))
+        if offered := self.canonical.offered_by_themselves(known):
+            self.context.frontier.add(offered, force=True)
+            self.context.count("canonical/read_after_all", len(offered))
 
     def _introduce(self, host: str, rule: Rule, *, asked: bool) -> None:
         """Set the politeness of a host in the frontier, and add the host to the scope if it belongs there.
@@ -150,9 +144,9 @@ class Links:
         pages wait for a crawl of that site. ``asked`` means that the URL is a seed, or is linked on a page
         that a person requested. Its host is then added in any case.
         """
-        self._politeness.introduce(host, rule)
-        if not self._scope.accepts(host) and (asked or self._context.rules.get(rule.domain) is None):
-            self._scope.named_hosts.add(host)
+        self.politeness.introduce(host, rule)
+        if not self.scope.accepts(host) and (asked or self.context.rules.get(rule.domain) is None):
+            self.scope.named_hosts.add(host)
 
     def _differently_stored(self, entries: list[Entry]) -> list[Entry]:
         """Return the sources named by a rule whose entries in the frontier must be replaced.
@@ -166,11 +160,11 @@ class Links:
             if entry.data["where"] == Where.SEED and entry.kind.is_source
         }
         changed = []
-        for key, known in self._context.frontier.known(list(named)).items():
-            stored = self._context.frontier.entry(key) if known.state == "done" else None
+        for key, known in self.context.frontier.known(list(named)).items():
+            stored = self.context.frontier.entry(key) if known.state == "done" else None
             if stored is not None:
                 otherwise = known.next_due is None or stored.kind is not named[key].kind
-                otherwise |= not self._spellings.given_by_site(stored.data, stored.url)
+                otherwise |= not self.spellings.given_by_site(stored.data, stored.url)
                 changed += [named[key]] * otherwise
         return changed
 
