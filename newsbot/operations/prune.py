@@ -1,7 +1,6 @@
 """``scrapy prune``: deletes old data: WARC files, earlier versions of articles, and the history of pages.
 
-Functions that get ``delete`` count the old data, and delete them if ``delete`` is True. Database records are
-deleted in batches, so that running crawls can write between two batches.
+Database records are deleted in batches, so that running crawls can write between two batches.
 """
 
 from __future__ import annotations
@@ -16,58 +15,9 @@ from newsbot.cli.terminal import columns
 from newsbot.clock import utc
 from newsbot.config.check import value_of
 from newsbot.errors import ArgumentError, UserError
-from newsbot.storage.upkeep import Removal
 from newsbot.warc.writer import SUFFIX
 
 BATCH = 1000
-
-
-def prune_archive(folder: Path, before: float, *, delete: bool) -> int:
-    """Return the number of WARC files that were last written before ``before`` (POSIX seconds).
-
-    Raises :class:`UserError` if the folder cannot be read or a file cannot be deleted.
-    """
-    count = 0
-    try:
-        for path in sorted(folder.glob(f"*{SUFFIX}")):
-            with suppress(FileNotFoundError):  # another process pruned it in the meantime
-                if path.stat().st_mtime < before:
-                    count += 1
-                    if delete:
-                        path.unlink()
-    except OSError as error:
-        raise UserError(f"{folder}: {error.strerror or error}") from error
-    return count
-
-
-def prune_versions(storage: Removal, before: float, *, delete: bool) -> int:
-    """Return the number of earlier versions of articles that are older than ``before`` (POSIX seconds).
-
-    Raises subclasses of :class:`newsbot.errors.DataError`.
-    """
-    moment = utc(before)
-    count = storage.old_versions(moment)
-    if delete:
-        while storage.drop_versions(moment, BATCH):
-            pass
-    return count
-
-
-def prune_pages(storage: Removal, before: float, *, delete: bool) -> int:
-    """Return the number of pages that were last fetched before ``before`` and are never due again.
-
-    ``before`` is in POSIX seconds.
-
-    Only their history and referrers are deleted. The records stay, so that a crawl still knows the URLs.
-    Raises subclasses of :class:`newsbot.errors.DataError`.
-    """
-    count = storage.old_pages(before)
-    if delete:
-        while storage.slim_pages(before, BATCH):
-            pass
-    return count
-
-
 WHAT = {
     "raw": "NEWSBOT_KEEP_RAW",
     "versions": "NEWSBOT_KEEP_VERSIONS",
@@ -109,12 +59,38 @@ def _prune(call: Call, moments: dict[str, float]) -> dict[str, int]:
         folder = call.settings.get("NEWSBOT_WARC_DIR")
         if not folder:
             raise ArgumentError("raw: NEWSBOT_WARC_DIR is not set, so no raw pages are stored")
-        counts["raw"] = prune_archive(Path(folder).expanduser(), moments["raw"], delete=delete)
+        counts["raw"] = _prune_archive(Path(folder).expanduser(), moments["raw"], delete=delete)
     if counts.keys() & {"versions", "pages"}:
-        with stored(call.settings) as opened:
-            storage = opened.removal
+        with stored(call.settings) as storage:
+            removal = storage.removal
             if "versions" in moments:
-                counts["versions"] = prune_versions(storage, moments["versions"], delete=delete)
+                moment = utc(moments["versions"])
+                counts["versions"] = removal.old_versions(moment)
+                while delete and removal.drop_versions(moment, BATCH):
+                    pass
             if "pages" in moments:
-                counts["pages"] = prune_pages(storage, moments["pages"], delete=delete)
+                # Only history and referrers of pages that are never due again are deleted. The records stay,
+                # so that a crawl still knows the URLs.
+                counts["pages"] = removal.old_pages(moments["pages"])
+                while delete and removal.slim_pages(moments["pages"], BATCH):
+                    pass
     return counts
+
+
+def _prune_archive(folder: Path, before: float, *, delete: bool) -> int:
+    """Return the number of WARC files that were last written before ``before`` (POSIX seconds).
+
+    With ``delete`` these files are deleted. Raises :class:`UserError` if the folder cannot be read or a file
+    cannot be deleted.
+    """
+    count = 0
+    try:
+        for path in sorted(folder.glob(f"*{SUFFIX}")):
+            with suppress(FileNotFoundError):  # another process pruned it in the meantime
+                if path.stat().st_mtime < before:
+                    count += 1
+                    if delete:
+                        path.unlink()
+    except OSError as error:
+        raise UserError(f"{folder}: {error.strerror or error}") from error
+    return count
