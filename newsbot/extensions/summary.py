@@ -14,7 +14,7 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 
 from newsbot.backends import data_folder
-from newsbot.cli.terminal import Column, counted, make_console, print_table
+from newsbot.cli.terminal import columns, counted, make_console, print_table
 from newsbot.crawl.arguments import Arguments
 from newsbot.crawl.assembly import Crawl
 from newsbot.extensions import Extension
@@ -38,15 +38,8 @@ SHOWN_REASONS = 4
 SAVED_BY = {"unchanged": "304", "head": "HEAD"}
 """Names that the summary shows for the ways to save downloads, by their names in the stats."""
 
-COLUMNS = (
-    Column("site"),
-    Column("pages", "right", spare=1),
-    Column("articles", "right"),
-    Column("useful", "right", spare=2),
-    Column("duplicates", "right", spare=3),
-    Column("unchanged", "right", spare=4),
-    Column("errors", "right"),
-    Column("most frequent", wide=True),
+COLUMNS = columns(
+    "site | pages > 1 | articles > | useful > 2 | duplicates > 3 | unchanged > 4 | errors > | most frequent *"
 )
 
 
