@@ -283,7 +283,7 @@ STORM_SITES, STORM_SHARE = 5, 0.25
 FRESH = 3 * DAY
 """Maximum age in seconds of a refusal. Older refusals are ignored."""
 FELL_TO = 0.6
-"""The useful share has fallen if that of the last day, divided by that of the week before, is below this.
+"""The useful share has fallen if the last day has less than this part of the share of the week before.
 
 The useful share is the share of fetched pages that had an article.
 """

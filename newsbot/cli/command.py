@@ -269,7 +269,7 @@ def make_parser(command: str, action: Action) -> ActionParser:
 def choose(actions: Sequence[Action], words: Sequence[str]) -> tuple[Action, list[str]]:
     """Return the action that is named by the first words, and the remaining words.
 
-    Raises :class:`ArgumentError` with the list of actions if there is none.
+    Raises :class:`ArgumentError` with the list of actions if no action has this name.
     """
     by_name = {action.name: action for action in actions}
     for count in (2, 1, 0):  # the longest matching name is used

@@ -32,7 +32,7 @@ class QuietLogFormatter(LogFormatter):
     def item_error(
         self, item: Any, exception: BaseException, response: Response | Failure | None, spider: Spider
     ) -> LogFormatterResult:
-        """Return the log line for an article for which a pipeline raised an error."""
+        """Return the log line for an error of a pipeline."""
         line = _line("failed url=%(url)s error=%(reason)s", item, reason=str(exception))
         if isinstance(exception, RecordRefused):
             return {**line, "level": logging.WARNING}

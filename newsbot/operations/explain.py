@@ -73,7 +73,7 @@ class Explanation:
     story: Sequence[Article] = ()
     """Other articles of the same story."""
     removed: tuple[str, dict[str, Any]] | None = None
-    """The removed URL or domain because of which the URL is blocked, and the note of the removal."""
+    """If the URL is blocked: the URL or domain that was removed, and the note of the removal."""
     pace: HostCopy | None = None
     """Delay and pauses of the host of the URL."""
 
@@ -270,9 +270,9 @@ def _robots(page: PageRecord) -> str | None:
 
 
 def _found_in(facts: Explanation) -> str | None:
-    """Return where the URL was first found, as a text with the part of the page and the page.
+    """Return the place where the URL was first found: the part of a page, and the URL of that page.
 
-    Returns None if this is no longer known.
+    Returns None if the place is no longer known.
     """
     # The history of the page has the first discovery. The entry in the queue may be newer, because the page
     # was added by hand or became due again.

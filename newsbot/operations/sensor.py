@@ -11,7 +11,7 @@ from newsbot.sensor.accesslog import LogReader, lines
 from newsbot.sensor.notices import Notifier
 
 MOSTLY = 20
-"""If none of this number of lines at the start of a file is an access log line, the file is refused."""
+"""Number of lines that are checked. If none of the first lines is an access log line, the file is refused."""
 
 
 def run(call: Call) -> None:

@@ -204,7 +204,7 @@ NOTIFIER_COLUMNS = columns("notifier | notices > | precision > 2 | recall > 3 | 
 
 
 def sources(call: Call) -> None:
-    """Print sites and sources, and without DOMAIN also the senders of notices."""
+    """Print sites and sources. Without DOMAIN, print the senders of notices too."""
     rules = open_rules(call.settings)
     now = time.time()
     with stored(call.settings) as storage, queued(call.settings) as frontier:
@@ -317,7 +317,7 @@ def _parted(sites: list[Site]) -> tuple[list[Site], list[str]]:
 
 
 def _is_read(site: Site) -> bool:
-    """Return False for a site of which no page was fetched or tried."""
+    """Return True if a page of the site was fetched, or if a fetch was tried."""
     return bool(
         site.articles or site.record.counters or any(one.polls or one.failures for one in site.sources)
     )

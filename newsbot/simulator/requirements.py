@@ -74,7 +74,7 @@ def available_memory() -> int:
 
 
 def require_memory(needed: float, what: str) -> None:
-    """Raise :class:`UserError` if ``needed`` bytes are more than are free. The message names ``what``."""
+    """Raise :class:`UserError` if fewer than ``needed`` bytes of memory are free. ``what`` needs them."""
     free = available_memory()
     if needed > free:
         raise UserError(

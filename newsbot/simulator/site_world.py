@@ -245,9 +245,9 @@ class Generated:
 
 
 def read_settings(text: str) -> SiteSettings:
-    """Return the settings in a text such as ``feeds=100,days=30``.
+    """Return the settings that a text names, for example ``feeds=100,days=30``.
 
-    Settings that it does not name have defaults. Raises :class:`ArgumentError` for an unknown key or an
+    The other settings have their defaults. Raises :class:`ArgumentError` for an unknown key or an
     invalid value.
     """
     known = {one.name: one for one in fields(SiteSettings)}

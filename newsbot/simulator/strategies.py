@@ -348,7 +348,7 @@ class Choice:
 
 
 def choose(text: str, way: str) -> Sequence[Choice]:
-    """Return the strategies in a text such as ``name,name+way,file.py``.
+    """Return the strategies that a text names, for example ``name,name+way,file.py``.
 
     ``way`` is the kind of requests, unless the text names another one for a strategy. Raises
     :class:`ArgumentError` for an unknown name, and :class:`UserError` for a file without a policy.

@@ -192,7 +192,7 @@ def as_tables(found: Sequence[Compared], seeds: Sequence[int]) -> dict[str, Rows
 
 
 def read_targets(text: str) -> list[Target]:
-    """Return the targets in a text such as ``p95<30m,lost<1%``.
+    """Return the targets that a text names, for example ``p95<30m,lost<1%``.
 
     Raises :class:`ArgumentError` if the text is not valid.
     """

@@ -197,7 +197,7 @@ class Desk:
             self._again.append(entry)
 
     def queue_again(self) -> None:
-        """Queue pages again that were being fetched when their notice came. Call this every second."""
+        """Queue the pages again that were being fetched when their notice arrived. Call this every second."""
         for _ in range(len(self._again)):
             self._queue_later(self._again.popleft())
 

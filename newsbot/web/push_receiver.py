@@ -1,4 +1,4 @@
-"""Receives notices that pages have changed: WebSub, IndexNow, notices of sensors, rssCloud and pings.
+"""Receives notices of changed pages: WebSub, IndexNow, notices of sensors, rssCloud and pings.
 
 Responses do not reveal which URLs are known. The length of bodies is limited, the same notice is used only
 once, and each sender has a budget of requests. docs/push.md describes the protocols. Sensors are ``scrapy

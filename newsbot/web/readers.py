@@ -171,7 +171,7 @@ COMPUTING = 120.0
 LOOK = 2.0
 """Maximum number of seconds for which a page waits for a figure, if the cache has no value or an old one."""
 OLD = 6.0
-"""A cached value is old if its age is this multiple of the age at which it is computed again."""
+"""A cached value is old if its age is more than this number times the age at which it is computed again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -279,8 +279,8 @@ def _begin_refill(target: WholeFrontier, journal: Journal) -> float | None:
     Returns None if the target queue keeps all entries.
 
     A :class:`LeanFrontier` keeps only entries that are due soon. Its other entries are only in the storage.
-    The time is computed at the start of the first run and stored in the journal, because a continued move
-    does not copy again what an earlier run left out of the queue.
+    The time is computed at the start of the first run and stored in the journal. A continued move needs the
+    same time, because it does not read again the entries that the first run left out.
     """
     if not isinstance(target, LeanFrontier):
         return None

@@ -177,8 +177,8 @@ class Choice:
     def _own_pages(self, storage: Storage, after: str) -> Iterator[PageCopy]:
         """Yield the pages of the chosen articles.
 
-        The pages are read by key, because a scan of all pages would take too long. Of the referrers of a
-        page, only the first ones and the number of the others are copied.
+        The pages are read by key, because a scan of all pages would take too long. Only the first referrers
+        of a page are copied, and the number of its other referrers.
         """
         for keys in batched(sorted(key for key in self._pages if key > bytes.fromhex(after)), AT_ONCE):
             found = storage.pages.get(keys)

@@ -233,7 +233,7 @@ SITES_BAD = ("dead", "failing")
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """A sentence for users on something that is wrong with the crawl."""
+    """A sentence for users that names a fault of the crawl."""
 
     text: str
     broken: bool
