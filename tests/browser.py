@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Error, Page, sync_playwright
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """Start it. If there is none, the test is skipped (in CI: fails)."""
+    """Start the browser. If none is installed, the test is skipped (in CI: fails)."""
     found = shutil.which("chromium") or shutil.which("chromium-browser")
     with sync_playwright() as playwright:
         try:
@@ -29,7 +29,7 @@ def chromium() -> Iterator[Browser]:
 
 
 def check_access(page: Page) -> None:
-    """Axe finds nothing in the page, and it fits, in both themes, on a phone and on a screen."""
+    """Check that axe finds no fault and that the page fits, in both themes, on a phone and on a desktop."""
     for width in (390, 1280):
         page.set_viewport_size({"width": width, "height": 844})
         for scheme in ("light", "dark"):

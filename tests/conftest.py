@@ -24,19 +24,19 @@ from tests.servers import run_mongo
 
 hypothesis_settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
 hypothesis_settings.register_profile("here", deadline=None)  # a slow machine is not a failure of the code
-# The same examples in each run, so that a failure is caused by the change. Other runs draw new ones.
+# The same examples in each run, so that a failure is caused by the change. Runs outside CI use new examples.
 hypothesis_settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 MEMORY = Path("/dev/shm")
 ENOUGH = 4 * 2**30
-"""Bytes. Tests leave few files behind (only those of failures are kept), but some of them fill a server."""
+"""Free bytes that tests need. Few files stay (only those of failures), but some tests fill a server."""
 if (
     "TMPDIR" not in os.environ
     and MEMORY.is_dir()
     and shutil.disk_usage(MEMORY).free >= ENOUGH
     and not os.statvfs(MEMORY).f_flag & os.ST_NOEXEC
 ):
-    # Test files are in memory: waiting for a disk takes a third of the time, and no test cuts the power.
+    # Test files are in memory: a disk would cost a third of the time, and no test simulates a power failure.
     # Acknowledged data is still written and synced, so that kill -9 of a server does not lose it.
     os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)
 
@@ -132,7 +132,7 @@ def make_desk(tmp_path: Path) -> Iterator[Callable[..., Desk]]:
 
 @pytest.fixture
 def no_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Allows a scheduler without a reactor, which Scrapy's looping calls need otherwise."""
+    """Allows a scheduler without a reactor, which Scrapy's looping calls would need."""
     monkeypatch.setattr("newsbot.crawl.scheduler.create_looping_call", lambda _function: None)
 
 

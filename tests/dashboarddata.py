@@ -24,7 +24,7 @@ from newsbot.urls import canonicalize, fingerprint, host_key
 
 SITE = "news.test"
 EVIL = "\"'><script>document.title='owned'</script><img src=x onerror=document.title='owned'>[b]\u202e"
-"""Breaks out of HTML attributes and texts that are not escaped."""
+"""This text breaks out of HTML attributes and texts that are not escaped."""
 EVIL_URL = "javascript:document.title='owned'"
 
 
@@ -87,9 +87,7 @@ def fill(settings: dict[str, Any], *, evil: bool = False, articles: int = 45) ->
 
 
 def tell(settings: dict[str, Any]) -> None:
-    """Write an event of three sites and two stories, an older one of two sites, and one with two articles of
-    a single site.
-    """
+    """Write three events: two stories on three sites; an older one on two sites; one on a single site."""
     storage = backends.open_storage(settings)
     now = datetime.now(UTC)
     told = (

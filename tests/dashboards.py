@@ -20,7 +20,7 @@ TOKEN = "a token of more than 16 signs"
 
 @dataclass
 class Visitor:
-    """A client of the dashboard, as a browser or as a program."""
+    """A client of the dashboard that sends requests like a browser or like a program."""
 
     address: str
     client: ClientSession

@@ -17,12 +17,12 @@ from newsbot.crawl.server_calls import ServerCalls
 from newsbot.storage.mongo import MongoStorage
 
 USED = json.dumps({**settings.EXTENSIONS, "tests.directcalls.DirectCalls": 0})
-"""The setting EXTENSIONS with which it is used."""
+"""The value of the setting EXTENSIONS that enables this extension."""
 MARK = "DIRECT CALL"
 
 
 class DirectCalls:
-    """Watches the calls of one process. Servers are not called directly to measure them."""
+    """Watches the calls of one process. The direct calls that measure the speed of a server are disabled."""
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> DirectCalls:

@@ -75,7 +75,7 @@ def from_feed(
 
 
 def layout(valid_from: str | None = None, remove: tuple[str, ...] = (), **extract: str | list[str]) -> Layout:
-    """Return a layout from selectors as rule files write them."""
+    """Return a layout from selectors in the form of rule files."""
     return Layout(
         valid_from=datetime.fromisoformat(valid_from).date() if valid_from else None,
         extract={

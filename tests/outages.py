@@ -27,7 +27,7 @@ def wait_until(there: Callable[[], bool], what: str) -> None:
 
 
 def wait_for_workers(server: RedisServer, number: int) -> None:
-    """Wait until this many workers have leased work: they are started, and go on if the server dies now."""
+    """Wait until this many workers have leased work. From then on they continue even if the server dies."""
     seen: set[str] = set()
 
     def all_seen() -> bool:

@@ -63,11 +63,11 @@ class Place:
         return f"{self.site}/feed.xml"
 
     async def get(self, path: str, **query: str) -> ClientResponse:
-        """Ask newsbot's receiver."""
+        """Send a GET request to newsbot's receiver."""
         return await self.client.get(self.address + path, params=query)
 
     async def post(self, path: str, data: Any, **headers: str) -> ClientResponse:
-        """Send something to newsbot's receiver."""
+        """Send a POST request to newsbot's receiver."""
         named = {key.replace("_", "-"): value for key, value in headers.items()}
         return await self.client.post(self.address + path, data=data, headers=named)
 

@@ -37,7 +37,7 @@ class RedisServer:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Start it on the same port and folder as before, and wait until it answers."""
+        """Start the server on the same port and folder as before, and wait until it answers."""
         command = ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self.folder)]
         with (self.folder / "redis.log").open("ab") as log:
             self._process = subprocess.Popen(
@@ -58,12 +58,12 @@ class RedisServer:
         raise RuntimeError((self.folder / "redis.log").read_text())
 
     def signal(self, number: int) -> None:
-        """Send a signal to it (SIGSTOP: it hangs, SIGCONT: it continues)."""
+        """Send a signal to the server (SIGSTOP: it hangs, SIGCONT: it continues)."""
         assert self._process is not None
         self._process.send_signal(number)
 
     def kill(self) -> None:
-        """Kill it (SIGKILL)."""
+        """Kill the server (SIGKILL)."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()

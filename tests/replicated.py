@@ -135,12 +135,12 @@ class RedisNode:
             )
 
     def signal(self, number: int) -> None:
-        """Send a signal to it (SIGSTOP: it hangs, SIGCONT: it continues)."""
+        """Send a signal to the node (SIGSTOP: it hangs, SIGCONT: it continues)."""
         assert self.process is not None
         self.process.send_signal(number)
 
     def kill(self) -> None:
-        """Kill it (SIGKILL)."""
+        """Kill the node (SIGKILL)."""
         assert self.process is not None
         self.process.kill()
         self.process.wait()
@@ -182,7 +182,7 @@ class RedisNodes:
         self.wait_until_whole()
 
     def master_of(self, slot: int) -> RedisNode:
-        """Return the node that serves a slot, as most of the nodes see it."""
+        """Return the node that serves a slot, according to most of the nodes."""
 
         def find() -> bool:
             seen = [place for node in self.nodes if (place := _served_by(node, slot))]

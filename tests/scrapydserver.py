@@ -23,7 +23,7 @@ _PATIENCE = 90.0
 
 
 def copy_project(folder: Path, url: str) -> Path:
-    """Copy the project's own files and configure deployment to ``url``; a build would leave files behind."""
+    """Copy the project's own files for a build, which leaves files there. Configure deployment to ``url``."""
     for name in SHIPPED:
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("setup.py", "pyproject.toml", "requirements.txt", "README.md", "LICENSE"):
@@ -59,7 +59,7 @@ def wait_for(what: Callable[[], Any], text: str) -> Any:
 
 
 class ScrapydServer:
-    """scrapyd in a folder of its own; its jobs see ``environment`` too."""
+    """scrapyd in a folder of its own; its jobs also get ``environment``."""
 
     def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
         self.folder = folder
@@ -75,7 +75,7 @@ class ScrapydServer:
         self._open = build_opener(ProxyHandler({})).open
 
     def start(self) -> None:
-        """Start it and wait until it answers."""
+        """Start scrapyd and wait until it answers."""
         self.folder.mkdir(exist_ok=True)
         config = (ROOT / "deploy/scrapyd.conf").read_text(encoding="utf8")
         for waiting in ("poll_interval    = 5.0", "max_proc         = 0"):
@@ -102,13 +102,13 @@ class ScrapydServer:
             return False
 
     def stop(self) -> None:
-        """Stop it. Its jobs must have ended before; otherwise they keep running."""
+        """Stop scrapyd. Its jobs must have ended before; otherwise they keep running."""
         if self._process is not None:
             self._process.terminate()
             self._process.wait(30)
 
     def processes(self) -> list[int]:
-        """Return the ids of its process and of those of its jobs (Linux)."""
+        """Return the ids of the processes of scrapyd and of its jobs (Linux)."""
         assert self._process is not None
         own = self._process.pid
         children = Path(f"/proc/{own}/task/{own}/children").read_text(encoding="ascii")

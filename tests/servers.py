@@ -90,7 +90,7 @@ class MongoServer:
         )
 
     def start(self) -> None:
-        """Start or restart it; returns when the server accepts writes."""
+        """Start or restart the server; return when it accepts writes."""
         self.launch()
         assert self.process is not None
         give_up = time.monotonic() + _PATIENCE
@@ -100,13 +100,13 @@ class MongoServer:
             time.sleep(0.05)
 
     def kill(self) -> None:
-        """Kill it (SIGKILL), like a power failure."""
+        """Kill the server (SIGKILL), like a power failure."""
         assert self.process is not None
         self.process.kill()
         self.process.wait()
 
     def stop(self) -> None:
-        """Stop it if it runs; its folder may be removed afterwards."""
+        """Stop the server if it runs; its folder may be removed afterwards."""
         if self.process is not None and self.process.poll() is None:
             self.kill()
 

@@ -12,7 +12,7 @@ _CHUNK = 1 << 20
 
 @contextmanager
 def slow_proxy(port: int, seconds: float) -> Iterator[int]:
-    """Relay connections to ``port``, each command ``seconds`` later. Yield the port of the proxy."""
+    """Relay connections to ``port`` with a delay of ``seconds`` per command. Yield the port of the proxy."""
     loop = asyncio.new_event_loop()
 
     async def relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, delay: float) -> None:

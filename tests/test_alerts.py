@@ -1,4 +1,4 @@
-"""Alerts: what is found, what is reported, that it is reported once, and by whom."""
+"""Alerts: which problems are found and reported, that each is reported once, and by which process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An outage in all parts of a crawl: reported once, retried rarely, over when the failed call succeeds."""
+"""All parts of a crawl share an outage: one report, rare retries; it ends when the failed call succeeds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.builders import ManualClock
 
 
 class Backend:
-    """Raises the errors it is given, and counts calls."""
+    """Raises the given errors, and counts calls."""
 
     def __init__(self) -> None:
         self.fault: DataError | None = None

@@ -63,7 +63,7 @@ def test_killed_and_started_again(demo_world: World, demo: DemoServer, server: M
 def test_a_worker_that_died_while_it_stored_holds_up_nothing_but_its_article(
     demo_world: World, demo: DemoServer, server: MongoServer, uri: str
 ) -> None:
-    """Its transaction, which the server ends only later, blocks the article for other workers until then."""
+    """The dead worker's transaction blocks the article for other workers until the server ends it."""
     wanted = demo.manifest.articles[-1].url
     with (
         closing(MongoStorage(uri)) as storage,
@@ -73,11 +73,11 @@ def test_a_worker_that_died_while_it_stored_holds_up_nothing_but_its_article(
         session.start_transaction()
         dead["newsbot"]["articles"].insert_one({"_id": fingerprint(canonicalize(wanted))}, session=session)
         worker = demo_world.start(MONGO_URI=uri)
-        end = time.monotonic() + 55  # the server ends a transaction after 60
+        end = time.monotonic() + 55  # the server ends a transaction after 60 s
         while storage.articles.count() < len(demo.manifest.articles) - 1:
             assert time.monotonic() < end, "the others are not stored"
             time.sleep(0.1)
-        time.sleep(6)  # an attempt to store it takes 5
+        time.sleep(6)  # an attempt to store it takes 5 s
         session.abort_transaction()
     _, err = worker.communicate(timeout=120)
     assert worker.returncode == 0, err

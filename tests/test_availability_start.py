@@ -108,7 +108,7 @@ def test_what_is_no_address_of_mongodb(lonely: World, command: str) -> None:
 
 
 def test_a_program_that_starts_a_crawl_is_told_without_a_traceback(world: World) -> None:
-    """It does not check the server first, as the command does; a server may also go down after that check."""
+    """The command checks the server first; the program does not. A server may also go down after that."""
     world.rule("news.test")
     program = (
         "from scrapy.crawler import CrawlerProcess\n"

@@ -61,7 +61,7 @@ def test_one_fault_of_calls_under_way_together_begins_one_pause(server: Server, 
 
 
 class Recovering:
-    """A backend that was down and is back; one call reports the outage after another saw the recovery."""
+    """A backend that is back. One call reports the outage after another call has seen the recovery."""
 
     def __init__(self) -> None:
         self.away = True

@@ -1,4 +1,4 @@
-"""How far a site's canonical URLs are trusted, and how workers share this."""
+"""How far a site's canonical URLs are trusted, and how workers share this knowledge."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PAGES = count()
 
 
 def see(desk, claims, *told):
-    """Let new pages make claims."""
+    """Let new pages make claims; ``told``: whether each claim is correct."""
     for right in told:
         claims.saw(desk.context.notes, SITE, f"https://{SITE}/{next(PAGES)}", right=right)
 

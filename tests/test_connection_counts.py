@@ -1,4 +1,4 @@
-"""How many connections a worker opens to its servers: no more than it has threads, also after restarts."""
+"""A worker opens at most as many connections to a server as it has threads, also after restarts."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ MONITORS = 3
 """Connections of MongoDB's driver that watch the server, one of them only for a moment."""
 MONGO_LIMIT = 2 * (THREADS + 1) + MONITORS
 REDIS_LIMIT = 2 * (THREADS + 1)
-"""The bounds that docs/operations.md gives; twice, because threads are replaced while others still work."""
+"""The limits in docs/operations.md: twice the threads, as old threads still work while new ones start."""
 PAGES = 400
 SITES = 8
 
 
 class BusySites(MockServer):
-    """Sites with many articles, all of which answer at once after a while."""
+    """Sites with many articles, all of which answer at the same moment after a while."""
 
     def __init__(self) -> None:
         super().__init__()

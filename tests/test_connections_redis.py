@@ -21,7 +21,7 @@ ECHO = Script("return ARGV[1]")
 
 @pytest.fixture
 def server(own_redis: redisserver.RedisServer) -> redisserver.RedisServer:
-    """The server whose connections are taken."""
+    """The server to which the connections are made."""
     return own_redis
 
 
@@ -32,7 +32,7 @@ def client(server: redisserver.RedisServer) -> Iterator[redis.Redis]:
 
 
 def who(client: redis.Redis) -> int:
-    """Return the server's id of the connection that is taken."""
+    """Take a connection and return the id that the server has given it."""
     connection = take(client.connection_pool)
     try:
         connection.send_command("CLIENT", "ID")
@@ -139,12 +139,12 @@ def test_each_thread_gets_its_own_answers(client: redis.Redis) -> None:
     assert answers == list(range(2000))
 
 
-@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # Python 3.12: the test has threads
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # Python 3.12 warns of the threads
 def test_a_process_that_was_forked_takes_none_of_its_parent(client: redis.Redis) -> None:
     mine = who(client)
     reader, writer = os.pipe()
     child = os.fork()
-    if child == 0:  # only reports its connection
+    if child == 0:  # the child only reports its connection
         os.write(writer, str(who(client)).encode())
         os._exit(0)
     os.close(writer)

@@ -1,4 +1,4 @@
-"""Complete crawls of sites without feed and sitemap: archives, pagination, traps; bounded and explained."""
+"""Complete crawls of sites without feed and sitemap: archives, pagination and traps, within limits."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def canonical(url):
 
 
 def page_of(number, *, head="", title=None):
-    """Return an article page whose text has no sentence in common with other numbers."""
+    """Return an article page whose text has no sentence in common with the pages of other numbers."""
     text = "".join(f"<p>{' '.join(f'word{number}x{step}x{i}' for i in range(40))}.</p>" for step in range(5))
     page = article_html(number, head=head, title=title)
     return page[: page.index("<p>")] + text + "</article></body></html>"
@@ -70,7 +70,7 @@ def number_of(article):
 # --- wrong claims
 @pytest.mark.parametrize("last", [None, 0, 2], ids=["at once", "the named one last", "the named one first"])
 def test_a_canonical_address_that_all_pages_share_swallows_none(site, world, last):
-    """A template that names the first article on all pages."""
+    """The template names the first article as canonical on all pages."""
     urls = [story(n) for n in range(5)]
     for n, url in enumerate(urls):
         slow = 0.0 if last is None or (n == 0) != (last == 0) else 0.7
@@ -135,7 +135,7 @@ def test_a_shared_canonical_address_that_nobody_links_to_takes_no_article(site, 
 
 @pytest.mark.parametrize("first", [1, 2])
 def test_a_copied_head_hides_no_article(site, world, first):
-    """One page names another one as canonical, which is in the feed too."""
+    """One page names another page of the feed as its canonical page."""
     put(site, story(1), page_of(1, head=canonical(story(2))), slow=0.0 if first == 1 else 0.7)
     put(site, story(2), page_of(2), slow=0.0 if first == 2 else 0.7)
     feed_of(site, world, story(1), story(2))
@@ -196,7 +196,7 @@ def test_a_site_that_was_wrong_is_believed_no_more(site, world):
 # --- correct claims
 @pytest.mark.parametrize("slow", [1, 2])
 def test_two_addresses_of_one_article_become_one_under_the_canonical_one(site, world, slow):
-    """The first pages of a type are both fetched."""
+    """Both pages are fetched, as the site has not yet shown that its claims are correct."""
     for n in (1, 2):
         put(site, f"{HOST}/story/{n}", page_of(7, head=canonical(story(2))), slow=0.5 if n == slow else 0.0)
     feed_of(site, world, story(1), story(2))
@@ -238,7 +238,7 @@ def test_a_canonical_address_that_nobody_listed_costs_no_download(site, world):
 
 
 def test_a_site_whose_word_is_proven_costs_no_second_download(site, world):
-    """After three pairs of URLs that were one article each."""
+    """The site has shown three correct pairs before. The two URLs of a pair lead to one article."""
 
     def pair(n):
         for url in (story(n), story(f"slug{n}")):

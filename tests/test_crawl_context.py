@@ -152,7 +152,7 @@ def test_a_crawl_says_that_the_index_of_near_duplicates_was_lost(make_desk, capl
     desk = make_desk()
     for number in range(5):
         desk.context.storage.articles.store(make_article(number, fetched_at=utc(START - 60)))
-    desk.context.index.check_and_insert("1", "a.org", signature(prose(1, 60)), START)  # after it was lost
+    desk.context.index.check_and_insert("1", "a.org", signature(prose(1, 60)), START)  # a new index
     desk.crawl.close()
     with caplog.at_level(logging.WARNING):
         desk.crawl.open()

@@ -177,7 +177,7 @@ def test_the_search_begins_anew_after_a_month_only(bare):
 
 @pytest.mark.parametrize("feed", [True, False])
 def test_a_site_whose_sources_are_dead_is_one_without_any(site, world, feed):
-    site.robots(f"Sitemap: {HOST}/my-map.xml\n")  # many sites name one that does not exist
+    site.robots(f"Sitemap: {HOST}/my-map.xml\n")  # many sites name a sitemap that does not exist
     stories = [f"{HOST}/2026/11/20/story-about-bridge-number-{n}" for n in range(5)]
     link = "<p><a href='{}'>A headline of more than five words</a></p>"
     site.page(f"{HOST}/", HOME.replace("</body>", link.format(stories[0]) + "</body>"))

@@ -20,7 +20,7 @@ LEASE = 2.0
 
 
 class SlowSite(MockServer):
-    """A site with slow articles; ``asked`` is set at the first request for one."""
+    """A site with slow articles; ``asked`` is set at the first request for an article."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__()

@@ -106,7 +106,7 @@ def test_the_doubt_ends_with_the_first_answer_and_with_too_few_sites():
 
 
 def test_many_dead_sites_before_one_that_lives_do_not_end_the_crawl(site, world):
-    """All of them are queued before anything is decided, in the order of names."""
+    """All sites are queued, in the order of their names, before the crawl decides about the network."""
     serve(site, world, 2)
     for number in range(ENOUGH + 2):
         name = f"a{number}.test"

@@ -76,7 +76,7 @@ def scrapy(world: World, redis_url: str, *words: str) -> str:
 
 
 def test_what_kills_workers_is_set_aside_and_nothing_else(world: World, redis_url: str) -> None:
-    arguments = ("-s", OPTION, "-s", f"CONCURRENT_REQUESTS={4 * FLYING}")  # a quarter of them at first
+    arguments = ("-s", OPTION, "-s", f"CONCURRENT_REQUESTS={4 * FLYING}")  # at first a quarter of this
     in_flight = []
     for _ in range(MAX_LOST):
         crawl = world.crawl(*arguments, REDIS_URL=redis_url)
@@ -111,7 +111,7 @@ def test_what_kills_workers_is_set_aside_and_nothing_else(world: World, redis_ur
     assert f"  {POISON} (5 leases lost" in listed
 
     scrapy(world, redis_url, "add", POISON)
-    crawl = world.crawl(REDIS_URL=redis_url)  # without the middleware that dies of it
+    crawl = world.crawl(REDIS_URL=redis_url)  # without the middleware that kills the worker
     assert crawl.code == 0, crawl.err
     assert POISON in world.urls()
     assert "remedy" not in scrapy(world, redis_url, "why", POISON)

@@ -1,4 +1,4 @@
-"""Complete searches over a local web: results, interplay with a news crawl, and politeness."""
+"""Complete searches over a local web: results, a news crawl on the same data, and politeness."""
 
 from __future__ import annotations
 

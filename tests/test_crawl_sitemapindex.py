@@ -1,4 +1,4 @@
-"""Sitemap indexes in complete crawls (huge, old, circular) and read one at a time on a desk."""
+"""Sitemap indexes in complete crawls (huge, old, circular), and single readings of them without a crawl."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 def test_every_operation_that_reads_is_asked_below() -> None:
-    elsewhere = {"proposal", "jobs", "job_log"}  # test_dashboard_new_site, test_scrapyd
+    elsewhere = {"proposal", "jobs", "job_log"}  # see test_dashboard_new_site and test_scrapyd
     assert set(asked()) == {one.name for one in OPERATIONS if one.method == "GET"} - elsewhere
 
 
@@ -105,7 +105,7 @@ def test_descriptions_refer_to_nothing_that_is_not_there() -> None:
 
 
 def test_members_of_a_story_say_what_they_are_to_it(tmp_path: Path) -> None:
-    """Also under the id that the story had before it was joined with another one."""
+    """The same holds for the id that the story had before it was joined with another one."""
     settings = settings_of(tmp_path)
     storage = backends.open_storage(settings)
     for number, relation, similarity in ((1, "new", None), (2, "derived", 0.31), (3, "member", 0.87)):
@@ -133,7 +133,7 @@ def test_members_of_a_story_say_what_they_are_to_it(tmp_path: Path) -> None:
 
 
 def test_a_long_story_is_told_by_who_published_it_first(tmp_path: Path) -> None:
-    """Even if that page was fetched last."""
+    """This holds even if the page of that site was fetched last."""
     settings = settings_of(tmp_path)
     storage = backends.open_storage(settings)
     for number in range(MAX_MEMBERS + 2):  # higher numbers were published earlier

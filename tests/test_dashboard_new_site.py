@@ -1,4 +1,4 @@
-"""A site is added from the browser: a look at it, the proposed rule, and the file that is written."""
+"""A site is added in the browser: newsbot reads the site, proposes a rule, and writes the rule file."""
 
 from __future__ import annotations
 

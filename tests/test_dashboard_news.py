@@ -154,7 +154,7 @@ def test_signs_say_what_is_wrong_and_since_when() -> None:
     (one,) = signs(view(), [], {})
     assert (one.broken, one.since) == (True, utc(hour - 3600))
     fresh = Overview([Period(hour, fetched=3)], [], Latency(), Queue(9, 0, 0, 0, 1, 0.0, []), at=now)
-    assert signs(fresh, [], {})[0].since == utc(now)  # and not the end of this hour
+    assert signs(fresh, [], {})[0].since == utc(now)  # not the end of this hour
     (one,) = signs(view(dead), [], {})
     assert (one.broken, one.since) == (True, dead.deadline)
     (one,) = signs(view(alive, dead), [], {})

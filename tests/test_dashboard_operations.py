@@ -25,7 +25,7 @@ A_DAY = {"fetched": 4800, "pages": 2400, "article_pages": 1200, "articles": 1200
 
 
 def many(folder: Path) -> dict[str, Any]:
-    """Return settings with 120 sites, three of which fail, and 40 days of one."""
+    """Return settings with 120 sites, of which three fail, and with 40 days of data of one site."""
     settings = settings_of(folder)
     for number in range(120):
         (folder / "rules" / f"site{number}.example.yaml").write_text(f"domain: site{number}.example\n")

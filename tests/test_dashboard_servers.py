@@ -1,4 +1,4 @@
-"""The dashboard shows the same on Redis and MongoDB as on the embedded file."""
+"""The dashboard shows the same data on Redis and MongoDB as on the embedded file."""
 
 from __future__ import annotations
 

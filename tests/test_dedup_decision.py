@@ -188,7 +188,7 @@ TODAY, TOMORROW = (f"ветер {n} метров, {n + 9} градусов, да
 
 
 def test_the_nearest_text_of_a_story_decides() -> None:
-    """Different news is not merged by way of a copy without its numbers."""
+    """Two different news articles must not be merged through a copy that lacks their numbers."""
     cut = neighbour(0.6, "b.org", "", "s1")
     other = neighbour(0.8, "a.org", TOMORROW, "s1")
     assert decide(URL, "a.org", numbers_in(TODAY), [cut, other]).relation is Relation.NEW

@@ -1,6 +1,6 @@
-"""kill -9 between the steps of storing an article: its story is complete after the restart, no duplicates.
+"""kill -9 between the steps of storing an article: its story is complete afterwards, without duplicates.
 
-A killed worker loses its memory. Its page is fetched again, maybe long after others were.
+A killed worker loses its memory. Its page is fetched again, possibly long after other pages.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def article_of(number: int) -> Article:
 
 
 def life(worker: Worker, end: str | None, patch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Store the worker's article step by step until it is killed; then repeat from the beginning."""
+    """Store the worker's article step by step until the worker is killed; then repeat from the beginning."""
     article = article_of(worker.number)
     for name, step in zip(STEPS, (worker.exact, *worker.steps), strict=True):
         with patch.context() as now:
@@ -155,7 +155,7 @@ def test_an_update_that_is_like_others_is_in_their_story_after_the_restart(
 def test_a_page_that_replaces_the_article_of_its_canonical_address_brings_its_story_along(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is a longer version of that article; other texts are similar to the longer version only."""
+    """The page has a longer version of the article. Other texts are similar only to this version."""
     worker = Worker(tmp_path, 1, {})
     other, before = article_of(0), article_of(1)
     before.text = " ".join(LONG[170:240])

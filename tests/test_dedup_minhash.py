@@ -124,7 +124,7 @@ def test_texts_of_any_script_are_compared(text: str) -> None:
 
 
 def test_commands_start_without_the_parts_of_datasketch_that_nobody_uses() -> None:
-    """They import scipy, which takes half a second. A later import of datasketch gets the whole package."""
+    """Those parts import scipy, which takes half a second. A later import of datasketch is complete."""
     code = (
         "import sys, newsbot.dedup.minhash as m; print('scipy' in sys.modules, 'datasketch' in sys.modules);"
         "import datasketch; print(hasattr(datasketch, 'MinHashLSH'), datasketch.MinHash(4).scheme)"

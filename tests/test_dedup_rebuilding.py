@@ -94,7 +94,7 @@ REPORT = " ".join(f"the index of the exchange rose again today in sector {chr(97
 
 
 def test_what_came_while_the_index_was_lost_comes_into_its_stories(place: Place) -> None:
-    """They are decided as if they were new: issues of a template stay apart, a bridge joins two stories."""
+    """The texts are treated like new ones: issues of a template stay apart, a bridge joins two stories."""
     words = [f"word{number}" for number in range(280)]
     texts = {
         "https://a.test/chain": " ".join(words[:200]),

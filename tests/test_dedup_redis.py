@@ -51,7 +51,7 @@ def test_texts_are_found_again_while_the_buckets_are_split(
 
 
 def test_a_text_takes_few_bytes(redis_place: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    """280 at 10^6 texts (python -m benchmarks.dedup_index), more if fewer texts share the first buckets."""
+    """280 bytes at 10^6 texts (benchmarks.dedup_index), more if fewer texts share the first buckets."""
     texts = 20_000
     with closing(RedisIndex(**redis_place)) as opened:
         for number in range(texts):

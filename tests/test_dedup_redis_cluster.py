@@ -75,7 +75,7 @@ def test_a_slot_that_is_being_moved_refuses_a_text_before_anything_is_written(
 def test_the_node_that_a_slot_is_being_moved_to_takes_no_text_before_it_has_all(
     cluster: redisserver.RedisServer, tmp_path: Path
 ) -> None:
-    """It has neither the text with that URL nor the list for the next record."""
+    """That node has neither the text with the URL nor the list for the next record."""
     (tmp_path / "other").mkdir()
     options = ("--cluster-enabled", "yes", "--cluster-port", str(free_port()))
     other = redisserver.RedisServer(tmp_path / "other", *options)
@@ -96,7 +96,7 @@ def test_the_node_that_a_slot_is_being_moved_to_takes_no_text_before_it_has_all(
             beside.execute_command("CLUSTER", "SETSLOT", slot, "IMPORTING", source)
             moved = [key for key in client.keys("*") if b":texts:" not in key]
             client.execute_command("MIGRATE", "127.0.0.1", other.port, "", 0, 5000, "KEYS", *moved)
-            with pytest.raises(DataUnavailable, match="moving the keys"):  # knows no other node
+            with pytest.raises(DataUnavailable, match="moving the keys"):  # this client knows no other node
                 insert(early, 1)
             free = next(one for one in range(16384) if one != slot)
             for node in (client, beside):

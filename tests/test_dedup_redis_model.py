@@ -77,7 +77,7 @@ def test_answers_are_those_of_a_plain_model(
 
 
 def prepare(opened: RedisIndex, grown: tuple[int, float], number: int, offset: int) -> None:
-    """Make it an index that has grown with many texts, which have since been removed."""
+    """Change the index into one that has grown with many texts, which were removed afterwards."""
     level, share = grown
     client, names = opened._client, opened._keys
     number = max(0, number - BLOCK)

@@ -62,7 +62,7 @@ def test_answers_are_those_of_a_plain_model(steps: list[Step], number: int, rest
 def test_a_hash_whose_texts_are_gone_takes_no_posting_of_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A chunk with one hash without a text and one with two: the numbers of postings and hashes are equal."""
+    """A chunk has a hash without a text and a hash with two texts: as many postings as hashes."""
     monkeypatch.setattr(sqlite, "EVERY", 4)
     alone, other, shared, own = HASHES[12:16]
     steps = [

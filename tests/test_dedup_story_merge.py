@@ -104,7 +104,7 @@ def test_the_steps_of_workers_in_any_order_make_one_story(order: list[int]) -> N
 
 
 def test_who_found_an_article_before_it_was_stored_comes_along(tmp_path: Path) -> None:
-    """The first is stored. The second is similar to it. The third, a faster one, is similar to the second."""
+    """Text 1 is stored. Text 2 is similar to text 1. Text 3 is similar to text 2 and is stored before it."""
     words = [f"word{place}" for place in range(300)]
     texts = [" ".join(words[start : start + 200]) for start in (0, 40, 80)]
     workers = [Worker(tmp_path, number, {}) for number in range(3)]
@@ -203,7 +203,7 @@ def test_an_update_that_comes_while_the_article_is_stored_is_its_revision(two: l
 def test_a_text_that_never_comes_is_not_waited_for_long(
     two: list[Worker], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its entry in the index must not merge the similar texts into one story."""
+    """The entry of that text in the index must not merge the similar texts into one story."""
     monkeypatch.setattr(near, "WAITS", (0.001, 0.001))
     two[0].desk.context.index.check_and_insert(
         "https://exchange.test/0", "exchange.test", signature(REPORT), two[0].desk.clock()

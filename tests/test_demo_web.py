@@ -164,7 +164,7 @@ def test_every_address_of_every_article_answers_with_its_words(server: DemoServe
 
 
 def test_pages_state_dates_in_the_way_of_their_site(server: DemoServer) -> None:
-    """As structured data if the site has it, otherwise as a visible date."""
+    """The date is in structured data if the site has such data, otherwise it is visible text."""
     paths = {
         "gazeta.demo.example": "//script[contains(., 'datePublished')]",
         "www.herald.demo.example": "//meta[@property='article:published_time']",

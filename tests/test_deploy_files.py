@@ -35,7 +35,7 @@ KEYS = {
     *("init", "logging", "ports", "read_only", "restart", "security_opt", "stop_grace_period", "stop_signal"),
     *("tmpfs", "user", "volumes", "working_dir"),
 }
-"""Keys of a service in the Compose specification. A key that is missing here is a typo, or must be added."""
+"""Keys of a service in the Compose specification. Any other key is a typo, or must be added here."""
 
 
 def variables(file: str) -> dict[str, str]:

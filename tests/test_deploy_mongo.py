@@ -130,7 +130,7 @@ def test_a_fault_is_one_line_without_secrets(server: FreshServer, changes: dict[
 
 
 def test_three_members_are_set_up_as_the_docs_say(tmp_path: Path) -> None:
-    """The user is made, whichever member is the primary."""
+    """The user is created, no matter which member is the primary."""
     need_mongod()
     members = [MongoServer(tmp_path / str(number), auth=True) for number in range(3)]
     places = [f"127.0.0.1:{member.port}" for member in members]

@@ -1,4 +1,4 @@
-"""Parts of a line that are not words of it: comment counters, hints on how a link opens."""
+"""Parts of a line that do not belong to its words: comment counters, hints on how a link opens."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from newsbot.extraction.page.page import MAX_ASIDE
 
 
 def said(markup: str) -> str:
-    """Return the words of a line as all readers of a page see it."""
+    """Return the words of a line, as all readers of a page get them."""
     return " ".join("".join(map(str, parse_html(f"<body>{markup}</body>".encode()).itertext())).split())
 
 

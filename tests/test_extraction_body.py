@@ -1,4 +1,4 @@
-"""The text of a page by one judge: pieces, their numbers, the trees, the text."""
+"""How the text of a page is chosen: pieces, their features, the trees, the text."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_pieces_keep_order_links_and_boxes() -> None:
 
 
 def test_names_of_boxes_that_are_made_late_are_those_of_their_elements() -> None:
-    """No box is made for an element without text, and none outlives its element."""
+    """An element without text gets no box, and a box ends where its element ends."""
     pieces = pieces_of("<nav><ul><li></ul></nav><aside><p>one</p></aside><main><div><p>two</p></div></main>")
     regions = [pieces.tree.regions[box] for box in pieces.boxes]
     assert regions == [1 << REGIONS.index("aside"), 1 << REGIONS.index("main")]
@@ -142,7 +142,7 @@ def test_the_same_starts_are_searched_in_each_process() -> None:
 
 
 def test_numbers_of_a_page_are_those_of_any_machine() -> None:
-    """Sums are of whole numbers; a share is one division of two of them."""
+    """Sums are whole numbers, and a share is the quotient of two of them."""
     view = view_of(f"<div>{TEXT}</div>{MENU}")
     for values in (view.length, view.linked, view.prose, view.box_scores):
         assert values.dtype.kind == "i"
@@ -154,7 +154,7 @@ def test_paragraphs_are_judged_in_and_menus_out() -> None:
 
 
 def scored(body: str, scores: list[int]) -> list[str]:
-    """Return the pieces that are taken if the judge gives these scores."""
+    """Return the pieces that are taken as text if they have these scores."""
     view = view_of(body)
     view.scores = np.array(scores, np.int64)
     taken = judge.taken(view)

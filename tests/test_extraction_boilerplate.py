@@ -1,4 +1,4 @@
-"""The memory of a site: lines around the text of most recent articles are not part of the text."""
+"""Repeated lines of a site: lines around the text in most recent articles are not part of the text."""
 
 from __future__ import annotations
 

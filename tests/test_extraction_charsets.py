@@ -94,7 +94,7 @@ QUOTED = (
 
 @pytest.mark.parametrize("declared", [None, "utf-8", "iso-8859-1", "windows-1251"])
 def test_a_short_russian_text_is_none_of_an_old_macintosh(declared: str | None) -> None:
-    """Lower-case letters but one have the same bytes there; dashes would be capitals."""
+    """In that encoding all lower-case letters but one have the same bytes; dashes would be capitals."""
     assert decode(QUOTED.encode("cp1251"), declared) == QUOTED
 
 

@@ -75,7 +75,7 @@ def test_time_is_bounded_for_a_shop(part: bytes) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["one line of 10 MB", "5 MB of paragraphs", "5 MB of links", "nested tags"])
 def test_memory_is_bounded(name: str) -> None:
-    """Growth over an interpreter that has read a small page, without the page itself."""
+    """Memory growth compared with an interpreter that has read a small page. The page is not counted."""
     script = (
         "import resource, sys; from newsbot.extraction import extract\n"
         "from tests.test_extraction_hostile import PAGES, START\n"

@@ -1,4 +1,4 @@
-"""Leads and key points that a page names as such are a part of its text."""
+"""Leads and key points that a page marks as such are a part of its text."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def uri(replica_set: ReplicaSet) -> str:
 
 
 def end(worker: Any, world: World, demo: DemoServer, uri: str) -> None:
-    """Wait for the end of a crawl, and check that each article is stored once and no traceback logged."""
+    """Wait for the end of a crawl, and check that each article is stored once and no traceback is logged."""
     _, err = worker.communicate(timeout=180)
     assert worker.returncode == 0, err
     assert "Traceback" not in err
@@ -93,7 +93,7 @@ def test_the_primary_of_a_replica_set_is_killed(
 def test_the_primary_of_a_replica_set_is_cut_off(
     demo_world: World, demo: DemoServer, replica_set: ReplicaSet, uri: str
 ) -> None:
-    """The others elect a primary. When the old one comes back, it still believes to be primary."""
+    """The others elect a primary. When the old primary comes back, it still acts as the primary."""
     worker = demo_world.start(MONGO_URI=f"{uri}&socketTimeoutMS=1000")
     wait_for_requests(demo, 40)
     stopped = replica_set.primary()
@@ -203,7 +203,7 @@ def news(world: World, site: MockServer, cluster: RedisNodes, uri: str) -> Itera
 
 
 def test_a_replica_without_the_last_writes_takes_over(news: News) -> None:
-    """Links that were queued are lost, and the ends of leases."""
+    """Queued links and the ends of leases are lost."""
     master = news.queue
     replica = news.cluster.replica_of(master)
     news.wait_for_stored()

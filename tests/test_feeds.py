@@ -272,7 +272,7 @@ ADDRESSES = st.builds(
     st.text("abc=&+<\"'1", max_size=20),
     st.text("ab1copy&lt", max_size=10),
 )
-"""Including raw ``&``, HTML entity names, Cyrillic and quotes."""
+"""URLs, which include raw ``&``, HTML entity names, Cyrillic and quotes."""
 
 
 @settings(max_examples=80, deadline=None)

@@ -86,7 +86,7 @@ def _entry(fingerprint: bytes) -> Entry:
 
 
 def test_a_known_url_takes_few_bytes(redis_place: dict[str, Any]) -> None:
-    """16 bytes at a million URLs (python -m benchmarks.frontier); a few more for smaller numbers."""
+    """16 bytes per URL at a million URLs (python -m benchmarks.frontier); a few more for fewer URLs."""
     frontier = RedisFrontier(**redis_place)
     frontier.mark_done([make_entry(str(n)) for n in range(60_000)], None)
     with redis.Redis.from_url(redis_place["where"]) as client:
@@ -153,7 +153,7 @@ def test_the_clock_is_the_servers(redis_place: dict[str, Any]) -> None:
 
 
 def test_what_is_due_for_others_only_is_passed_over_at_once(redis_place: dict[str, Any]) -> None:
-    """A crawl that runs once shares a host with a permanent crawl whose entries became due since."""
+    """A crawl that runs once shares a host with a permanent crawl whose entries became due later."""
     clock = FakeClock()
     frontier = RedisFrontier(**redis_place, clock=clock)
     frontier.set_politeness("a.example", delay=0, concurrency=4)

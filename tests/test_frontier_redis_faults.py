@@ -20,7 +20,7 @@ from tests.contracts.frontier_backends import FakeClock, key_of, make_entry, nam
 def test_a_lease_whose_answer_was_lost_is_handed_back(
     redis_place: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Otherwise nobody would fetch the page before the lease expires."""
+    """Otherwise no worker would fetch the page before the lease expires."""
     clock = FakeClock()
     frontier = RedisFrontier(**redis_place, clock=clock)
     frontier.set_politeness("a.example", delay=0, concurrency=2)

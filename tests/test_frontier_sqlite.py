@@ -145,7 +145,7 @@ def test_the_counters_are_true(path: Path) -> None:
 
 
 def test_a_clock_that_was_a_month_ahead_makes_nothing_wait_for_a_month(path: Path) -> None:
-    """What was leased, delayed, fetched and asked then ends as if the clock had been right."""
+    """Leases, delays and due times that were set then end as if the clock had been correct."""
     clock = FakeClock()
     frontier, right, month = SqliteFrontier(path, clock=clock), clock(), 30 * 86400.0
 

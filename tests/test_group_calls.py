@@ -24,7 +24,7 @@ from tests.servers import MongoServer, run_mongo
 
 
 class Counted:
-    """The repository of articles, and the sizes of the groups that it was given; 0 for an article alone."""
+    """The repository of articles, and the sizes of the groups that it has stored; 0: a single article."""
 
     def __init__(self, storage: MongoStorage) -> None:
         self._articles = storage.articles
@@ -65,7 +65,7 @@ def counted(storage: MongoStorage) -> Counted:
 
 @pytest.fixture
 def timed() -> list[tuple[str, list[int]]]:
-    """The steps whose time was taken, with the groups that were stored before their end."""
+    """The steps whose time was measured, with the groups that were stored before their end."""
     return []
 
 
@@ -135,7 +135,7 @@ def test_a_lone_article_is_stored_at_once(groups: GroupCalls, counted: Counted) 
 def test_an_article_waits_for_those_whose_stories_are_searched_for(
     groups: GroupCalls, counted: Counted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They are stored together. The wait has a limit."""
+    """All these articles are stored together. The wait has a limit."""
 
     async def run() -> None:
         groups.deciding = 1

@@ -130,7 +130,7 @@ PRIVATE: Mapping[str, Private] = {
         "Scrapy makes its log handler anew there, and ours has to give it its form again",
     ),
 }
-"""By name, as it is written in newsbot's code."""
+"""The keys are the names, as they are written in newsbot's code."""
 
 
 # --- reading the tree

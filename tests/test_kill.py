@@ -74,4 +74,4 @@ def test_two_workers_on_one_file_share_the_work(tmp_path):
             if record.kind == "article" and record.status == 200 and record.whole
         )
         assert len(fetched) > 0.9 * ARTICLES
-        assert fetched.total() <= 1.05 * len(fetched)  # a redirect may meet its target in flight
+        assert fetched.total() <= 1.05 * len(fetched)  # a redirect may lead to a page that is in flight

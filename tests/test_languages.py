@@ -153,7 +153,7 @@ CHECKS: Mapping[str, Callable[[str, str], bool]] = {
     "appeals": _foreign,
     "credits": _foreign,
 }
-"""For each kind: is an example read correctly? The arguments are the example and the code of the language."""
+"""For each kind, whether an example is read correctly. Arguments: the example and its language code."""
 
 
 @cache
@@ -214,7 +214,7 @@ def _changed(kind: str, change: Callable[[str, tuple[str, ...]], tuple[str, ...]
 
 @pytest.fixture
 def use(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Mapping[str, Language] | None], None]]:
-    """Return a function that makes newsbot use other languages, or the own ones again (None)."""
+    """Return a function that makes newsbot use other languages, or its own languages again (None)."""
     real = languages.languages
 
     def change(content: Mapping[str, Language] | None) -> None:
@@ -313,7 +313,7 @@ def test_the_signs_of_phrases(phrase: str, texts: list[str], others: list[str]) 
 
 
 def test_repetitions_in_expressions_are_bounded() -> None:
-    """Nothing but the rest of one word may be long, so no phrase needs more than linear time."""
+    """Only the rest of a word may have any length, so no phrase needs more than linear time."""
     for name, kind in KINDS.items():
         if kind.form in ("phrases", "units"):
             for phrase in phrases(name):

@@ -58,7 +58,7 @@ def section(make_desk):
 
 
 def test_a_long_sitemap_is_queued_in_parts(make_desk, monkeypatch):
-    """To limit memory: pages, entries and verdicts of 50,000 links took 94 MB at once."""
+    """This limits memory: pages, entries and verdicts of 50,000 links together took 94 MB."""
     monkeypatch.setattr(intake, "LINKS_AT_ONCE", 40)
     monkeypatch.setattr(
         "newsbot.urls._split", urls_module._split.__wrapped__

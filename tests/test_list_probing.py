@@ -1,4 +1,4 @@
-"""Lists of one shape are tried one at a time, as long as they bring articles."""
+"""Lists of one shape are tried one at a time, as long as they lead to articles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a worker keeps of sites, hosts and URLs has a limit, however many of them it meets."""
+"""A worker keeps a limited number of sites, hosts and URLs in memory, no matter how many it meets."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def meet(desk: Desk, number: int) -> None:
 
 
 def kept(part: Any) -> Counter[str]:
-    """Return the number of elements of the tables below a part of newsbot, by the attribute's name."""
+    """Return the number of elements of all tables in a part of newsbot, by the name of the attribute."""
     sizes: Counter[str] = Counter()
     seen: set[int] = set()
     waiting = [(type(part).__name__, part)]
@@ -273,7 +273,7 @@ def test_counters_of_sites_that_were_quiet_longest_are_added_up(
         **{f"site{number}.test": 2 for number in range(1, 10) if number != 5},
         "site0.test": 12,
     }
-    stats["newsbot/site/site1.test/pages"] += 4  # a quiet site comes back
+    stats["newsbot/site/site1.test/pages"] += 4  # a quiet site is active again
     books.write(storage, stats, 1_795_000_000.0)
     assert storage.sites.all()["site1.test"].counters["pages"] == 6
     hours = storage.activity.hours(1_795_000_000.0)

@@ -347,7 +347,7 @@ def waits_with(monkeypatch, desk, *stalls):
 
 
 def test_a_request_that_wakes_late_takes_another_turn(make_desk, monkeypatch):
-    """The next turn may belong to a worker that is on time: .7 s after a request that is .3 s late."""
+    """The next turn is .7 s after a request that is .3 s late. It may belong to a worker that is on time."""
     desk = make_desk({"news.test": "domain: news.test\ndelay: 1\n"})
     middleware = PolitenessMiddleware.from_crawler(desk.crawler)
     desk.crawl.politeness.take_turn("news.test")

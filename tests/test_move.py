@@ -83,7 +83,7 @@ def fill(storage: SqliteStorage, frontier: SqliteFrontier) -> None:
     for number in range(ARTICLES):
         source = SITES[number % 2]
         storage.articles.store(make_article(f"a{number}", f"Text number {number}. " * 20, source=source))
-    for version in range(35):  # more than are stored
+    for version in range(35):  # more versions than are kept
         storage.articles.store(make_article("changing", f"Version {version} of a text", hours=version))
     storage.articles.store(make_article("elsewhere", "Text number 0. " * 20))
     storage.stories.assign("https://example.org/a2", "https://example.org/a0", "https://example.org/a0")

@@ -62,7 +62,7 @@ def redis_frontier(tmp_path: Path, clock: ManualClock, stack: ExitStack) -> Redi
 
 
 def file_side(folder: Path, stack: ExitStack, clock: ManualClock) -> Side:
-    """Open a data file as a side of a move."""
+    """Open a data file as the source or the target of a move."""
     path = folder / "newsbot.db"
     parts = SqliteStorage(path), SqliteFrontier(path, clock=clock), SqliteIndex(path)
     for part in parts:

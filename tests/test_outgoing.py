@@ -113,7 +113,7 @@ def test_a_name_that_leads_elsewhere_the_second_time_is_not_asked(monkeypatch: p
                 with pytest.raises(OutgoingError):
                     await client.get(f"http://rebinding.test:{port}/")
 
-    # 198.51.100.7 is reserved for documentation, so not public; each connection resolves the name again
+    # 198.51.100.7 is reserved for documentation, so it is not public; each connection resolves the name again
     asyncio.run(with_site(never, test))
     assert list(answers) == [["127.0.0.1"]], "two were asked for"
 

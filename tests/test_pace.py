@@ -125,7 +125,7 @@ def test_a_turn_counts_from_before_the_frontier_was_asked(
 def test_a_lowered_delay_is_taken_over_while_the_crawl_runs(
     make_desk: Callable[..., Desk], crawl_delay: float | None, paces: list[float]
 ) -> None:
-    """Immediately if robots.txt was read, else when it is: another worker may have read a Crawl-delay."""
+    """The delay is used at once if robots.txt was read, else when it is read (it may have a Crawl-delay)."""
     desk = make_desk({"news.test": "domain: news.test\ndelay: 60\n"})
     politeness, rule = desk.crawl.politeness, desk.context.rules.get("news.test")
     assert rule is not None

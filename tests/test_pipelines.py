@@ -363,7 +363,7 @@ def test_articles_that_arrive_together_take_one_call_of_each_kind(desk, monkeypa
 
 @pytest.mark.parametrize("fails", [False, True])
 def test_an_article_is_on_its_way_to_the_storage_while_its_story_is_searched_for(desk, monkeypatch, fails):
-    """Then other articles wait for it (:mod:`newsbot.crawl.group_calls`), but not while it waits for them."""
+    """Other articles wait for it (:mod:`newsbot.crawl.group_calls`), except while it waits for them."""
     together, seen = desk.context.together, []
     pipeline = NearDuplicatePipeline(desk.crawler)
     asyncio.run(pipeline.process_item(make_article(1, text=prose(1))))  # it is not stored
@@ -387,7 +387,7 @@ def test_an_article_is_on_its_way_to_the_storage_while_its_story_is_searched_for
 
 
 def test_an_article_waits_for_those_that_are_being_read(desk, monkeypatch):
-    """They are stored together. The wait has a limit."""
+    """All these articles are stored together. The wait has a limit."""
     sizes: list[int] = []
     texts = desk.context.storage.texts
     owners = texts.owners

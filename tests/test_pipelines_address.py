@@ -51,7 +51,7 @@ def keep(desk, *items):
 
 
 def kept(desk):
-    """Return URL and title's number of each article."""
+    """Return the URL of each article, and the number in its title."""
     return {one.canonical_url: one.title.split()[1] for one in desk.context.storage.articles.iter()}
 
 
@@ -82,7 +82,7 @@ def test_looking_again_changes_nothing(desk, order):
 
 @pytest.mark.parametrize("later", [{"canonical_url": url(3)}, {"text": make_article(5).text}])
 def test_an_article_under_the_url_of_a_page_that_was_leased_before_is_moved(desk, later):
-    """What is known of the second page was read before the first page was stored under its URL."""
+    """The data on the second page was read before the first page was stored under its URL."""
     keep(desk, make_article(5, title="Headline 5 of a long story"))
     desk.crawl.known.expect(fingerprint(url(2)))
     assert not desk.crawl.known.get(fingerprint(url(2)))
@@ -152,7 +152,7 @@ def test_a_story_and_the_index_follow_an_article_to_its_own_address(desk):
 
 @pytest.mark.parametrize("named", [9, 0])
 def test_pages_that_name_one_address_at_the_same_instant_are_all_kept(desk, named):
-    """Each checks the storage before any is stored."""
+    """Each article checks the storage before any of them is stored."""
     items = [names(number, named) for number in range(4)]
 
     async def run():

@@ -103,7 +103,7 @@ def test_each_text_is_kept_once_in_any_order(impatient, texts, claims, turns, ag
 
 
 def found(context, run):
-    """Return URL and text's number of each article of a run."""
+    """Return the URL of each article of a run, and the number in its text."""
     led_to = (
         context.storage.articles.get(f"https://news.test/{run}/story/{number}") for number in range(PAGES + 2)
     )

@@ -14,7 +14,7 @@ from tests.redisserver import RedisServer, need_redis
 XML = {"Content-Type": "application/rss+xml"}
 HOST = "http://news.test"
 EARLY = 0.02
-"""Seconds by which a request may seem early, because of two clocks and the way through the proxy."""
+"""Seconds by which a request may seem early, because two clocks and a proxy are involved."""
 LATE = 0.1
 """Seconds by which a gap may be too short because the first of its two requests was sent late."""
 
@@ -92,7 +92,7 @@ def test_a_host_that_asks_for_rest_gets_it_from_all_workers(site, world, status)
     assert len(world.articles()) == 12
     refused = next(record.at for record in site.log if record.status == status)
     after = [record.at - refused for record in site.log if record.at > refused and "/story/" in record.path]
-    # requests that the other two had sent before may still arrive; without a rest all arrive in a second
+    # requests that two other workers had sent before may still arrive; without a rest all come in a second
     assert sum(gap < 2 - EARLY for gap in after) <= 2
     assert len(after) > 4
 
@@ -143,7 +143,7 @@ def test_concurrency_of_the_rule_is_never_exceeded(site, world):
 
 
 def test_robots_txt_forbids_under_concurrency_every_time(site, world):
-    """Scrapy 2.19's own middleware allowed 13 of 20 requests: only the first one waiting got the rules."""
+    """Scrapy 2.19's own middleware allowed 13 of 20 requests: only the first waiting one got the rules."""
     urls = [f"{HOST}/private/{n}" for n in range(20)]
     for n, url in enumerate(urls):
         site.page(url, article_html(n))

@@ -135,7 +135,7 @@ def test_a_terminal_gets_a_live_display_that_log_lines_do_not_tear(tmp_path: Pat
     assert text.count("newsbot 0:00:0") >= 3
     assert len(re.findall(r"log line number=\d+ end *\r?\n", text)) >= (5 if interrupt else 12)
     assert "\x1b[?25l" in text  # the cursor is hidden …
-    assert text.rindex("\x1b[?25h") > text.rindex("\x1b[?25l")  # … and comes back
+    assert text.rindex("\x1b[?25h") > text.rindex("\x1b[?25l")  # … and is shown again
     assert "scrapy articles search" in text[text.rindex("\x1b[?25h") :]
     assert "Traceback" not in text
     assert all(json.loads(row) for row in out.splitlines())

@@ -1,4 +1,4 @@
-"""What is known of leased pages is read for all of them at once, and never used when it may be old."""
+"""The data on leased pages is read for all of them at once, and is not used if it may be outdated."""
 
 from __future__ import annotations
 

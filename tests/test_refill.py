@@ -58,7 +58,7 @@ class Site:
                 client.delete(key)
 
     def lease(self) -> list[Lease]:
-        """Lease all there is; a single call makes only a few hundred entries available."""
+        """Lease all entries; a single call makes only a few hundred entries available."""
         leases: list[Lease] = []
         while some := self.frontier.lease("o", 5000, horizon=self.clock.now, ttl=1e6):
             leases += some
@@ -269,7 +269,7 @@ def test_remembering_changes_nothing_that_is_known(site: Site) -> None:
 
 @pytest.mark.parametrize("noticed", ["by a running worker", "at the next start"])
 def test_what_a_failover_lost_is_queued_again(tmp_path: Path, noticed: str) -> None:
-    """The server comes back with the data of a moment ago, as a replica that takes over may have them."""
+    """The server comes back with slightly older data, like a replica that becomes the master."""
     need_redis()
     server = RedisServer(tmp_path)
     server.start()
@@ -300,7 +300,7 @@ def test_what_a_failover_lost_is_queued_again(tmp_path: Path, noticed: str) -> N
         run(first, site)
         states = site.frontier.known([key_of(name) for name in ("old", "new", "soon", "later")])
         assert {key: known.state for key, known in states.items()} == {
-            key_of("old"): "pending",  # the end of its lease was lost, and nobody holds it now
+            key_of("old"): "pending",  # the end of its lease was lost; it is not leased now
             key_of("new"): "pending",
             key_of("soon"): "pending",
             key_of("later"): "done",
@@ -335,7 +335,7 @@ def test_a_read_that_began_before_a_failover_does_not_count(
 def test_after_a_failover_the_delays_of_hosts_are_written_again_in_steps(
     make_desk: Callable[..., Desk], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """There may be so many hosts that the event loop would be blocked. The newest ones come first."""
+    """There may be so many hosts that the event loop would be blocked. The newest hosts come first."""
     monkeypatch.setattr(recovery_module, "SLICE", -1.0)
     desk = make_desk({"news.test": "domain: news.test\ndelay: 5\n"})
     crawl, frontier = desk.crawl, desk.crawl.context.frontier

@@ -1,4 +1,4 @@
-"""The cache of log-odds: rounded to the thousandth, never those of another URL, in bounded memory."""
+"""The cache of log-odds: they are rounded, never those of another URL, and use bounded memory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ODDS = st.floats(-60, 60)
 
 @given(st.lists(st.tuples(st.text(max_size=8), ODDS), max_size=60))
 def test_what_is_found_is_what_was_put_last(entries: list[tuple[str, float]]) -> None:
-    """With more URLs than places some are evicted; none has the odds of another one."""
+    """If there are more URLs than places, some are evicted; none gets the odds of another URL."""
     table = OddsTable(16)
     put: dict[str, float] = {}
     for text, odds in entries:

@@ -49,7 +49,7 @@ def _fresh(rates, visits) -> float:
 @settings(max_examples=25, deadline=None)
 @given(RATES, BUDGETS)
 def test_delay_of_uniform_proportional_and_square_root(rates, budget) -> None:
-    """Uniform and proportional are equal; square-root is better by (E√λ)² / Eλ."""
+    """Uniform and proportional have equal delays; that of square-root is (E√λ)² / Eλ times as long."""
     uniform, proportional, root = (
         a.mean_delay(rates, share(rates, budget)) for share in (a.uniform, a.proportional, a.square_root)
     )

@@ -72,7 +72,7 @@ def test_types_come_as_often_as_said_and_sizes_follow_them(preset: str) -> None:
 
 
 def test_what_is_no_change() -> None:
-    """The same type again without a new size; back to 6 after 4 or 5; rows at 0 and beyond the end."""
+    """No changes: a repeated type with the old size, type 6 after 4 or 5, rows at time 0 or after the end."""
     kinds = [1, 6, 6, 1, 1, 2, 6, 4, 4, 6, 5, 5, 3]
     times = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]
     new = [False, False, True, False, True, True, True, True, False, True, True]

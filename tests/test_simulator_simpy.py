@@ -76,7 +76,7 @@ def test_crowded_recorded_logs_agree(seed: int) -> None:
 
 @pytest.mark.parametrize("opens", [None, 40, 60])
 def test_a_robot_whose_pages_are_all_unavailable_rests(opens: int | None) -> None:
-    """Otherwise it would loop endlessly without advancing the time."""
+    """Otherwise the robot would loop endlessly without advancing the time."""
     time = 60
     closed = [(1, 1), (1, 2), (30, 3)]
     rows_ = [closed, [(1, 2)] if opens is None else [(1, 2), (opens, 6)]]

@@ -37,7 +37,7 @@ def steady(run: Run, since: float) -> float:
 
 @pytest.mark.parametrize("x", [0.1, 1.0, 3.0, 8.0])
 def test_cyclic_revisits(x: float) -> None:
-    """Freshness is (1 - e^-x) / x for x changes per round; also the mean age of pages found changed."""
+    """Freshness is (1 - e^-x) / x for x changes per round. The mean wait of changes is checked, too."""
     interval = PAGES * LOAD
     rounds = 12
     time = int(rounds * interval)
@@ -46,7 +46,7 @@ def test_cyclic_revisits(x: float) -> None:
         steps=Steps(1_000, 10_000),
     )  # fmt: skip
     assert steady(run, 2 * interval) == pytest.approx((1 - exp(-x)) / x, abs=0.006)
-    # A round that finds a change finds it after I - E[first change], given that there is one. The first
+    # If a page has changed, its round ends I - E[first change] after the change on average. The first
     # round begins with all pages known and reaches most of them early.
     change = x / interval
     expected = (interval - (1 - exp(-x)) / change) / (1 - exp(-x))
@@ -98,7 +98,7 @@ def test_downloads_at_one_time_follow_a_queue_with_servers_for_all() -> None:
 
 
 def test_asking_first_brings_the_same_news_for_less() -> None:
-    """A modified robot loads only changed pages: its traffic is the changes it saw. Rounds are shorter."""
+    """A modified robot loads changed pages only. Its traffic is their number, and its rounds are shorter."""
     time = 1_000_000
     history = make_history(time, 2, FREQUENCIES["published"])
     plain, modified = (

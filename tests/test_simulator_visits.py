@@ -25,7 +25,7 @@ def five() -> SiteWorld:
 
 @pytest.mark.parametrize("x", [0.2, 1.0, 4.0])
 def test_cyclic_visits(x: float) -> None:
-    """Freshness is (1 - e^-x) / x for x changes per visit; also the corresponding age."""
+    """Freshness is (1 - e^-x) / x for x changes per visit. The age is checked, too."""
     world = even_world([4 * x] * 200, 60)
     found = measure(world, visit(world, "cyclic", 4), WAY).figures
     assert found["freshness"] / 100 == pytest.approx((1 - exp(-x)) / x, abs=0.006)
@@ -66,7 +66,7 @@ def test_youngest_is_young_and_azar_the_freshest_of_random_ones(five: SiteWorld)
 
 
 def test_delays_of_uniform_proportional_and_square_root(five: SiteWorld) -> None:
-    """Uniform and proportional have the same mean delay; square-root is better by (E√λ)² / Eλ."""
+    """Uniform and proportional have equal delays; that of square-root is (E√λ)² / Eλ times as long."""
     delay = {
         name: measure(five, visit(five, name, 4), WAY).figures["mean"]
         for name in ("cyclic", "proportional", "square_root")

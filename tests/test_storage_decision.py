@@ -14,7 +14,7 @@ OTHER = "https://news.test/other"
 
 
 def record(url: str = PAGE, **fields: Any) -> dict[str, Any]:
-    """Return an article in the form of a backend."""
+    """Return an article in the form that backends use."""
     given = {"canonical_url": PAGE, "url": url, "title": "T", "text": "x", "content_hash": "x", "version": 1}
     return given | fields
 
@@ -32,7 +32,7 @@ OWNER = {"canonical_url": OTHER, "version": 7}
         # the storage has no such URL
         (GIVEN, None, None, None, None, Decision(Verdict.NEW, GIVEN, 1)),
         (FROM_PRINTED, None, None, None, None, Decision(Verdict.NEW, FROM_PRINTED, 1, (PRINTED,))),
-        # the URL belongs to another article: the page itself may store its own, other pages may not
+        # the URL belongs to another article: the page itself may store its article, other pages may not
         (GIVEN, None, None, OWNER, None, Decision(Verdict.NEW, GIVEN, 1)),
         (FROM_PRINTED, None, None, OWNER, None, Decision(Verdict.TAKEN, OWNER, 7)),
         # the source has the text under another URL

@@ -327,7 +327,7 @@ AT_EIGHT = member("eight", DAY + timedelta(hours=8), 20)
         ([member("untold", None, 8.5)], "eight"),
         ([member("redated", DAY + timedelta(hours=11), 7)], "redated"),  # its date is that of an update
         ([member("day", DAY, 9, "day"), member("early", DAY + timedelta(hours=7), 22)], "early"),
-        ([member("same", DAY + timedelta(hours=8), 19)], "same"),  # equal times: the one fetched first
+        ([member("same", DAY + timedelta(hours=8), 19)], "same"),  # equal times: the first fetch decides
         ([member("last", datetime.max.replace(tzinfo=UTC), 30, "day")], "eight"),
     ],
 )

@@ -24,7 +24,7 @@ from tests.redisserver import RedisServer, need_redis
 
 ARTICLES = 60
 MOMENTS = (20, 60)
-"""Numbers of requests at which a worker is killed. A third kill could set a page aside that all had."""
+"""Request counts at which a worker is killed. A third kill could set aside a page that all had leased."""
 
 
 @pytest.fixture

@@ -3,8 +3,8 @@
 ``python -m scrapy ...`` spends two seconds of processor time on imports, and tests start it hundreds of
 times. :class:`Popen` asks a server process that has imported everything (:mod:`tests.warmth`, one for each
 pytest process) to fork. The new process has the requested arguments, environment, folder and streams. It is a
-child of the test, so waiting for it and killing it work as usual. It runs its module as ``__main__`` to the
-end of the interpreter.
+child of the test, so waiting for it and killing it work as usual. It runs its module as ``__main__`` until
+the interpreter ends.
 
 Other programs have a cold start, as with :mod:`subprocess`: programs other than this Python with ``-m``,
 programs with other values of variables that Python reads at its start (``PYTHONPATH``), and all programs on
@@ -85,7 +85,7 @@ def run(command: Sequence[str], *, timeout: float = 120, **options: Any) -> subp
 def context() -> ForkServerContext:
     """Return a context for running a test's functions in processes, like "spawn", but with a warm start.
 
-    The processes have the environment at the start of the first of them.
+    All processes have the environment that was set when the first one started.
     """
     chosen = multiprocessing.get_context("forkserver")
     chosen.set_forkserver_preload(["pytest", "hypothesis", "newsbot.backends", "newsbot.storage.mongo"])

@@ -83,7 +83,7 @@ def become(request: dict[str, Any]) -> None:
     sys.path[0] = request["folder"]
     sys.argv = ["", *request["arguments"]]
     if not hasattr(sys.modules.get(request["module"]), "__path__"):
-        sys.modules.pop(request["module"], None)  # the module to run of a package is its __main__
+        sys.modules.pop(request["module"], None)  # for a package, the module to run is its __main__
     runpy.run_module(request["module"], run_name="__main__", alter_sys=True)
 
 
@@ -104,7 +104,7 @@ def _renew_streams() -> None:
 
 
 def main() -> None:
-    """Import, fork, and run the program in each fork to the end of the interpreter."""
+    """Import, fork, and run the program in each fork until the interpreter ends."""
     with socket.socket(fileno=int(sys.argv[1])) as asked:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # warnings on deprecated modules of Scrapy do not concern newsbot

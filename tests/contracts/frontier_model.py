@@ -1,4 +1,4 @@
-"""A simple model of the frontier's contract in memory. It follows what the real frontier handed out."""
+"""A simple model of the frontier's contract in memory. It follows the leases of the real frontier."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Model:
         return [item for item in self.items.values() if item.state == "pending" and item.due <= horizon]
 
     def opens(self, item: Item) -> float:
-        """Return when the item can be leased if nothing else happens (after :meth:`settle`)."""
+        """Return the earliest time of a lease of the item if nothing else happens (after :meth:`settle`)."""
         host = self.hosts[item.entry.host]
         deadlines = sorted(other.deadline for other in self.leased_on(item.entry.host))
         surplus = len(deadlines) - host.concurrency

@@ -1,7 +1,7 @@
 """Two hundred articles as a newsroom has them: 34 written by hand about known events, the others are noise.
 
-The noise is weather, sport, markets and accidents from templates, in Russian, English and German. Where it
-names a thing that a query asks for, it does so once, at the end of the text.
+The noise is weather, sport, markets and accidents from templates, in Russian, English and German. If a text
+of the noise names a thing that a query asks for, it does so once, at its end.
 """
 
 from __future__ import annotations

@@ -156,7 +156,7 @@ def test_behind_the_end_come_only_later_changes(storage: Storage) -> None:
     end = storage.articles.end_of_changes()
     assert storage.articles.changes_since(end).found == []
     assert storage.articles.changes_after(end) == 0
-    assert storage.articles.changes_after("") >= 1  # the numbers go on after the articles of other tests
+    assert storage.articles.changes_after("") >= 1  # the numbers continue after those of other tests
     storage.articles.store(make_article("late", "Another text."))
     assert storage.articles.changes_after(end) == 1
     changes = storage.articles.changes_since(end)

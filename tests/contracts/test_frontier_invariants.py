@@ -113,7 +113,7 @@ class FrontierMachine(RuleBasedStateMachine):
 
     @rule(worker=workers)
     def work_hangs(self, worker: str) -> None:
-        """A worker leases what it can and does nothing until its leases expire."""
+        """A worker leases all that it can and does nothing until its leases expire."""
         self._lease(worker, URLS, 0.0, None, alone=True)
         self.clock.advance(TTL)
 
@@ -181,7 +181,7 @@ class FrontierMachine(RuleBasedStateMachine):
 
     @rule(owner=workers, forgotten=st.integers(0, 2))
     def resume(self, owner: str, forgotten: int) -> None:
-        """The owner extends all of its leases but some, which go back to the queue."""
+        """The owner extends its leases, except for some that go back to the queue."""
         held = self._held_by(owner)
         kept = held[forgotten:]
         assert self.workers[owner].resume(owner, kept, TTL).kept == len(kept)

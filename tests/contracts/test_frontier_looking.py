@@ -81,7 +81,7 @@ def test_the_outlook_is_for_accepted_hosts(frontier: Frontier, clock: FakeClock)
 def test_a_scheduler_that_sleeps_as_told_neither_stalls_nor_spins(
     frontier: Frontier, clock: FakeClock
 ) -> None:
-    """Fixed horizon, failures, full and resting hosts: there is work at each wake-up, all work is done."""
+    """Despite failures and full or resting hosts, there is work at each wake-up, and all work is done."""
     hosts = {"a": (1.0, 1), "b": (0.5, 3), "c": (0.0, 2), "d": (3.0, 1)}
     todo: list[Entry] = []
     for host, (delay, concurrency) in hosts.items():

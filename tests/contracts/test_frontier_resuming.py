@@ -14,7 +14,7 @@ def test_leases_that_nobody_could_renew_are_taken_up_again_and_their_loss_is_not
     mine = lease(frontier, clock, 2)
     for _ in range(4):
         clock.advance(TTL + 1)
-        assert lease(frontier, clock, 1, owner="other", accept=lambda _: False) == []  # takes back leases
+        assert lease(frontier, clock, 1, owner="other", accept=lambda _: False) == []  # expired leases end
         assert state(frontier, "a") == "pending"
         assert frontier.resume("one", mine, TTL).kept == 2
         assert lease(frontier, clock, owner="other") == []

@@ -75,7 +75,7 @@ def test_a_suspect_of_a_full_host_or_for_later_does_not_stand_in_the_way(
 
 
 def test_only_what_kills_is_set_aside(frontier: Frontier, clock: FakeClock) -> None:
-    """One page in sixty kills its worker, which has up to 16 in flight each time; new workers are started."""
+    """One page in sixty kills its worker, which has up to 16 pages in flight. A new worker is started."""
     frontier.set_politeness("a.example", delay=0, concurrency=16)
     frontier.add([make_entry(str(n)) for n in range(60)])
     done = []

@@ -41,7 +41,7 @@ def test_a_text_with_some_words_changed_is_found_best_first(index: NearIndex) ->
 
 
 def test_near_texts_are_found_and_others_never(index: NearIndex) -> None:
-    """Replacing 5 % of the words leaves a similarity of about .75, always found with sixteen passages."""
+    """With 5 % of the words replaced, the similarity is about .75: sixteen passages always find the text."""
     found = 0
     for seed in range(60):
         words = text_of(seed)
@@ -198,7 +198,7 @@ def test_the_same_answers_in_any_order_of_arrival(index_place: IndexPlace) -> No
 
 
 def mixture(family: int, changed: int) -> Signature:
-    """Return a signature that agrees with its family's except in some places, which depend on ``changed``."""
+    """Return a signature that differs from that of its family in some places, which depend on ``changed``."""
     values = np.random.default_rng(family).integers(0, 2**32, PERMUTATIONS, dtype=np.uint32)
     if changed:
         other = np.random.default_rng(1000 * family + changed)

@@ -1,4 +1,4 @@
-"""Several processes insert similar texts at the same moment: of each pair, one process sees the other."""
+"""Several processes insert similar texts at the same moment: of each pair, one finds the other text."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def test_an_article_goes_with_all_that_belongs_to_it(storage: Storage) -> None:
 
 
 def test_an_address_that_is_an_article_by_now_is_no_other_address(storage: Storage) -> None:
-    """The URL had another article's text before (a cookie wall). It must not be removed with that article."""
+    """The URL once had another article's text (a cookie wall), but must not be removed with that article."""
     one, two = make_article("one", "Accept our cookies."), make_article("two", "Accept our cookies.")
     for article in (one, two):
         storage.articles.store(article)

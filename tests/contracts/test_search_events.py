@@ -1,4 +1,4 @@
-"""Events over every storage: which articles report one happening."""
+"""Events over every storage: which articles report the same event."""
 
 from __future__ import annotations
 
@@ -41,20 +41,20 @@ FLOOD = tuple(
         ),
     )
 )
-"""One happening in three wordings."""
+"""One event in three wordings."""
 FIRE = (
     "Fire in Ostrava: people leave their homes",
     """A fire in the old brewery of Ostrava on Monday night was put out by firemen. Director Petr Novotny said
     that people had to leave the district of Vitkovice. Nobody was hurt in Karvinska street.""",
 )
-"""Another one, with many of the same words."""
+"""Another event, with many of the same words."""
 FREQUENT = ("people", "leave", "night", "monday", "said", "their", "homes", "after", "the", "of", "in", "had")
 FORECAST = "In {} it will be cloudy with light rain and weak wind. The temperature will rise to {} degrees."
 
 
 @pytest.fixture
 def library(storage: Storage) -> Storage:
-    """Articles of all kinds, so that words have frequencies."""
+    """Articles of all kinds, so that words have different frequencies."""
     chance = random.Random(1)
     common = [f"common{number}" for number in range(60)]
     for number in range(60):
@@ -136,7 +136,7 @@ def test_articles_of_a_story_share_the_event(library: Storage, search: ArticleSe
     late = _store(library, "late", ("Nothing of it", "Words that no other article has."))
     assert len({*_events(search, first, member)}) == 1
     assert _events(search, late) == [story_id(late.canonical_url)]
-    library.stories.join([first.canonical_url, late.canonical_url])  # the index is not told
+    library.stories.join([first.canonical_url, late.canonical_url])  # the index gets no notice
     joined = [one for one in map(library.articles.get, (first.canonical_url, late.canonical_url)) if one]
     event = story_id(first.canonical_url)
     assert _events(search, *joined) == [event] * 2
@@ -158,7 +158,7 @@ def test_an_event_is_searched_with_words(library: Storage, search: ArticleSearch
 def test_a_removed_article_leaves_the_event(storage: Any, library: Storage, search: ArticleSearch) -> None:
     told = [_store(library, f"flood{place}", one) for place, one in enumerate(FLOOD)]
     event = story_id(told[0].canonical_url)
-    _store(library, "flood1", (FLOOD[1][0], f"{FLOOD[1][1]} The rain has stopped."))  # a new version stays
+    _store(library, "flood1", (FLOOD[1][0], f"{FLOOD[1][1]} The rain has stopped."))  # it stays in the event
     assert _events(search, *told) == [event] * 3
     for one in told[:2]:
         storage.removal.articles([one.canonical_url])

@@ -1,4 +1,4 @@
-"""What an analyst types finds first what a person would give, among the articles of a newsroom."""
+"""For queries of an analyst, the first hits are the articles that a person would choose."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from newsbot.storage.base import Storage
 from tests.contracts.newsroom import ARTICLES, REGIONAL, articles
 
 QUERIES: tuple[tuple[str, set[str] | list[str], int | None], ...] = (
-    # words: what has them in the headline comes before what names them once
+    # words: articles that have them in the headline come before those that name them once
     ("bridge", {"en-bridge", "en-toll"}, None),
     ("Brücke", {"de-bruecke", "de-maut"}, None),
     ("мост", {"ru-most", "ru-plata"}, None),
@@ -63,10 +63,10 @@ QUERIES: tuple[tuple[str, set[str] | list[str], int | None], ...] = (
     ("since:7d", {"en-fresh", "de-fresh", "ru-fresh"}, 3),
     ("маяк OR lighthouse since:yesterday", {"ru-fresh", "en-fresh"}, 2),
     # a story
-    ("new bridge Tame", ["en-bridge"], 1),  # and not its copy
+    ("new bridge Tame", ["en-bridge"], 1),  # without its copy
     ("story:opening", {"en-bridge", "en-bridge-copy"}, 2),
 )  # fmt: skip
-"""The query; the first hits, in this order (list) or any (set); how many there are in all, or None."""
+"""The query; the first hits, in this order (list) or in any order (set); the number of all hits, or None."""
 
 
 def test_first_hits_are_those_that_a_person_would_give(storage: Storage, tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ def verdicts(results: list[Stored | Exception]) -> list[str]:
 def store_many(
     storage: Storage, articles: list[Article], over: Sequence[str | None] = ()
 ) -> list[Stored | Exception]:
-    """Store articles as a crawl does: those that are plainly new in a group, the others alone."""
+    """Store articles as a crawl does: those that are certainly new in a group, the others one by one."""
 
     def alone(article: Article, mine: str | None) -> Stored | Exception:
         try:

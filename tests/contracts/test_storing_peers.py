@@ -90,7 +90,7 @@ def test_a_group_joins_as_its_articles_do_one_by_one(
             else:
                 for article, mine in zip(articles.values(), peers, strict=True):
                     storage.articles.store(article, None, mine)
-            for url in articles:  # what a worker does for an article that has no peers, or missing ones
+            for url in articles:  # as a worker does if peers are missing or there are none
                 storage.stories.join([url, *batch[url]])
             known |= articles.keys()
         outcomes.append(stories(storage))

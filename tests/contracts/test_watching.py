@@ -34,7 +34,7 @@ def test_lag_is_that_of_what_was_planned_first(frontier: Frontier, clock: FakeCl
     assert look(frontier).lag == 0
     clock.advance(40)
     assert look(frontier).lag == 30
-    # after a horizon has reached it, it waits for its host's turn
+    # once it is within the horizon, it waits for its host's turn
     frontier.lease("one", 1, horizon=clock.now, ttl=60)
     clock.advance(5)
     assert look(frontier).lag == 35

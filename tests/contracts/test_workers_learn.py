@@ -77,7 +77,7 @@ def test_writing_in_the_same_instant_loses_nothing(place: Place) -> None:
             lessons.heard(RULE, links(first + 5 * turn, 5))
             lessons.write()
         for _ in range(100):
-            lessons.write()  # writes what lost a race before, if anything
+            lessons.write()  # writes results that lost a race before, if there are any
         storage.close()
 
     with ThreadPoolExecutor(3) as pool:

@@ -136,7 +136,7 @@ HEADS = {
     "its feed": "<link rel='alternate' type='application/rss+xml' href='http://{victim}{path}'>",
     "its AMP page": f"<link rel='amphtml' href='{BROKEN}'>",
 }
-"""Tags by which an article of the attacker claims to be the victim's, with descriptions."""
+"""Tags by which an article of the attacker claims to be an article of the victim, with descriptions."""
 
 ATTACKS = (
     *(Attack(f"lists {what}", _lists(form)) for what, form in LISTED.items()),

@@ -132,7 +132,7 @@ def serve_stories(site: MockServer, urls: list[str]) -> list[str]:
 
 
 def ignores_what_names_an_article(site: MockServer, world: World) -> list[str]:
-    """The attacker's rule drops the query key by which the victim tells its articles apart."""
+    """The attacker's rule drops the query key that distinguishes the articles of the victim."""
     urls = serve_stories(site, [f"http://{VICTIM}/article{query}" for query in ("?id=0", "?id=1", "")])
     site.page(f"http://{VICTIM}/feed.xml", feed_xml(urls), headers=XML)
     world.rule(VICTIM, f"domain: {VICTIM}\nfeeds: http://{VICTIM}/feed.xml\n")
@@ -143,7 +143,7 @@ def ignores_what_names_an_article(site: MockServer, world: World) -> list[str]:
 
 
 def breaks_what_a_feed_on_another_host_lists(site: MockServer, world: World) -> list[str]:
-    """The victim's feed is on the host of a service; only its spelling works."""
+    """The victim's feed is on the host of a service. Only the spelling in this feed works."""
     urls = serve_stories(site, [f"http://{VICTIM}/news//story-{n}" for n in range(3)])
     site.page("http://feeds.test/victim", feed_xml(urls), headers=XML)
     world.rule(VICTIM, f"domain: {VICTIM}\nfeeds: http://feeds.test/victim\n")
@@ -152,7 +152,7 @@ def breaks_what_a_feed_on_another_host_lists(site: MockServer, world: World) -> 
 
 
 def names_the_victims_sitemap_as_its_own(site: MockServer, world: World) -> list[str]:
-    """robots.txt of both names the sitemap."""
+    """robots.txt of both sites names the sitemap of the victim."""
     urls = serve_stories(site, [SLUG.format(n) for n in range(3)])
     site.page(f"http://{VICTIM}/", "<html><body>The front page</body></html>")
     site.page(f"http://{ATTACKER}/", "<html><body>The front page</body></html>")

@@ -1,4 +1,4 @@
-"""A page of any size and form keeps nobody else waiting: it is read beside the event loop, within bounds."""
+"""A page of any size and form does not delay other work: it is read in a thread, within bounds."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LINKS = 1000
 
 
 def noting(calls, real):
-    """Return ``real`` with a note of the first argument of each call."""
+    """Return ``real``, which then also records the first argument of each call."""
 
     def call(first, *more):
         calls.append(first)
@@ -139,7 +139,7 @@ def test_the_event_loop_goes_on_while_a_page_is_read(desk, reader, monkeypatch):
             asyncio.ensure_future(reader.parse_ahead(make_response(make_request(one), text, 200, HTML), one))
             for one, text in zip(visits, (article_html(1), front()), strict=True)
         ]
-        await asyncio.sleep(0)  # this coroutine would not come back if the loop were held
+        await asyncio.sleep(0)  # if the loop were blocked, this coroutine would not continue
         may_go_on.set()
         await asyncio.gather(*work)
         return [one.parsed.result() for one in visits]

@@ -1,4 +1,4 @@
-"""In any order of events, a URL that answers 200 under a spelling of its own site is fetched under it."""
+"""In any order of events, a URL is fetched under the spelling of its own site that answers 200."""
 
 from __future__ import annotations
 
