@@ -1,4 +1,4 @@
-"""How often the alert rule ``silent`` is wrong, and how late it is when it is right, on generated feeds.
+"""How often the alert rule ``silent`` is wrong, and how late its correct alerts are, on generated feeds.
 
 The feeds are those of :mod:`benchmarks.polling` (lognormal rates, daily and weekly patterns, batches,
 bursts), polled every hour. The first three weeks are for learning. Every alert in the next five weeks is a

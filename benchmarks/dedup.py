@@ -151,10 +151,10 @@ def exact_containment(corpus: Corpus, pair: Pair) -> float:
 
 
 def index_answers(corpus: Corpus) -> tuple[set[Pair], set[Pair], set[Pair], set[Pair]]:
-    """Return four sets of pairs: those that the index returns as similar, those it returns as contained,
-    those decided to be one story, and the labelled pairs that end in one story or are stored as derived.
+    """Return four sets of pairs: similar, contained, decided to be one story, stored as one story.
 
-    The articles are inserted and decided one after the other, as in a crawl.
+    The index returns the first two sets. The last set also has the pairs that are stored as derived. The
+    articles are inserted and decided one after the other, as in a crawl.
     """
     found: set[Pair] = set()
     contained: set[Pair] = set()

@@ -141,7 +141,7 @@ def public_filters() -> dict[str, Chooser]:
         found["courlan"] = lambda url: check_url(url) is not None
         found["courlan strict"] = lambda url: check_url(url, strict=True) is not None
         newspaper = importlib.import_module("newspaper.urls")
-        # otherwise it downloads the list of public suffixes
+        # otherwise this filter downloads the list of public suffixes
         newspaper.tldextract.extract = newspaper.tldextract.TLDExtract(suffix_list_urls=())
         found["newspaper4k"] = lambda url: bool(newspaper.valid_url(url))
     except ImportError:

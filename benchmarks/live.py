@@ -96,7 +96,7 @@ def crawl_live(folder: Path, hours: float, budget: float, *, speed: float = 0.0,
 
 
 def _run(folder: Path, environment: Mapping[str, str], end: float, speed: float) -> int:
-    lease = str(60 * max(speed, 1000.0))  # its heartbeat uses real time
+    lease = str(60 * max(speed, 1000.0))  # the heartbeat uses real time
     clock = (str(folder / "time"), str(end), str(speed))
     words = ("crawl", "news", "-a", "mode=continuous", "-s", f"NEWSBOT_LEASE_SECONDS={lease}")
     with (folder / "crawl.log").open("wb") as log:

@@ -255,7 +255,7 @@ def _served(name: str, posts: Sequence[Post], folder: Path) -> Iterator[tuple[Po
 
 @dataclass(slots=True)
 class Scene:
-    """What a template prints beside the text of the post, in the post's language."""
+    """The texts that a template prints beside the post, in the language of the post."""
 
     post: Post
     prose: Prose

@@ -1,11 +1,11 @@
-"""How long a crawl's event loop is held while it reads heavy pages: ``python -m benchmarks.pauses [NAME …]``.
+"""How long a crawl's event loop is blocked by heavy pages: ``python -m benchmarks.pauses [NAME …]``.
 
 A worker reads an ordinary site of 40 articles and, beside it, a site with three pages or one feed of the kind
-that the row names. While the event loop is held, no request is sent, no answer is read and no lease is
-extended. Each call of the loop is timed from the first lease on. Columns: the three longest by the clock, in
+that the row names. While the event loop is blocked, no request is sent, no answer is read and no lease is
+extended. All calls of the loop after the first lease are timed. Columns: the three longest by the clock, in
 milliseconds; the longest by the CPU time of the loop's thread (the time by the clock also includes other
 threads and programs); requested articles of the ordinary site; seconds of the crawl. ``--where`` adds the
-places in newsbot at which the loop had been held for 50 ms of CPU time, and how often.
+places in newsbot at which the loop had been blocked for 50 ms of CPU time, and how often.
 
 With ``--slow MS`` the benchmark measures other crawls: the spiders news, search and monitor, one after the
 other, on the ordinary site. Redis and MongoDB answer each command MS milliseconds late. Columns: by how many

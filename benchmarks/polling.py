@@ -2,7 +2,7 @@
 
 The feeds are generated (:mod:`benchmarks.feed_world`): 2,000 feeds with lognormal rates, daily and weekly
 patterns, batches and bursts. They run for 35 days; the first 14 are for learning and are not counted. A
-parameter of each policy is set so that it uses the budget.
+parameter of each policy is set so that the policy uses the whole budget.
 
 ``fixed``        the same interval for all feeds
 ``nutch``        like Apache Nutch's adaptive schedule: shorter after a change, longer after no change

@@ -57,7 +57,7 @@ class Page(Protocol):
 
     @property
     def url(self) -> str:
-        """Its canonical URL."""
+        """The canonical URL of the page."""
 
     @property
     def positive(self) -> bool:

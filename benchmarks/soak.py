@@ -98,7 +98,7 @@ class Soak:
         """Record the memory of each process, and whether ``scrapy serve`` answers."""
         now = time.monotonic()
         for life in self.running():
-            if not life.look(now):  # not caused by the benchmark: it counts as an error
+            if not life.look(now):  # the benchmark did not end this process: an error
                 self.events[f"{life.name} ended by itself"] += 1
                 print(life.end(), file=sys.stderr, flush=True)
                 self.start(life.name)

@@ -2,9 +2,9 @@
 
 Both store the same generated articles (benchmarks/texts.py: 700 words, some 5 kB) through newsbot's storage.
 MongoDB (a replica set of one member) acknowledges after the journal of a majority; SQLite is a file on one
-machine. Both are first filled without timing; the last articles are timed, with one client and in turns of
-160: one call per article, then one call per 32 articles. MongoDB is also timed with four clients and one call
-per article. Bytes per article are the size of its collections or tables.
+machine. Both are first filled without timing; the last articles are timed, with one client and in alternating
+groups of 160: one call per article, then one call per 32 articles. MongoDB is also timed with four clients
+and one call per article. Bytes per article are the size of its collections or tables.
 
 With ``--data`` only the upkeep of the data file in this folder is measured: backup, restore, and migration
 from the first format to the present one. With ``--migrate N`` only the migration of N articles in MongoDB is

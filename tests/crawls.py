@@ -32,7 +32,7 @@ SENTENCES = (
 
 
 def article_html(number: int, *, title: str | None = None, extra: str = "", head: str = "") -> str:
-    """Return an article page whose text differs from that of all other numbers."""
+    """Return an article page whose text differs from the texts of all other numbers."""
     words = [f"item{number * 7919 + step}" for step in range(30)]
     paragraphs = [sentence.format(n=number * 31 + step) for step, sentence in enumerate(SENTENCES)]
     body = "".join(f"<p>{text} {' '.join(words[i::5])}.</p>" for i, text in enumerate(paragraphs))

@@ -83,7 +83,7 @@ def test_what_kills_workers_is_set_aside_and_nothing_else(world: World, redis_ur
         assert crawl.code == -signal.SIGKILL, crawl.err
         with frontier_of(world, redis_url) as frontier:
             in_flight.append(frontier.counts()["leased"])
-    # in later rounds it may be alone, as suspects with fewer lost leases are leased first
+    # in later rounds the page may be alone, as suspects with fewer lost leases are leased first
     assert min(in_flight[:2]) > 1, "the page was fetched alone, so the test is not valid"
     assert in_flight[0] == FLYING
 

@@ -50,7 +50,7 @@ def test_the_delay_holds_after_a_slow_robots_txt(site, world):
 
 
 def test_any_two_requests_to_a_host_are_a_delay_apart(site, world):
-    """This includes requests for robots.txt and tdmrep.json, and their redirects."""
+    """The delay also applies to requests for robots.txt and tdmrep.json, and to redirects of these."""
     serve(site, world, 2, "delay: 1\n")
     elsewhere = f"{HOST}/elsewhere"
     for path in ("/robots.txt", "/.well-known/tdmrep.json", "/story/0"):

@@ -105,7 +105,7 @@ def test_descriptions_refer_to_nothing_that_is_not_there() -> None:
 
 
 def test_members_of_a_story_say_what_they_are_to_it(tmp_path: Path) -> None:
-    """The same holds for the id that the story had before it was joined with another one."""
+    """The story is also found under the id that it had before it was joined with another story."""
     settings = settings_of(tmp_path)
     storage = backends.open_storage(settings)
     for number, relation, similarity in ((1, "new", None), (2, "derived", 0.31), (3, "member", 0.87)):
@@ -133,7 +133,7 @@ def test_members_of_a_story_say_what_they_are_to_it(tmp_path: Path) -> None:
 
 
 def test_a_long_story_is_told_by_who_published_it_first(tmp_path: Path) -> None:
-    """This holds even if the page of that site was fetched last."""
+    """The first article is the one that was published first, even if its page was fetched last."""
     settings = settings_of(tmp_path)
     storage = backends.open_storage(settings)
     for number in range(MAX_MEMBERS + 2):  # higher numbers were published earlier

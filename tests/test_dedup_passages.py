@@ -44,7 +44,7 @@ def test_texts_without_anything_in_common_share_none() -> None:
 
 @pytest.mark.parametrize("length", [120, 160, 250])
 def test_what_was_cut_from_a_text_shares_enough(length: int) -> None:
-    """A cut at any place, with a new beginning: up to 5 % of the shortest texts may be missed."""
+    """A text is cut at any place and gets a new beginning. Up to 5 % of the shortest texts may be missed."""
     enough = 0
     for seed in range(100):
         words = text_of(seed, 400)
@@ -62,7 +62,7 @@ def test_an_edited_text_shares_enough() -> None:
 
 @pytest.mark.parametrize(("own", "comes_back"), [(5, True), (60, True), (400, False)])
 def test_a_candidate_comes_back_if_it_may_be_cut(own: int, comes_back: bool) -> None:
-    """120 words of a text of 500, followed by more and more other words."""
+    """The text has 120 words of a text of 500 words, followed by more and more other words."""
     words = text_of(3, 500)
     long, cut = signature(" ".join(words)), signature(" ".join([*words[:120], *text_of(9, own)]))
     record: Any = Record("long", "a.org", long.packed(), long.shingles, 0)

@@ -185,7 +185,7 @@ async def _second_while_first_is_stored(two: list[Worker], first: Article, secon
 
 
 def test_issues_of_a_template_that_come_at_once_stay_apart(two: list[Worker]) -> None:
-    """The numbers decide whether they are the same news, but the first text is not stored yet."""
+    """The numbers decide whether both texts are the same news, but the first text is not stored yet."""
     first, second = report(1, "17.5 points to 3411"), report(2, "99.1 points to 8802")
     asyncio.run(_second_while_first_is_stored(two, first, second))
     assert (second.relation, second.story) == ("new", story_id(second.canonical_url))

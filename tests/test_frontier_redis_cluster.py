@@ -53,7 +53,7 @@ def test_redis_cluster(cluster: redisserver.RedisServer) -> None:
 
 
 def test_a_cluster_that_is_away_is_an_outage_like_any_other(cluster: redisserver.RedisServer) -> None:
-    """Its client raises an exception that is not a subclass of the others."""
+    """The client of a cluster raises an exception that is not a subclass of the other exceptions."""
     settings = settings_of(cluster)
     frontier = RedisFrontier(settings)
     frontier.add([make_entry("a")])

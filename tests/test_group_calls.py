@@ -174,7 +174,7 @@ def test_an_article_that_a_dead_worker_holds_holds_up_no_other(
         held = asyncio.create_task(groups.store(new(0)))
         results = await together(groups, [new(number) for number in range(1, 40)])
         assert {one.verdict for one in results} == {Verdict.NEW}
-        assert not held.done()  # its attempts end with RecordBusy after some seconds
+        assert not held.done()  # the attempts to store it end with RecordBusy after some seconds
         with pytest.raises(RecordBusy):
             await held
 

@@ -30,7 +30,7 @@ Graph = Mapping[str, set[str]]
 
 @dataclass(frozen=True)
 class Count:
-    """What is counted, the highest allowed value, and the desired one."""
+    """A description of what is counted, the highest allowed value, and the desired value."""
 
     limit: int
     target: int
@@ -293,7 +293,7 @@ def test_a_count_stays_within_its_limit(name):
 
 
 NO_MAP = ("commands", "actions", "storage/sqlite", "storage/mongo")
-"""Packages whose docstring need not list their files: the names follow another list."""
+"""Packages whose docstring need not list their files: their names follow another list."""
 
 
 @pytest.mark.parametrize(

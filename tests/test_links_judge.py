@@ -1,4 +1,4 @@
-"""From found links to queued URLs: which links are judged how, what is rejected, and what is written."""
+"""From found links to queued URLs: how links are judged, which are rejected, and what is written."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ def section(make_desk):
 
 
 def test_a_long_sitemap_is_queued_in_parts(make_desk, monkeypatch):
-    """This limits memory: pages, entries and verdicts of 50,000 links together took 94 MB."""
+    """The parts limit memory: pages, entries and verdicts of 50,000 links together took 94 MB."""
     monkeypatch.setattr(intake, "LINKS_AT_ONCE", 40)
     monkeypatch.setattr(
         "newsbot.urls._split", urls_module._split.__wrapped__
-    )  # its cache has a limit of its own
+    )  # without the cache, which has a limit of its own
     desk = make_desk({"news.test": "domain: news.test\n"})
     sitemap = "https://news.test/sitemap.xml"
     visit = desk.visit(sitemap, Kind.SITEMAP, where=Where.SEED, depth=0)

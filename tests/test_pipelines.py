@@ -366,7 +366,7 @@ def test_an_article_is_on_its_way_to_the_storage_while_its_story_is_searched_for
     """Other articles wait for it (:mod:`newsbot.crawl.group_calls`), except while it waits for them."""
     together, seen = desk.context.together, []
     pipeline = NearDuplicatePipeline(desk.crawler)
-    asyncio.run(pipeline.process_item(make_article(1, text=prose(1))))  # it is not stored
+    asyncio.run(pipeline.process_item(make_article(1, text=prose(1))))  # this article is not stored
     sleep = asyncio.sleep
 
     async def pause(_finder, found):

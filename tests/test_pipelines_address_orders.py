@@ -1,4 +1,4 @@
-"""In any order, and with two pages at a time, no article is lost or duplicated, whatever the pages claim."""
+"""In any order, and with two pages at a time, no article is lost or stored twice, whatever they claim."""
 
 from __future__ import annotations
 

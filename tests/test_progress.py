@@ -31,7 +31,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 ENDLESS = 1000
 """Rounds of a crawl that will be stopped. It yields no items: Scrapy would wait forever for an item of
-``start`` that is in the pipelines when the crawl is told to stop."""
+``start`` that is in the pipelines when the crawl is stopped."""
 CRAWL = """
 import asyncio, logging, sys
 from scrapy import Spider

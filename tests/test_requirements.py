@@ -91,7 +91,7 @@ def test_each_requirement_of_the_program_has_bounds_and_a_reason() -> None:
 
 
 def test_the_lock_file_fits_the_requirements() -> None:
-    """Its versions may be older than the newest allowed ones, but must be within the bounds."""
+    """The versions in it may be older than the newest allowed versions, but must be within the bounds."""
     text = (ROOT / "requirements.lock").read_text(encoding="utf-8")
     pinned = dict(re.findall(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", text, re.MULTILINE))
     locked = {plain(name): Version(version) for name, version in pinned.items()}

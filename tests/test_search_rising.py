@@ -106,7 +106,7 @@ def test_an_archive_gives_words_as_they_are_written(tmp_path: Path) -> None:
         storage.articles.store(_at(number, "Наводнение", text, NOW - timedelta(minutes=number)))
     with closing(ArticleSearch(tmp_path / "search.db", storage.articles)) as search:
         search.follow()
-        (found,) = search.rising(NOW, 5)  # all of these articles are about one event
+        (found,) = search.rising(NOW, 5)  # all these articles are about one event
         assert found == RisingTerm("Наводнение", share=1.0, before=0.0)
         assert len(search.find(found.word, limit=50)) == 40
         assert search.rising(NOW + timedelta(days=90), 5) == []

@@ -35,7 +35,7 @@ class Server:
 
     def __init__(self, calls: ServerCalls) -> None:
         self._calls = calls
-        calls.call("server", lambda: None)  # the first call measures it
+        calls.call("server", lambda: None)  # the first call measures the server
         self.asked: list[str] = []
         self.threads: set[int] = set()
         self.answer = threading.Event()
@@ -179,7 +179,7 @@ def test_a_server_is_called_directly_again_after_it_was_slow(monkeypatch: pytest
     assert not latency.allows_direct_call()
     for _ in range(50):
         latency.took(FAST, direct=False)
-    assert latency.allows_direct_call()  # one call measures it again
+    assert latency.allows_direct_call()  # one direct call measures the server again
     latency.took(FAST / 5, direct=True)
     assert latency.allows_direct_call()
 

@@ -82,7 +82,7 @@ def test_random_revisits(changes: float, queries: float) -> None:
 
 
 def test_downloads_at_one_time_follow_a_queue_with_servers_for_all() -> None:
-    """M/G/∞: the number in service is Poisson with mean arrivals × service, for any service times."""
+    """M/G/∞: the number in service has a Poisson distribution with the mean arrivals × service time."""
     time = 2_000_000
     log = make_queries(PAGES, time, 400, stream("queries"))
     run = run_sensor(make_history(time, 40), log, time, stream("sensor"), steps=Steps(100, 10_000))

@@ -100,7 +100,7 @@ def test_day_and_night_differ_from_the_homogeneous_formula() -> None:
 
 
 def test_one_server_waits_as_pollaczek_and_khinchine_say() -> None:
-    """Mean wait λ E[S²] / (2 (1 - ρ)) for Poisson arrivals of notices and downloads of any length."""
+    """The mean wait is λ E[S²] / (2 (1 - ρ)) for Poisson arrivals of notices and downloads of any length."""
     rates, draw = np.full(3000, 2.0), np.random.default_rng(3)
     world = even_world(rates, 30)
     seconds = draw.lognormal(1.8, 0.9, len(rates))

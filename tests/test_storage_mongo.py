@@ -69,7 +69,7 @@ TURNS = 150
 
 def _store(number: int, barrier: Barrier, answers: Any, uri: str, name: str) -> None:
     barrier.wait(60)
-    storage = MongoStorage(uri, database=name)  # all create the collections at the same time
+    storage = MongoStorage(uri, database=name)  # all processes create the collections at the same time
     verdicts = []
     for turn in range(TURNS):
         article = make_article(f"{turn}/{number}", f"The same text {turn}.")

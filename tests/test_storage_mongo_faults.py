@@ -174,7 +174,7 @@ def test_a_missing_password_is_said_in_one_line(server: MongoServer) -> None:
 
 def test_a_user_who_may_only_read_can_read(server: MongoServer, storage: MongoStorage) -> None:
     storage.articles.store(make_article("a"))
-    assert len(find(storage, "новости")) == 1  # users with write access number the changes
+    assert len(find(storage, "новости")) == 1  # this search uses write access: it numbers the changes
     with MongoClient[dict[str, Any]](server.uri) as client:
         client.admin.command("createUser", "reader", pwd="Sekret3", roles=[{"role": "read", "db": "newsbot"}])
     reader = MongoStorage(server.uri_of("reader", "Sekret3"))

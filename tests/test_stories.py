@@ -321,11 +321,11 @@ AT_EIGHT = member("eight", DAY + timedelta(hours=8), 20)
     ("others", "first"),
     [
         ([member("day", DAY, 12, "day")], "eight"),  # midnight means that only the day is known
-        ([member("day", DAY, 7, "day")], "day"),  # it was seen at seven
+        ([member("day", DAY, 7, "day")], "day"),  # the article was seen at seven
         ([member("day", DAY - timedelta(days=1), 12, "day")], "day"),
         ([member("untold", None, 7.5)], "untold"),
         ([member("untold", None, 8.5)], "eight"),
-        ([member("redated", DAY + timedelta(hours=11), 7)], "redated"),  # its date is that of an update
+        ([member("redated", DAY + timedelta(hours=11), 7)], "redated"),  # the date is that of an update
         ([member("day", DAY, 9, "day"), member("early", DAY + timedelta(hours=7), 22)], "early"),
         ([member("same", DAY + timedelta(hours=8), 19)], "same"),  # equal times: the first fetch decides
         ([member("last", datetime.max.replace(tzinfo=UTC), 30, "day")], "eight"),

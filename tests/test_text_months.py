@@ -21,7 +21,7 @@ LANGUAGES = (
 
 @pytest.mark.parametrize("language", word_list(*LANGUAGES))
 def test_the_long_form_of_a_date_is_read_in_each_language(language: str) -> None:
-    """In the format of Unicode's CLDR."""
+    """The dates are in the format of Unicode's CLDR."""
     for number in range(1, 13):
         day = date(2024, number, 17)
         written = format_date(day, "long", locale=language)

@@ -1,4 +1,4 @@
-"""The message on what an idle crawl waits for."""
+"""The message that says what an idle crawl waits for."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def serve(asked: socket.socket) -> dict[str, Any] | None:
             between = os.fork()
         if between == 0:
             parent = os.getpid()
-            if child := os.fork():  # its parent ends now, so it becomes a child of the test
+            if child := os.fork():  # this parent ends now, so the fork becomes a child of the test
                 os.write(writing, child.to_bytes(4, "big"))
                 os._exit(0)
             while os.getppid() == parent:

@@ -1,4 +1,4 @@
-"""Sites made by static generators with their default themes; those not installed are skipped."""
+"""Sites made by static generators with their default themes; missing generators are skipped."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class Host:
     title: str
     languages: Sequence[str]
     share: float
-    """Its share of all articles."""
+    """The share of all articles that this host publishes."""
     path: PathMaker
     section: SectionMaker | None = None
     """None for a host without section fronts."""

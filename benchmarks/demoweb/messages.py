@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a client asked for. ``path`` includes the query; ``host`` is lower case, without port 80."""
+    """The request of a client. ``path`` includes the query; ``host`` is lower case, without port 80."""
 
     method: str
     host: str
@@ -25,7 +25,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What the server sends back."""
+    """The answer of the server."""
 
     status: int = 200
     body: bytes = b""

@@ -33,7 +33,7 @@ class FakeClock:
 
 @dataclass(frozen=True)
 class FrontierPlace:
-    """The place of one test's data. Any number of frontiers, also of other processes, may open it."""
+    """The place of one test's data. Any number of frontiers may open it, also those of other processes."""
 
     backend: str
     folder: Path

@@ -24,7 +24,7 @@ def made_up(values: NDArray[np.uint32], shingles: int) -> Signature:
 
 @dataclass(frozen=True)
 class IndexPlace:
-    """The place of one test's texts. Any number of indexes, also of other processes, may open it."""
+    """The place of one test's texts. Any number of indexes may open it, also those of other processes."""
 
     backend: str
     folder: Path

@@ -16,7 +16,7 @@ from newsbot.storage.sqlite import SqliteStorage
 
 @dataclass(frozen=True)
 class Place:
-    """The place of one test's data. Any number of storages, also of other processes, may open it."""
+    """The place of one test's data. Any number of storages may open it, also those of other processes."""
 
     backend: str
     folder: Path

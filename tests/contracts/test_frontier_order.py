@@ -29,7 +29,7 @@ def test_the_best_of_a_host_goes_first_and_the_oldest_among_equals(
 
 
 def test_what_is_due_longest_goes_first_among_equals(frontier: Frontier, clock: FakeClock) -> None:
-    """Otherwise a host that cannot keep up would poll some of its feeds all the time and others never."""
+    """Otherwise some feeds of a host that cannot keep up would be polled all the time and others never."""
     frontier.add([make_entry("late", due=clock.now - 5), make_entry("early", due=clock.now - 9)])
     assert names(lease(frontier, clock)) == ["early"]
 

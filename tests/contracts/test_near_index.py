@@ -54,7 +54,7 @@ def test_near_texts_are_found_and_others_never(index: NearIndex) -> None:
 
 @pytest.mark.parametrize("first", ["whole", "cut"])
 def test_what_was_cut_from_a_text_is_found_whichever_came_first(index: NearIndex, first: str) -> None:
-    """A third of the text with a new beginning: similarity .3."""
+    """The other text has a third of the words and a new beginning. The similarity is .3."""
     words = text_of(1, 450)
     texts = {"whole": words, "cut": [*text_of(2, 20), *words[150:300]]}
     other = "cut" if first == "whole" else "whole"
@@ -211,7 +211,7 @@ STEPS = st.lists(
     st.tuples(
         st.integers(0, 25),  # the document
         st.integers(0, 3),  # its family; 0: too short to compare
-        st.integers(0, 8),  # how much of it differs
+        st.integers(0, 8),  # how much of the document differs
         st.integers(-3, 12),  # days since the previous step
     ),
     max_size=60,

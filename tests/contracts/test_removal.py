@@ -151,7 +151,7 @@ def test_nothing_is_left_half_beside_workers_that_store(storage: Storage, place:
     removed = 0
     while any(worker.is_alive() for worker in workers):
         removed += storage.removal.articles(urls)
-        for kept in storage.articles.iter():  # its earlier versions must not be lost
+        for kept in storage.articles.iter():  # earlier versions must not be lost
             assert kept.version == 1 or storage.articles.versions(kept.canonical_url)
         time.sleep(0.01)
     for worker in workers:

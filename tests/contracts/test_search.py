@@ -92,7 +92,7 @@ def test_filters_without_words_give_the_newest_of_what_is_right(library: Storage
 
 def test_order_by_time_and_by_rank(library: Storage) -> None:
     assert paths(library, "мост", by_time=True) == ["river", "bridge", "undated"]
-    assert paths(library, "мост")[0] == "river"  # it is in the title
+    assert paths(library, "мост")[0] == "river"  # the word is in the title
     assert paths(library, "мост", limit=1, by_time=True) == ["river"]
 
 
