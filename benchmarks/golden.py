@@ -390,7 +390,10 @@ def extract_all(folder: Path) -> Result:
     for index in sorted(folder.glob("*/index.jsonl")):
         for line in index.read_text(encoding="utf-8").splitlines():
             row = json.loads(line)
-            jobs.append((f"{index.parent.name}/{row['html']}", str(index.parent / row["html"]), row["url"]))
+            name = f"{index.parent.name}/{row['html']}"
+            # One page has no URL, and one has an invalid URL.
+            url = row["url"] if row["url"].startswith("http") else f"https://example.org/{name}"
+            jobs.append((name, str(index.parent / row["html"]), url))
     if not jobs:
         raise SystemExit(f"no pages below {folder}: name the folder of the sets with --pages")
     with ProcessPoolExecutor(2, mp_context=get_context("spawn"), initializer=_fix_clock) as pool:
