@@ -130,7 +130,7 @@ def serving(settings: Settings) -> Iterator[tuple[str, int]]:
         while "listening on " not in line:
             line = process.stderr.readline()
             if not line:
-                raise SystemExit("scrapy serve ended at once")
+                raise SystemExit("scrapy serve ended immediately")
         yield line.split()[-1], process.pid
     finally:
         process.send_signal(signal.SIGINT)

@@ -311,7 +311,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--documents", type=int, default=100_000, help="documents in newsbot's indexes")
-    parser.add_argument("--theirs", type=int, default=300, help="documents, and rounds, with datasketch")
+    parser.add_argument(
+        "--theirs", type=int, default=300, help="number of documents and of rounds with datasketch"
+    )
     parser.add_argument("--rounds", type=int, default=10_000, help="rounds of each race; 0: no races")
     parser.add_argument("--only", choices=("redis", "sqlite"), help="index to measure (default: both)")
     parser.add_argument("--json", action="store_true")

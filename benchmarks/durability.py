@@ -95,7 +95,7 @@ def main() -> None:
         print(json.dumps([row]))
         return
     print(
-        f"{row['kills']} times kill -9 of mongod: {row['acknowledged']} articles acknowledged, "
+        f"{row['kills']} kills (kill -9) of mongod: {row['acknowledged']} articles acknowledged, "
         f"{row['missing']} of them missing, {row['kept']} kept"
     )
 

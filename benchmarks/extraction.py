@@ -132,7 +132,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--sets", default=",".join(SETS), help="comma-separated (default: all)")
     parser.add_argument("--limit", type=int, help="pages of each set")
     parser.add_argument("--only", help="comma-separated extractors (default: all that are installed)")
-    parser.add_argument("--left-out", type=Path, help="folder with trees of folds of publishers")
+    parser.add_argument("--left-out", type=Path, help="folder with trees by folds of publishers")
     parser.add_argument("--brackets", action="store_true", help="paragraphs in brackets are optional")
     parser.add_argument("--json", action="store_true", help="print one JSON array of rows")
     options = parser.parse_args(arguments)

@@ -95,7 +95,7 @@ def main() -> None:
     least = [tuple(map(min, *page)) if len(passes) > 1 else page[0] for page in zip(*passes, strict=True)]
     for name, took in zip(arguments.sides, zip(*least, strict=True), strict=True):
         mean, median = statistics.mean(took), statistics.median(took)
-        print(f"{name:30} {mean:.1f} ms a page in the mean, {median:.1f} in the median")
+        print(f"{name:30} {mean:.1f} ms per page (mean), {median:.1f} ms (median)")
 
 
 if __name__ == "__main__":

@@ -110,7 +110,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--write", action="store_true", help=f"write {TARGET.name}")
     parser.add_argument("--keep", type=Path, help="folder for the trees of the folds")
     parser.add_argument("--freeze", type=Path, help="write the texts that an extraction gives, and stop")
-    parser.add_argument("--by", type=Path, default=HERE, help="the checkout whose extraction --freeze asks")
+    parser.add_argument("--by", type=Path, default=HERE, help="the checkout whose extraction --freeze uses")
     options = parser.parse_args(arguments)
     if options.freeze is not None:
         freeze(options.folder, options.freeze, options.by)
@@ -195,7 +195,10 @@ def learn_folds(samples: list[Sample], count: int, folder: Path) -> None:
         right = [
             float(np.average((_mean(trees, s.rows) > 0) == s.belongs, weights=s.weights)) for s in left_out
         ]
-        print(f"fold {number}: {len(left_out)} pages left out, judged right {np.mean(right):.3f}", flush=True)
+        print(
+            f"fold {number}: {len(left_out)} pages left out, share judged correctly {np.mean(right):.3f}",
+            flush=True,
+        )
 
 
 def read(definitions: ModuleType, name: str, page: Gold, label: Gold | None) -> Sample | None:

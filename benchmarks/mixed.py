@@ -583,7 +583,7 @@ def main(arguments: list[str] | None = None) -> None:
     )
     parser.add_argument("folder", nargs="?", type=Path, default=DATA, help="where score.py is")
     parser.add_argument("--half", choices=(LOOKED_AT, OTHER), help="default: both")
-    parser.add_argument("--only", help="comma-separated starts of names of themes")
+    parser.add_argument("--only", help="comma-separated prefixes of the names of themes")
     parser.add_argument("--posts", type=int, default=POSTS)
     parser.add_argument("--keep", type=Path, help="folder for the pages")
     options = parser.parse_args(arguments)

@@ -53,8 +53,18 @@ def main() -> None:
     parser.add_argument("--only", default="", help="comma-separated policies (default: all)")
     parser.add_argument("--feeds", type=int, default=WorldSettings().feeds)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--bursts", type=float, default=WorldSettings().bursts, help="of a feed in a week")
-    parser.add_argument("--factor", type=float, default=WorldSettings().burst_factor, help="of a burst")
+    parser.add_argument(
+        "--bursts",
+        type=float,
+        default=WorldSettings().bursts,
+        help="mean number of bursts of a feed per week",
+    )
+    parser.add_argument(
+        "--factor",
+        type=float,
+        default=WorldSettings().burst_factor,
+        help="factor by which a burst increases the rate",
+    )
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     settings = WorldSettings(feeds=arguments.feeds, bursts=arguments.bursts, burst_factor=arguments.factor)

@@ -207,7 +207,7 @@ def main() -> None:
     if given.json:
         print(json.dumps(rows, indent=2))
         return
-    print("seconds from publication to stored")
+    print("seconds from publication until the article is stored")
     for way, row in rows.items():
         print(
             f"{way:6} {row['articles']:4} articles: p50 {row['p50']:.2f}  p95 {row['p95']:.2f}  "

@@ -117,13 +117,15 @@ def _description(server: DemoServer) -> dict[str, object]:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.demoweb.server", allow_abbrev=False)
     parser.add_argument("--rules", type=Path, required=True, help="folder for the rules and the manifest")
-    parser.add_argument("--port", type=int, default=0, help="0: any free one")
-    parser.add_argument("--log", type=Path, help="file for one JSON line a request")
+    parser.add_argument("--port", type=int, default=0, help="0: any free port")
+    parser.add_argument("--log", type=Path, help="file for the log, one JSON line per request")
     parser.add_argument(
         "--articles", type=int, default=DEFAULT_ARTICLES, help=f"{MIN_ARTICLES} to {MAX_ARTICLES}"
     )
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--now", type=from_iso, help="the demo's present, e.g. 2026-11-21T08:00:00Z")
+    parser.add_argument(
+        "--now", type=from_iso, help="the current time of the demo, e.g. 2026-11-21T08:00:00Z"
+    )
     return parser
 
 
