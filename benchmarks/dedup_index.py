@@ -3,13 +3,14 @@
 * Rates: 1 and 2 client processes insert new texts, each in one call (newsbot: one round trip). Signatures are
   computed beforehand, so only the index is measured. ``best`` is the rate of the fastest tenth of the
   intervals, to separate a busy machine from a slow index. The processor time per text in the client and in
-  Redis serves the same purpose. On free cores one client can reach 1 / (client + Redis) texts per second.
+  Redis serves the same purpose. If client and Redis have a free core each, one client can insert 1 / (client
+  time + Redis time) texts per second.
 * Memory: growth of ``used_memory`` per document, with all that newsbot stores: signature, buckets, time,
   size, source and address. Addresses have 99 characters, the average of real articles. datasketch stores the
   same addresses as keys of ``MinHashLSH(num_perm=128, params=(16, 4))``. This index does not store
   signatures, so they are stored as ``MinHash`` in a Redis hash.
-* Races: processes insert similar texts at the same moment; a round fails if two did not see each other. With
-  datasketch each process first queries, then inserts, as it has no atomic operation.
+* Races: processes insert similar texts at the same moment; a round fails if two processes did not find each
+  other's text. With datasketch each process first queries, then inserts, as it has no atomic operation.
 
     python -m benchmarks.dedup_index [--documents 100000] [--rounds 10000] [--theirs 300] [--only sqlite]
 """

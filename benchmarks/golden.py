@@ -257,7 +257,7 @@ def _steady(shared: SharedTime, end: float) -> None:
         scheduler,
     )
 
-    vars(backends)["system_clock"] = time.time  # the frontier on Redis needs the clock too
+    vars(backends)["system_clock"] = time.time  # the frontier on Redis needs the clock, too
     vars(refill)["SLICE"] = 10**6  # everything due is queued before the first request, not in steps of 0.1 s
     names = vars(scheduler)
     names["call_later"] = sleeping(names["call_later"], shared, end, 0.0)

@@ -6,8 +6,8 @@ figures for each theme, each half and in total:
 
 * F1 of the body (4-gram shingles, as :mod:`benchmarks.extraction` measures) of newsbot for the page alone, of
   newsbot for a page that was in a feed, and of trafilatura. A page alone may be refused (``too_short``)
-* the difference of the last two. The standard error of a theme is over its pages, that of a half is over its
-  themes
+* the difference of the last two. The standard error of a theme is calculated over its pages, that of a half
+  over its themes
 * the share of pages with less than half of the text, for each of these three extractions
 
 Captions of pictures are optional.

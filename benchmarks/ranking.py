@@ -5,7 +5,7 @@ gzip allowed) and prints precision and recall of three ways to choose the links 
 
 * ``everything``: each link, as in a crawler without ranking;
 * ``address``: the prior over the shape of the URL alone;
-* ``address+text``: with the link text too. The labels are derived from these texts, so this row is too
+* ``address+text``: with the link text too. The labels are derived from the link texts, so this row is too
   optimistic. The row ``address`` does not use the texts.
 
 Positive: the address of a saved article, or a link in the body with five words or more (14

@@ -1,4 +1,4 @@
-"""The soak benchmark's figures for memory and exits are correct: releases are judged by them."""
+"""The soak benchmark reports memory and exits correctly. Releases are judged by its figures."""
 
 from __future__ import annotations
 
