@@ -1,6 +1,6 @@
 """The clock, and functions that parse and format times and durations.
 
-Scheduling uses POSIX seconds (``float``). Times for people are aware ``datetime`` objects in UTC.
+Scheduling uses POSIX seconds (``float``). Times that users see are aware ``datetime`` objects in UTC.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def parse_duration(text: str | float) -> float:
 
 
 def parse_moment(text: str, now: datetime) -> datetime:
-    """Return the time that a person has written as a date or an age, in UTC.
+    """Return the UTC time for a date or an age that a user has entered.
 
     It accepts ``today`` and ``yesterday``, ages such as ``7d`` (before ``now``), years, months, days, and
     times in ISO 8601. A year, month or day stands for its first moment. A time without a time zone is in UTC.
@@ -89,9 +89,9 @@ def parse_moment(text: str, now: datetime) -> datetime:
 
 
 def stamp(moment: datetime | None) -> str | None:
-    """Return ``moment`` in UTC as text: ``2026-11-20 08:00:00.000000``. Such texts sort in order of time.
+    """Return ``moment`` in UTC as text: ``2026-11-20 08:00:00.000000``. Such texts sort chronologically.
 
-    A naive ``moment`` is taken as UTC. ``None`` stays ``None``.
+    A naive ``moment`` is assumed to be in UTC. ``None`` stays ``None``.
     """
     if moment is None:
         return None

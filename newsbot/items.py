@@ -76,7 +76,7 @@ class Kind(StrEnum):
 
 
 class Where(StrEnum):
-    """Where a link was found. Ranking uses this as evidence."""
+    """Where a link was found. Ranking uses it as evidence."""
 
     SEED = "seed"
     FEED = "feed"
@@ -95,7 +95,7 @@ class Where(StrEnum):
 
 
 class Reason(StrEnum):
-    """Reasons as tokens. The code compares them, and data, stats and records contain them.
+    """Reasons as tokens. The code compares these tokens, and articles, stats and records contain them.
 
     Records may contain other tokens, such as ``http_503`` or ``feed_empty``, which the code does not compare.
     :mod:`newsbot.operations.explain` turns tokens into sentences for people.
@@ -150,9 +150,9 @@ class Reason(StrEnum):
     """The crawl has reached its limit of articles for the site."""
     NO_ARTICLE = "no_article"
     NOTHING_THERE = "nothing_there"
-    """A usual address of feeds and sitemaps has a feed or sitemap without links."""
+    """The feed or sitemap at a usual address contains no links."""
     OURS = "ours"
-    """An error of newsbot or of its data."""
+    """An error in newsbot or in its data."""
     PRIVATE_ADDRESS = "private_address"
     PORT = "port"
     PROXY = "proxy"
@@ -220,7 +220,7 @@ class EventKind(StrEnum):
 
 
 class Details(TypedDict, total=False):
-    """The details of an event besides its time and kind. Each kind of event has some of these."""
+    """The details of an event besides its time and kind. Each kind of event has some of these keys."""
 
     where: str
     """In the event ``discovered``: where the link was found, a :class:`Where`."""
@@ -282,7 +282,7 @@ _SENTENCES = {
     "named as canonical by another page": Reason.DOUBTED,
     "due again": Reason.DUE_AGAIN,
 }
-"""The sentences that were stored as reasons until November 2026, with the present tokens."""
+"""Sentences that were stored as reasons until November 2026, with the tokens that replaced them."""
 _SAME_HEADLINE = "same headline as "
 
 
@@ -398,8 +398,8 @@ class Article:
     story: str | None = None
     """Id of the group of articles that report the same in nearly the same words."""
     relation: str | None = None
-    """Relation to its story when it was stored: new, member, revision, continues or derived
-    (newsbot/dedup/decision.py)."""
+    """How the article was related to its story when it was stored: new, member, revision, continues or
+    derived (newsbot/dedup/decision.py)."""
     similarity: float | None = None
     """Similarity to the nearest article of the story, from 0 to 1."""
     duplicate_of: str | None = None
@@ -407,7 +407,7 @@ class Article:
     derived_from: list[str] = field(default_factory=list)
     """Canonical URLs of articles that have much text in common with this article.
 
-    The common text is most of the shorter of the two texts. The article with the largest share comes first.
+    The common text makes up most of the shorter text. The article with the largest share comes first.
     """
     version: int = 1
     rights: dict[str, str] = field(default_factory=dict)
@@ -451,13 +451,13 @@ class Article:
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the article as a mapping that JSON can hold. Times are in ISO 8601 with ``Z``."""
+        """Return the article as a JSON-serializable mapping. Times are in ISO 8601 with ``Z``."""
         row = asdict(self)
         return {key: iso(value) if isinstance(value, datetime) else value for key, value in row.items()}
 
     @classmethod
     def from_dict(cls, row: Mapping[str, Any]) -> Self:
-        """Return the article of a mapping made by :meth:`to_dict`. Unknown keys are ignored.
+        """Return the article from a mapping made by :meth:`to_dict`. Unknown keys are ignored.
 
         Raises ``TypeError`` if a field without a default is missing, and ``ValueError`` if a time is not in
         ISO 8601.
@@ -483,13 +483,13 @@ class Article:
 
 
 _MARKDOWN = {"heading": "## ", "quote": "> ", "item": "- "}
-"""The beginning of a line of each kind in Markdown."""
+"""Kind of a line -> the Markdown prefix of such a line."""
 _SPECIAL = re.compile(r"[\\`*_\[\]<>|]|^[#+-]|(?<=^\d)[.)]|(?<=^\d\d)[.)]")
-"""Characters with a meaning in Markdown, within a line or at its beginning."""
+"""Matches characters that have a special meaning in Markdown, within a line or at its beginning."""
 
 
 def _plain_markdown(line: str) -> str:
-    """Return a line with all characters escaped that have a meaning in Markdown."""
+    """Escape the characters of a line that have a special meaning in Markdown."""
     return _SPECIAL.sub(r"\\\g<0>", line.strip())
 
 
@@ -501,11 +501,11 @@ class ArticleFilter:
     """The domain of a site, in ASCII or Unicode form."""
     language: str | None = None
     story: str | None = None
-    """The id of a story, or the former id of a story that was joined with another one."""
+    """The id of a story, or the former id of a story that has since been joined with another story."""
     since: datetime | None = None
-    """The earliest time of publication (of the fetch if that is unknown), included."""
+    """The earliest publication time, inclusive. If it is unknown, the time of the fetch is compared."""
     until: datetime | None = None
-    """The latest time of publication (of the fetch if that is unknown), not included."""
+    """The latest publication time, exclusive. If it is unknown, the time of the fetch is compared."""
 
     def __post_init__(self) -> None:
         """Convert the domain to ASCII, which is the form in the storage."""
@@ -519,7 +519,7 @@ MAX_POSITIONS = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Position:
-    """One hit: a place in the visible text of a page where a text was found."""
+    """One hit: a place in the visible text of a page where a searched text was found."""
 
     start: int
     """The position of the first character of the hit, counted from 0."""

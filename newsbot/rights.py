@@ -1,15 +1,15 @@
-"""Reads what a site allows to be done with its pages: robots directives and reservations against use by AI.
+"""Reads how a site allows its pages to be used: robots directives and reservations against use by AI.
 
-Robots directives control newsbot itself. Signals about AI and text and data mining do not: they are recorded
-with each article, so that an export can leave out the articles that their owner has reserved
-(:func:`opted_out`). A signal is a statement of the owner.
+Robots directives control newsbot itself. Signals are the owner's statements about AI and about text and data
+mining. They do not control newsbot. They are recorded with each article, so that an export can leave out
+reserved articles (:func:`opted_out`).
 
 A page makes statements in ``X-Robots-Tag``, ``<meta name=robots>``, TDM headers and elements.
 No RFC defines the directives. The reference is
 https://developers.google.com/search/docs/crawling-indexing/robots-meta-tag. If directives contradict each
 other, the directive that forbids is obeyed. Text and data mining (TDM) follows
-https://www.w3.org/community/reports/tdmrep/CG-FINAL-tdmrep-20240510/: the page wins over the server's header,
-and the header wins over the site's file.
+https://www.w3.org/community/reports/tdmrep/CG-FINAL-tdmrep-20240510/: the page takes precedence over the
+server's header, and the header takes precedence over the site's file.
 
 A site makes statements in robots.txt and ``/.well-known/tdmrep.json``. In robots.txt, the statements are
 groups for AI crawlers, usage lines, and comments. Usage lines begin with Content-Signal
@@ -44,7 +44,7 @@ TDM_RESERVATION = "tdm-reservation"
 TDM_POLICY = "tdm-policy"
 """The value of this signal is the URL of the owner's policy, which says how to obtain a licence."""
 AI_AGENTS = "ai-agents"
-"""This signal means that robots.txt forbids the page to crawlers that collect for AI."""
+"""This signal means that robots.txt disallows the page for crawlers that collect data for AI."""
 AI_COMMENT = "ai-comment"
 """This signal means that a comment in robots.txt mentions AI training or text and data mining."""
 AI_TRAIN = "ai-train"
@@ -97,7 +97,7 @@ class PageRights:
     archive: bool = True
     """True if a copy of the page may be kept."""
     signals: Mapping[str, str] = field(default_factory=dict)
-    """The place that stated each signal, by its name. The names are at the top of this module."""
+    """Name of a signal -> the place that states it. The names are defined at the top of this module."""
 
 
 def page_rights(
@@ -155,7 +155,7 @@ def _words(value: str) -> list[str]:
 
 
 def _own_directives(values: Iterable[str]) -> Iterable[str]:
-    """Yield the directives of ``X-Robots-Tag`` for every agent or for newsbot.
+    """Yield the directives of ``X-Robots-Tag`` that apply to all crawlers or to newsbot.
 
     In ``otherbot: noindex, nofollow``, both directives are for otherbot. A name applies to all directives
     that follow it in the same header.
@@ -203,7 +203,7 @@ _NAMES = """
     webzio-extended youbot
 """
 AGENTS = frozenset(_NAMES.split())
-"""Names of crawlers that collect for AI, in lower case."""
+"""Names of crawlers that collect data for AI, in lower case."""
 OURS = ("*", "newsbot")
 """Names of the groups that newsbot obeys."""
 MAX_LINES = 20_000
@@ -211,7 +211,7 @@ MAX_LINES = 20_000
 _MAX_COMMENTS = 64 * 1024
 """Maximum number of characters of the comments that are searched."""
 _MAX_PARTLY = 20
-"""Maximum number of AI crawlers that are compared for each URL."""
+"""Maximum number of AI crawlers whose rules are checked for each URL."""
 
 _AI = r"(?:ai|artificial intelligence|machine[- ]learning|llms?|language models?|generative)"
 # Words in comments that mean that the site is reserved against use by AI.
@@ -226,7 +226,7 @@ _RESERVED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class RobotsSignals:
-    """The statements about AI of one robots.txt."""
+    """The statements about AI in one robots.txt."""
 
     everywhere: dict[str, str] = field(default_factory=dict)
     """Signals for the whole site."""
@@ -239,7 +239,7 @@ class RobotsSignals:
     def signals(self, url: str, can_fetch: Callable[[str, str], bool]) -> dict[str, str]:
         """Return the signals for a URL.
 
-        ``can_fetch(url, agent)`` returns True if the whole file allows ``agent`` to fetch ``url``.
+        ``can_fetch(url, agent)`` returns True if robots.txt allows ``agent`` to fetch ``url``.
         """
         # can_fetch() is slow, and not needed if the whole site is forbidden to one of the crawlers.
         if AI_AGENTS in self.everywhere:
@@ -261,7 +261,7 @@ class _Group:
 
     @property
     def collectors(self) -> list[str]:
-        """The crawlers of the group that collect for AI."""
+        """The crawlers of the group that collect data for AI."""
         return [agent for agent in self.agents if agent.lower() in AGENTS]
 
     @property
@@ -303,7 +303,8 @@ def read_robots(text: str) -> RobotsSignals:
 
 
 def _groups(lines: list[str]) -> Iterator[_Group]:
-    """Yield the groups of a file. The first group has the lines before the first user-agent, and no names."""
+    """Yield the groups of a file. The first group has no names. It holds the lines before the first
+    user-agent line."""
     group, begun = _Group(), False
     for line in lines:
         name, _, value = line.partition("#")[0].partition(":")
@@ -340,11 +341,11 @@ MAX_BYTES = 256 * 1024
 MAX_RULES = 500
 """Maximum number of entries of the file that are read."""
 MAX_LOCATION = 500
-"""Maximum length of a location, in characters. Entries with a longer one are ignored."""
+"""Maximum length of a location, in characters. Entries with a longer location are ignored."""
 MAX_STARS = 10
 """Maximum number of parts between the stars of a location.
 
-Entries with more are ignored, so that the time of a match is bounded.
+Entries with more parts are ignored, so that matching takes bounded time.
 """
 _MAX_POLICY = 2000
 """Maximum length of the URL of a policy, in characters."""
@@ -364,7 +365,8 @@ class _Rule:
     policy: str | None
 
     def matches(self, path: str) -> bool:
-        """Return True if the location matches ``path``, in time linear in its length and without a regex."""
+        """Return True if the location matches ``path``. Takes time linear in the length of ``path``; uses no
+        regex."""
         if not path.startswith(self.parts[0]):
             return False
         at = len(self.parts[0])
@@ -398,7 +400,8 @@ class Reservations:
 
 
 def read_tdmrep(body: bytes) -> Reservations:
-    """Return the reservations in the bytes of a file. There are none if it is invalid. Never raises."""
+    """Return the reservations in the bytes of a file. The result is empty if the file is invalid. Never
+    raises."""
     try:
         data = json.loads(body[:MAX_BYTES])
     except (ValueError, RecursionError):

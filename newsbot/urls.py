@@ -7,10 +7,9 @@ requests use the site's spelling.
 
 Decisions:
 
-- The fragment is removed, even ``#!``. Servers do not receive it, so all fragments have the same response.
-- The order of the query's keys is kept. It has a meaning for repeated and positional keys, and the links of
-  one site rarely differ in this order. If two URLs of one page remain different, the copy is recognised by
-  its text.
+- The fragment is removed, even ``#!``. Servers do not receive it, so the response does not depend on it.
+- The order of the query's keys is kept. The order matters for repeated and positional keys, and the links of
+  one site rarely differ in it. If a page still has two canonical URLs, the copy is recognised by its text.
 - A trailing slash is kept. ``/a`` and ``/a/`` may be two pages, and relative links resolve differently. If
   they are one page, the server redirects.
 - ``http`` and ``https``, with and without ``www.``, stay different in the canonical URL, because the host may
@@ -65,7 +64,7 @@ _TRACKING = _words(
 _TRACKING_STARTS = (
     "utm_", "mtm_", "matomo_", "itm_", "gm_utm_", "hsa_", "elqtrack", "aspsessionid",
 )  # fmt: skip
-_SESSION_VALUE = re.compile(r"[0-9a-fA-F]{32}")  # other values of sid= are mostly numbers of sections
+_SESSION_VALUE = re.compile(r"[0-9a-fA-F]{32}")  # other values of sid= are mostly section numbers
 
 _DEFAULT_DOCUMENTS = _words(
     "index.html index.htm index.shtml index.xhtml index.phtml index.php index.php3 index.php5 index.asp",
@@ -103,8 +102,8 @@ _COMMON = re.compile(r"https?://(?!.{0,250}xn--)(?:[A-Za-z0-9-]{1,63}\.)+[A-Za-z
 def canonicalize(url: str, drop_query: tuple[str, ...] = ()) -> str:
     """Return the canonical form of an absolute http(s) URL. The function is idempotent.
 
-    ``drop_query`` are further query keys to remove on this site, ignoring case; ``name*`` matches all keys
-    with this prefix. Raises ``ValueError`` with a message for people.
+    ``drop_query`` has additional query keys to remove on this site. Case is ignored, and ``name*`` matches
+    all keys with this prefix. Raises ``ValueError`` with a message for users.
     """
     scheme, host, port, path, query = _split(url)
     if "%" in path:
@@ -133,7 +132,7 @@ def canonical_or_same(url: str) -> str:
 
 
 def fingerprint(canonical: str) -> bytes:
-    """Return the identity of a page: a hash (BLAKE2b) of its canonical URL with 16 bytes.
+    """Return the identity of a page: the 16-byte BLAKE2b hash of its canonical URL.
 
     The scheme and a leading ``www.`` are left out. Sites move to https and add or remove ``www.``, but they
     do not publish two pages whose URLs differ only in these parts.
@@ -205,9 +204,9 @@ def site_of(host: str) -> str:
     """Return the registered domain of a host by the public suffix list, e.g. ``bbc.co.uk``.
 
     A port is allowed and ignored. IP addresses, single labels and public suffixes are returned as they are.
-    The private part of the list is used too (``spb.ru``, ``blogspot.com``), because subdomains of these
-    belong to different owners. The list is the copy in tldextract (https://publicsuffix.org); nothing is
-    downloaded.
+    The private part of the list is used too (``spb.ru``, ``blogspot.com``), because the subdomains of such
+    names belong to different owners. The list is the copy in tldextract (https://publicsuffix.org); nothing
+    is downloaded.
     """
     name = host.lower().rstrip(".")
     if name.startswith("["):
@@ -223,7 +222,7 @@ def site_of(host: str) -> str:
 
 @cache
 def _suffix_list() -> TLDExtract:
-    import tldextract  # noqa: PLC0415  (it imports requests, which is a quarter of a command's start time)
+    import tldextract  # noqa: PLC0415  (it imports requests, which takes a quarter of a command's start time)
 
     return tldextract.TLDExtract(cache_dir=None, suffix_list_urls=(), include_psl_private_domains=True)
 
@@ -258,7 +257,7 @@ def meant(text: str) -> str:
 # https:/, http//, htps://, and so on
 _SCHEME = re.compile(r"([a-z]{3,6})[:;.]?/{1,3}(?=[^/])", re.IGNORECASE)
 _HERE = re.compile(r"localhost\b|[\w.-]+:\d")
-"""Matches a host of this machine or network, as people write it."""
+"""Matches a local host as users type it: ``localhost``, or a name and a port."""
 
 
 @lru_cache(maxsize=1024)

@@ -37,7 +37,7 @@ _COMMENT = re.compile(r"^\s*(?:#|//).*$", re.MULTILINE)
 # a comma before a closing bracket, which HJSON allows and JSON does not
 _COMMA = re.compile(r",(\s*[}\]])")
 _FEED_SCHEME = re.compile(r"^\s*feed:(//)?(?=\S)", re.IGNORECASE)
-"""Matches the start of an old form of feed URLs.
+"""Matches the beginning of a feed URL in an old form.
 
 Examples are ``feed://example.org/rss`` and ``feed:https://example.org/rss``.
 """
@@ -86,7 +86,7 @@ def read_opml(data: bytes) -> Sites:
     if not root.tag.lower().endswith("opml"):
         raise ValueError(f"is not OPML: the file begins with <{root.tag}>")
     for outline, tags in _outlines(root):
-        # OPML says "xmlUrl", but some programs write small letters.
+        # OPML says "xmlUrl", but some programs write it in lower case.
         feed = outline.get("xmlUrl") or outline.get("xmlurl")
         if feed:
             address = _FEED_SCHEME.sub(_of_feed, feed)
@@ -142,8 +142,8 @@ def _bounded(data: bytes) -> bytes:
 
 def _with_quoted_keys(text: str) -> str:
     """Convert HJSON to JSON: add quotes to keys, and missing commas at line ends."""
-    # (?!//) excludes "https:" in a text without quotes, which is not a key. The letters "e" and "l" are the
-    # last letters of true, false and null.
+    # A text without quotes may contain "https:", which is not a key and is excluded by (?!//). The letters
+    # "e" and "l" are the last letters of true, false and null.
     text = re.sub(r"(?m)(^|[{,])([ \t]*)([A-Za-z_]\w*)([ \t]*):(?!//)", r'\1\2"\3"\4:', text)
     return re.sub(r'(?m)(["\d\]}el])[ \t]*\n(\s*)(?=["{\[])', r"\1,\n\2", text)
 
@@ -170,8 +170,8 @@ def _add(
 ) -> str | None:
     """Add a URL and return its domain.
 
-    If the URL is left out, the result is None, and ``left_out`` of the sites gets the reason. If the home
-    page is known, its domain is used, because feeds are often on the host of a service.
+    If the URL is left out, return None and add the reason to ``sites.left_out``. If the home page is known,
+    its domain is used, because feeds are often hosted by another service.
     """
     try:
         address = str(url).strip()
@@ -180,7 +180,7 @@ def _add(
     except ValueError as error:
         sites.left_out.append(f"{str(url)[:100]}: {error}")
         return None
-    # ``home`` is a defaultdict: home[domain] adds the domain, so the limit is checked before.
+    # ``home`` is a defaultdict: home[domain] adds the domain, so the limit is checked first.
     known = home[domain] if domain in home or len(sites.domains) < MAX_SITES else None
     if known is None or len(known) >= MAX_FEEDS:
         sites.left_out.append(f"{address[:100]}: too many")
@@ -193,7 +193,7 @@ def _add(
 MAX_FILES = 20_000
 """Maximum number of files of a folder that are read."""
 _SHOWN = 30
-"""Maximum number of problems, and of rows, that are printed."""
+"""Maximum number of printed problems, and of printed rows."""
 
 
 def from_ftr(call: Call) -> None:
@@ -217,7 +217,7 @@ def from_ftr(call: Call) -> None:
         # Two files can give the same domain, such as example.org.txt and .example.org.txt. The first file is
         # used.
         elif (first := taken.setdefault(found.domain, file.name)) != file.name:
-            left_out.append((file.name, 0, f"left out, {first} gives the rule of {found.domain}"))
+            left_out.append((file.name, 0, f"left out, because {first} gives the rule of {found.domain}"))
         else:
             made.append((found.domain, found.as_yaml()))
             kept[file.name] = found.kept

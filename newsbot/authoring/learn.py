@@ -54,7 +54,7 @@ class Learned:
     """The score of the patterns alone, as in a rule file."""
 
     def plain(self) -> dict[str, Any]:
-        """Return the rule and its quality as a JSON-able value."""
+        """Return the rule and its quality as a JSON-serializable mapping."""
         return {
             "articles": self.rule.articles,
             "others": self.rule.others,

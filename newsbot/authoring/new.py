@@ -1,6 +1,7 @@
-"""``scrapy rules new``: creates a rule from a small crawl of the live site, into a temporary data folder.
+"""``scrapy rules new``: creates a rule from a small crawl of the live site.
 
-It also proposes CSS selectors that select the title or the text on each of some pages.
+The crawl writes its data into a temporary folder. The command also proposes CSS selectors for the title and
+the text, which were tested on several pages.
 """
 
 from __future__ import annotations
@@ -191,7 +192,7 @@ def new(call: Call) -> None:
         raise ArgumentError(f"{path} exists; edit it, or use --print to see what a new one would contain")
     domain = path.stem
     most = counted(call.options.articles, "article")
-    call.note(f"{domain}: a small crawl apart from your data, up to {most}, {call.options.seconds} s")
+    call.note(f"{domain}: a small crawl with its own data folder: at most {most} or {call.options.seconds} s")
     with tempfile.TemporaryDirectory(prefix="newsbot-new-") as place:
         code = _crawl(Path(place), domain, path.parent / DEFAULTS, call)
         seen = _look(Path(place), domain)
@@ -216,7 +217,7 @@ def new(call: Call) -> None:
 
 
 def _found(seen: Seen) -> dict[str, Any]:
-    """Return the sources and some of the articles for ``--json``, so that a person can judge the rule."""
+    """Return the sources and some articles for ``--json``, so that the user can judge the rule."""
     sources = [{"kind": one.kind.value, "url": one.url, "new_links": one.new_links} for one in seen.sources]
     names = ("url", "title", "published_at")
     samples = [{name: item.get(name) for name in names} for _, item in seen.samples]

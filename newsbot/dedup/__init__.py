@@ -7,6 +7,6 @@ Files in reading order:
 * ``sqlite``: the index in the embedded data file
 * ``redis``: the index in Redis, with the scripts in ``lua/``
 * ``decision``: decides how an article relates to similar texts; defines the terms near text, neighbour and
-  peer. Its number guard separates texts of one template, such as weather reports
+  peer. Its number guard separates texts that are made from one template, such as weather reports
 * ``story_merge``: merges the stories of similar texts; rebuilds the index from stored texts
 """

@@ -5,19 +5,19 @@ Three terms have a fixed meaning in this package:
 * A *near text* is a text that the index found for the article (:class:`newsbot.dedup.index.Near`). The index
   knows only signatures, so the similarity of a near text is an estimate.
 * A *neighbour* is a near text together with what is known about it from the storage (:class:`Neighbour`).
-  Nothing is decided about it yet.
+  It has not been judged yet.
 * A *peer* is a neighbour that was judged to belong to the same story as the article.
 
 J is the Jaccard similarity of two texts' three-word shingles. It is estimated from signatures, or exact if
-both texts are available. C is the containment: the share of the shorter text's shingles that the longer text
-has too. The *nearest* neighbour is the one with the highest J. Each neighbour is judged by these rules:
+both texts are available. C is the containment: the share of the shorter text's shingles that are also in the
+longer text. The *nearest* neighbour is the one with the highest J. Each neighbour is judged by these rules:
 
 * **J ≥ .5**: the neighbour is a peer, and the article is a *member* of its story. If the article has peers in
-  two stories, these stories are merged. The threshold for an exact J is .52. This value was the best to
-  separate copies of an article from other articles in a set of real articles of one day. If the exact J is
-  below .52, an estimate of .5 or more is ignored as an error of the estimate.
+  two stories, these stories are merged. The threshold for an exact J is .52. In a set of real articles of one
+  day, this value separated copies of an article from other articles best. If the exact J is below .52, an
+  estimate of .5 or more is ignored as an error of the estimate.
 * **J ≥ .9, same source**: the article is a *revision*, which is the same article under another URL or an
-  update of it. It is kept and marked with ``duplicate_of``. The exact J is used if it is available.
+  updated version of it. It is kept and marked with ``duplicate_of``. The exact J is used if it is available.
 * **C ≥ .62, J < .5**: the article is *derived*. One of the two texts is cut from the other or built around
   it. The article lists all such neighbours (``derived_from``), but they are not peers: a daily digest
   resembles all its parts, and their stories must stay separate.
@@ -33,8 +33,8 @@ Lines that both texts have do not count if they may be an agency's standard word
 (:func:`without_formulas`).
 
 An article without peers begins a new story. Texts of fewer than 25 words are too short to be compared by
-signatures. An article of this length is near to identical texts only, and an identical text is ignored if it
-may be standard wording (:func:`is_formula`).
+signatures. Only identical texts are near to an article of this length. An identical text is ignored if it may
+be standard wording (:func:`is_formula`).
 
 This module drops no article. The storage drops an article if its source already has an identical text. The
 result for a pair of texts does not depend on which text came first. The stories therefore do not depend on
@@ -75,7 +75,7 @@ class Numbers:
     """The numbers of a text. "5 December" is the number ``5/12``: the month's number is added."""
 
     written: frozenset[str]
-    """All numbers, as the text writes them."""
+    """All numbers, as they are written in the text."""
     dates: frozenset[str]
     """The numbers that are dates."""
     beside: Mapping[str, frozenset[str]]
@@ -83,7 +83,7 @@ class Numbers:
 
 
 def numbers_in(text: str) -> Numbers:
-    """Return the first thousand different numbers of ``text``."""
+    """Return the first 1,000 different numbers in ``text``."""
     written: set[str] = set()
     dates: set[str] = set()
     beside: dict[str, set[str]] = {}
@@ -115,19 +115,19 @@ def different_news(one: Numbers, other: Numbers, alike: float = 0.0, *, one_sour
     Therefore only *replaced* numbers count. Numbers are replaced if each text has numbers that the other text
     does not have.
 
-    Two texts are different news if at least as many numbers are replaced as both texts share. ``alike`` is
-    the Jaccard similarity of the texts. A single replaced number in almost identical texts is a correction,
-    unless it is a date. If the texts are from different sources (``one_source`` False), a single
+    Two texts are different news if they have at least as many replaced numbers as shared numbers. ``alike``
+    is the Jaccard similarity of the texts. A single replaced number in almost identical texts is a
+    correction, unless it is a date. If the texts are from different sources (``one_source`` False), a single
     replaced number is never enough.
     """
     if one_source:
         shared = one.written & other.written
         lost, gained = one.written - shared, other.written - shared
     else:
-        # Similar texts of different sources are usually edited copies, and rarely texts of one template. So
-        # their numbers are compared only next to words that both texts have.
+        # Similar texts of different sources are usually edited copies. They are rarely made from one
+        # template. So their numbers are compared only next to words that both texts have.
         shared, lost, gained = _by_place(one, other)
-    # an abridged text only loses numbers, and an extended text only gains numbers: the result is 0
+    # the result is 0 for an abridged text, which only loses numbers, and for an extended text
     replaced = min(len(lost), len(gained))
     # max(): with no shared numbers, at least one number must still be replaced.
     if replaced < max(1, len(shared)):
@@ -139,7 +139,7 @@ def different_news(one: Numbers, other: Numbers, alike: float = 0.0, *, one_sour
 
 
 def _by_place(one: Numbers, other: Numbers) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
-    """Compare only numbers that stand next to a word that both texts have next to a number.
+    """Compare the numbers that are next to a word, for each word that is next to a number in both texts.
 
     Return the numbers that both texts have, those that only ``one`` has, and those that only ``other`` has.
     """
@@ -154,7 +154,7 @@ def _by_place(one: Numbers, other: Numbers) -> tuple[frozenset[str], frozenset[s
         if len(both) < min(len(mine), len(theirs)):
             lost |= mine - both
             gained |= theirs - both
-    # A number that both texts have beside one word is not lost or gained beside another word.
+    # If both texts have a number beside one word, the number is neither lost nor gained beside another word.
     return frozenset(shared), frozenset(lost - shared), frozenset(gained - shared)
 
 
@@ -167,7 +167,7 @@ DERIVED = 0.62
 MAX_DERIVED = 20
 """Maximum number of articles in ``derived_from``."""
 _BLIND = 0.12
-"""Minimum estimated J. If J is lower, C cannot be estimated from it, and only an exact C is used."""
+"""Minimum estimated J. If J is lower, C cannot be estimated from it. Then only an exact C is used."""
 
 
 class Relation(StrEnum):
@@ -180,10 +180,9 @@ class Relation(StrEnum):
     REVISION = "revision"
     """The article is almost identical to another article of its source."""
     CONTINUES = "continues"
-    """The article and another one of its source have the same headline, and one text extends the other."""
+    """The article has the same headline as another article of its source, and one text extends the other."""
     DERIVED = "derived"
-    """The article begins a new story. A text of another story contains most of its text, or its text contains
-    most of that text."""
+    """The article begins a new story. Its text contains most of a text of another story, or the reverse."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,8 +198,8 @@ class Neighbour:
     """J and C, computed from both texts (:func:`newsbot.dedup.minhash.exact`). None if a text is not
     available."""
     continued: bool | None = None
-    """True if the article continues the near text, False if the near text continues the article, None if
-    neither."""
+    """True if the article continues the near text, False if the near text continues the article, otherwise
+    None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +211,8 @@ class Decision:
     the new story that the article begins. The id is provisional until the stories of all peers are merged."""
     relation: Relation
     duplicate_of: str | None = None
-    """Canonical URL of the nearest article that this article is a revision of; None if it is no revision."""
+    """Canonical URL of the nearest article that this article is a revision of; None if it is not a
+    revision."""
     similarity: float = 0.0
     """J with the neighbour that decided the relation; 0 if the relation is :attr:`Relation.NEW`."""
     peers: tuple[str, ...] = ()
@@ -223,7 +223,7 @@ class Decision:
 
 
 def decide(url: str, source: str, numbers: Numbers, neighbours: Iterable[Neighbour]) -> Decision:
-    """Decide to which story the article with the canonical ``url`` belongs.
+    """Decide which story the article with the canonical ``url`` belongs to.
 
     ``numbers`` are the numbers in the text of the article (:func:`numbers_in`). The order of ``neighbours``
     does not matter. Among neighbours with equal J, those of the article's ``source`` are preferred. A
@@ -281,13 +281,13 @@ def _of_the_same_news(source: str, numbers: Numbers, others: list[Neighbour]) ->
         if one.story is not None:
             met.add(one.story)
         found.append(one)
-    # The text comes from a template. A neighbour whose numbers are unknown may be another text of the
+    # The text comes from a template. A neighbour whose numbers are unknown may be made from the same
     # template.
     return [one for one in found if one.numbers is not None] if guarded else found
 
 
 def _peers(likely: list[Neighbour]) -> list[Neighbour]:
-    """Return the peers among the neighbours ``likely`` (nearest first), nearest first.
+    """Return the peers among the neighbours ``likely``. Both are sorted, nearest first.
 
     If two possible peers are different news, only the nearer one is returned.
     """
@@ -300,7 +300,8 @@ def _peers(likely: list[Neighbour]) -> list[Neighbour]:
 
 
 def _are_different(one: Neighbour, other: Neighbour) -> bool:
-    """Return True if two neighbours are different news. Neighbours of the same story never are."""
+    """Return True if two neighbours are different news. Neighbours of the same story are never different
+    news."""
     if one.numbers is None or other.numbers is None or (one.story and one.story == other.story):
         return False
     alike = min(_jaccard(one), _jaccard(other))
@@ -308,9 +309,8 @@ def _are_different(one: Neighbour, other: Neighbour) -> bool:
 
 
 def _basis(likely: list[Neighbour]) -> list[Neighbour]:
-    """Return the neighbours from which the article may be derived, and those that may be derived from it.
-
-    The neighbour with the highest containment is the first.
+    """Return the neighbours from which the article may be derived, or which may be derived from it. The
+    neighbour with the highest containment comes first.
     """
     found = [one for one in likely if _contained(one) >= DERIVED and not _is_like(one)]
     found.sort(key=lambda one: (_contained(one), _jaccard(one), one.near.doc_id), reverse=True)
@@ -340,7 +340,8 @@ ANOTHER_TEXT = 0.3
 LEAST_WORDS = 25
 """Minimum number of words of a text that is compared. For shorter texts, only the headlines are compared."""
 HEADLINE_WORDS = 4
-"""Minimum number of different words of a headline to compare it. "Weather" or "Read more" says too little."""
+"""Minimum number of different words of a headline that is compared. "Weather" or "Read more" says too
+little."""
 SAME_HEADLINE, OTHER_HEADLINE = 0.8, 0.4
 """Two limits for the share of the shorter headline's words that both headlines have.
 
@@ -389,8 +390,8 @@ def headlines_agree(one: str, other: str) -> bool | None:
 TOLD = 0.25
 """Minimum share of a headline's words that a text must contain to be about the headline.
 
-The share was measured with the first 24 words of real articles of one day. 72 % of these texts reach it for
-their own headline, and 1 % reach it for the headline of another article.
+The share was measured with the first 24 words of real articles of one day. For their own headlines, 72 % of
+these texts reach it. For the headlines of other articles, 1 % reach it.
 """
 
 
@@ -411,9 +412,9 @@ def without_formulas(one: Article, other: Article) -> tuple[float, float] | None
     """Return J and C of two texts, computed without the lines that both texts have.
 
     Return None if the shared lines must count. Shared lines do not count if they may be standard wording (an
-    agency's closing paragraph) and the remaining lines have almost nothing in common. This does not change
-    the result of any real pair with J ≥ .52 or C ≥ .62, because copies are also edited within lines, so that
-    their remaining lines are similar too.
+    agency's closing paragraph) and the remaining lines have almost nothing in common. The result did not
+    change for any real pair with J ≥ .52 or C ≥ .62: copies are also edited within lines, so their remaining
+    lines are similar too.
     """
     lines = [
         {b" ".join(token_bytes(line)): line for line in text.split("\n")} for text in (one.text, other.text)
@@ -424,7 +425,7 @@ def without_formulas(one: Article, other: Article) -> tuple[float, float] | None
         shingle_hashes(" ".join(line for key, line in some.items() if key not in both)) for some in lines
     ]
     alike = exact(*rests)
-    # Too little is left for a comparison, or the rests are similar too, as in an edited copy.
+    # Too little text remains to compare, or the remaining texts are similar too, as in an edited copy.
     if min(map(len, rests)) < MIN_SHINGLES or alike[0] >= LEAST:
         return None
     return alike if is_formula(one, other, " ".join(lines[0][key] for key in both)) else None

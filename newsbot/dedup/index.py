@@ -1,18 +1,18 @@
 """The interface of the near-duplicate index, which finds recent texts that resemble a new text.
 
-A text is indexed under the hashes of up to 16 of its passages, which are runs of five words
+A passage is a run of five words. A text is indexed under the hashes of up to 16 of its passages
 (:mod:`newsbot.dedup.minhash`). A short text is indexed under two hashes of the whole text. A stored text that
-shares two hashes with the new one is a candidate. Candidates are then compared by their stored signatures,
-and only the similar ones are returned: these are the *near texts*.
+shares two hashes with the new text is a candidate. The stored signatures of the candidates are then compared,
+and only similar texts are returned. These are the *near texts*.
 
 In a test (``python -m benchmarks.dedup``), all 1,614 real pairs with a similarity of .5 or more became
 candidates. Nearly all pairs in which one text contains most of the other became candidates too. Banding (LSH
-on signature values) misses most pairs of the second kind.
+on signature values) misses most of these pairs.
 
-An index stores a *record* of each text: fetch time, size, packed signature, source and id. It takes about 130
-bytes. The Lua scripts of the Redis index read only two fields: the time (the first four bytes) and the id
-(from byte 73 on, see insert.lua). Ids are compressed. The file ``pieces.txt`` lists pieces that are frequent
-in URLs, and each piece is stored as one byte, its *code* (:func:`shorten`).
+An index stores a *record* of each text: fetch time, size, packed signature, source and id. A record takes
+about 130 bytes. The Lua scripts of the Redis index read only two fields: the time (the first four bytes) and
+the id (from byte 73 on, see insert.lua). Ids are compressed. The file ``pieces.txt`` lists strings that are
+frequent in URLs, called pieces. Each piece is stored as one byte, its *code* (:func:`shorten`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from newsbot.dedup.minhash import BITS, PASSAGES, PERMUTATIONS, RUN, SCHEME, Sig
 _SINGLE = [bytes((code,)) for code in range(0x21, 0x7F) if chr(code) not in '"<>\\^`{|}']
 """The single characters that occur in URLs. Each character is a piece too."""
 _ESCAPE = 0xFF
-"""A code before a byte that is stored unchanged. It is used for bytes that no piece contains."""
+"""The code that marks the next byte as stored unchanged. It is used for bytes that no piece contains."""
 
 
 def _pieces() -> list[bytes]:
@@ -48,15 +48,15 @@ _CODES = {piece: bytes((code,)) for code, piece in enumerate(_PIECES)}
 def _pattern() -> bytes:
     """Return a regular expression that matches the longest piece at a position, or else any byte.
 
-    Its alternatives are grouped by their first character, and the largest groups come first. This doubles the
-    speed.
+    Its alternatives are grouped by their first character, and the largest groups come first. This makes
+    matching twice as fast.
     """
     rests: dict[bytes, list[bytes]] = {}
     for piece in sorted(_PIECES, key=len, reverse=True):
         rests.setdefault(piece[:1], []).append(re.escape(piece[1:]))
     groups = sorted(rests.items(), key=lambda item: -len(item[1]))
     alone = b"".join(re.escape(first) for first, some in groups if len(some) == 1)
-    # In a group the longest piece comes first, and an alternation takes the first that matches.
+    # An alternation takes the first alternative that matches, so the longest piece of a group comes first.
     several = [b"%b(?:%b)" % (re.escape(first), b"|".join(some)) for first, some in groups if len(some) > 1]
     return b"|".join([b"[%b]" % alone, *several, b"."])
 
@@ -69,7 +69,8 @@ PIECES_ID = blake2b(b"\n".join(_PIECES), digest_size=4).hexdigest()
 
 
 def shorten(text: str) -> bytes:
-    """Return a text in compressed form, which :func:`lengthen` restores. It works best for URLs."""
+    """Return a text in compressed form. :func:`lengthen` restores the text. The compression works best for
+    URLs."""
     raw = text.encode("utf8", "surrogatepass")  # a lone surrogate must not raise
     return b"".join([_CODES.get(piece) or bytes((_ESCAPE, piece[0])) for piece in _SPLIT.findall(raw)])
 
@@ -84,12 +85,12 @@ def lengthen(short: bytes) -> str:
 # time, number of shingles, packed signature, position of the source in the id, length of the source
 _HEAD = struct.Struct(">IH64sBB")
 _LENGTH = struct.Struct(">H")
-# This position means that the id does not contain the source. The length and text of the source then precede
-# the id.
+# This value means that the id does not contain the source. Then the length and the text of the source are
+# stored before the id.
 _ELSEWHERE = 0xFF
 _MAX_TIME = 2**32 - 1
 MAX_SHINGLES = 2**16 - 1
-"""Highest number of shingles that a record can store. A longer text is stored with this number."""
+"""Highest number of shingles that a record can store. It is also stored for longer texts."""
 _MAX_SOURCE = 2**16 - 1
 
 
@@ -145,24 +146,25 @@ def seconds(at: float) -> int:
 
 
 SHARED = 2
-"""Minimum number of hashes that a candidate shares with the new text. A single passage may be standard
-wording, which hundreds of a million texts contain."""
+"""Minimum number of hashes that a candidate shares with the new text. A single passage is not enough, because
+it may be standard wording."""
 THRESHOLD = 0.5
-"""Minimum estimated Jaccard similarity of a near text. Texts below it may be near by their containment."""
+"""Minimum estimated Jaccard similarity of a near text. A text below it may still be near, see
+:data:`CONTAINED`."""
 CONTAINED = 0.62
-"""A text below :data:`THRESHOLD` is near if its containment may be this high, considering the error of the
-estimate. :mod:`newsbot.dedup.decision` makes the final decision from the texts."""
+"""Minimum containment of a near text whose similarity is below :data:`THRESHOLD`. The error of the estimate
+is allowed for. :mod:`newsbot.dedup.decision` decides later, using the texts themselves."""
 ERRORS = 2.0
-"""Number of standard errors that are added to an estimated containment before it is compared with
+"""An estimated containment is increased by this number of standard errors and then compared with
 :data:`CONTAINED`."""
 LEAST = 0.04
 """Minimum estimated Jaccard similarity of any near text."""
 MAX_CANDIDATES = 32
-"""Maximum number of texts that are compared for each hash, the newest first. One template may produce any
-number of texts with the same passage."""
+"""Maximum number of texts that are compared for each hash, newest first. A limit is needed because any number
+of texts can be made from one template and share a passage."""
 KEEP = 30 * 86400.0
 """Default of :attr:`NearIndex.keep`, in seconds. News is copied within days."""
-# An odd factor. The lowest hashes have similar upper bits, but their products with this factor have not.
+# An odd factor. The lowest hashes have similar upper bits. Multiplying by this factor makes the bits differ.
 _STEP = np.uint64(0xD6E8FEB86659FD93)
 
 BUCKETS = f"{SCHEME} passages={PASSAGES}x{RUN}w bits={BITS}"
@@ -176,11 +178,11 @@ class Near:
     doc_id: str
     """Id of the text in the index; the crawl uses the canonical URL."""
     source: str
-    """Domain of the rule that the text was crawled by."""
+    """Domain of the rule that was used to crawl the text."""
     similarity: float
-    """Estimated Jaccard similarity of the shingles, 0 to 1, at most what the lengths of the texts allow."""
+    """Estimated Jaccard similarity of the shingles, 0 to 1. It does not exceed :func:`most_alike`."""
     contained: float = field(default=0.0, compare=False)
-    """Estimated share of the shorter text's shingles that the longer one has too."""
+    """Estimated share of the shorter text's shingles that are also in the longer text."""
 
 
 class NearIndex(Protocol):
@@ -191,7 +193,8 @@ class NearIndex(Protocol):
 
     @property
     def place(self) -> str:
-        """Name of the data's place in messages: ``data file``, or the product name of the server."""
+        """The name in messages of the place where the index is stored: ``data file``, or the server's product
+        name."""
 
     @property
     def is_local(self) -> bool:
@@ -199,7 +202,8 @@ class NearIndex(Protocol):
 
     @property
     def keep(self) -> float:
-        """Seconds after which a text is forgotten. If processes have different values, the lowest applies."""
+        """Seconds after which a text is forgotten. If processes use different values, the lowest value
+        applies."""
 
     def check_and_insert(self, doc_id: str, source: str, signature: Signature, at: float) -> list[Near]:
         """Insert a text and return its near texts, the most similar first, in one atomic step.
@@ -207,7 +211,7 @@ class NearIndex(Protocol):
         If two processes insert similar texts at the same time, at least one of them finds the other's text.
         An earlier text with the same ``doc_id`` is replaced and never returned. ``at`` is the time of the
         fetch (POSIX seconds), because a site cannot forge this time. Texts that were fetched more than
-        ``keep`` seconds before ``at`` are forgotten. A short text is near to identical texts only. A text
+        ``keep`` seconds before ``at`` are forgotten. Only identical texts are near to a short text. A text
         whose signature is not comparable is not stored and has no near texts.
         """
 
@@ -222,7 +226,7 @@ def posting_hashes(doc_id: str, signature: Signature) -> NDArray[np.uint64]:
     """Return the hashes under which a text is indexed: one for each passage, then one for its id.
 
     A text that is not comparable has only the hash of its id. A backend that needs only some bits of a hash
-    takes the upper ones, because they are better distributed than the lower ones.
+    takes the upper bits, because they are better distributed than the lower bits.
     """
     digest = blake2b(doc_id.encode("utf8", "surrogatepass"), digest_size=8).digest()
     own = np.frombuffer(digest, dtype=">u8").astype(np.uint64)
@@ -230,7 +234,7 @@ def posting_hashes(doc_id: str, signature: Signature) -> NDArray[np.uint64]:
 
 
 def near_of(mine: Signature, records: list[Record]) -> list[Near]:
-    """Return the near texts of the text ``mine`` among the candidates ``records``, the most similar first.
+    """Return the candidates in ``records`` that are near texts of the text ``mine``, most similar first.
 
     Equally similar texts keep the order of ``records``.
     """
@@ -248,8 +252,8 @@ def near_of(mine: Signature, records: list[Record]) -> list[Near]:
 def most_alike(one: int, other: int) -> float:
     """Return the highest possible Jaccard similarity of two sets of these sizes.
 
-    It is reached if the larger set contains the smaller one. If an estimate is above it, the estimate is
-    wrong, and this bound is the most likely value.
+    The similarity is highest if the larger set contains the smaller one. If an estimate is above this bound,
+    the estimate is wrong, and the bound is the most likely value.
     """
     return min(one, other) / max(1, one, other)
 
@@ -265,14 +269,15 @@ def containment(similarity: float, one: int, other: int) -> float:
 
 
 def _may_be_cut(estimate: float, one: int, other: int) -> bool:
-    """Return True if the containment may be :data:`CONTAINED` or more, considering the error of the estimate.
+    """Return True if the containment may be :data:`CONTAINED` or more when the error of the estimate is
+    allowed for.
 
     The error is the standard error of the share of agreeing signature values, multiplied by the derivative of
     the containment.
     """
     if estimate < LEAST:
         return False
-    # Values cut to a few bits also agree by chance. The standard error of a share is corrected for this.
+    # Values cut to a few bits also agree by chance. The standard error is corrected for this.
     chance = 2.0**-BITS
     agree = estimate * (1.0 - chance) + chance
     error = sqrt(agree * (1.0 - agree) / PERMUTATIONS) / (1.0 - chance)

@@ -6,8 +6,8 @@ Jaccard similarity of the sets (A. Broder, On the resemblance and containment of
 standard error is .044 at a similarity of .5. Two signatures can be compared only if all parameters in
 :data:`SCHEME` are equal.
 
-The signature also holds hashes of *passages*, which are runs of five words. The index finds similar texts by
-them (:mod:`newsbot.dedup.index`).
+The signature also holds hashes of *passages*, which are runs of five words. The index uses them to find
+similar texts (:mod:`newsbot.dedup.index`).
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ _PACKAGE = "datasketch"
 
 
 def affine32(count: int, seed: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """Return factors and offsets of ``count`` permutations as datasketch's scheme affine32 draws them."""
-    # An empty package object in sys.modules lets this function import one module of datasketch. The package's
-    # own ``__init__`` is not executed, because it imports many other modules.
+    """Return the factors and offsets of ``count`` permutations, as in datasketch's scheme affine32."""
+    # With an empty package object in sys.modules, one module of datasketch can be imported alone. The
+    # package's own ``__init__`` is not executed, because it imports many other modules.
     before = _loaded()
     spec = find_spec(_PACKAGE)
     if spec is None:
@@ -70,17 +70,17 @@ SHINGLE = 3
 MIN_SHINGLES = 23
 """Minimum number of distinct shingles of a text that is compared by similarity; 25 words give 23 shingles."""
 LEAST_SHINGLES = 4
-"""Minimum number of distinct shingles of a text that is indexed. Texts between the two limits are compared
-for identity only."""
+"""Minimum number of distinct shingles of a text that is indexed. For texts between the two limits, only
+identical texts are found."""
 
 SCHEME = f"affine32 seed={SEED} permutations={PERMUTATIONS} shingles={SHINGLE}w-crc32 words={words.VERSION}"
 """All parameters of a signature. Signatures of different schemes cannot be compared, so an index stores its
 scheme and refuses signatures of another scheme."""
 
 BITS = 4
-"""Number of low bits of each signature value that an index stores. So a text needs 64 bytes instead of 512
-(Li and König, b-bit minwise hashing, 2010). Two different values agree in these bits with a probability of
-1/16. The estimated similarity is corrected for this."""
+"""Number of low bits of each signature value that an index stores. A signature then takes 64 bytes instead of
+512 (Li and König, b-bit minwise hashing, 2010). Two different values agree in these bits with a probability
+of 1/16. The estimated similarity is corrected for this."""
 
 _CHUNK = 4096  # number of shingles that are permuted at once; they take 2 MB, which fit into the CPU cache
 # odd 64-bit constants without a pattern in their bits: one of SplitMix64, two of xxHash64
@@ -95,14 +95,15 @@ _MIX = tuple(map(np.uint32, (16, 0x85EBCA6B, 13, 0xC2B2AE35, 16)))
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Signature:
-    """The signature of a text, with the hashes for its lookup."""
+    """The signature of a text, and the hashes that are used to look it up."""
 
     values: NDArray[np.uint32]
     """The smallest value of each permutation."""
     shingles: int
     """Number of distinct shingles of the text."""
     passages: NDArray[np.uint64]
-    """Hashes by which the index finds the text: of some passages, or two of the whole text if it is short."""
+    """Hashes under which the text is indexed: hashes of passages, or two hashes of the whole text if it is
+    short."""
 
     @property
     def comparable(self) -> bool:
@@ -117,7 +118,7 @@ class Signature:
 def signature(text: str) -> Signature:
     """Return the signature of an article's text (without its title).
 
-    The values are exactly those that datasketch computes.
+    The values are exactly the same as datasketch computes.
     """
     sums = _shingle_sums(text)
     hashes = _distinct(sums)
@@ -225,14 +226,15 @@ _FIRST = 4 * PASSAGES
 
 
 def lowest_runs(sums: NDArray[np.uint64], shingle: int) -> NDArray[np.uint64]:
-    """Return the :data:`PASSAGES` lowest distinct hashes of a text's passages, sorted; fewer in a short text.
+    """Return the :data:`PASSAGES` lowest distinct hashes of a text's passages, sorted. A short text has
+    fewer.
 
     ``sums`` holds a hash for each run of ``shingle`` words, in text order. The upper bits of these hashes are
-    better distributed than the lower ones. Similar texts share many of their lowest hashes.
+    better distributed than the lower bits. Similar texts share many of their lowest hashes.
     """
     # the first and the last shingle of a passage together contain all of its words
     apart = RUN - shingle
-    # The factor makes the order of the two ends count.
+    # Because of the factor, the order of the two ends matters.
     runs = sums[:-apart] * _STEP
     runs += sums[apart:]
     runs.sort()

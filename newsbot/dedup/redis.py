@@ -1,4 +1,4 @@
-"""The near-duplicate index in Redis, for any number of workers. :mod:`newsbot.dedup.index` documents it.
+"""The near-duplicate index in Redis, for any number of workers. See :mod:`newsbot.dedup.index`.
 
 Lookup and insertion are one Lua script, which Redis runs atomically in one round trip. The script returns the
 records of the candidates, and this module compares their signatures. All times come from ``at``, the fetch
@@ -52,7 +52,7 @@ from newsbot.errors import DataError, SchemaError
 
 LOAD = 50.0
 """Average number of postings in a bucket. Smaller buckets need more memory, because each key needs about 96
-bytes in addition to its value. With larger buckets, each insertion reads and writes more."""
+bytes in addition to its value. With larger buckets, each insertion reads and writes more data."""
 
 
 class Keys:
@@ -67,8 +67,8 @@ def places_of(doc_id: str, signature: Signature) -> bytes:
     """Return the upper 32 bits of each hash under which a text is indexed, four bytes each.
 
     They determine the bucket of a posting; half of the bits are also stored in the posting (see lib.lua).
-    There is one hash for each passage, and at the end the hash of the id. A text that is not comparable has
-    only the hash of its id.
+    There is one hash for each passage. The hash of the id comes last. A text that is not comparable has only
+    the hash of its id.
     """
     return (posting_hashes(doc_id, signature) >> np.uint64(32)).astype(">u4").tobytes()
 
@@ -80,7 +80,7 @@ MAX_TEXTS = 2**24 - 2**16
 """Maximum number of texts in the index. Each text has a number, which is stored in three bytes."""
 
 _TEND_EVERY = 64  # insertions of this worker between two calls of tend.lua
-_FORGET_AT_ONCE = 256  # maximum number of texts that one call deletes: more than are inserted in between
+_FORGET_AT_ONCE = 256  # maximum number of texts that one call deletes; it is higher than _TEND_EVERY
 _SPLITS_AT_ONCE = 24  # maximum number of buckets that one call splits; _TEND_EVERY insertions need 22
 _CLEAR_AT_ONCE = 64  # number of buckets in which one call removes the postings of deleted texts
 
@@ -105,7 +105,7 @@ class RedisIndex:
         self._client = connect(settings)
         self._keys = Keys(namespace)
         self._insertions = 0
-        self._chance = random.Random()  # noqa: S311  which bucket is cleared next is not a secret
+        self._chance = random.Random()  # noqa: S311  the choice of the next bucket need not be secret
         try:
             with readable_errors(self._place):
                 refuse_eviction(self._client, self._place, "the near-duplicate index")
@@ -180,7 +180,7 @@ class RedisIndex:
             )
 
     def _begin_again(self) -> None:
-        """Start again on a server that lost its data, or raise :class:`SchemaError` for another scheme.
+        """Start again if the server has lost its data, or raise :class:`SchemaError` for another scheme.
 
         Only the worker that notices the loss first logs it.
         """
@@ -207,7 +207,7 @@ class RedisIndex:
 
 
 def empty(where: str | SettingsLike, *, namespace: str = "newsbot") -> None:
-    """Delete an index of any scheme. Raises subclasses of :class:`DataError`."""
+    """Delete an index, whatever its scheme is. Raises subclasses of :class:`DataError`."""
     settings: SettingsLike = {"REDIS_URL": where} if isinstance(where, str) else where
     client = connect(settings)
     try:

@@ -1,18 +1,19 @@
 """The near-duplicate index in SQLite. :mod:`newsbot.dedup.index` documents its guarantees.
 
-Lookup and insertion are one transaction. A text is one row, its record. It has one *posting* (a pair of a
-hash and the number of the text) for each passage and one for its id. A hash has 32 bits. Its upper 16 bits
-select one of 65,536 *buckets*, and its lower 16 bits are its *tag*. A bucket is a row of the database, in
-which a posting takes six bytes: the number of the text and the tag. A bucket begins with the numbers of all
-its postings, oldest text first. The tags follow in the same order. A search therefore reads only the tags,
-which are a third of the bucket. With one row per posting, the index would need twice the space.
+Lookup and insertion are one transaction. A text is one row, its record. A text has one *posting* for each
+passage and one for its id. A posting is a pair of a hash and the number of the text. A hash has 32 bits. Its
+upper 16 bits select one of 65,536 *buckets*, and its lower 16 bits are its *tag*. A bucket is a row of the
+database. Each posting in it takes six bytes: the number of the text and the tag. A bucket begins with the
+numbers of all its postings, oldest text first. The tags follow in the same order. A search therefore reads
+only the tags, which are a third of the bucket. With one row per posting, the index would need twice as much
+space.
 
-The postings of a new text are first stored together in one row, and are kept in memory (:class:`Recent`). If
-they were written to their buckets immediately, each posting would require writing a database page. A *chunk*
-is a group of 1,024 consecutive buckets. The recent postings of one chunk are moved to its buckets together
-(:func:`fold`). This reads and writes each bucket of the chunk only once. It takes a few milliseconds, as part
-of the insertion that triggers it. Postings of deleted texts are removed when their bucket is written the next
-time.
+The postings of a new text are first stored together in one row, and a copy is kept in memory
+(:class:`Recent`). If they were written to their buckets immediately, each posting would require writing a
+database page. A *chunk* is a group of 1,024 consecutive buckets. The recent postings of one chunk are moved
+to its buckets together (:func:`fold`). This reads and writes each bucket of the chunk only once. It takes a
+few milliseconds, as part of the insertion that triggers it. Postings of deleted texts are removed when their
+bucket is written the next time.
 """
 
 from __future__ import annotations
@@ -87,9 +88,8 @@ def with_tag(bucket: bytes, tag: bytes) -> bytes:
 
 
 def _places(bucket: bytes, tag: bytes, at: int = 0) -> Iterator[int]:
-    """Yield the offsets in a bucket of the numbers of texts that have ``tag``.
-
-    The caller knows that the tag does not occur before the offset ``at``.
+    """Yield the offsets of text numbers in a bucket, for the texts that have ``tag``. ``at`` is an offset
+    before which the tag does not occur.
     """
     end = len(bucket) // POSTING * NUMBER
     at = bucket.find(tag, max(at, end))
@@ -107,7 +107,7 @@ def join(bucket: bytes, numbers: bytes, tags: bytes) -> bytes:
 
 def without_old(bucket: bytes, oldest: bytes) -> bytes:
     """Return a bucket without the postings of texts whose number is below the packed number ``oldest``."""
-    # A bucket has first all numbers, in ascending order, and then their tags in the same order.
+    # A bucket begins with all numbers in ascending order. Their tags follow in the same order.
     end = len(bucket) // POSTING * NUMBER
     at = 0
     while at < end and bucket[at : at + NUMBER] < oldest:
@@ -116,7 +116,7 @@ def without_old(bucket: bytes, oldest: bytes) -> bytes:
 
 
 def without(bucket: bytes, tag: bytes, gone: set[int]) -> bytes:
-    """Return a bucket without the postings of the texts ``gone`` that have ``tag``."""
+    """Return a bucket without the postings that have ``tag`` and belong to the texts ``gone``."""
     end = len(bucket) // POSTING * NUMBER
     numbers, tags = bytearray(bucket[:end]), bytearray(bucket[end:])
     for at in reversed(list(_places(bucket, tag))):  # from the end, so that the other offsets stay valid
@@ -130,7 +130,7 @@ CHUNK_BITS = 6
 CHUNKS = 1 << CHUNK_BITS
 """Number of chunks."""
 EVERY = 512
-"""Number of inserted texts after which the next chunk is folded."""
+"""A chunk is folded whenever this number of texts has been inserted."""
 
 
 @dataclass
@@ -142,7 +142,8 @@ class Chunk:
     postings: dict[int, bytes] = field(default_factory=dict)
     """Hash -> packed numbers of the texts that have it, oldest first."""
     met: set[int] = field(default_factory=set)
-    """Hashes that several texts have: when a text was inserted, an older text already had the hash."""
+    """Hashes of several texts. When a text with such a hash was inserted, an older text already had the
+    hash."""
 
 
 class Recent:
@@ -212,8 +213,8 @@ class Recent:
     def due(self) -> int | None:
         """Return the number of the chunk to fold now; None if no chunk is due."""
         # One chunk is folded after every 512 texts, in rotation, so each chunk is folded after 32,768 texts.
-        # An insertion that stored no text does not change ``newest``. The second condition prevents that it
-        # folds the chunk again.
+        # An insertion that stored no text does not change ``newest``. Because of the second condition, such
+        # an insertion does not fold the chunk again.
         turn = self.newest // EVERY % CHUNKS
         return turn if self.newest % EVERY == 0 and self._chunks[turn].upto < self.newest else None
 
@@ -249,7 +250,7 @@ def fold(database: sqlite3.Connection, recent: Recent, turn: int) -> None:
     """
     before = _read_buckets(database, turn)
     (oldest,) = database.execute("SELECT min(id) FROM near_text").fetchone()
-    # Packed numbers sort like the numbers. Without texts, all postings are too old.
+    # Packed numbers sort in the same order as the numbers. If there are no texts, all postings are too old.
     first = packed([oldest or NO_TEXT - 1])
     now = dict(before)
     # Buckets are sorted by age, so the first number shows whether any posting is too old.
@@ -311,12 +312,12 @@ def _tidy(database: sqlite3.Connection, chunk: Chunk, buckets: Buckets) -> None:
 
 
 def _by_bucket(postings: dict[int, bytes]) -> Iterator[tuple[int, bytes, bytes]]:
-    """Yield (id, packed numbers of texts, tags) of each bucket that gets postings, the oldest text first."""
+    """Yield (id, packed numbers of texts, tags) for each bucket that gets postings, oldest text first."""
     lengths = np.fromiter(map(len, postings.values()), np.intp, len(postings))  # empty without texts
     hashes = np.repeat(np.fromiter(postings, np.uint64, len(postings)), lengths // NUMBER)
     numbers = np.frombuffer(b"".join(postings.values()), dtype=">u4").astype(np.uint64)
     number_bits = 8 * NUMBER
-    # Each row is one integer of 64 bits: bucket, number of the text, tag. One sort then puts them in order.
+    # Each row is one integer of 64 bits: bucket, number of the text, tag. A single sort then orders them all.
     rows = hashes >> TAG_BITS << (number_bits + TAG_BITS) | numbers << TAG_BITS | hashes & (1 << TAG_BITS) - 1
     rows.sort()
     buckets = rows >> (number_bits + TAG_BITS)
@@ -356,17 +357,17 @@ SCHEME = f"{BUCKETS} pieces={PIECES_ID}"
 that use one index."""
 
 _MIGRATIONS = migrations_in("dedup")
-_FORGET_EVERY = 64  # number of insertions after which old texts are deleted again
-_FORGET_AT_ONCE = 256  # maximum number of texts deleted at once: more than are inserted in between
+_FORGET_EVERY = 64  # number of insertions between two deletions of old texts
+_FORGET_AT_ONCE = 256  # maximum number of texts deleted at once; it is higher than _FORGET_EVERY
 _CHECKPOINT_PAGES = 16_000
-"""Number of pages in SQLite's write-ahead log from which a checkpoint copies them to the file.
+"""Number of pages in SQLite's write-ahead log at which a checkpoint copies them to the file.
 
-Writing a chunk changes pages all over the file. The more chunks one checkpoint covers, the fewer pages are
-written twice. The log must stay within its limit (``journal_size_limit``).
+Writing a chunk changes pages in all parts of the file. The more chunks one checkpoint covers, the fewer pages
+are written more than once. The log must stay within its limit (``journal_size_limit``).
 """
 
 _READ_BUCKETS = {
-    count: f"SELECT id, postings FROM near_bucket WHERE id IN ({', '.join('?' * count)})"  # noqa: S608 - signs of ours
+    count: f"SELECT id, postings FROM near_bucket WHERE id IN ({', '.join('?' * count)})"  # noqa: S608 - only question marks
     for count in range(1, PASSAGES + 2)
 }
 
@@ -447,7 +448,8 @@ class SqliteIndex:
             del texts[number]
         # the deleted texts whose postings were found, and the text that was just replaced
         gone = (candidates | same) - texts.keys()
-        # These texts are removed from the postings in memory now, and from a bucket when it is folded.
+        # These texts are now removed from the postings in memory. They are removed from a bucket when it is
+        # folded.
         for hash_ in postings if gone else ():
             recent.leave_out(hash_, gone)
         if record is not None:
@@ -516,14 +518,15 @@ class SqliteIndex:
 
 
 def empty(path: Path) -> None:
-    """Delete the index of any scheme in the file at ``path``. Raises subclasses of :class:`DataError`."""
+    """Delete the index in the file at ``path``, whatever its scheme is. Raises subclasses of
+    :class:`DataError`."""
     with (
         closing(open_database(path, component="dedup", migrations=_MIGRATIONS)) as database,
         readable_errors(path),
         transaction(database),
     ):
         for table in ("near_chunk", "near_recent", "near_bucket", "near_text", "near_scheme"):
-            database.execute(f"DELETE FROM {table}")  # noqa: S608 - names of ours
+            database.execute(f"DELETE FROM {table}")  # noqa: S608 - constant names
 
 
 def _hashes(doc_id: str, signature: Signature) -> list[int]:

@@ -5,16 +5,17 @@ text that belongs to the same story as the article.
 
 A text is inserted into the index before it is stored. If two workers process similar texts at the same time,
 at least one worker finds the other's text in the index as a peer, even if that text is not stored yet. The
-transaction that stores an article also merges its story with those of its peers
+transaction that stores an article also merges its story with the stories of its peers
 (:meth:`newsbot.storage.stories.Stories.join`). For a peer that is not stored yet, the story that it would
-begin is redirected to the merged story. When the peer is stored later, its worker looks up the current story.
-Each worker writes first and reads afterwards, so at least one of two workers sees what the other wrote.
+begin is redirected to the merged story. When the peer is stored later, the worker that stores it looks up the
+current story. Each worker writes first and reads afterwards, so at least one of two workers sees what the
+other wrote.
 
 A worker may be killed at any time, and its page is then fetched again. If the article was already stored, the
 second visit finds the page unchanged and does not search for peers. It only looks up the current story.
 
-The index can be rebuilt from the stored texts of the last weeks (:func:`rebuild`). This is needed after Redis
-has lost its data, or after a change of the parameters of signatures. Texts that are already in the index are
+The index can be rebuilt from the stored texts of the last weeks (:func:`rebuild`). A rebuild is needed if
+Redis has lost its data, or if parameters of signatures have changed. Texts that are already in the index are
 replaced, so a rebuild may run during a crawl and may be repeated.
 
 While an index is incomplete, a copy of a stored text begins a new story and does not join the story of that
@@ -47,17 +48,19 @@ from newsbot.storage.stories import is_settled, story_id
 
 
 def settle_again(storage: Storage, kept: Article) -> None:
-    """Merge the stories of a stored article whose worker may have been killed before it did so."""
+    """Merge the stories of a stored article again, because its worker may have been killed before it merged
+    them."""
     stories = (kept.story or "", story_id(kept.canonical_url))
     if not kept.story or not is_settled(*stories, storage.stories.current(stories)):
         join(storage, [kept.canonical_url])
 
 
 def settle(storage: Storage, url: str, peers: Sequence[str], kept_as: str | None = None) -> str:
-    """Merge the stories of an article that was just stored and of its peers. Return the id of the story.
+    """Merge the story of an article that was just stored with the stories of its peers. Return the id of the
+    story.
 
     ``peers`` are :attr:`newsbot.dedup.decision.Decision.peers`. If the article was not stored because another
-    article has the same text, ``kept_as`` is the URL of that other article. The function is idempotent.
+    article has the same text, ``kept_as`` is the URL of the stored article. The function is idempotent.
     Raises subclasses of :class:`newsbot.errors.DataError`.
     """
     urls = [url, *([kept_as] if kept_as else []), *peers]
@@ -66,7 +69,7 @@ def settle(storage: Storage, url: str, peers: Sequence[str], kept_as: str | None
     if kept is not None and kept.duplicate_of is not None and kept.story is not None:
         twin = storage.articles.get(kept.duplicate_of)
         if twin is not None and story_id(twin.canonical_url) == story_id(kept.canonical_url):
-            # ``duplicate_of`` names the article itself, with http instead of https or the reverse: remove it
+            # ``duplicate_of`` is the article's own URL with http instead of https, or the reverse: remove it
             storage.stories.assign(kept.canonical_url, kept.story, None)
     return story
 
@@ -87,9 +90,9 @@ def join(storage: Storage, canonical_urls: Sequence[str]) -> str:
 MAX_NEIGHBOURS = 20
 """Maximum number of near texts that are read from the storage. Further near texts of other sources are judged
 by their signatures alone. Further near texts of the same source cannot be judged without their numbers and
-are ignored. Each of them was compared with its own nearest texts when it was inserted."""
+are ignored. Each of these texts was compared with its own nearest texts when it was inserted."""
 OUTDATED = 0.2
-"""Maximum number by which the estimated similarity of a stored near text may exceed the exact similarity.
+"""Maximum difference by which the estimated similarity of a stored near text may exceed the exact similarity.
 
 It is more than four standard errors. If the difference is larger, the signature belongs to a new version that
 is not stored yet, and the near text is treated as not stored.
@@ -97,10 +100,9 @@ is not stored yet, and the near text is treated as not stored.
 
 
 def place(article: Article, near: Iterable[Near], kept: Mapping[str, Article]) -> Decision:
-    """Decide to which story an article belongs.
-
-    ``near`` are its near texts. ``kept`` has the near texts that were read from the storage, by their id in
-    the index. For a short article, only texts in ``kept`` that are not standard wording count.
+    """Decide which story an article belongs to. ``near`` are its near texts. ``kept`` has the near texts that
+    were read from the storage, by their id in the index. For a short article, only those texts in ``kept``
+    count that are not standard wording.
     """
     shingles = shingle_hashes(article.text) if kept else None
     if shingles is not None and len(shingles) < MIN_SHINGLES:
@@ -117,13 +119,14 @@ def place(article: Article, near: Iterable[Near], kept: Mapping[str, Article]) -
 def _neighbour(
     near: Near, article: Article, kept: Article | None, shingles: NDArray[np.uint32] | None
 ) -> Neighbour:
-    """Return the near text as a neighbour of ``article``, with what is known from its stored form ``kept``.
+    """Return the near text as a neighbour of ``article``, with data from its stored form ``kept``.
 
-    ``shingles`` are those of ``article``.
+    ``shingles`` are the shingles of ``article``.
     """
     if kept is None or shingles is None:
         return Neighbour(near=near, story=None)
-    # The URL under which the text is stored may differ from its id in the index. It may be the article's URL.
+    # The URL under which the text is stored may differ from its id in the index. It may even be the URL of
+    # ``article``.
     stored = replace(near, doc_id=kept.canonical_url)
     theirs = shingle_hashes(kept.text)
     alike = exact(shingles, theirs)
@@ -169,7 +172,7 @@ def rebuild(
 
 
 def reunite(storage: Storage, article: Article, near: list[Near]) -> bool:
-    """Merge a stored article's story with those of its peers. Return True if stories were merged.
+    """Merge a stored article's story with the stories of its peers. Return True if stories were merged.
 
     ``near`` are its near texts. Peers are the near texts that belong to its story
     (:mod:`newsbot.dedup.decision`), judged as if the article were new. Raises subclasses of

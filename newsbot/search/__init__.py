@@ -8,6 +8,6 @@ Files in reading order:
 * ``index``: the FTS5 tables, in a separate file on each machine that searches
 * ``following``: updates the index with the changes of the storage
 * ``articles``: searches the index, reads the found articles from the storage, cuts snippets out of them, and
-  finds words in a larger share of today's articles than before
+  finds words that are in a larger share of articles today than before
 * ``phrases``: finds several texts and regular expressions in one page, for ``scrapy crawl search``
 """

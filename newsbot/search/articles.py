@@ -12,7 +12,7 @@ Three kinds of words are excluded without a word list:
 
 * Words of a single site: for each word, the site that has it most often today is not counted.
 * Words that return each week, such as names of days: a word must also have risen compared with the same day
-  of the weeks before.
+  of the previous weeks.
 * Dates and amounts: words with a character that is not a letter are not counted.
 
 An article counts only for its strongest word. Otherwise ten words of one event would fill the list.
@@ -45,12 +45,12 @@ Strength = Callable[[str, int], float]
 articles that have the stem."""
 DAY = timedelta(days=1)
 DAYS = 30
-"""Number of days before today with which today is compared."""
+"""Number of previous days that today is compared with."""
 SAMPLED = 2_000
 """Maximum number of today's articles in the sample. The sample of the days before is three times as large."""
 CHANCE = 0.01
-"""Maximum probability that the list contains a word that rose by chance. It is divided by the number of words
-for the test of each word (Bonferroni correction)."""
+"""Maximum probability that the list contains a word that rose by chance. For the test of a single word, it is
+divided by the number of words (Bonferroni correction)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +69,14 @@ class Rise:
 
 
 def rising(index: SearchIndex, now: datetime, limit: int) -> list[Rise]:
-    """Return at most ``limit`` stems that rose most within the 24 hours before ``now``, strongest first.
+    """Return the ``limit`` stems that rose most within the 24 hours before ``now``, strongest first.
 
     This reads at most 8,000 articles from the index. To choose them, it reads the keys of all articles.
     """
     today = index.sample(now - DAY, now, SAMPLED)
     before = index.sample(now - (DAYS + 1) * DAY, now - DAY, 3 * SAMPLED)
-    # The same 24 hours of each week before. Today's articles are not included, because now - moment is at
-    # least a day.
+    # The same 24 hours in each of the previous weeks. Today's articles are not included, because now - moment
+    # is at least a day.
     week = [one for one in before if (now - one.moment) % timedelta(weeks=1) < DAY]
     return risen(today, before, week, limit)
 
@@ -84,10 +84,10 @@ def rising(index: SearchIndex, now: datetime, limit: int) -> list[Rise]:
 def risen(
     today: Sequence[Sampled], before: Sequence[Sampled], week: Sequence[Sampled], limit: int
 ) -> list[Rise]:
-    """Return at most ``limit`` stems that rose most, the strongest first. The list is empty without articles.
+    """Return the ``limit`` stems that rose most, strongest first. The list is empty if there are no articles.
 
     ``today`` and ``before`` are the samples that are compared. ``week`` has the articles of ``before`` that
-    were published on the same day of a week as today.
+    were published on the same weekday as today.
     """
     if not today or not before:
         return []
@@ -139,10 +139,11 @@ def likelihood(number: int, of: int, past: int, of_past: int) -> float:
 def _strongest(
     articles: Sequence[Sampled], titles: Mapping[str, int], strength: Strength, needed: float
 ) -> tuple[str, float] | None:
-    """Return the strongest stem of these articles and its strength. Return None if none exceeds ``needed``.
+    """Return the strongest stem of these articles and its strength. Return None if no stem exceeds
+    ``needed``.
 
     For each stem, the site that has it most often is not counted. ``titles`` has the number of titles with
-    each candidate stem. If two stems are equally strong, the one in more titles is returned.
+    each candidate stem. If two stems are equally strong, the stem in more titles is returned.
     """
     sites: dict[str, Counter[str]] = {}
     for one in articles:
@@ -164,10 +165,11 @@ _Match = tuple[str, int, int]
 
 
 def snippet(title: str, text: str, wanted: frozenset[str], language: str = "") -> str:
-    """Return the part of ``text`` with the most different stems of ``wanted``.
+    """Return the part of ``text`` that contains the largest number of different stems of ``wanted``.
 
-    If the text has none of these stems, the title is used. If the title has none either, the beginning of the
-    text is used. ``language`` is the language for stemming, see :func:`newsbot.text.stems.stemming`.
+    If the text has none of these stems, the title is used. If the title contains none of them either, the
+    beginning of the text is used. ``language`` is the language for stemming, see
+    :func:`newsbot.text.stems.stemming`.
     """
     for shown in (text, title):
         matches = list(
@@ -179,14 +181,14 @@ def snippet(title: str, text: str, wanted: frozenset[str], language: str = "") -
 
 
 def _best(matches: list[_Match]) -> list[_Match]:
-    """Return the matches within the width of a snippet that have the most different stems.
+    """Return the matches that fit into a snippet and have the largest number of different stems.
 
     If several places have the same number of different stems, the matches of the first place are returned.
     """
     best: list[_Match] = []
     most = 0
     last = 0
-    # This is a sliding window. ``last`` never moves back, so each match is visited a few times only.
+    # This is a sliding window. ``last`` never moves back, so each match is visited only a few times.
     for first, match in enumerate(matches):
         last = max(last, first)
         while last < len(matches) and matches[last][2] - match[1] <= WIDTH - _BEFORE:
@@ -234,8 +236,8 @@ def _right_edge(text: str, place: int) -> int:
 
 
 MAX_IN_EVENT = 500
-"""Maximum number of articles of an event that a query with ``event:`` reads. Then all articles of their
-stories are added."""
+"""Maximum number of articles of an event that a query with ``event:`` reads. After that, all articles of
+their stories are added."""
 READ_FOR_WORD = 5
 """Maximum number of articles that are read to find the most frequent written form of a stem."""
 PATIENCE = 0.5
@@ -321,11 +323,11 @@ class ArticleSearch:
         """Return the articles that match a query (see :mod:`newsbot.search.query`) and a filter.
 
         The newest articles come first. Without ``by_time``, the newest 5,000 matches are sorted by BM25
-        score. A blank query matches every article, the newest first. A query that has other characters but no
-        word matches nothing. Only one article of each story is returned, unless the query or the filter names
-        a story. The first ``skip`` results are left out. ``limit`` is the maximum number of results.
+        score. A blank query matches every article, the newest first. A query that is not blank but contains
+        no word matches nothing. Only one article of each story is returned, unless the query or the filter
+        names a story. The first ``skip`` results are left out. ``limit`` is the maximum number of results.
 
-        The index is first updated for at most ``patience`` seconds. If that is not enough, the newest
+        The index is first updated for at most ``patience`` seconds. If this time is not enough, the newest
         articles are not found yet.
         """
         where, parsed = where or ArticleFilter(), parse(query, self._tagged)
@@ -438,7 +440,7 @@ class ArticleSearch:
     def first_reports(self, since: datetime, until: datetime) -> list[FirstReport]:
         """Return each site's first article on each event in ``since <= moment < until``.
 
-        The index is updated first, as in searches. :meth:`SearchIndex.first_reports` has more.
+        Before that, the index is updated as for a search. See :meth:`SearchIndex.first_reports`.
         """
         self._catch_up(PATIENCE)
         return self._index.first_reports(since, until)
@@ -474,7 +476,7 @@ class ArticleSearch:
         return Hit(article, shown, score, max(0, copies))
 
     def _asked(self, query: Query, where: ArticleFilter, languages: Sequence[str]) -> Conditions:
-        # both conditions must hold: the later beginning and the earlier end
+        # both periods must match, so the later beginning and the earlier end are used
         since = max(filter(None, (query.since, where.since)), default=None)
         until = min(filter(None, (query.until, where.until)), default=None)
         keys = None
@@ -514,8 +516,8 @@ def _between(
 ) -> Iterator[tuple[Row, Article]]:
     """Yield the articles with ``since <= time < until``.
 
-    The index selects by row numbers, which can be a little later than the times. So the times are checked
-    here too.
+    The index selects articles by row number. A row number can stand for a slightly later time than that of
+    its article, so the times are checked here too.
     """
     for row, article in found:
         moment = article.published_at or article.fetched_at

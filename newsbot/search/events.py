@@ -1,7 +1,8 @@
 """Groups articles that report the same event in different words, in one language, within 48 hours.
 
-A story (:mod:`newsbot.dedup`) consists of copies of one text. An event consists of stories. Articles get
-their events when they are indexed, in the order of the storage's changes. The crawl itself stores no events.
+A story (:mod:`newsbot.dedup`) consists of copies of one text. An event consists of stories. Articles are
+assigned to events when they are indexed, in the order of the storage's changes. The crawl itself stores no
+events.
 
 The headline and the beginning of an article become a vector of length 1. It has the stems with the highest
 weights by TF-IDF (G. Salton and C. Buckley, "Term-weighting approaches in automatic text retrieval",
@@ -9,14 +10,15 @@ Information Processing & Management 24(5), 1988). Names and numbers are rare, so
 vector of an event is the sum of the vectors of its articles, limited to the stems with the highest weights.
 An article joins the event with the highest cosine. The cosine is reduced if the event began long ago. If no
 event is close enough, the article begins a new event. An article is compared with the sum of all articles of
-an event. So a chain of articles, each similar to the next one only, does not become one event. Further rules:
+an event. Therefore a chain of articles in which each is similar only to the next does not become one event.
+Further rules:
 
 * An article joins the event of the article that began its story. A new version of an article stays in the
   article's event.
 * The names in the article must contribute a part of the cosine. Otherwise the weather forecasts of two places
   would be one event, because they share many common words.
 * If the headline names days and the event has other days, the article does not join the event, because it is
-  another issue of a series.
+  probably another issue of a series.
 """
 
 from __future__ import annotations
@@ -67,8 +69,8 @@ ASSUMED = 10
 """Number that is added to the number of articles when weights are computed. Without it, the first articles
 would have no rare stems."""
 _UNIT = 1 << 30
-"""Weights are rounded to multiples of one divided by this number."""
-# After a letter or a comma and a space: "in Berlin". Or in quotes or brackets: „Spiegel“. Not after ". ".
+"""Weights are rounded to multiples of ``1 / _UNIT``."""
+# The word is after a letter or comma and a space ("in Berlin"), or after a quote or bracket („Spiegel“).
 _NAME = re.compile(r"(?:(?<=[\w,;] )|(?<= [«„“\"(]))[^\W\d_][\w-]+")
 """Matches a word that does not begin a sentence."""
 
@@ -94,7 +96,7 @@ letters in two languages are two stems."""
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """The data of an article by which its event is chosen."""
+    """The data of an article that are used to choose its event."""
 
     key: bytes
     story: bytes
@@ -155,7 +157,8 @@ def days_in(headline: str) -> frozenset[str]:
 
 
 class Events:
-    """The events of one generation of the index (:mod:`newsbot.search.index`). For use in a transaction."""
+    """The events of one generation of the index (:mod:`newsbot.search.index`). Use it within a
+    transaction."""
 
     def __init__(self, database: sqlite3.Connection, number: int) -> None:
         self._database, self._number = database, number
@@ -165,11 +168,12 @@ class Events:
     def place(
         self, found: Mapping[bytes, Beginning | None], former: Mapping[bytes, int]
     ) -> Mapping[bytes, int]:
-        """Choose the events of changed articles. Return the row numbers of the events by key of the article.
+        """Choose the events of changed articles. Return the row number of each article's event, by the key of
+        the article.
 
         ``found`` has the articles in the order of the changes, or None for a removed one. ``former`` has the
-        events of those articles that were in the index before. The old rows of these articles are deleted
-        already.
+        events of those articles that were in the index before. The old rows of these articles have already
+        been deleted.
         """
         fresh = [one for key, one in found.items() if one is not None and key not in former]
         self._placed = dict(former)  # a new version stays in its event and is not counted again
@@ -191,7 +195,8 @@ class Events:
         self._known = dict.fromkeys(sorted(asked), 0) | dict(rows)
 
     def _place(self, one: Beginning) -> int:
-        vector = self._vector(one)  # first, so that the article does not make its stems less rare
+        # The vector is computed before the article is counted, so that its stems do not become less rare.
+        vector = self._vector(one)
         for counted in (one.language, *one.counts):
             self._known[counted] += 1
         event = self._of_story(one) or self._nearest(one, vector)
@@ -235,8 +240,8 @@ class Events:
         )
         values: list[int] = []
         for found in asked:
-            # The square: the event's weight is unknown, so the article's weight stands for both. Sums of
-            # integers are exact, so that all machines choose the same events.
+            # The weight is squared. The event's weight is unknown, so the article's weight is used for both.
+            # Sums of integers are exact, so that all machines choose the same events.
             weight = round(vector[found] ** 2 * _UNIT)
             values += (weight, found, one.moment - WINDOW, one.moment + WINDOW)
         events = self._database.execute(
@@ -248,7 +253,7 @@ class Events:
         )
         best, nearest = NEAR, None
         for began, days, packed, event in events:
-            # Both headlines name days, and none of them is the same.
+            # Both headlines name days, but they have no day in common.
             if one.days and days and one.days.isdisjoint(days.split()):
                 continue
             cosine = _cosine(one, vector, _unpacked(packed)) * 0.5 ** (abs(one.moment - began) / HALF)
@@ -291,7 +296,7 @@ class Events:
     def _post(self, event: int, began: int, before: Iterable[int], after: Iterable[int]) -> None:
         """Update the inverted index after a change of an event.
 
-        ``before`` and ``after`` are the stems of the event, the one with the highest weight first.
+        ``before`` and ``after`` are the stems of the event before and after the change, highest weight first.
         """
         old, new = (set(list(stems)[:POSTED]) for stems in (before, after))
         name = f"event_stem_{self._number}"
@@ -329,7 +334,7 @@ def _length(vector: Vector) -> float:
 
 
 def _cosine(one: Beginning, vector: Vector, event: Vector) -> float:
-    """Return the cosine of an article and an event. Return 0 if too little of it comes from names.
+    """Return the cosine of an article and an event. Return 0 if names contribute too little to it.
 
     The article's vector has length 1, so the product is divided only by the length of the event's vector.
     """

@@ -1,8 +1,8 @@
 """Keeps the search index up to date: reads the changes of the storage and writes them to the index.
 
-Each search first updates the index for a short time. ``scrapy serve`` updates it all the time. Only one
-process writes at a time. This process holds a lock on a file beside the index. The operating system releases
-the lock when the process ends, even if it is killed.
+Each search first updates the index for a short time. ``scrapy serve`` updates it continuously. Only one
+process writes at a time, while it holds a lock on a file beside the index. The operating system releases the
+lock when the process ends, even if the process is killed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from newsbot.storage.articles import Changes
 AT_ONCE = 500
 """Maximum number of changes that are read and written in one batch."""
 _LOOK = 0.02
-"""Seconds between two checks whether another process still updates the index."""
+"""Seconds between two checks whether another process is still updating the index."""
 Tell = Callable[[int], None]
 """A function that is called with the number of articles written so far."""
 
@@ -58,9 +58,9 @@ class Follower:
     def follow(self, seconds: float | None = None, tell: Tell = lambda _number: None) -> bool:
         """Write changes to the index for at most ``seconds`` (None: until all are written).
 
-        Return True if the index is complete. ``tell`` is called after each batch. If another process updates
-        the index, wait for that process. With a time limit, do not wait for a process that rebuilds the
-        index, because this can take many minutes.
+        Return True if the index is complete. ``tell`` is called after each batch. If another process is
+        updating the index, wait for it. With a time limit, do not wait for a process that rebuilds the index,
+        because this can take many minutes.
         """
         give_up = None if seconds is None else time.monotonic() + seconds
         written = 0
@@ -82,7 +82,7 @@ class Follower:
     def remake(self, tell: Tell = lambda _number: None) -> bool:
         """Rebuild the index. Searches use the old index until the new one is complete.
 
-        Return False if nothing was done, because another process updates the index.
+        Return False if nothing was done because another process is updating the index.
         """
         with _locked(self._lock) as mine:
             if mine:
@@ -108,7 +108,7 @@ class Follower:
         """Return approximately how many changes the active index does not have yet."""
         if self.is_current():
             return 0
-        # The index of another storage has to be built again, even if that storage has no articles.
+        # The index of another storage must be rebuilt, even if that storage has no articles.
         return max(1, self._source.changes_after(self._index.generations()[0].cursor))
 
     def _is_remade(self) -> bool:
@@ -126,7 +126,7 @@ class Follower:
             # the cursor can move without a change, for example from empty to the beginning of the numbering
             if changes.found or changes.cursor != target.cursor:
                 found = [(one.fingerprint, one.article) for one in changes.found]
-                # Another process has written in the meantime: read the cursor again.
+                # If another process has written in the meantime, the cursor is read again.
                 if not self._index.take(target, found, changes.cursor):
                     continue
                 while self._index.merge(target.number):
@@ -136,7 +136,7 @@ class Follower:
                 continue
             if target.active:
                 return
-            self._index.activate(target.number)  # then look again for changes that came in the meantime
+            self._index.activate(target.number)  # then changes that came in the meantime are read
 
 
 def _over(moment: float | None) -> bool:
@@ -146,8 +146,8 @@ def _over(moment: float | None) -> bool:
 @contextmanager
 def _locked(path: Path) -> Iterator[bool]:
     """Try to take the lock. Yield True if this process holds it within the block."""
-    # "a" creates the file and does not change it. The lock is on the open file, so its content does not
-    # matter.
+    # "a" creates the file and does not change it. The lock applies to the open file, so the content of the
+    # file does not matter.
     with path.open("a") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -40,15 +40,15 @@ LAYOUT = 4
 """Version of the layout. It is increased when the form of rows or stems changes. A generation with another
 layout is deleted, and the index is built again."""
 MAX_COUNTED = 20_000
-"""Maximum number of matches whose sites and languages are counted. The newest are counted."""
+"""Maximum number of matches whose sites and languages are counted. The newest matches are counted."""
 MAX_DATED = 100_000
-"""Maximum number of matches that are counted by day. The newest are counted."""
+"""Maximum number of matches that are counted by day. The newest matches are counted."""
 MAX_RANKED = 5_000
-"""Maximum number of matches that are ranked by score. The newest are ranked."""
+"""Maximum number of matches that are ranked by score. The newest matches are ranked."""
 MAX_REPORTS = 50_000
-"""Maximum number of articles that :meth:`SearchIndex.first_reports` reads. The newest are read."""
+"""Maximum number of articles that :meth:`SearchIndex.first_reports` reads. The newest articles are read."""
 _PER_SECOND = 16
-"""Number of row numbers for each second. So several articles of one second get numbers near their time."""
+"""Number of row numbers per second, so that several articles of one second get numbers near their time."""
 _UNDATED = -(1 << 45)
 """The earliest row number of articles without a date. It is so low that they are sorted after all others."""
 _LAST = (1 << 63) - 1
@@ -62,10 +62,10 @@ _FIRST_DAY = (date.min - _EPOCH).days
 _WEIGHTS = "5.0, 1.0, 1.0, 0.0"
 """BM25 weights of the columns. A match in the title counts as much as five matches in the text."""
 _MERGED = 250
-"""Approximate number of pages of the file that one step of merging writes. Other writers wait for one step at
-most."""
+"""Approximate number of pages of the file that one step of merging writes. Other writers wait for at most one
+step."""
 _HELD = 64
-"""Number of segments of one level that FTS5 merges within one insertion, which takes long.
+"""If one level has this number of segments, FTS5 merges them within one insertion, which takes long.
 
 FTS5 stores words in segments, and merges segments of one level. Before a level has so many segments,
 :meth:`SearchIndex.merge` merges them in small steps.
@@ -95,7 +95,7 @@ _TABLES = (
     "CREATE INDEX article_event_{0} ON article_{0} (event)",
     # The words of each article, to delete it from the FTS5 table.
     "CREATE TABLE stems_{0} (row INTEGER PRIMARY KEY, body BLOB NOT NULL)",
-    # The languages by which articles were stemmed.
+    # The languages in which articles were stemmed.
     "CREATE TABLE language_{0} (code TEXT PRIMARY KEY)",
     # The number of articles by day.
     "CREATE TABLE day_{0} (day INTEGER PRIMARY KEY, articles INTEGER NOT NULL)",
@@ -214,9 +214,9 @@ class _Entry:
 
 
 def _packed(columns: tuple[str, str, str, str]) -> bytes:
-    """Return the data that are needed to delete an article, compressed.
+    """Return the data that are needed to delete an article, in compressed form.
 
-    Instead of the text, they contain each different word once, and the number of all words.
+    Instead of the text, they contain each different word once, and the total number of words.
     """
     title, text, authors, marks = columns
     words = text.split()
@@ -227,7 +227,7 @@ def _packed(columns: tuple[str, str, str, str]) -> bytes:
 def _unpacked(body: bytes) -> tuple[str, str, str, str]:
     """Return columns with which FTS5 deletes an article.
 
-    The words of the text are in another order. FTS5 needs only the different words and the number of all
+    The words of the text are in another order. FTS5 needs only the different words and the total number of
     words.
     """
     title, text, number, authors, marks = zlib.decompress(body).decode().split("\n")
@@ -241,7 +241,7 @@ def _day_of(row: int) -> int:
 
 
 def _by_day(rows: Iterable[Sequence[int]]) -> dict[str, int]:
-    """Return the numbers of articles by date. Each row has a day (since 1970) and a number.
+    """Return the number of articles by date. Each row has a day (since 1970) and a number.
 
     Articles without a date have a day before the year 1 and are left out.
     """
@@ -249,7 +249,7 @@ def _by_day(rows: Iterable[Sequence[int]]) -> dict[str, int]:
 
 
 def _summed(rows: Iterable[tuple[str, int]]) -> dict[str, int]:
-    """Return the sum of the numbers of each name. The largest sum comes first."""
+    """Return the sum of the numbers for each name, largest sum first."""
     sums: Counter[str] = Counter()
     for name, number in rows:
         sums[name] += number
@@ -257,7 +257,7 @@ def _summed(rows: Iterable[tuple[str, int]]) -> dict[str, int]:
 
 
 def _stems(body: bytes) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the stems of the title, and those of title and text, from the data of :func:`_packed`."""
+    """Return the stems of the title, and the stems of title and text, from the data of :func:`_packed`."""
     title, text, *_ = zlib.decompress(body).decode().split("\n")
     return frozenset(title.split()), frozenset((*title.split(), *text.split()))
 
@@ -267,7 +267,8 @@ def _moment(row: int) -> datetime:
 
 
 def first_row(moment: datetime | None) -> int:
-    """Return the earliest row number of an article of this time. A time without a zone is taken as UTC."""
+    """Return the earliest row number of an article of this time. A time without a time zone is assumed to be
+    in UTC."""
     if moment is None:
         return _UNDATED
     aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
@@ -393,8 +394,8 @@ class SearchIndex:
     def best(self, asked: Conditions, at_once: int) -> Iterator[list[Row]]:
         """Yield the newest MAX_RANKED matches in batches of ``at_once``, best first."""
         with self._reading(asked, _LAST) as (number, condition, values):
-            # For the first score FTS5 counts all matches of each word and phrase, so this is done only once.
-            # SQLite's bm25() is lower for a better match.
+            # To compute the first score, FTS5 counts all matches of each word and phrase. So there is only
+            # one query. SQLite's bm25() is lower for a better match.
             found = self._database.execute(
                 f"SELECT -bm25(words_{number}, {_WEIGHTS}), rowid FROM words_{number} {condition}"
                 " ORDER BY rowid DESC LIMIT ?",
@@ -420,8 +421,8 @@ class SearchIndex:
         same sample. In the worst case, the keys of all articles are read.
         """
         with self._active() as (database, number):
-            # Because of the plus in "+row", SQLite does not read by row number and sort. It reads the index
-            # on keys in order.
+            # Because of the plus in "+row", SQLite reads the index on keys in order. Otherwise it would read
+            # all rows of the period and sort them.
             rows = database.execute(
                 "SELECT key, site, row, body FROM (SELECT key, site, row"
                 f" FROM article_{number} WHERE +row BETWEEN ? AND ? ORDER BY key LIMIT ?)"
@@ -546,7 +547,7 @@ class _Tables:
         return [row[0] for row in found if row is not None]
 
     def events_of(self, keys: Iterable[bytes]) -> dict[bytes, int]:
-        """Return the row numbers of the events of articles, by key of the article.
+        """Return the row number of each article's event, by the key of the article.
 
         Articles that are not indexed are left out.
         """
@@ -573,7 +574,7 @@ class _Tables:
                 self._database.execute(f"DELETE FROM {name}_{number} WHERE row = ?", (row,))
 
     def add(self, entries: Sequence[_Entry], placed: Mapping[bytes, int]) -> int:
-        """Insert articles. Return the largest difference between a row number and the earliest possible one.
+        """Insert articles. Return the largest difference between a row number and the earliest one possible.
 
         ``placed`` has the row numbers of the events of the articles, by key of the article.
         """
@@ -606,8 +607,8 @@ class _Tables:
         """Return a free row number at the time of an article or a little later.
 
         Many articles have a date without a time, so their earliest number is the same. Numbers are chosen at
-        random. Whenever a chosen number is already used, the range of the choice is doubled, so that a free
-        number is found in a few attempts.
+        random. Whenever a chosen number is already used, the range is doubled, so that a free number is found
+        in a few attempts.
         """
         chance = random.Random(entry.key)  # noqa: S311
         taken = f"SELECT 1 FROM article_{self._number} WHERE row = ?"

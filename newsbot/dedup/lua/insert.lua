@@ -1,8 +1,8 @@
 -- insert(scheme, most, shared, id, record, oldest, places) -> the records of the candidates, oldest first
 --   Finds the texts that share `shared` passages with this one, among the newest `most` texts of each passage.
 --   Deletes the text with the same id, and stores the record unless it is empty.
---   id: in the form in which it ends a record. oldest: texts fetched before this second are not candidates.
---   places: four bytes each (see lib.lua); the last one is that of the id.
+--   id: encoded as at the end of a record. oldest: texts fetched before this second are not candidates.
+--   places: four bytes each (see lib.lua); the last place is the place of the id.
 -- Keys: meta
 
 local state = state_of(KEYS[1])
@@ -59,7 +59,7 @@ for place = 1, last do
 end
 
 keys[#keys + 1] = NOWHERE
--- The first access to the buckets, with NOWHERE among them: see lib.lua.
+-- This is the first access to the buckets. The keys include NOWHERE (see lib.lua).
 local before, now = call('MGET', unpack(keys)), {}
 keys[#keys] = nil
 for nth = 1, #keys do
@@ -72,7 +72,7 @@ local function with_tag(postings, tag)
   local found = {}
   local from = find(postings, tag, 1, true)
   while from do
-    if from % POSTING == 1 then  -- otherwise it is a part of other postings
+    if from % POSTING == 1 then  -- otherwise the bytes belong to other postings
       found[#found + 1] = from
     end
     from = find(postings, tag, from + 1, true)

@@ -9,21 +9,23 @@
 --                       passage, or of the id of the text), then the low 24 bits of the number of the text.
 --
 -- The place of a posting has four bytes: these 16 bits, then 16 more. Its bucket is found by linear hashing
--- (W. Litwin, 1980). The last 14 bits of the place select one of 2^14 buckets (FIRST_LEVEL). When buckets are
--- split, bits that postings contain select the half. There are at most 2^22 buckets. This number is reached at
--- 12 million texts; up to the limit of 16 million texts the buckets then only get fuller.
+-- (W. Litwin, 1980). The last 14 bits of the place select one of 2^14 buckets (FIRST_LEVEL). When a bucket is
+-- split, a bit in each posting selects one of the two halves. There are at most 2^22 buckets. This number is
+-- reached at 12 million texts. From there to the limit of 16 million texts, buckets are no longer split and
+-- only get fuller.
 --
 -- Buckets are strings, because one command reads or writes many of them. The time of a script depends mostly on
 -- its number of commands.
 --
--- Postings of deleted texts stay at first. The oldest, at the front of a bucket, are removed when the bucket is
--- written, or by tend. Others are removed when a script finds them.
+-- Postings of deleted texts are not removed immediately. The oldest postings, at the front of a bucket, are
+-- removed when the bucket is written, or by tend. Other postings are removed when a script finds them.
 --
--- The scripts make the names of their keys from that of meta, because sending them with each call would take a
--- fifth of its time. All keys are on one node of a cluster, because of their tag. While their slot is moved to
--- another node, neither node can distinguish a key that the other one has from a key that does not exist. But
--- both refuse a command for several keys if one of them is missing. Therefore each script first asks for several
--- keys, one of which never exists (NOWHERE). The script is then refused before it reads or writes anything.
+-- The scripts make the names of their keys from the name of meta. Sending all names with each call would take
+-- a fifth of the call's time. All keys are on one node of a cluster, because of their tag. While their slot
+-- is being moved to another node, neither node can distinguish a key on the other node from a key that does
+-- not exist. But both nodes refuse a command for several keys if one key is missing. Therefore each script
+-- first asks for several keys, and one of them never exists (NOWHERE). The script is then refused before it
+-- reads or writes anything.
 
 local BLOCK, POSTING, WINDOW = 128, 5, 16777216
 local FIRST_LEVEL, MAX_LEVEL, LOWER = 14, 22, 16384
@@ -52,8 +54,9 @@ local function name_of(bucket)
   return bucket_names .. format('%x', bucket)
 end
 
--- Return the number of the text of the posting at a place. A posting has only its low 24 bits: the number is the
--- highest below `next` that fits. Older texts with these bits are deleted already.
+-- Return the number of the text of the posting at a place. A posting has only the low 24 bits of the number.
+-- The result is the highest number below `next` with these bits. Older texts with these bits are already
+-- deleted.
 local function text_of(postings, place, next)
   local a, b, c = byte(postings, place + 2, place + 4)
   local age = (next - a * 65536 - b * 256 - c) % WINDOW
@@ -66,7 +69,7 @@ local function posting_end(number)
   return string.char(floor(number / 65536) % 256, floor(number / 256) % 256, number % 256)
 end
 
--- Return postings without those at the front whose texts are deleted.
+-- Return postings without the postings of deleted texts at the front.
 local function without_old(postings, state)
   local from = 1
   while from < #postings and text_of(postings, from, state.next) < state.tail do

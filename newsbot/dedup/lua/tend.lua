@@ -1,7 +1,8 @@
 -- tend(before, most, kept, load, splits, chance, clear) -> {}
---   Deletes up to `most` of the oldest texts that were fetched before the second `before`, or that are over the
---   number `kept`. Removes postings of deleted texts from `clear` buckets, beginning with one that `chance` (0
---   to 1) selects. Splits up to `splits` buckets in two while there are more than `load` texts per bucket.
+--   Deletes up to `most` of the oldest texts: texts that were fetched before the second `before`, and texts
+--   above the maximum number `kept`. Removes postings of deleted texts from `clear` buckets, beginning with a
+--   bucket that `chance` (0 to 1) selects. Splits up to `splits` buckets in two while there are more than
+--   `load` texts per bucket.
 -- Keys: meta
 
 local state = state_of(KEYS[1])
@@ -71,8 +72,8 @@ local function clear_some()
   write(keys, found)
 end
 
--- Return the postings without and those with a bit of their tags (counted from 0), in their order. The string is
--- cut where the bit changes.
+-- Return two strings: the postings whose tags do not have a bit set (counted from 0), and the postings whose
+-- tags have it set. The order is kept. The input is cut where the bit changes.
 local function sort_out(postings, bit)
   -- Bits 0 to 7 are in the second byte of a tag, bits 8 to 15 in the first. Lua 5.1 has no bit operations, so
   -- the bit is read by arithmetic.
