@@ -117,7 +117,7 @@ def test_a_file_without_pages_is_told_to_be_one(place, tmp_path):
     assert place.run("articles", "export", "--format", "warc", "-o", str(texts)).code == 0
     answer = place.run("articles", "import", str(texts))
     assert answer.code == 0
-    assert f"{texts}: contains no pages as sites sent them" in answer.err
+    assert f"{texts}: contains no original pages" in answer.err
 
 
 @pytest.mark.parametrize(

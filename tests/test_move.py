@@ -312,7 +312,7 @@ def test_a_crawl_begun_in_the_file_ends_on_the_servers(
         ([], 2, "--to-redis URL, --to-mongo URI"),
         (["--to-redis"], 2, "--to-redis: give an address, or set REDIS_URL"),
         (["--to-redis=redis://127.0.0.1:1/", "--sites=a"], 2, "work only with --to-file"),
-        (["--to-file=x", "--to-mongo=mongodb://127.0.0.1/"], 2, "does not work together with"),
+        (["--to-file=x", "--to-mongo=mongodb://127.0.0.1/"], 2, "cannot be combined with"),
         (["--to-file=x"], 2, "set REDIS_URL and MONGO_URI"),
         (["--to-redis=redis://user:secret@127.0.0.1:1/"], 1, "redis://127.0.0.1:1/: cannot be reached"),
         (["--to-mongo=mongodb://127.0.0.1:1/", "--since=7d"], 2, "work only with --to-file"),
@@ -336,7 +336,7 @@ def test_it_refuses_what_would_mix_or_lose_data(place: Place, tmp_path: Path) ->
     empty = Place.__new__(Place)
     empty.folder, empty.data, empty.rules = tmp_path, tmp_path / "nothing", place.rules
     answer = go(empty, *place.servers)
-    assert (answer.code, "no such data file" in answer.err) == (1, True)
+    assert (answer.code, "does not exist; set NEWSBOT_DATA" in answer.err) == (1, True)
     with place.frontier() as frontier:
         owner = owner_name(time.time())  # this process, which is alive
         frontier.add([replace(entry_again(make_page("free")), host="free.example")])

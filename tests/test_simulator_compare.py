@@ -111,7 +111,7 @@ def test_the_smallest_budget_for_a_target(place: Place) -> None:
     assert push["figures"]["median"]["mean"] < 30
     never = place.run("simulate", "plan", *words[:-1], "mean<10s", "--seeds", "1")
     assert never.code == 0
-    assert "not met at any budget up to 288 visits a day: cyclic, push" in never.out
+    assert "not met at any budget up to 288 visits per day: cyclic, push" in never.out
 
 
 def polls_of(url: str, every: int, news: list[int], **values: Any) -> list[tuple[str, Poll]]:

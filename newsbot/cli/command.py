@@ -60,7 +60,7 @@ INTERRUPTED = 130
 
 
 class Argument:
-    """One argument of an action. It is created with the arguments of ``ArgumentParser.add_argument``."""
+    """One argument of an action. It takes the same arguments as ``ArgumentParser.add_argument``."""
 
     def __init__(self, *flags: str, **keywords: Any) -> None:
         self.flags = flags
@@ -72,8 +72,8 @@ class Action:
 
     ``name`` is the subcommand. It may have two words (``import ftr``). It is empty if the command has no
     subcommands. ``help_text`` says in one line what the action does. ``run`` is the function of the action,
-    or its place such as ``newsbot.operations.add:add``. The module of a place is imported only when the
-    action runs, so ``scrapy --help`` and other commands do not spend time on the import.
+    or its import path such as ``newsbot.operations.add:add``. A module is imported from its path only when
+    the action runs, so ``scrapy --help`` and other commands do not spend time on the import.
     """
 
     def __init__(
@@ -83,13 +83,13 @@ class Action:
 
 
 def load(place: str) -> Any:
-    """Import and return the object at a place of the form ``package.module:name``."""
+    """Import and return the object at an import path of the form ``package.module:name``."""
     module, _, name = place.partition(":")
     return getattr(import_module(module), name)
 
 
 class Call:
-    """The argument of an action: its options, the settings, and methods for its output."""
+    """What an action receives: its options, the settings, and methods for its output."""
 
     def __init__(self, options: argparse.Namespace, settings: Settings, *, as_json: bool) -> None:
         self.options = options
@@ -108,8 +108,8 @@ class Call:
     def text(self, text: str = "", *, whole: bool = False) -> None:
         """Print text on stdout, wrapped on a terminal. Control characters are removed and secrets are masked.
 
-        ``whole`` means that the text is the content of a file, for example a rule. Secrets in its URLs are
-        then not masked.
+        If ``whole`` is true, the text is the content of a file, for example a rule. In this case, secrets in
+        URLs are not masked.
         """
         shown = printable(text) if whole else clean(text)
         if self._console is not None and self._console.is_terminal:
@@ -122,7 +122,8 @@ class Call:
     ) -> None:
         """Print results: ``document`` as JSON with ``--json``, otherwise ``rows`` as a table.
 
-        ``empty`` is a note. If it is not empty, it is printed instead of a table without rows.
+        If there are no rows, the note ``empty`` is printed instead of the table, unless it is an empty
+        string.
         """
         shown = list(rows)
         if self.json:
@@ -157,7 +158,7 @@ class NewsbotCommand(ScrapyCommand):
 
     @property
     def name(self) -> str:
-        """The name of the command. Scrapy too uses the name of the module."""
+        """The name of the command: the name of its module, as in Scrapy."""
         return type(self).__module__.rsplit(".", 1)[-1]
 
     def short_desc(self) -> str:
@@ -186,7 +187,7 @@ class NewsbotCommand(ScrapyCommand):
         super().process_options(args, opts)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        """Run the action that ``args`` name, print its errors, and set the exit code."""
+        """Run the action that is named in ``args``, print its errors, and set the exit code."""
         settings = cast("Settings", self.settings)  # set by Scrapy before this call
         _make_stdout_safe()
         for line in unknown_names(settings, os.environ):
@@ -342,7 +343,7 @@ def plain(value: Any) -> Any:
 
 @lru_cache(256)
 def properties_of(kind: type) -> tuple[str, ...]:
-    """Return the names of the properties of a class, without those of its base classes."""
+    """Return the names of the properties that a class itself defines, without those of its base classes."""
     return tuple(name for name, member in vars(kind).items() if isinstance(member, property))
 
 

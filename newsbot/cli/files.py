@@ -41,7 +41,7 @@ def atomic_target(path: Path | None) -> Iterator[BinaryIO]:
 
 @contextmanager
 def replacing(place: Path) -> Iterator[BinaryIO]:
-    """Yield a binary stream to the file ``place``. It appears when it is complete. Raises ``OSError``."""
+    """Yield a binary stream to the file ``place``, which appears when it is complete. Raises ``OSError``."""
     part = place.with_name(f".{place.name}.{os.getpid()}.part")
     try:
         with part.open("wb") as stream:

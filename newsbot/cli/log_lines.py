@@ -19,7 +19,7 @@ from newsbot.clock import iso, utc
 
 MASK = "***"
 LEAST = 4
-"""Minimum length of a secret that is masked at any place of a line.
+"""Minimum length of a secret that is masked anywhere in a line.
 
 A shorter secret would be found inside many words.
 """
@@ -28,9 +28,9 @@ MAX_LINE = 64 * 1024
 # _PAIR matches a name with its placeholder in a message template ("seconds=%.1f"), _PLACE any placeholder.
 _PAIR = re.compile(r"([A-Za-z_][\w./]*)=%(?:\([\w]+\))?[-+ #0]*[\d.*]*[sdrfgxi]")
 _PLACE = re.compile(r"%(?:\((\w+)\))?[-+ #0]*[\d.*]*[sdrfgxi]")
-# Matches user and password before the "@" of a URL.
+# Matches the user name and the password before the "@" of a URL.
 _USER = re.compile(r"(\b[a-z][a-z0-9+.-]{1,20}://)[^\s/?#'\"<>]{1,500}@", re.IGNORECASE)
-# Matches user and password of a URL that is the value of a query parameter of another URL. The characters
+# Matches the user name and the password in a URL that is a query parameter of another URL. The characters
 # "://", "@" and the separators are percent-encoded there, possibly several times (%3A, %253A).
 _ESCAPED_USER = re.compile(
     r"(%(?:25)*3a(?:%(?:25)*2f){2})(?:(?!%(?:25)*(?:2f|3f|23))[^\s/?#&;'\"<>]){1,500}?(%(?:25)*40)",
@@ -42,13 +42,13 @@ _KEYS = (
 )
 _QUERY = re.compile(rf"((?:[?&;#]|%(?:25)*(?:3f|26)){_KEYS}(?:=|%(?:25)*3d))[^&;\s'\"<>#\\]+", re.IGNORECASE)
 """Matches a query parameter with a secret, also if its URL is percent-encoded in the query of another URL."""
-# A header in a log: "Authorization: Bearer …", or as Scrapy prints it: b'Authorization': [b'Basic …'].
+# Matches a header in a log: "Authorization: Bearer …", or in Scrapy's form: b'Authorization': [b'Basic …'].
 _HEADER = re.compile(
     r"((?:proxy-)?authorization['\"]?\s*[:=]\s*\[?b?['\"]?(?:basic|bearer)?\s*)[\w+/=.~-]{4,}", re.IGNORECASE
 )
-# _SECRET_NAME matches the names of settings whose values are secret, and also the names in _NO_SECRETS, which
-# are settings of scrapy-redis that are not secret. _WITH_ADDRESS matches the names of settings whose values
-# are URLs.
+# _SECRET_NAME matches the names of settings whose values are secret. It also matches the names in
+# _NO_SECRETS: settings of scrapy-redis that are not secret. _WITH_ADDRESS matches the names of settings whose
+# values are URLs.
 _SECRET_NAME = re.compile(r"(?:^|_)(?:SECRET|PASSWORD|PASSWD|PASS|TOKEN|KEY)(?:$|_)")
 _NO_SECRETS = frozenset(("SCHEDULER_QUEUE_KEY", "SCHEDULER_DUPEFILTER_KEY", "REDIS_START_URLS_KEY"))
 _WITH_ADDRESS = re.compile(r"(?:^|_)(?:URL|URI|DSN|PROXY)$")
@@ -114,7 +114,7 @@ def secrets_of(settings: Mapping[str, Any] | Any) -> Iterator[str]:
     for name in list(settings):
         secret_itself = _SECRET_NAME.search(name) and name not in _NO_SECRETS
         if not secret_itself and not _WITH_ADDRESS.search(name):
-            continue  # other settings are not read, because Scrapy warns when some of them are read
+            continue  # Scrapy warns when certain other settings are read
         value = settings.get(name)
         if not isinstance(value, str) or not value:
             continue
@@ -136,9 +136,11 @@ def _password_of(address: str) -> list[str]:
 def redacted(line: str, secrets: Iterable[str] = ()) -> str:
     """Return a text in which secrets are replaced by :data:`MASK`.
 
-    These are the texts in ``secrets``, user names and passwords in URLs, and tokens in queries and headers.
+    The texts in ``secrets`` are replaced, also user names and passwords in URLs, and tokens in queries and
+    headers.
     """
-    # Most lines do not contain these characters. The tests are much faster than the regular expressions.
+    # Most lines do not contain the characters that are looked for first. Looking for them is much faster than
+    # the regular expressions.
     for secret in secrets:
         if secret in line:
             line = line.replace(secret, MASK)

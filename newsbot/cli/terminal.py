@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 # C0 without tab and line feed, DEL, C1, and the characters that change the direction of writing.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 READABLE = 24
-"""Minimum width of a wide column in characters. If there is less space, its text is printed below the row."""
+"""Minimum width of a wide column in characters. If there is less space, the text is printed below the row."""
 _BLANK = re.compile(r"[\s\u2028\u2029]+")
 _IDN_LABEL = re.compile(r"(?<![\w%-])xn--[a-z0-9-]{1,59}(?![\w-])", re.IGNORECASE)
 """Matches a host name label in ASCII form (RFC 5890) that is not part of a longer word."""
@@ -147,7 +147,7 @@ def _choose(width: int, columns: Sequence[Column], cells: Sequence[Sequence[str]
 
 
 def _ever_fewer(chosen: Iterable[int], columns: Sequence[Column]) -> Iterator[list[int]]:
-    """Yield the indexes of all columns, then each time without the column with the highest ``spare``."""
+    """Yield the indexes of all columns, then repeatedly remove the column with the highest ``spare``."""
     left = list(chosen)
     yield left
     for at in sorted(left, key=lambda at: -columns[at].spare):

@@ -1,4 +1,4 @@
-"""``scrapy add``: queues URLs that are fetched next, also while a crawl is running."""
+"""``scrapy add``: queues URLs that are fetched next, even while a crawl is running."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from newsbot.cli.command import Action, Argument, NewsbotCommand, one_of
 class Command(NewsbotCommand):
     """See the docstring of the module."""
 
-    summary = "Queue URLs that are fetched next, also while a crawl is running"
+    summary = "Queue URLs that are fetched next, even while a crawl is running"
     actions = (
         Action(
             "",
-            "Queue URLs that are fetched next, also known ones, and also while a crawl is running",
+            "Queue URLs that are fetched next, including known URLs, even while a crawl is running",
             "newsbot.operations.add:add",
             Argument("url", nargs="*", metavar="URL", help="absolute URLs"),
             Argument(
@@ -30,6 +30,8 @@ class Command(NewsbotCommand):
                 metavar="SITE",
                 help="make all known feeds, sitemaps and sections of a site due now",
             ),
-            Argument("--file", type=Path, metavar="FILE", help="a URL per line, # comments; - is stdin"),
+            Argument(
+                "--file", type=Path, metavar="FILE", help="one URL per line; # for comments; - is stdin"
+            ),
         ),
     )

@@ -15,6 +15,6 @@ class Command(NewsbotCommand):
             "Show current problems with start, likely cause and remedy; nothing is sent",
             "newsbot.operations.alerts:alerts",
             Argument("--test", action="store_true", help="send a test message to all outputs"),
-            Argument("--send", action="store_true", help="send the alerts that were not sent yet"),
+            Argument("--send", action="store_true", help="send the alerts that have not been sent yet"),
         ),
     )

@@ -57,7 +57,7 @@ class Command(NewsbotCommand):
         ),
         Action(
             "save",
-            "Save a search under a name; it can report new articles",
+            "Save a search under a name; a saved search can report new articles",
             "newsbot.operations.articles:save",
             Argument("name", help="an existing search with this name is replaced"),
             Argument("query", help="as in search, in quotes"),
@@ -150,8 +150,12 @@ class Command(NewsbotCommand):
             "List stories: groups of articles on the same news, the most recent first",
             "newsbot.operations.articles:stories",
             Argument("--since", metavar="DATE", type=moment, help="stories with articles since then"),
-            Argument("--min-members", metavar="N", type=positive, default=2, help="minimum (2)"),
-            Argument("--min-sources", metavar="N", type=positive, default=1, help="minimum of sites (1)"),
+            Argument(
+                "--min-members", metavar="N", type=positive, default=2, help="minimum number of articles (2)"
+            ),
+            Argument(
+                "--min-sources", metavar="N", type=positive, default=1, help="minimum number of sites (1)"
+            ),
             Argument("--limit", type=positive, default=50, help="maximum number (50)"),
         ),
         Action(
@@ -159,13 +163,15 @@ class Command(NewsbotCommand):
             "Update the search index of this machine, as searches and scrapy serve do; with --anew rebuild "
             "it, for example after a backup was restored or if it takes too much space",
             "newsbot.operations.articles:index",
-            Argument("--anew", action="store_true", help="rebuild it; until then the old one is used"),
+            Argument("--anew", action="store_true", help="rebuild it; the old index is used until then"),
         ),
         Action(
             "reindex",
             "Put the texts of the last 30 days (NEWSBOT_NEAR_DAYS) back into the near-duplicate index, after "
-            "Redis lost its data; with --anew also if a newer newsbot refuses the old index",
+            "Redis lost its data; with --anew also after an update if newsbot refuses the old index",
             "newsbot.operations.articles:reindex",
-            Argument("--anew", action="store_true", help="empty the index first; stop all crawls before"),
+            Argument(
+                "--anew", action="store_true", help="empty the index first; stop all crawls before that"
+            ),
         ),
     )

@@ -87,7 +87,7 @@ class Command(crawl.Command):
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         """Crawl; the exit code is 1 if the crawl could not finish normally."""
         assert self.crawler_process is not None
-        # The levels are set only now, because Scrapy has reset them when it set up logging.
+        # The levels are set here, because Scrapy resets them when it sets up logging.
         for name, level in CHATTER.items():
             logging.getLogger(name).setLevel(level)
             logging.getLogger(name).removeFilter(_nothing)
@@ -105,7 +105,7 @@ class Command(crawl.Command):
 
 
 class _Stops(logging.Filter):
-    """Replaces Scrapy's log lines about SIGINT and SIGTERM by :data:`STOPS`.
+    """Replaces Scrapy's log lines about SIGINT and SIGTERM with :data:`STOPS`.
 
     Other lines of the same logger pass the filter only if they are warnings or errors.
     """
@@ -126,6 +126,6 @@ class _Stops(logging.Filter):
 def _nothing(_record: logging.LogRecord) -> bool:
     """Reject all lines. This filter is used until the handler writes JSON.
 
-    A log level cannot do this, because Scrapy resets the levels.
+    A log level would not work, because Scrapy resets the levels.
     """
     return False

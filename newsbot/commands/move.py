@@ -14,7 +14,7 @@ def _sites(text: str) -> tuple[str, ...]:
 
 
 def _when(text: str) -> tuple[str, datetime]:
-    """Parse a date. Return its text too, because the text identifies a move that is continued."""
+    """Parse a date. Return the text and the time; the text identifies a move that is continued."""
     return text, moment(text)
 
 
@@ -26,7 +26,7 @@ class Command(NewsbotCommand):
         Action(
             "",
             "Copy a crawl from the data file to servers, or (--to-file) from servers to a file. If killed, "
-            "run the same command again to continue. Stop all crawls before; the source is not changed.",
+            "run the same command again to continue. Stop all crawls first; the source is not changed.",
             "newsbot.operations.move.command:move",
             Argument("--to-redis", nargs="?", const="", metavar="URL", help="default: REDIS_URL"),
             Argument("--to-mongo", nargs="?", const="", metavar="URI", help="default: MONGO_URI"),

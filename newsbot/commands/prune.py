@@ -27,7 +27,7 @@ class Command(NewsbotCommand):
     actions = (
         Action(
             "",
-            "Show how many old data there are; with --yes delete them",
+            "Count the old data; with --yes delete them",
             "newsbot.operations.prune:prune",
             Argument("--yes", action="store_true", help="delete; without it nothing is changed"),
             Argument("--raw", metavar="AGE", type=age, help="WARC files, e.g. 90d"),

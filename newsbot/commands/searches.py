@@ -20,8 +20,8 @@ class Command(NewsbotCommand):
             "Show where a search found its texts: page, line, position, context",
             "newsbot.operations.searches:show",
             Argument("name", metavar="NAME", help="the search, as `scrapy searches list` names it"),
-            Argument("--text", metavar="TEXT", help="only results of this text or expression"),
-            Argument("--site", metavar="DOMAIN", help="only on this site"),
+            Argument("--text", metavar="TEXT", help="only results for this text or expression"),
+            Argument("--site", metavar="DOMAIN", help="only results on this site"),
             Argument(
                 "--limit",
                 type=positive,

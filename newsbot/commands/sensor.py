@@ -1,4 +1,4 @@
-"""``scrapy sensor``: reads a site's access log and reports changed pages to a newsbot."""
+"""``scrapy sensor``: reads the access log of a site and reports changed pages to a newsbot server."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from newsbot.cli.command import Action, Argument, NewsbotCommand
 class Command(NewsbotCommand):
     """See the docstring of the module."""
 
-    summary = "Report new and changed pages in a site's access log to a newsbot"
+    summary = "Read the access log of a site and report new and changed pages to newsbot"
     actions = (
         Action(
             "",

@@ -1,4 +1,4 @@
-"""``scrapy add``: queues URLs by hand, also known URLs, and also while a crawl is running.
+"""``scrapy add``: queues URLs by hand, including known URLs, even while a crawl is running.
 
 URLs that were added by hand are fetched before all URLs that the crawl found.
 """
@@ -43,8 +43,9 @@ def entry_by_hand(url: str, rules: RuleSet, kind: Kind | None, now: float, rule:
     """Return the queue entry of a URL that was added by hand.
 
     If ``kind`` is None, the patterns of the rule decide the kind. If no pattern matches, the kind is article.
-    Pass the ``rule`` of the site if the URL can be on another host, for example if it is a feed. ``now`` is
-    in POSIX seconds. Raises ``ValueError`` if ``url`` is not an absolute http(s) URL.
+    Pass the ``rule`` of the site if the URL can be on a host that the rule does not cover, for example the
+    URL of a feed. ``now`` is in POSIX seconds. Raises ``ValueError`` if ``url`` is not an absolute http(s)
+    URL.
     """
     rule = rule or rules.for_url(url)
     match = classify(rule, canonicalize(url, rule.drop_query))
@@ -67,7 +68,7 @@ def queue_by_hand(
     now = time.time()
     for entry in {entry.host: entry for entry in entries}.values():
         rule = rules.for_url(entry.url)
-        # The crawl may have increased the delay of a known host, so that delay is kept.
+        # The delay of a known host is not replaced, because the crawl may have increased it.
         if not _host_is_known(storage, rule.domain, entry.host):
             frontier.set_politeness(entry.host, delay=rule.delay, concurrency=rule.concurrency)
     verdicts: list[Added] = []
@@ -185,7 +186,7 @@ def _entries(
 ) -> dict[bytes, Entry]:
     """Return the queue entries of the URLs, by fingerprint.
 
-    ``urls`` has pairs of a URL and a prefix of messages, as :func:`_named_urls` yields them. Raises
+    ``urls`` contains pairs of a URL and a message prefix, as :func:`_named_urls` yields them. Raises
     :class:`ArgumentError` with all problems, one per line.
     """
     entries: dict[bytes, Entry] = {}

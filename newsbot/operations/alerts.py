@@ -61,7 +61,7 @@ def alerts(call: Call) -> None:
 def _send(call: Call, options: Options) -> None:
     """Check once and send the messages, as a running crawl does.
 
-    This is for cron jobs on machines where no crawl runs all the time.
+    This is for cron jobs on machines where no crawl runs continuously.
     """
     with closing(open_storage(call.settings)) as storage, closing(open_frontier(call.settings)) as frontier:
         watch = Watch(storage, frontier, options, owner=owner_name(system_clock()), clock=system_clock)
@@ -73,8 +73,8 @@ def _send(call: Call, options: Options) -> None:
         try:
             _tell(call, deliveries)
         finally:
-            # This is needed also if an output failed. Otherwise the other outputs would send their messages
-            # again.
+            # The deliveries are recorded even if an output failed. Otherwise the other outputs would send
+            # their messages again.
             watch.note(deliveries)
             watch.leave()
 
@@ -99,7 +99,7 @@ def _since(alert: Alert, entry: Entry | None) -> float | None:
 
 
 def _plain(alert: Alert, entry: Entry | None, found_now: bool) -> dict[str, Any]:
-    """Return an alert as a JSON-able dict.
+    """Return an alert as a JSON-serializable dict.
 
     ``found_now`` is False if the alert was sent before, but the rules no longer find the problem.
     """

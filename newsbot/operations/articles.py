@@ -52,7 +52,7 @@ def chosen(call: Call) -> ArticleFilter:
 
 
 def export(call: Call) -> None:
-    """Write articles to a file or to stdout. Their number is printed on stderr."""
+    """Write articles to a file or to stdout, and print the number of articles on stderr."""
     path = None if str(call.options.output) == "-" else call.options.output
     if call.options.new is not None:
         _export_new(call, path)
@@ -73,7 +73,7 @@ def _export_new(call: Call, path: Path | None) -> None:
     if path is None:
         raise ArgumentError("--new needs -o FILE; the file name gets a number, e.g. articles-000001.jsonl")
     if options.since or options.until:
-        raise ArgumentError("--new takes no --since and no --until: it continues after the last export")
+        raise ArgumentError("--new cannot be combined with --since or --until; it continues the last export")
     format_, where = _export_format(call, path), chosen(call)
     write = _writer_of(call, format_)
     kept = {
@@ -88,7 +88,7 @@ def _export_new(call: Call, path: Path | None) -> None:
             changes = Following(storage.articles, cursor)
             articles = _Counted(call, (one for one in changes.articles() if _matches(one, where)))
             write(stream, articles, name=file.name)
-            # The cursor moves while the articles are read. Only now it is behind the last written article.
+            # The cursor moves while the articles are read, so it is read after the last article was written.
             return articles.count, changes.cursor
 
         written = export_new(storage.notes, options.new, path, kept, write_after)
@@ -321,7 +321,7 @@ def reindex(call: Call) -> None:
     """Build the near-duplicate index again from the stored texts; with ``--anew`` empty it first."""
     with stored(call.settings) as storage:
         if call.options.anew:
-            with queued(call.settings) as frontier:  # a running crawl would lose the index that it uses
+            with queued(call.settings) as frontier:  # a running crawl would lose its index
                 check_idle(cast("WholeFrontier", frontier))
             empty_index(call.settings)
         tell = lines(call.note, {})

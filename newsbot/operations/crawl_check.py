@@ -33,8 +33,8 @@ def check(settings: BaseSettings, words: list[str], spider_arguments: dict[str, 
     rules = backends.open_rules(settings)
     domains = check_scope(settings, rules, arguments)
     _check_browser(settings, [rule for rule in rules if domains is None or rule.domain in domains])
-    # The data are opened here for a moment. If a server is unreachable, this reports it in one line. The
-    # crawl would print a traceback.
+    # The data are opened and closed here, so that an unreachable server is reported in one line. The crawl
+    # itself would print a traceback.
     if not arguments.dry_run:
         backends.open_frontier(settings).close()
         backends.open_storage(settings).close()

@@ -47,7 +47,7 @@ MAX_MEMBERS = 20
 class Explanation:
     """What is known about one URL.
 
-    Always set are the URL, its rule and its judgement. Other fields can be empty.
+    The URL, its rule and its judgement are always set. Other fields can be empty.
     """
 
     url: str
@@ -56,7 +56,7 @@ class Explanation:
     host: str
     rule: Rule
     has_rule: bool
-    """False if no rule file covers the site, so that the defaults apply."""
+    """False if no rule file covers the site. In this case the defaults apply."""
     match: Match
     judgement: Judgement
     """What the crawl would do now with a link to the URL in the body of a page."""
@@ -75,7 +75,7 @@ class Explanation:
     removed: tuple[str, dict[str, Any]] | None = None
     """If the URL is blocked: the URL or domain that was removed, and the note of the removal."""
     pace: HostCopy | None = None
-    """Delay and pauses of the host of the URL."""
+    """Delay and pauses of the URL's host."""
 
     @property
     def same_text_as(self) -> str | None:
@@ -104,7 +104,7 @@ def explain(
     page = storage.pages.get([key]).get(key) if storage else None
     if page is not None:  # an item of a feed may be on another host, but belongs to the feed's site
         rule = rules.get(page.source) or rule
-    # An older version of the rule may have dropped other parameters. So the article is searched for with and
+    # An older version of the rule may have dropped other parameters. So the article is looked up with and
     # without the parameters that the rule drops now.
     article = (
         (storage.articles.get(canonical) or storage.articles.get(canonicalize(url))) if storage else None
@@ -144,7 +144,7 @@ def _learned(storage: Storage | None, rule: Rule) -> LearnedRule | None:
 
 
 def others_of_story(storage: Storage, article: Article, limit: int) -> Sequence[Article]:
-    """Return up to ``limit`` other articles of the story of an article."""
+    """Return up to ``limit`` other articles of an article's story."""
     if article.story is None:
         return ()
     members = storage.articles.iter(ArticleFilter(story=article.story))
@@ -166,7 +166,7 @@ REASONS: Mapping[str, str] = {
 }
 """Texts for users, by reason. The other reasons are shown as they are stored."""
 LEFT: Mapping[str, str] = {
-    Reason.DOUBTFUL_SHAPE: "no page with a URL of this form was an article yet; it is fetched once one is",
+    Reason.DOUBTFUL_SHAPE: "no page with a URL of this form has been an article; the URL waits until one is",
     Reason.OTHER_LISTS: "numbered pages, an archive or a sitemap lead to the site's older articles",
     Reason.FAILED_SHAPE: "pages with URLs of this form were not articles",
 }
@@ -209,7 +209,7 @@ def _judgement_lines(facts: Explanation) -> Iterator[str]:
     elif judgement.accepted and facts.is_listed:
         yield _line("", "links on article pages are not followed: the site has a feed or sitemap")
     if judgement.reason == Reason.LIST:
-        yield _line("", "lists of one form are fetched only while they lead to new articles")
+        yield _line("", "lists with URLs of one form are fetched only while they lead to new articles")
     # A page that was left in the queue may have been fetched later. So the event is shown only if it is the
     # newest event of the page.
     left = facts.page.last(EventKind.LEFT) if facts.page is not None else None
@@ -274,7 +274,7 @@ def _found_in(facts: Explanation) -> str | None:
 
     Returns None if the place is no longer known.
     """
-    # The history of the page has the first discovery. The entry in the queue may be newer, because the page
+    # The page was first found according to its history. The entry in the queue may be newer, because the page
     # was added by hand or became due again.
     origin: EntryData | Event = facts.entry.data if facts.entry is not None else {}
     if facts.page is not None:

@@ -141,9 +141,9 @@ class Importer:
         """Import a file (path or URL), and return the progress at the end.
 
         The import starts where the last import of the file stopped. With ``again`` it starts at the beginning
-        of the file. ``tell`` is called every few seconds with the progress. If the file is damaged, or a
-        remote file becomes unreachable, the ``fault`` of the result has the reason. Raises subclasses of
-        :class:`UserError` if the file cannot be opened, or if the data cannot be read or written.
+        of the file. ``tell`` is called every few seconds with the progress. If the file is damaged or becomes
+        unreachable, ``fault`` in the result contains the reason. Raises subclasses of :class:`UserError` if
+        the file cannot be opened, or if the data cannot be read or written.
         """
         try:
             if not is_address(name):
@@ -174,7 +174,7 @@ class Importer:
 
     def _begin(self, name: str, identity: bytes, *, again: bool) -> Progress:
         sites = b"" if self._sites is None else " ".join(["", *sorted(self._sites)]).encode()
-        key = hashlib.blake2b(identity + sites, digest_size=16).hexdigest()  # one for each choice of sites
+        key = hashlib.blake2b(identity + sites, digest_size=16).hexdigest()  # one per choice of sites
         note = {} if again else self._context.notes.all(KIND).get(key, {})
         counts = Counter(note.get("counts", {}))
         done = bool(note.get("done", False))
@@ -193,7 +193,8 @@ class Importer:
         """Import the whole file. After a damaged record, reading continues at the next gzip member."""
         try:
             while (fault := await self._import_records(progress, stream, tell)) is not None:
-                # The damaged member begins at the offset itself, so the search starts one byte later.
+                # The damaged member begins at the offset, so the search for the next member starts one byte
+                # later.
                 beyond = next_member(stream, progress.offset + 1)
                 if beyond is None:
                     raise fault
@@ -214,8 +215,8 @@ class Importer:
         Returns the fault of that record, or None at the end of the file.
         """
         last_note = time.monotonic()
-        # These counts run ahead. They are copied to ``progress`` only together with the offset that they
-        # match.
+        # These counts can be ahead of the stored offset. They are copied to ``progress`` together with their
+        # offset.
         counts = progress.counts.copy()
         try:
             for record in read_records(stream, start=progress.offset, max_body=self._max_body):
@@ -275,8 +276,8 @@ class Importer:
         article = read_page(page.body, page.url, rule=rule, tree=tree, now=at, memory=memory, vouched=vouched)
         article.discovered_at = article.fetched_at = at
         article.rights = dict(rights.signals)
-        # The memory learns the lines that the site repeats on its pages. Later articles leave these lines
-        # out.
+        # The memory learns the lines that the site repeats on its pages. These lines are left out of later
+        # articles.
         memory.learn(article.url, article.shown.splitlines())
         return article
 
@@ -313,14 +314,14 @@ class Importer:
         record.history.append(
             {"at": moment, "event": EventKind.IMPORTED.value, "file": file.rpartition("/")[2]}
         )
-        # In this order, so that the frontier never knows a page without a record.
+        # The storage is written first, so that the frontier never knows a page without a record.
         context.storage.pages.discover([record])
         context.frontier.mark_done([entry], None)
 
 
 _GOES_ON = "the records before this place were imported; run the same command again to continue"
 _NO_PAGES = (
-    "contains no pages as sites sent them, so there is nothing to import; files of articles export "
+    "contains no original pages, so there is nothing to import; files of articles export "
     "--format warc contain only texts: import the files in NEWSBOT_WARC_DIR instead"
 )
 
@@ -356,8 +357,8 @@ def import_files(call: Call) -> int:
 def _sites(call: Call) -> frozenset[str] | None:
     """Return the domains of the sites whose pages are imported; None means all sites.
 
-    If the options name sites, these sites are returned. Otherwise all sites are imported from the user's own
-    files. From CC-NEWS, which has pages of most news sites of the world, only sites with a rule are imported.
+    If the options name sites, these sites are returned. Otherwise the user's own files are imported with all
+    sites. CC-NEWS has pages of most news sites of the world, so only sites with a rule are imported from it.
     """
     given = [call.options.source] if call.options.source else (call.options.sites or "").split(",")
     try:
@@ -368,7 +369,7 @@ def _sites(call: Call) -> frozenset[str] | None:
         return named or None
     ruled = frozenset(rule.domain for rule in open_rules(call.settings))
     if not ruled:
-        raise ArgumentError("no site has a rule, so no site is chosen; name sites with --sites")
+        raise ArgumentError("no site has a rule, so there is nothing to import; name sites with --sites")
     return ruled
 
 
@@ -396,7 +397,7 @@ def _of_month(call: Call) -> list[str]:
 
 
 def _draw(file: str) -> bytes:
-    """Return the sort key of a file in a random order that is the same each time.
+    """Return the sort key of a file for a random order that never changes.
 
     So a repeated command chooses the same sample, and a larger sample includes all files of a smaller one.
     """
@@ -414,8 +415,8 @@ def _imported(
                 yield importer.run(file, again=again, tell=_teller(call.note))
         return
     open_rules(call.settings)  # errors in rules are reported once, not by each process
-    # The method is "spawn" and not "fork". A forked child would inherit the locks of threads and open
-    # connections in an unknown state.
+    # The start method is "spawn". With "fork" a child would inherit the locks of threads and open connections
+    # in an unknown state.
     pool = ProcessPoolExecutor(processes, get_context("spawn"), _begin_process, (call.settings,))
     try:
         tasks = [pool.submit(_import_one, call.settings, file, sites, again) for file in files]
@@ -430,7 +431,7 @@ def _imported(
 
 
 def _begin_process(settings: Settings) -> None:
-    """Set up a process of the pool: its logs, its reaction to Ctrl-C, and its end when the command ends."""
+    """Set up a process of the pool: logs, the reaction to Ctrl-C, and an end together with the command."""
     configure_logging(settings)
     shape_logs(settings)
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # ends at once; the position is stored already
@@ -441,7 +442,7 @@ def _begin_process(settings: Settings) -> None:
 
 def _end_with(parent: BaseProcess) -> None:
     """End this process if the command is killed; otherwise it would wait forever for its next file."""
-    # join() returns when the parent has ended, also if it was killed.
+    # join() returns when the parent has ended, even if it was killed.
     parent.join()
     os.kill(os.getpid(), signal.SIGTERM)
 

@@ -78,7 +78,7 @@ def forget(call: Call) -> None:
         pages = storage.checks.forget(source=domain)
         known = forget_report(storage.notes, domain)
     if not known and not pages:
-        raise UserError(f"{domain}: has no results; for sites with results see: scrapy monitor list")
+        raise UserError(f"{domain}: has no results; scrapy monitor list shows the sites with results")
     if call.json:
         call.document({"site": domain, "pages": pages})
     else:

@@ -27,7 +27,7 @@ WHAT = {
 
 
 def prune(call: Call) -> None:
-    """Show the number of old data of each kind, or delete these data (``--yes``)."""
+    """Show how many items of each kind are old, or delete these items (``--yes``)."""
     counts = _prune(call, _moments(call))
     if call.json:
         call.document({what: {"old": number, "pruned": call.options.yes} for what, number in counts.items()})
@@ -52,7 +52,7 @@ def _moments(call: Call) -> dict[str, float]:
 
 
 def _prune(call: Call, moments: dict[str, float]) -> dict[str, int]:
-    """Return the number of old data of each kind. With ``--yes`` these data are deleted."""
+    """Return the number of old items of each kind. With ``--yes`` these items are deleted."""
     delete: bool = call.options.yes
     counts = dict.fromkeys(moments, 0)
     if "raw" in moments:
@@ -86,7 +86,7 @@ def _prune_archive(folder: Path, before: float, *, delete: bool) -> int:
     count = 0
     try:
         for path in sorted(folder.glob(f"*{SUFFIX}")):
-            with suppress(FileNotFoundError):  # another process pruned it in the meantime
+            with suppress(FileNotFoundError):  # another process has pruned the file in the meantime
                 if path.stat().st_mtime < before:
                     count += 1
                     if delete:

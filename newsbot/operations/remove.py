@@ -116,8 +116,8 @@ def remove(found: Found, storage: Storage, index: NearIndex, *, reason: str = ""
     keep_out(storage.notes, urls=found.addresses, domain=found.domain, at=at, reason=reason)
     taker = storage.removal
     for some in batched(found.articles, REMOVED_AT_ONCE):
-        # The index is cleaned before the articles are deleted. After an error in between, a repeated call
-        # finds the articles again, and with them their texts in the index.
+        # The texts are deleted from the index before the articles are deleted. If an error occurs between the
+        # two steps, the articles still exist. A repeated call then finds their texts in the index.
         forget_texts(index, some, at)
         taker.articles(some)
     # URLs without a page record are included: search results and checks can exist without one.
@@ -134,7 +134,7 @@ def remove(found: Found, storage: Storage, index: NearIndex, *, reason: str = ""
 
 
 def _forget_lessons(notes: Notes, site: str) -> None:
-    """Delete the notes of crawls on a site: learned URL patterns, shared lines, outcomes of recent pages."""
+    """Delete notes of crawls about a site: learned URL patterns, repeated lines, outcomes of recent pages."""
     for kind in (LESSONS + site, LINES + site, GUESSES + site):
         for key in notes.all(kind):
             notes.forget(kind, key)
@@ -168,7 +168,7 @@ def _forget_checks(found: Found, storage: Storage) -> None:
             checks.forget(source=site)
             forget_report(notes, site)
         elif any(within(host, frozenset((site,))) for host in hosts):
-            # The removed domain may be a part of the monitored site.
+            # The removed domain may be only a part of the monitored site.
             for page in checks.iter(site):
                 if within(host_key(page.url), only):
                     checks.forget(url=page.url)
@@ -188,9 +188,10 @@ def _canonical(url: str) -> str:
 
 
 def take_out(call: Call) -> None:
-    """Show the number of data of a URL or domain, or delete these data (``--yes``).
+    """Show how many items are stored for a URL or a domain, or delete these items (``--yes``).
 
-    ``--list`` shows the blocked URLs and domains, ``--allow`` unblocks some of them.
+    ``--list`` shows the blocked URLs and domains. ``--allow`` unblocks the URLs and domains that the user
+    names.
     """
     options = call.options
     if options.list:
@@ -236,7 +237,9 @@ def _remove(call: Call, storage: Storage, found: list[Found], rules: RuleSet) ->
         if not frontier.owners():
             return
         # Pages that a crawl was fetching when the note was written may still be stored.
-        call.note(f"a crawl is running: checking again in {REFRESH:.0f} s for data that it stores until then")
+        call.note(
+            f"a crawl is running: checking again in {REFRESH:.0f} s for data that it stores before then"
+        )
         # The two additional seconds are for pages that are in the pipelines when a crawl reads the notes.
         wait_for_crawls(REFRESH + 2)
         for one in found:
@@ -246,8 +249,8 @@ def _remove(call: Call, storage: Storage, found: list[Found], rules: RuleSet) ->
 def _allow(call: Call, storage: Storage) -> None:
     unknown = [what for what in call.options.what if not allow_again(storage.notes, what)]
     if unknown:
-        raise UserError(f"{unknown[0]}: is not blocked; for all blocked ones see: scrapy remove --list")
-    call.note("unblocked: may be collected again")
+        raise UserError(f"{unknown[0]}: is not blocked; scrapy remove --list shows what is blocked")
+    call.note("unblocked: can be collected again")
 
 
 def _list(call: Call) -> None:

@@ -140,7 +140,7 @@ def _judgement(call: Call, url: str, rule: Rule) -> dict[str, Any]:
             with stored(call.settings) as storage:
                 learned = kept(storage.notes, rule.domain)[1]
         except DataUnavailable:
-            learned = None  # nothing was crawled yet, so only the rules decide
+            learned = None  # nothing has been crawled yet, so only the rules decide
     link = Link(url=url, where=Where.BODY)
     judged = judge(link, rule, depth=1, now=utc(system_clock()), learned=learned)
     return {

@@ -1,4 +1,4 @@
-"""``scrapy sensor``: reads a site's access log and reports changed pages to a newsbot."""
+"""``scrapy sensor``: reads the access log of a site and reports changed pages to a newsbot server."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from newsbot.sensor.accesslog import LogReader, lines
 from newsbot.sensor.notices import Notifier
 
 MOSTLY = 20
-"""Number of lines that are checked. If none of the first lines is an access log line, the file is refused."""
+"""Number of lines that are checked at the start. The file is refused if none of them has a known format."""
 
 
 def run(call: Call) -> None:

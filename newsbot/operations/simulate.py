@@ -55,7 +55,7 @@ from newsbot.simulator.strategies import MOST_A_DAY, Choice, PushSettings, choos
 from newsbot.simulator.visits import UNITS
 
 MAX_WORKERS = 4
-"""Maximum number of threads for the plan. More would need too much memory."""
+"""Maximum number of threads for the plan. More threads would need too much memory."""
 MAX_SEEDS, MAX_SERVERS = 200, 10_000
 MAX_SECONDS = 30 * 86_400.0
 """Largest allowed value, in seconds, of the options that are durations."""
@@ -117,7 +117,7 @@ def compare(call: Call) -> int:
     except ValueError:
         budget = 0.0
     if not comparison.LEAST <= budget <= MOST_A_DAY:
-        limits = f"{comparison.LEAST:g} to {MOST_A_DAY:g} visits of a source a day"
+        limits = f"{comparison.LEAST:g} to {MOST_A_DAY:g} visits per source and day"
         raise ArgumentError(f"--budget {options.budget}: must be {limits}")
     choices, push, worlds, seeds = _read(call)
     folder = options.out and options.out.expanduser()
@@ -125,14 +125,14 @@ def compare(call: Call) -> int:
         reports.make_folder(folder)
     with _progress(len(choices) * len(seeds)) as progress:
         found = comparison.compare(worlds, choices, budget, seeds, push, progress=progress)
-    lines = [f"\n{worlds.about()}; {_seeds_text(seeds)}; budget {budget:g} visits of a source a day"]
+    lines = [f"\n{worlds.about()}; {_seeds_text(seeds)}; budget {budget:g} visits per source and day"]
     if folder:
         about = (
             f"{worlds.about()}.",
-            f"Budget: {budget:g} visits of a source a day; {_seeds_text(seeds)}; ±: half a 95 % interval.",
+            f"Budget: {budget:g} visits per source and day; {_seeds_text(seeds)}; ±: half a 95 % interval.",
             (
                 f"Push: {push.loss:.1%} of notices lost, {push.notice:g} s to arrive, safety poll every "
-                f"{push.safety / 3600:g} h, {push.servers} downloads at one time in push_queue."
+                f"{push.safety / 3600:g} h, {push.servers} parallel downloads in push_queue."
             ),
             "Made by: scrapy simulate compare. The figures are described in docs/simulator.md.",
         )
@@ -170,7 +170,7 @@ def plan(call: Call) -> int:
     lines = [f"\n{worlds.about()}; {_seeds_text(seeds)}; target {call.options.target}"]
     missed = [one.choice.label for one, budget in zip(found, budgets, strict=True) if budget is None]
     if missed:
-        lines.append(f"not met at any budget up to {MOST_A_DAY:g} visits a day: {', '.join(missed)}")
+        lines.append(f"not met at any budget up to {MOST_A_DAY:g} visits per day: {', '.join(missed)}")
     return _policies(call, document, found, lines, ["-" if one is None else f"{one:.2f}" for one in budgets])
 
 
@@ -338,7 +338,7 @@ def _worlds(call: Call, settings: SiteSettings) -> Worlds:
 
 @contextmanager
 def _progress(total: int) -> Iterator[Callable[[], None]]:
-    """Yield a function that must be called after each run. A bar shows the progress, but only on a terminal.
+    """Yield a function that must be called after each run. On a terminal, a bar shows the progress.
 
     ``total`` is the number of runs.
     """
@@ -366,7 +366,7 @@ def _log_inputs(call: Call, what: str) -> tuple[Any, Any]:
     rows = estimate_rows(len(sizes), intensity)
     require_memory(BYTES_A_ROW * rows, f"a {what} log of {rows:,} rows")
     # The key is computed from texts, and "5.0" and "5" are different texts. The plan uses ints. So a whole
-    # number must be an int here too; otherwise the log would differ from the log of the plan.
+    # number is converted to int here. Otherwise the log would differ from the log of the plan.
     plain = int(intensity) if intensity == int(intensity) else intensity
     name = "changes" if what == "change" else "queries"
     return sizes, stream(name, options.seed, len(sizes), options.time, plain)

@@ -178,7 +178,7 @@ def source_row(one: SourceRecord, now: float) -> SourceRow:
 
 
 LISTED = 1000
-"""Maximum number of URLs set aside that are read. If there are more, the latest ones are read.
+"""Maximum number of set-aside URLs that are read. If there are more, the latest ones are read.
 
 A URL is set aside if its fetch failed too often, or if its lease was lost too often
 (:mod:`newsbot.frontier.base`).
@@ -186,7 +186,7 @@ A URL is set aside if its fetch failed too often, or if its lease was lost too o
 SHOWN_ASIDE = 5
 SHOWN_UNREAD = 5
 SHOWN_REPEATED = 5
-"""Maximum numbers of items that are shown: URLs set aside, sites that were never read, repeated texts."""
+"""Maximum numbers of items that are shown: set-aside URLs, sites that were never read, repeated texts."""
 MOST_REPEATED = 100
 """Maximum number of repeated texts in the JSON document."""
 OF_ALL_SITES = 100_000
@@ -204,7 +204,7 @@ NOTIFIER_COLUMNS = columns("notifier | notices > | precision > 2 | recall > 3 | 
 
 
 def sources(call: Call) -> None:
-    """Print sites and sources. Without DOMAIN, print the senders of notices too."""
+    """Print sites and sources. Without DOMAIN, also print the senders of notices."""
     rules = open_rules(call.settings)
     now = time.time()
     with stored(call.settings) as storage, queued(call.settings) as frontier:
@@ -223,7 +223,8 @@ def sources(call: Call) -> None:
     if call.options.domain:
         repeated = [one for one in repeated if one.source == sites[0].domain][:MOST_REPEATED]
         aside = [entry for entry in aside if entry.data.get("source") == sites[0].domain]
-        # The frontier can count only the entries of all sites together. So the list is counted for one site.
+        # The frontier can count set-aside entries only for all sites together. For one site, the list is
+        # counted.
         number = len(aside)
     if call.json:
         call.document(
@@ -304,7 +305,7 @@ def repeated_lines(repeated: Sequence[RepeatedText]) -> Iterator[str]:
 
 
 def _parted(sites: list[Site]) -> tuple[list[Site], list[str]]:
-    """Return the sites to show, and a list of notes with at most one line, about sites that were never read.
+    """Return the sites to show, and a list with at most one note about sites that were never read.
 
     If no site was read yet, all sites are shown, and the list is empty.
     """

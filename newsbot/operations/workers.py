@@ -2,8 +2,8 @@
 
 Exit code 0 means that the worker has finished its work. Exit code 2 means a wrong argument; all workers are
 then stopped, because a restart would not help. After any other exit code the worker is restarted. The first
-wait before a restart is one second, each further wait is twice as long, and the longest wait is a minute.
-Once a worker has run for a minute, the wait is one second again.
+wait before a restart is one second. Each further wait is twice as long, up to one minute. Once a worker has
+run for a minute, the wait is one second again.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ class Supervisor:
     """Keeps ``count`` workers running until they finish or :meth:`stop` is called.
 
     ``command`` starts one worker; the arguments of :meth:`_options` are appended to it. Each worker writes
-    its stats to a file in ``folder``. ``say`` is called with messages about the workers and with the lines of
-    their stderr.
+    its stats to a file in ``folder``. ``say`` is called with messages about the workers and with the lines
+    that they write to stderr.
     """
 
     def __init__(self, command: Sequence[str], count: int, folder: Path, say: Callable[[str], None]) -> None:
@@ -76,7 +76,7 @@ class Supervisor:
         counts = Counter(self._ended)
         for stats in found:
             counts.update(_counts(stats))
-        # All workers report the size of the same queue, so one value is used and not the sum.
+        # All workers report the size of the same queue, so one of the values is used, without a sum.
         now = {key: value for stats in found for key, value in stats.items() if key.startswith(GAUGES)}
         return {**counts, **now}
 
@@ -114,7 +114,7 @@ class Supervisor:
                 return
             wait = SHORTEST if time.monotonic() - began > LONGEST else wait
             self._say(f"worker {number}: {_end(code)}; restarting it in {wait:.0f} s")
-            # The wait ends early if a stop is requested, because a stop must not take a minute.
+            # The wait ends early if a stop is requested. Otherwise the stop could take a minute.
             with_stop = asyncio.create_task(self._stopping.wait())
             await asyncio.wait([with_stop], timeout=wait)
             with_stop.cancel()
@@ -129,7 +129,7 @@ class Supervisor:
             *self._command,
             *self._options(number),
             stderr=asyncio.subprocess.PIPE,
-            start_new_session=True,  # otherwise Ctrl-C would also reach the worker, as a second signal
+            start_new_session=True,  # otherwise Ctrl-C would send a second signal to the worker
             limit=MAX_LINE,
         )
         self._running[number] = process
@@ -175,7 +175,10 @@ def worker_command(arguments: Sequence[str], settings: Mapping[str, str]) -> lis
 
 
 async def _line(stream: asyncio.StreamReader) -> bytes:
-    """Return the next line, or a part of it if it is too long. It is empty at the end of the stream."""
+    """Return the next line, or a part of a line that is too long.
+
+    The result is empty at the end of the stream.
+    """
     try:
         return await stream.readuntil()
     except asyncio.IncompleteReadError as error:
@@ -186,7 +189,7 @@ async def _line(stream: asyncio.StreamReader) -> bytes:
 
 
 def _read(file: Path) -> dict[str, Any]:
-    """Return the stats in a file; empty if the file is missing or only partly written."""
+    """Return the stats in a file, or an empty dict if the file is missing or only partly written."""
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):

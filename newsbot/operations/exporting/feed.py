@@ -51,8 +51,8 @@ def feed_of(
 ) -> bytes:
     """Return the newest articles that match a query as a feed (XML in UTF-8). A blank query matches all.
 
-    ``kind`` is a key of :data:`TYPES`, ``limit`` the maximum number of articles. ``address`` is the URL of
-    the feed, if it has one; ``page`` is the URL of a page with the same articles. Raises
+    ``kind`` is a key of :data:`TYPES`, and ``limit`` is the maximum number of articles. ``address`` is the
+    URL of the feed, if it has a URL. ``page`` is the URL of a page with the same articles. Raises
     :class:`ArgumentError` for an unknown ``kind``, and subclasses of :class:`newsbot.errors.DataError`.
     """
     hits = search.find(query, where, limit=limit)
@@ -141,8 +141,8 @@ MAX_FEEDS = 20
 def feeds_of(rules: RuleSet, records: Iterable[SourceRecord]) -> dict[str, list[str]]:
     """Return the feed URLs of each site, by domain.
 
-    If the rule of the site names feeds, these feeds are returned. Otherwise the result has the feeds that the
-    crawl found and whose last poll succeeded.
+    If the rule of the site names feeds, these feeds are returned. Otherwise the result contains the feeds
+    that the crawl found, if their last poll succeeded.
     """
     found: dict[str, list[str]] = defaultdict(list)
     for one in records:
@@ -175,6 +175,6 @@ def export_opml(call: Call) -> None:
         with stored(call.settings) as storage:
             body = as_opml(rules, storage.sources)
     except DataUnavailable:
-        body = as_opml(rules, None)  # nothing was crawled yet: only feeds in rules are known
+        body = as_opml(rules, None)  # nothing has been crawled yet, so only feeds in rules are known
     with atomic_target(call.options.output) as target:
         target.write(body)

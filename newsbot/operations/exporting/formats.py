@@ -38,9 +38,9 @@ COLUMNS = tuple(field.name for field in fields(Article))
 
 
 def write_warc(stream: BinaryIO, articles: Iterable[Article], *, name: str = "") -> None:
-    """Write WARC 1.1 (ISO 28500): a ``warcinfo`` record, then one ``conversion`` record for each article.
+    """Write WARC 1.1 (ISO 28500): one ``warcinfo`` record, then one ``conversion`` record per article.
 
-    Each record is compressed with gzip on its own, unless ``name`` ends in ``.warc``.
+    Each record is compressed separately with gzip, unless ``name`` ends in ``.warc``.
     """
     compress = not name.lower().endswith(".warc")
 
@@ -94,7 +94,7 @@ def write_csv(
     """Write a header and one row per article. Lists and objects are written as JSON.
 
     Spreadsheets execute cells that begin like a formula. Such cells get an apostrophe in front, unless
-    ``raw`` is True. ``excel`` adds a byte order mark, without which Excel does not recognise UTF-8.
+    ``raw`` is True. ``excel`` adds a byte order mark, because Excel needs it to recognise UTF-8.
     """
     if excel:
         stream.write(BOM_UTF8)
@@ -141,7 +141,7 @@ class Format:
 
     name: str
     writer: str
-    """The place of its writer, ``package.module:function``."""
+    """The import path of the writer, ``package.module:function``."""
     suffixes: tuple[str, ...]
     """Endings of file names."""
     needs: str | None = None
@@ -188,7 +188,7 @@ def writer_of(format_: Format) -> Write:
     try:
         return cast("Write", load(format_.writer))
     except ModuleNotFoundError as error:
-        # The user can install the package of the format. If another module is missing, this is a fault.
+        # The user can install the package that the format needs. It is a bug if any other module is missing.
         if format_.needs is None or (error.name or "").partition(".")[0] != format_.needs:
             raise
         raise UserError(

@@ -55,7 +55,8 @@ class Following:
         while True:
             changes = self._articles.changes_since(self.cursor, _AT_ONCE)
             yield from (one.article for one in changes.found if one.article is not None)
-            # The cursor is moved only after the whole batch was taken, so it never skips an article.
+            # The cursor is moved only after all articles of the batch were yielded, so it never skips an
+            # article.
             self.cursor = changes.cursor
             if len(changes.found) < _AT_ONCE:
                 return
@@ -74,9 +75,9 @@ class Written:
 def export_new(notes: Notes, name: str, path: Path, options: dict[str, Any], write: Write) -> Written:
     """Write the changes since the last export called ``name`` to a numbered file in the folder of ``path``.
 
-    ``options`` has the options of the export (JSON-able). They must be the same for all exports of a name.
-    Raises :class:`ArgumentError` for a bad name or other options, :class:`UserError` if the file cannot be
-    written or another export of this name is running, and subclasses of :class:`newsbot.errors.DataError`.
+    ``options`` has the options of the export (JSON-serializable). They must be the same for all exports of a
+    name. Raises :class:`ArgumentError` for a bad name or other options, :class:`UserError` if the file cannot
+    be written or another export of this name is running, and subclasses of :class:`newsbot.errors.DataError`.
     """
     if not _NAME.fullmatch(name):
         raise ArgumentError(f"--new {name}: use letters, digits, dots, hyphens, underscores; at most 64")
@@ -99,12 +100,12 @@ class _Export:
 
     def run(self, options: dict[str, Any], write: Write) -> Written:
         if self._state.get("options", options) != options:
-            raise ArgumentError(f"the export {self._name} has other options; use these, or another name")
+            raise ArgumentError(f"the last export {self._name} had other options; use these or another name")
         finished = self._finish_last()
         number = int(self._state.get("number", 0)) + 1
         file = _numbered(self._path, number)
         count, cursor = self._write(write, file, str(self._state.get("cursor", "")))
-        # If there are no new articles, no file is made, and the next export can use the number.
+        # If there are no new articles, no file is written, and the next export can use the number.
         state = {"cursor": cursor, "number": number - (not count), "options": options}
         if count:
             if file.exists():
@@ -130,8 +131,8 @@ class _Export:
         with self._part.open("wb") as stream:
             written = write(stream, file, cursor)
             stream.flush()
-            # The content must be on disk before step 2 is recorded: after a power failure the renamed file
-            # may be empty otherwise.
+            # The content must be on disk before step 2. Otherwise the renamed file may be empty after a power
+            # failure.
             os.fsync(stream.fileno())
         return written
 

@@ -34,7 +34,7 @@ def _type(kind: Any) -> pa.DataType:
         return pa.map_(*map(_type, arguments))
     if origin is Literal:
         return pa.string()
-    return _TYPES[kind] if origin is None else _type(arguments[0])  # of "X | None" the first one
+    return _TYPES[kind] if origin is None else _type(arguments[0])  # for "X | None" the type of X
 
 
 _HINTS = get_type_hints(Article)
@@ -55,6 +55,6 @@ def write_parquet(stream: BinaryIO, articles: Iterable[Article], *, name: str = 
 
 
 def _row(article: Article) -> dict[str, Any]:
-    # pyarrow takes maps as lists of pairs.
+    # pyarrow expects a map as a list of pairs.
     maps = {name: list(getattr(article, name).items()) for name in ("structure", "rights", "extraction")}
     return asdict(article) | maps

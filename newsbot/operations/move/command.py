@@ -50,9 +50,9 @@ def _to_servers(call: Call) -> int:
         raise ArgumentError("--sites, --since, --until and --max-articles work only with --to-file")
     path = data_file(call.settings)
     if not path.exists():
-        raise DataError(f"{path}: there is no such data file; set NEWSBOT_DATA to its folder")
-    # Data that are moved are read from the data file, even if a setting names a server. The settings of all
-    # other data stay, because these data may be on a server already.
+        raise DataError(f"{path}: does not exist; set NEWSBOT_DATA to the folder of the data file")
+    # Data to move are read from the data file, even if a setting names a server. For all other data the
+    # settings are kept, because these data may already be on a server.
     moved = {name: "" for name, to in (("REDIS_URL", redis), ("MONGO_URI", mongo)) if to}
     embedded = ChainMap[str, Any](moved, _mapping(call.settings))
     servers = ChainMap[str, Any]({"REDIS_URL": redis, "MONGO_URI": mongo}, _mapping(call.settings))
@@ -66,7 +66,7 @@ def _to_servers(call: Call) -> int:
 
 def _to_file(call: Call) -> int:
     if call.options.to_redis is not None or call.options.to_mongo is not None:
-        raise ArgumentError("--to-file does not work together with --to-redis and --to-mongo")
+        raise ArgumentError("--to-file cannot be combined with --to-redis or --to-mongo")
     settings = call.settings
     if not settings.get("REDIS_URL") and not settings.get("MONGO_URI"):
         raise ArgumentError("--to-file copies from servers: set REDIS_URL and MONGO_URI to their addresses")
@@ -103,7 +103,7 @@ def _to_file(call: Call) -> int:
 def _fixed(journal: Journal, name: str, given: tuple[str, datetime] | None) -> datetime | None:
     """Return the time that was computed when the move started, or None if the option is missing.
 
-    A relative time such as ``7d`` would give another time in each run of the command.
+    A relative time such as ``7d`` would give a different time in each run of the command.
     """
     return given and datetime.fromisoformat(journal.fixed(name, given[1].isoformat()))
 
@@ -133,8 +133,8 @@ def _move(call: Call, source: Side, target: Side, choice: Choice, journal: Journ
         )
     if journal.found and not holds:  # the target was emptied after the move was interrupted
         journal.forget()
-    # The journal is written before the first data. Otherwise a move that is interrupted in between could not
-    # continue, because a target with data but without a journal is refused.
+    # The journal is written before the first data are copied. Otherwise a move that was interrupted early
+    # could not continue, because a target that has data but no journal is refused.
     journal.begin()
     with _progress(call, source.totals() if choice.everything else {}) as report:
         copy_all(source, target, choice, journal, report)
@@ -192,7 +192,7 @@ def _progress(call: Call, totals: Totals) -> AbstractContextManager[Report]:
 
 
 def _server(call: Call, setting: str, option: str) -> str:
-    """Return the address in an option; empty if the option is missing.
+    """Return the address in an option, or an empty string if the option is missing.
 
     If the option has no value, the address in ``setting`` is returned.
     """
@@ -218,6 +218,6 @@ def _place(address: str | None) -> str | None:
 
 
 def _mapping(settings: SettingsLike) -> Any:
-    """Return the settings unchanged. Scrapy's settings are a mapping, but their type does not say so."""
+    """Return the settings unchanged. Scrapy's settings are a mapping, but are not typed as a mapping."""
     assert isinstance(settings, Mapping)
     return settings

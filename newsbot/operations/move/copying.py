@@ -37,8 +37,8 @@ NAME = "move.json"
 class Journal:
     """The journal of a move, stored as ``move.json`` in ``folder``.
 
-    ``what`` describes the move (JSON-able). Raises :class:`DataError` if the file cannot be read, or belongs
-    to another move that is not finished.
+    ``what`` describes the move (JSON-serializable). Raises :class:`DataError` if the file cannot be read, or
+    belongs to another move that is not finished.
     """
 
     def __init__(self, folder: Path, what: dict[str, Any]) -> None:
@@ -56,7 +56,7 @@ class Journal:
         self.found = False
 
     def begin(self) -> None:
-        """Write the file if the move starts now. From now on, data on the target belong to this move."""
+        """Write the file if the move starts now. All data that the target has later belong to this move."""
         if not self.found:
             self._write()
 
@@ -69,12 +69,12 @@ class Journal:
 
     @property
     def finished(self) -> str | None:
-        """When the move was completed (ISO 8601); None if it is not complete."""
+        """Time at which the move was completed (ISO 8601); None if it is not complete."""
         moment: str | None = self._kept["finished"]
         return moment
 
     def after(self, kind: str) -> str:
-        """Return the key after which the copying of a kind continues; empty at the start."""
+        """Return the key after which the copying of a kind continues, or an empty string at the start."""
         return str(self._kept["after"].get(kind, ""))
 
     def moved(self, kind: str) -> int:
@@ -89,7 +89,7 @@ class Journal:
 
     @property
     def filled_until(self) -> float | None:
-        """The time (POSIX seconds) until which the target queue is complete after the copying.
+        """The time (POSIX seconds) up to which the target queue has all due entries after the copying.
 
         None if it is not set.
         """
@@ -217,8 +217,8 @@ def copy_all(source: Side, target: Side, choice: Choice, journal: Journal, repor
 
 def _copy_kind(copies: Iterable[Any], target: Storage, kind: str, journal: Journal, report: Report) -> None:
     take = getattr(target.load, kind)
-    # The target stores a batch before the journal records it. After a crash in between the batch is copied
-    # again, which changes nothing.
+    # The target stores a batch before the journal records it. After a crash between the two steps, the batch
+    # is copied again, which changes nothing.
     for some in batched(copies, BATCH):
         take(some)
         journal.note(kind, some[-1].key, len(some))
@@ -251,8 +251,8 @@ def _copy_frontier(
     assert source.frontier is not None
     assert source.storage is not None
     began = _begin_refill(target, journal)
-    # The entries in the queue of the source are copied first. The source has no entry for some pages; entries
-    # for them are made afterwards from their page records.
+    # The entries in the queue of the source are copied first. Then entries are made from the records of pages
+    # that have no entry in this queue.
     moved = 0
     hosts: set[str] = set()
     for some in batched(_entries(source.frontier, choice), BATCH):
@@ -274,13 +274,13 @@ def _copy_frontier(
 
 
 def _begin_refill(target: WholeFrontier, journal: Journal) -> float | None:
-    """Return the time until which the target queue is complete after the copying.
+    """Return the time up to which the target queue has all due entries after the copying.
 
     Returns None if the target queue keeps all entries.
 
-    A :class:`LeanFrontier` keeps only entries that are due soon. Its other entries are only in the storage.
+    A :class:`LeanFrontier` keeps only entries that are due soon. All other entries are only in the storage.
     The time is computed at the start of the first run and stored in the journal. A continued move needs the
-    same time, because it does not read again the entries that the first run left out.
+    same time, because it does not read the entries again that the first run left out.
     """
     if not isinstance(target, LeanFrontier):
         return None
@@ -309,7 +309,7 @@ def _missing(
 
 
 def _known_page(page: PageRecord, here: Known | None, choice: Choice) -> EntryCopy:
-    # The frontier's state is newer than that of the page record.
+    # The state in the frontier is newer than the state in the page record.
     state = page.state if here is None else here.state
     waits = state in PENDING and not choice.of_articles
     entry = entry_again(page)
@@ -344,14 +344,14 @@ class Sum:
     """The number of items, and the sum of their hashes modulo 2**128.
 
     Backends return items in different orders, but a sum is the same in any order. Unlike XOR, a sum also
-    shows items that occur twice.
+    reveals items that occur twice.
     """
 
     count: int = 0
     value: int = 0
 
     def add(self, thing: object) -> None:
-        """Add an item: a dataclass or a JSON-able value."""
+        """Add an item: a dataclass or a JSON-serializable value."""
         text = json.dumps(_normal(thing), sort_keys=True)
         digest = blake2b(text.encode("utf8", "replace"), digest_size=16).digest()
         self.count += 1
@@ -432,8 +432,7 @@ def _compare_frontiers(
             key = copy.page.fingerprint
             if key not in at_source or (choice.of_articles and key in at_target):
                 # If only articles were chosen, the target never queues their pages, so the states of these
-                # pages may differ. If the target does not know a page at all, this still counts as a
-                # difference.
+                # pages may differ. A page that the target does not know at all still counts as a difference.
                 at_source[key] = at_target.get(key, Known(state="", last_fetched=None, next_due=None))
             ours.add(_state(key, at_source[key]))
             if key in at_target:
@@ -449,7 +448,7 @@ def _state(key: bytes, known: Known) -> tuple[str, str, int | None]:
 
 
 def _normal(value: Any) -> Any:
-    """Return a JSON-able value that is the same for all backends: numbers as float, times as text.
+    """Return a JSON-serializable value that is the same for all backends: numbers as float, times as text.
 
     A REAL column of SQLite, for example, returns an integer as a float.
     """

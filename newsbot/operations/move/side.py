@@ -116,7 +116,7 @@ KINDS = ("pages", "articles", "texts", "aliases")
 NOTES = (REMOVED,)
 """Kinds of notes that are always copied.
 
-If only a part of the data is moved, the other notes are left out. Crawls learn the content of these notes
+If only a part of the data is moved, the other notes are left out. Crawls learn the content of the other notes
 again.
 """
 
@@ -159,9 +159,10 @@ class Choice:
         right = filter(self._is_in_time, storage.dump.articles("", self.sites))
         for copy in islice(right, self.max_articles):
             self._articles.add(copy.fingerprint)
-            # The page record is stored under the canonical URL, or under the URL of the page if that differs.
+            # The page record is stored under the canonical URL, or under the URL of the page if the two
+            # differ.
             self._pages.add(copy.fingerprint)
-            with suppress(ValueError):  # not a valid URL: it has no page
+            with suppress(ValueError):  # an invalid URL has no page
                 self._pages.add(fingerprint(canonicalize(copy.article.url)))
 
     def copies(self, storage: Storage, kind: str, after: str = "") -> Iterator[Any]:
@@ -177,8 +178,8 @@ class Choice:
     def _own_pages(self, storage: Storage, after: str) -> Iterator[PageCopy]:
         """Yield the pages of the chosen articles.
 
-        The pages are read by key, because a scan of all pages would take too long. Only the first referrers
-        of a page are copied, and the number of its other referrers.
+        The pages are read by key, because a scan of all pages would take too long. For each page, only the
+        first referrers and the number of all other referrers are copied.
         """
         for keys in batched(sorted(key for key in self._pages if key > bytes.fromhex(after)), AT_ONCE):
             found = storage.pages.get(keys)
