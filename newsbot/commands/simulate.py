@@ -91,7 +91,7 @@ WORLD = (
     ),
     _text("loss", "5%", "SHARE", "for push: share of notices that never arrive (5%%)"),
     _text("notice", "10s", "TIME", "for push: mean time until a notice arrives (10s)"),
-    _text("safety", "6h", "TIME", "for push: time between safety polls (6h)"),
+    _text("safety", "6h", "TIME", "for push: time between visits without a notice (6h)"),
     _count("servers", "C", "for push_queue: parallel downloads", 1),
 )
 TARGET = Argument(

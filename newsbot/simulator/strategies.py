@@ -287,44 +287,59 @@ def _shared(name: str, about: str, share: Share, *, random: bool = False) -> Str
 _ALL: Final = (
     Strategy(
         "newsbot",
-        "newsbot's own: threshold index with window and hours; pages by the optimum for estimated rates",
+        "newsbot's own policy: threshold index with the window and learned hours; for pages, the optimum for "
+        "estimated rates",
         lambda task: Newsbot(task, OptimalPages(task)),
     ),
     Strategy(
         "newsbot_ages",
-        "as newsbot, but pages at fixed ages (the default of the crawler)",
+        "like newsbot, but pages are visited at fixed ages (the default of the crawler)",
         lambda task: Newsbot(task, PageRecords(task)),
     ),
     Strategy("threshold", "square-root threshold index with learned hours, without the window", _index),
     Strategy(
-        "threshold_told", "as threshold, with true rates of hours", lambda task: _index(task, told=True)
+        "threshold_told",
+        "like threshold, but with the true rate of each hour",
+        lambda task: _index(task, told=True),
     ),
     Strategy(
         "nutch",
-        "as Apache Nutch: sooner after a change, later after none",
+        "like Apache Nutch: the interval is shorter after a visit with a change, and longer after a visit "
+        "without a change",
         lambda task: NutchType(task.sources, Controller(task.an_hour, 0.4, 0.5), task.interval),
     ),
     Strategy(
         "miniflux",
-        "as Miniflux: by the items of the last week",
+        "like Miniflux: the interval depends on the number of items in the last week",
         lambda task: MinifluxType(task.sources, Controller(task.an_hour, 1.0, 1.0)),
     ),
     _shared("cyclic", "all sources at the same interval", allocation.uniform),
     _shared("random", "all sources equally often, at random times", allocation.uniform, random=True),
-    _shared("proportional", "in proportion to the true rates of change", allocation.proportional),
-    _shared("square_root", "in proportion to the square roots of the true rates", allocation.square_root),
+    _shared(
+        "proportional", "number of visits in proportion to the true rate of change", allocation.proportional
+    ),
+    _shared(
+        "square_root",
+        "number of visits in proportion to the square root of the true rate of change",
+        allocation.square_root,
+    ),
     _shared("freshest", "optimum of freshness (Cho and Garcia-Molina), with true rates", allocation.freshest),
     _shared("youngest", "optimum of age (Cho and Garcia-Molina), with true rates", allocation.youngest),
     _shared(
         "azar",
-        "the formula of Azar and others with true rates, at random times",
+        "optimum of freshness for visits at random times (Azar and others), with true rates",
         allocation.freshest_random,
         random=True,
     ),
-    Strategy("push", "a visit for each notice, and safety polls", lambda task: Push(task, 0), False),
+    Strategy(
+        "push",
+        "a visit for each notice, and regular visits in case notices are lost",
+        lambda task: Push(task, 0),
+        False,
+    ),
     Strategy(
         "push_queue",
-        "the same with --servers simultaneous downloads",
+        "like push, with at most --servers simultaneous downloads",
         lambda task: Push(task, task.push.servers),
         False,
     ),
