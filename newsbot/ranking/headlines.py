@@ -51,8 +51,7 @@ class HeadlineTable:
         """For each place: the key of the headline; 0 if the place is free."""
         self._first, self._second, self._leads, self._came, self._seen = (self._keys[:] for _ in range(5))
         """For each place: the halves of the fingerprint, the lead, the time when the URL was added, and the
-        time when its headline was last seen.
-        """
+        time when its headline was last seen."""
         self._now = 0
         """The number of calls of :meth:`put`. It is the clock for the times of places."""
 

@@ -170,9 +170,10 @@ def _needed(wrong: int) -> float:
 
 
 def _cover(patterns: list[LearnedPattern], good: list[str]) -> list[LearnedPattern]:
-    """Return a small set of patterns that together match most articles. The choice is greedy: the next
-    pattern is always the pattern that matches the most remaining articles. Finding the smallest set would
-    take a search through all combinations.
+    """Return a small set of patterns that together match most articles.
+
+    The choice is greedy: the next pattern is always the pattern that matches the most remaining articles.
+    Finding the smallest set would take a search through all combinations.
     """
     matched = {one.text: set(_matched(one.text, good)) for one in patterns}
     left, chosen = set(good), list[LearnedPattern]()

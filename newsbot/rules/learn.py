@@ -430,8 +430,10 @@ class Examples:
         yield from ((url, False) for url in self.others)
 
     def plain(self) -> dict[str, Any]:
-        """Return the examples as a JSON-serializable mapping for :meth:`merge`. If the URLs are very long,
-        only the last URLs are included, so that the value fits into one note of the storage.
+        """Return the examples as a JSON-serializable mapping for :meth:`merge`.
+
+        If the URLs are very long, only the last URLs are included, so that the value fits into one note of
+        the storage.
         """
         return {
             "articles": _last(self.articles),
@@ -481,8 +483,9 @@ class Examples:
             del home[next((one for one, sure in home.items() if not sure), next(iter(home)))]
 
     def _weigh(self, url: str, article: bool, rule: LearnedRule) -> str | None:
-        """Record whether the page was an article, for the first pattern that matches ``url``. If the pattern
-        is removed as a consequence, it is returned. Otherwise None is returned.
+        """Record whether the page was an article, for the first pattern that matches ``url``.
+
+        If the pattern is removed as a consequence, it is returned. Otherwise None is returned.
         """
         path = path_of(url)
         for pattern in rule.patterns:
@@ -497,8 +500,9 @@ class Examples:
         return None
 
     def _forget(self, pattern: str) -> None:
-        """Remove a pattern, and the examples of articles that it matches. If the examples stayed, the same
-        pattern would be learned again.
+        """Remove a pattern, and the examples of articles that it matches.
+
+        If the examples stayed, the same pattern would be learned again.
         """
         for url in [url for url in self.articles if re.search(pattern, path_of(url), re.ASCII)]:
             del self.articles[url]
