@@ -3,12 +3,13 @@
 It finds articles in feeds, sitemaps and pages, extracts their text and stores them. The Python interface is
 in :mod:`newsbot.api`.
 
-Packages and modules from the bottom up; each imports only from those above it in this list:
+The following list shows the packages and modules from the bottom up. Each of them imports only from those
+above it:
 
 * ``errors``, ``clock``, ``urls``, ``items``: used everywhere
 * ``config``: the table of settings, and their checks
-* ``connections``: the data file, Redis and MongoDB, opened
-* ``cli``: the base of the commands, the terminal, log lines
+* ``connections``: opens the data file, connects to Redis and MongoDB
+* ``cli``: base classes of the commands, the terminal, log lines
 * ``text``: words, months, time zones, differences of texts
 * ``rules``: the rules of each site, as data
 * ``rights``: the rights that sites and pages reserve
@@ -17,12 +18,12 @@ Packages and modules from the bottom up; each imports only from those above it i
 * ``extraction``: from the bytes of a page to an article
 * ``frontier``: which URL is fetched next, by whom, and when
 * ``storage``: pages, articles, stories and sources
-* ``dedup``: same and similar texts
+* ``dedup``: finds equal and similar texts
 * ``search``: queries, the search index, snippets
 * ``discovery``: feeds, sitemaps, sections and the links in them
 * ``ranking``: decides whether a link is an article, and how soon it is fetched
 * ``push``: notices of changes
-* ``backends``: opens frontier, storage and index by the settings
+* ``backends``: opens the frontier, the storage and the index that the settings name
 * ``sites``: knowledge of each site that workers share
 * ``alerts``, ``monitoring``, ``sensor``: alerts; reports on sites; the program that site owners install
 * ``crawl``: one crawl, from the lease of a URL to its acknowledgement

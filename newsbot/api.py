@@ -33,7 +33,7 @@ __all__ = ["Article", "crawl", "extract", "open_storage"]
 PACKAGE = Path(__file__).resolve().parent.parent
 """The folder that contains the package ``newsbot``."""
 STOP_SECONDS = 60.0
-"""Seconds after the stop signal in which a crawl must end. Otherwise it is killed."""
+"""Maximum number of seconds between the stop signal and the end of a crawl. The crawl is then killed."""
 
 
 def open_storage(data: str | os.PathLike[str] = "data") -> Storage:
@@ -60,8 +60,8 @@ def crawl(
 
     ``sites`` are domains or URLs. If a site has no rule, the crawl starts at its home page. After
     ``max_articles`` new articles the crawl stops. ``data`` is the folder for the data of the crawl; a second
-    crawl with the same folder yields only new articles. If it is None, no data are kept. ``settings`` are
-    settings of Scrapy and newsbot. ``arguments`` are other arguments of ``scrapy crawl news``, such as
+    crawl with the same folder yields only new articles. If ``data`` is None, no data are kept. ``settings``
+    are settings of Scrapy and newsbot. ``arguments`` are further arguments of ``scrapy crawl news``, such as
     ``since="7d"``.
 
     The crawl runs in a separate process, so it can be started in a notebook and more than once. It begins
@@ -114,7 +114,8 @@ def _articles(
 def _environment(trial: bool) -> dict[str, str]:
     """Return the environment of the crawl's process, with this package on its path.
 
-    ``trial`` is True if the crawl keeps no data. It must then not use the servers that the environment names.
+    ``trial`` is True if the crawl keeps no data. Such a crawl must not use the servers that the environment
+    names.
     """
     environment = {
         **os.environ,
@@ -129,7 +130,8 @@ def _environment(trial: bool) -> dict[str, str]:
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    """Stop the crawl, so that it stores what it has downloaded. Kill it after STOP_SECONDS."""
+    """Stop the crawl and let it store what it has downloaded. Kill it if it has not ended after
+    STOP_SECONDS."""
     if process.poll() is None:
         process.send_signal(signal.SIGINT)
     assert process.stdout is not None

@@ -1,4 +1,4 @@
-"""Opens the rules, the frontier, the storage and the near-duplicate index by the settings.
+"""Opens the rules, the frontier, the storage and the near-duplicate index that the settings name.
 
 A backend is imported only when it is opened: a program without a server does not load pymongo, and a command
 that only reads rules does not load numpy. In all functions, ``settings`` is any object with
@@ -94,8 +94,8 @@ def open_frontier(settings: SettingsLike, clock: Clock = system_clock) -> Fronti
 def open_storage(settings: SettingsLike, *, hurried: bool = False) -> Storage:
     """Open the storage. Raises :class:`newsbot.errors.DataError`.
 
-    If ``hurried``, calls to a server time out after a few seconds. Crawls need this. Otherwise, a call may
-    take long enough for a slow search.
+    If ``hurried``, calls to a server time out after a few seconds. Crawls need these short timeouts.
+    Otherwise, the timeouts are long enough for a slow search.
     """
     uri = settings.get("MONGO_URI")
     if not uri:
@@ -178,7 +178,7 @@ def _must_exist(settings: SettingsLike) -> None:
 
 
 def empty_index(settings: SettingsLike) -> None:
-    """Delete the near-duplicate index, of any version. Raises :class:`newsbot.errors.DataError`."""
+    """Delete the near-duplicate index, whatever its version is. Raises :class:`newsbot.errors.DataError`."""
     if not settings.get("REDIS_URL"):
         from newsbot.dedup import sqlite
 

@@ -1,4 +1,4 @@
-"""Every error that newsbot raises on purpose.
+"""All errors that newsbot raises on purpose.
 
 ::
 

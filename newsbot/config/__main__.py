@@ -13,10 +13,11 @@ BEGINNING = """\
 `python -m newsbot.config` prints this page.
 
 A setting can be given in `newsbot/settings.py`, by an environment variable (if it is marked *env*), and by
-`-s NAME=VALUE` on the command line. If it is given in several places, the last one of this list wins. An
-empty environment variable counts as not set. An invalid value is an error before anything begins. Unknown
-names, and environment variables that newsbot does not read, are reported on stderr. Scrapy's settings work as
-in Scrapy. Delay, concurrency and intervals of sites are set in [rules](rules.md).
+`-s NAME=VALUE` on the command line. A value on the command line overrides an environment variable, and an
+environment variable overrides `newsbot/settings.py`. An empty environment variable counts as not set. An
+invalid value is an error before anything begins. Unknown names, and environment variables that newsbot does
+not read, are reported on stderr. Scrapy's settings work as in Scrapy. Delay, concurrency and intervals of
+sites are set in [rules](rules.md).
 """
 
 

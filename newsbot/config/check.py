@@ -38,7 +38,7 @@ PARTS = (
 
 
 class SettingsLike(Protocol):
-    """The part of the interface of Scrapy's settings that newsbot uses. A dict has it too."""
+    """The part of the interface of Scrapy's settings that newsbot uses. A dict provides it too."""
 
     def get(self, name: str, default: Any = None) -> Any:
         """Return the value of a setting, or ``default`` if it is not set."""

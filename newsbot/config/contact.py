@@ -14,7 +14,7 @@ _MAX = 200
 
 
 def user_agent(contact: str) -> str:
-    """Return the user agent. The contact, unless it is empty, is a comment in it (RFC 9110, 10.1.5).
+    """Return the user agent. A contact that is not empty is added to it as a comment (RFC 9110, 10.1.5).
 
     Characters that would break the header or end the comment are removed.
     """

@@ -170,7 +170,7 @@ _MAKERS: Mapping[str, Callable[..., Kind]] = {"number": number, "whole": whole, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """One setting. settings.yaml has these fields; fields with the values below may be left out there."""
+    """One setting. In settings.yaml, fields that have the default values of this class may be left out."""
 
     name: str
     kind: Kind
@@ -178,7 +178,8 @@ class Setting:
     default: Any = None
     """The default value.
 
-    None means that the setting is not in :mod:`newsbot.settings`. It has Scrapy's default, or no default.
+    None means that :mod:`newsbot.settings` does not contain the setting. Scrapy's default applies, if there
+    is one.
     """
     meaning: str
     """Text for docs/settings.md, in Markdown."""

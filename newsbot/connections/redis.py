@@ -33,7 +33,7 @@ from newsbot.config.check import SettingsLike
 from newsbot.errors import DataError, DataFull, DataUnavailable
 
 FEW = 20
-"""Maximum number of connections of a small pool. A small pool gets each connection back after its use.
+"""Maximum number of connections of a small pool. Each connection is returned to a small pool after use.
 
 Otherwise, other threads could wait for a connection that :func:`give_back` keeps.
 """
@@ -153,8 +153,8 @@ def connect(settings: SettingsLike) -> redis.Redis:
             client: redis.Redis = get_redis_from_settings(_Settings(settings, url, params))
         pool = getattr(client, "connection_pool", None)
         if pool is not None:
-            # This connection is created only as a check: unknown names in REDIS_PARAMS raise an error now,
-            # and not at the first command.
+            # This connection is created only as a check: unknown names in REDIS_PARAMS raise an error now.
+            # Otherwise, the first command would raise it.
             pool.connection_class(**pool.connection_kwargs)
     except (ValueError, TypeError, ImportError, AttributeError, NameError) as error:
         # the client's message may quote parts of a password that is not escaped
@@ -240,8 +240,8 @@ class Script:
 def _send(client: redis.Redis, *command: Argument) -> Any:
     """Send a command and return the raw response.
 
-    The method ``execute_command`` of the client is not used, because its metrics and retries double the time.
-    Only a cluster client, which has no pool, uses it, because it finds the node of the keys.
+    The method ``execute_command`` of the client is slower, because its metrics and retries double the time.
+    Only a cluster client, which has no pool, uses this method, which finds the node of the keys.
     """
     pool = getattr(client, "connection_pool", None)
     if pool is None:
@@ -296,7 +296,7 @@ def thrown_away(client: redis.Redis) -> int:
 
 
 def _infos(client: Any, section: str) -> list[Mapping[str, Any]]:
-    """Return a section of INFO of the server, or of each primary node of a cluster that can be reached."""
+    """Return a section of INFO from the server, or from each reachable primary node of a cluster."""
     if not hasattr(client, "get_primaries"):
         return [client.info(section)]
     found: list[Mapping[str, Any]] = []

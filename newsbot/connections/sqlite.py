@@ -1,7 +1,7 @@
 """Opens the embedded data file, and provides schema versions, transactions and readable errors.
 
-The frontier, the storage and the near-duplicate index keep their tables in one SQLite file. Each has its own
-schema version, so that each can be moved to a server alone.
+The frontier, the storage and the near-duplicate index keep their tables in one SQLite file. Each of them has
+its own schema version, so that each can be moved to a server separately.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LOCK_SECONDS = 5.0
 The timeout is short, because the crawl is blocked while it waits.
 """
 MAX_KEYS = 500
-"""Number of keys in one query: fewer parameters than any build of SQLite allows."""
+"""Maximum number of keys in one query. Every build of SQLite allows this number of parameters."""
 OLDEST_SQLITE = (3, 35, 0)  # needed for UPDATE … RETURNING
 
 

@@ -23,8 +23,8 @@ Files in reading order:
 * ``site_knowledge``: the knowledge of each site, shared with other workers
 * ``source_state``: the records of feeds, sitemaps and sections, and the WebSub hubs that they name
 * ``recrawl_policy``: decides when pages are fetched again
-* ``completion``: completes visits, and queues those that wait for it
-* ``refill``: loads pages from the storage into a frontier that keeps only pages that are due soon
+* ``completion``: completes visits, and keeps the visits that wait for completion
+* ``refill``: loads pages from the storage into the frontier when they are due soon
 * ``recovery``: resumes leases after an outage
 * ``assembly``: builds all parts
 * ``browser``: renders pages whose text is written by scripts

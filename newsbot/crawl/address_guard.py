@@ -62,7 +62,7 @@ def is_public(address: str) -> bool:
         elif int(ip) >> 32 & 0xFFFFFFFF in _ISATAP or any(ip in network for network in _HOLD_IPV4):
             # The last 32 bits are the IPv4 address.
             ip = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
-    return ip.is_global and not ip.is_multicast  # for Python, multicast addresses are global
+    return ip.is_global and not ip.is_multicast  # Python treats multicast addresses as global
 
 
 def is_local(host: str) -> bool:

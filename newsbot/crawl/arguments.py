@@ -64,7 +64,7 @@ HELP = {
     "feeds": "feeds to read now: addresses (comma separated), or a file with one per line, or an OPML file",
     "follow": f"any of {','.join(FOLLOW)}",
     "since": "articles published at or after: 2026-11-20, 2026-11-20T08:00Z or an age such as 12h, 7d",
-    "until": "articles published before; written as since",
+    "until": "articles published before this time; same format as since",
     "max_articles": "stop after this number of new articles",
     "max_articles_per_site": "maximum number of new articles of each site",
     "mode": "once (until nothing is due) or continuous",

@@ -78,7 +78,8 @@ class Crawl:
         self.pages = ReadAhead[PageRecord](self._pages_of)
         """The page records of leased pages."""
         self.known = ReadAhead[bool](self._known_of)
-        """Has True for each leased page whose URL is the URL or an alias of a stored article."""
+        """For each leased page, True if a stored article has the URL of the page as its URL or as an
+        alias."""
         self.sites = SiteKnowledge(context, self.removals, explore=settings.getfloat("NEWSBOT_EXPLORE"))
         self.sources = SourceRegistry(context)
         self.canonical = Canonical(context, self.sites.canonical_trust, self.removals)
@@ -212,7 +213,7 @@ class Crawl:
     def take_rules(self, rules: RuleSet) -> None:
         """Use ``rules`` from now on.
 
-        Raises :class:`ArgumentError` if a site of the arguments has no rule any more, and
+        Raises :class:`ArgumentError` if a site that the arguments name has no rule any more, and
         :class:`newsbot.errors.DataError`.
         """
         self.scope.take_rules(rules)

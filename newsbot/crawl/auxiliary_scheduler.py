@@ -157,7 +157,7 @@ class SideScheduler(Component, BaseScheduler):
         return waiting
 
     def enqueue_request(self, request: Request) -> bool:
-        """Queue a request until its host's turn. Return False if its URL is known or outside of the scope."""
+        """Keep a request until its host's turn. Return False if its URL is known or outside of the scope."""
         url = request.url
         rule = self._context.rule_for(url)
         key = fingerprint(canonicalize(url, rule.drop_query))
@@ -234,7 +234,11 @@ class SideScheduler(Component, BaseScheduler):
         except DataError:  # the outage is logged already
             return self._context.clock() + max(self._context.outage.wait, 0.1)
         if rest > self.patience:
-            logger.warning("left out pages=%d host=%s rests_seconds=%.0f", len(host.waiting), name, rest)
+            logger.warning(
+                "pages not requested pages=%d host=%s rests_seconds=%.0f; the host rests for longer than"
+                " NEWSBOT_PATIENCE",
+                *(len(host.waiting), name, rest),
+            )
             self._context.count("beside/left_out", len(host.waiting))
             self._waiting -= len(host.waiting)
             host.waiting.clear()

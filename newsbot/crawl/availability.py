@@ -211,7 +211,7 @@ class Outage:
             self.give_up()
         fault.text, fault.call, fault.calm_since = str(error), call, None
         pause = min(FIRST_PAUSE * 2.0**self._tries, LONGEST_PAUSE)
-        # 2 ** 10 seconds is above LONGEST_PAUSE already; the limit keeps the power small in a long outage
+        # 2 ** 10 seconds already exceed LONGEST_PAUSE; the limit keeps the power small in a long outage
         self._tries = min(self._tries + 1, 10)
         # The time is random, so that many workers do not call a returning server at the same time.
         self._next_try = self.clock() + pause * self._spread(0.5, 1.0)

@@ -35,7 +35,8 @@ QUIET = 500
 START_SECONDS = 60.0
 """Seconds to wait for the start of the browser."""
 READ_SECONDS = 10.0
-"""Seconds to wait for the markup of a page. Without a limit, a script that does not end would block this."""
+"""Seconds to wait for the markup of a page. Without a limit, a script that does not end would block the
+renderer."""
 CLOSE_SECONDS = 10.0
 """Seconds to wait for the end of a page or of the browser."""
 

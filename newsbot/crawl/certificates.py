@@ -18,7 +18,7 @@ MAX_IDLE = 256
 
 
 class HttpHandler(HTTP11DownloadHandler):
-    """Scrapy's handler for downloads, with a limit of idle connections.
+    """Scrapy's handler for downloads, with a limit on idle connections.
 
     Twisted keeps each connection for four minutes after its last request, and the name of the host forever.
     The rule of each host decides whether certificates are verified.

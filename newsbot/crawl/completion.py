@@ -243,7 +243,7 @@ class Completion:
         attempts = visit.lease.attempts + 1
         if cause is None or not may_retry(cause, attempts):
             return None
-        # a site's Retry-After is a minimum, not a replacement of the growing delay
+        # a site's Retry-After is only a minimum; the growing delay still applies
         delay = max(
             self.retry_scale * retry_delay(attempts, _JITTER.random()), visit.outcome.retry_after or 0.0
         )
@@ -288,7 +288,8 @@ class Completion:
         visit.taught = True
 
     def _is_chosen_elsewhere(self, visit: Visit, is_article: bool | None) -> bool:
-        """Return True if another site led to the page, so that the result says nothing about the page's site.
+        """Return True if another site led to the page. The result then says nothing about the page's own
+        site.
 
         The other site may link only to pages that are not articles. An article counts nevertheless, unless a
         redirect of another site led to it.
@@ -370,13 +371,13 @@ class CompletionQueue:
         self._unsettled[id(visit)] = visit
 
     def settle(self, seconds: float = math.inf) -> None:
-        """Complete all visits, or the visits that ``seconds`` allow. A sitemap may have 50,000 links.
+        """Complete all visits, or as many as ``seconds`` allow. A sitemap may have 50,000 links.
 
         Nothing is completed while it is not clear whether the sites or our network failed
         (:mod:`newsbot.crawl.reachability`). Raises :class:`newsbot.errors.DataError`; the remaining visits
         stay in the queue.
         """
-        until = time.monotonic() + seconds / 2  # half of the time is left to complete the visits begun
+        until = time.monotonic() + seconds / 2  # the other half is for visits that have begun
         while self._unsettled and not self._reachability.in_doubt:
             with self._context.timed("settle"):
                 self._settle_group(until)

@@ -16,7 +16,8 @@ from newsbot.storage.base import Storage
 from newsbot.storage.notes import identity_of
 
 LEAST_INDEXED = 0.25
-"""The smallest share of recent articles whose texts are in a complete index, which has no short articles."""
+"""The index counts as incomplete if it has the texts of less than this share of the recent articles. A
+complete index does not have the texts of all articles, because short texts are left out."""
 
 
 logger = logging.getLogger(__name__)
@@ -60,7 +61,7 @@ def notice_foreign_queue(frontier: LeanFrontier, storage: Storage) -> None:
         return
     logger.warning(
         "queue of another storage place=%s urls=%d; %s %s. One queue serves one storage: correct"
-        " REDIS_URL or %s, or empty it",
+        " REDIS_URL or %s, or empty this queue",
         *(frontier.place, urls, storage.place, fault),
         "NEWSBOT_DATA" if storage.is_local else "MONGO_URI",
     )

@@ -72,7 +72,7 @@ NO_TLS = (
     Reason.TIMEOUT,
     Reason.ROBOTS_UNREACHABLE,
 )
-"""Errors that an https request to a host without TLS may have.
+"""Errors that an https request to a host without TLS may cause.
 
 A refused certificate (``tls``) is not in the list. Otherwise, an attacker between the crawl and the host
 could send a false certificate to make the crawl use http.

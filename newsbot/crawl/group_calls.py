@@ -1,4 +1,4 @@
-"""Calls the storage once for pages that need the same at about the same time.
+"""Calls the storage once for several pages that need the same kind of data at about the same time.
 
 Each command to a server costs CPU time of the worker and of the server, and a transaction takes most of its
 time at the end. Pages that arrive within 50 ms are therefore processed together: their texts are looked up
@@ -28,7 +28,7 @@ LARGEST = 32
 HEAVIEST = 2_000_000
 """Maximum number of characters of text in a group of several articles.
 
-A group of the longest possible texts would take longer than a call to the server may.
+A group of the longest possible texts would exceed the time limit of a call to the server.
 """
 LONGEST = 0.05
 """Maximum number of seconds that an item waits for further items."""
@@ -72,7 +72,8 @@ class Together(Generic[_Item, _Answer]):
             while self._waiting:
                 await self._gather()
                 weights = accumulate(self._weight(item) for item, _ in self._waiting[:LARGEST])
-                # The sums grow, so this counts the items up to the limit. One item is always taken.
+                # The sums increase, so their number up to the limit is the number of items. One item is
+                # always taken.
                 number = max(1, sum(weight <= HEAVIEST for weight in weights))
                 group, self._waiting = self._waiting[:number], self._waiting[number:]
                 await self._answer(group)
@@ -121,7 +122,7 @@ class GroupCalls:
         self.owner = Together[SiteText, str | None](
             lambda group: run(self._owners, group), more=lambda: self.reading > 0
         )
-        """Takes a text of a site, and returns the URL of the article that has it, or None.
+        """Takes a text of a site, and returns the URL of the article that has this text, or None.
 
         This is the first call for an article, so the article waits here for pages that are being read.
         """
@@ -163,7 +164,8 @@ class GroupCalls:
 
 
 # --- reading ahead
-# A worker holds some 32 leases. If each visit read its own record, each page would need one query.
+# A worker holds about 32 leases. If each visit read its own record, each page would need
+# one query.
 #
 # Only the worker that holds the lease of a page writes the results of a visit. But a record that was read can
 # be outdated if another page names the same article. The records are therefore used only to avoid queries.
@@ -201,7 +203,7 @@ class ReadAhead(Generic[_Known]):
         for each in keys:
             self._known[each] = found.get(each)
             self._expected.pop(each, None)
-        return found.get(key)  # not from _known, which drops the first of more than MAX_READ keys
+        return found.get(key)  # not from _known, which has dropped keys if there are more than MAX_READ
 
     def forget(self, key: bytes) -> None:
         """Forget a key, so that the next :meth:`get` reads it anew."""

@@ -6,8 +6,8 @@ of megabytes.
 
 Python also caches source lines: pymongo records where a client was created, and for this record Python loads
 the source of each module in the call stack, 1.5 MB in total. Python also caches each unknown name of an
-encoding. libxml2 keeps each name of a tag or attribute as long as the thread lives that has parsed it. The
-number of different names in the pages of sites has no limit.
+encoding. libxml2 keeps each name of a tag or attribute until the thread that has parsed it ends. The number
+of different names in the pages of sites has no limit.
 """
 
 from __future__ import annotations
@@ -63,7 +63,8 @@ def keep_free(size: int) -> bool:
 
 @cache
 def _function(name: str, *types: type[Any]) -> Callable[..., int] | None:
-    """Return a function of the C library with parameters of these types; None if the library has none."""
+    """Return a function of the C library with parameters of these types; None if the library does not have
+    the function."""
     try:
         found = getattr(ctypes.CDLL(None), name)
     except (AttributeError, OSError):

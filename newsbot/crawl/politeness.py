@@ -30,14 +30,14 @@ class Politeness:
         """The ends (POSIX seconds) of the pauses that could not be written to the frontier yet, by host."""
 
     def delay_of(self, host: str) -> float:
-        """Return the delay of ``host`` in seconds: the larger of the rule's delay and of the Crawl-delay."""
+        """Return the delay of ``host`` in seconds: the larger of the rule's delay and the Crawl-delay."""
         return max(self._context.rule_for(f"http://{host}/").delay, self.crawl_delays.get(host, 0.0))
 
     def introduce(self, host: str, rule: Rule) -> None:
         """Write the rule's delay and concurrency for a host to the frontier, once per crawl.
 
-        If robots.txt is obeyed, this never makes a known host faster, because another worker may have read a
-        Crawl-delay. This worker reads robots.txt with its first page of the host. Raises
+        If robots.txt is obeyed, this method never reduces the delay of a known host, because another worker
+        may have read a Crawl-delay. This worker reads robots.txt with its first page of the host. Raises
         :class:`newsbot.errors.DataError`.
         """
         if host in self._introduced:
@@ -91,7 +91,7 @@ class Politeness:
     def rest(self, host: str, seconds: float) -> None:
         """Pause a host for all workers.
 
-        If the frontier is unavailable, :meth:`tell_rests` writes the pause.
+        If the frontier is unavailable, :meth:`tell_rests` writes the pause later.
         """
         try:
             self._context.frontier.back_off(host, seconds)

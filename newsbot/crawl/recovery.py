@@ -3,9 +3,9 @@
 The worker's leases may have expired during the outage. The worker first resumes its leases
 (:meth:`newsbot.frontier.base.Frontier.resume`). Then it repeats the writes that failed during the outage.
 
-Redis copies writes to a replica a moment later. If the primary server fails, the replica that takes over may
-lack the last writes: links that were just queued, delays of hosts, ends of leases. The worker notices that
-another server process has the data. It then writes its hosts again, and the refill
+Redis copies writes to a replica with a short delay. If the primary server fails, the replica that takes over
+may lack the last writes: links that were just queued, delays of hosts, ends of leases. The worker notices
+that another server process has the data. It then writes its hosts again, and the refill
 (:mod:`newsbot.crawl.refill`) queues all pages that the storage has and the queue lacks.
 """
 
@@ -59,9 +59,9 @@ class Recovery:
         self._context, self._scope, self._politeness, self._links = context, scope, politeness, links
         self._refill, self._owner, self._leases, self._ttl = refill, owner, leases, ttl
         self._emptied = False
-        """True if the frontier's server has lost its data and the sources are not queued again yet."""
+        """True after the frontier's server has lost its data, until the sources are queued again."""
         self._replaced = False
-        """True if the server may have lost its last writes and the hosts are not written again yet."""
+        """True after the server may have lost its last writes, until the hosts are written again."""
         self._hosts: Iterator[str] | None = None
         """The iterator that writes one host in each step; None before it was started."""
         self._unqueued: deque[Request] = deque()
@@ -89,7 +89,7 @@ class Recovery:
         return [*self._leases(), *self._unusable]
 
     def _resume(self) -> None:
-        """Resume the leases. The outage calls this before any other call to the frontier."""
+        """Resume the leases. After an outage, this method is called before any other call to the frontier."""
         held = self._held()
         # The guarded frontier must not be used here: it would call this method again.
         frontier = self._context.bare_frontier
@@ -135,9 +135,10 @@ class Recovery:
             del self._unusable[0]
 
     def _begin_again(self) -> None:
-        """Write hosts to the frontier, and sources if it is empty. The refill loads all other pages.
+        """Write the hosts to the frontier again. If it is empty, queue the sources too.
 
-        There may be 65,536 hosts. If the frontier is not empty, each call works for :data:`SLICE` seconds.
+        The refill loads all other pages. Because there may be 65,536 hosts, each call works for :data:`SLICE`
+        seconds only, unless the frontier is empty.
         """
         if self._hosts is None:
             if self._refill is not None:

@@ -46,9 +46,9 @@ class PollBudget:
     """
 
     def __init__(self, budget: float, clock: Clock) -> None:
-        """``budget`` is in requests per hour. 0 means POLLS_AN_HOUR for each source.
+        """``budget`` is in requests per hour. 0 means a budget of POLLS_AN_HOUR requests per source.
 
-        Sources that failed DEAD_AFTER times in a row or more are not counted.
+        Sources that failed at least DEAD_AFTER times in a row are not counted.
         """
         self._budget, self._clock = budget, clock
         self._threshold = 0.0
@@ -99,7 +99,7 @@ class PollBudget:
 
 
 def _rescale(controller: Controller, kept: dict[str, Any], alive: int) -> bool:
-    """Adapt the threshold at once to a changed budget or number of sources.
+    """Adapt the threshold at once if the budget or the number of sources has changed.
 
     ``kept`` is the stored note. ``alive`` is the present number of sources. Returns True if the budget or the
     number differs from the note. The controller is slow on purpose: without this function, it would need days

@@ -3,8 +3,8 @@
 The frontier in Redis keeps only entries that are due within the next ``keep_within`` seconds (its horizon)
 and drops all other entries. This module reads the dropped pages from the storage when their due time comes
 within the horizon. The order of writes ensures that no page is missed: a page's record is written with its
-next due time before its lease is acknowledged. A page that the frontier drops is due after the end of the
-last read, so the next read finds it.
+next due time before its lease is acknowledged. A page that the frontier drops is due later than all pages of
+the last read, so the next read finds it.
 
 If a frontier was never filled, it gets all pending pages, all due pages, and the fingerprints of all known
 URLs. A frontier was never filled if it is new, or if its server has lost its data. After a restart or a

@@ -80,8 +80,8 @@ MAX_TAKEN = 0.5
 MOST_LEFT = 100
 """Maximum number of times that one call of ``next_request`` leases entries.
 
-It leases again if some of the leased entries are not worth a fetch. With the limit, the call takes at most
-some tenths of a second.
+The call leases again if some of the leased entries are not worth a fetch. With the limit, the call takes at
+most some tenths of a second.
 """
 
 

@@ -1,7 +1,6 @@
 """Decides which sites, hosts and dates belong to a crawl.
 
-:class:`Removals` prevents the crawl from collecting pages and sites again that people have removed
-(``scrapy remove``).
+:class:`Removals` prevents the crawl from collecting removed pages and sites again (``scrapy remove``).
 """
 
 from __future__ import annotations
@@ -24,7 +23,8 @@ from newsbot.rules.rule import Rule
 from newsbot.sites.pauses_and_removals import LateArrivals, RemovalNotes
 
 SMALL_ARCHIVE = 500
-"""Number of articles up to which the lists of a site are read without a limit of dates, by default."""
+"""By default, the lists of a site are read without a date limit until they have shown more than this number
+of articles."""
 
 
 class Scope:

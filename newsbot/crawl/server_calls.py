@@ -36,13 +36,14 @@ logger = logging.getLogger(__name__)
 FAST = 0.01
 """Maximum mean duration in seconds of the calls of a server that is called directly."""
 PROBE = 0.05
-"""Maximum seconds of each of :data:`ENOUGH` calls in threads after which the next call is made directly.
+"""The next call is made directly if each of the last :data:`ENOUGH` calls in threads took at most this number
+of seconds.
 
 A call in a thread seems slower than it is, because the thread waits for Python's global lock.
 """
 ENOUGH = 40
-"""Number of quick calls in a row. It is large, because some calls send nothing, if there is nothing to
-write."""
+"""Number of quick calls in a row. It is large, because some calls have nothing to write and therefore send
+nothing."""
 PROBE_EVERY = 1.0
 """Minimum number of seconds between two direct calls of a slow server."""
 WEIGHT = 1 / 8
@@ -58,7 +59,7 @@ class Latency:
         self._direct = math.inf
         """Mean duration of direct calls; infinite before the first direct call, and after a failed call."""
         self._quick = 0
-        """Number of the last calls in threads that took at most :data:`PROBE` each."""
+        """Number of calls in threads since the last one that took longer than :data:`PROBE`."""
         self._probed = 0.0
         """Time of the last direct call."""
 
@@ -129,7 +130,7 @@ class ServerCalls:
         return answer
 
     def aside(self, work: Callable[[], _Answer], *, local: bool = False) -> _Answer:
-        """Return the result of ``work``, which runs in a thread if this is called in a section.
+        """Return the result of ``work``, which runs in a thread if the caller is in a section.
 
         ``local``: ``work`` is called directly, because SQLite allows only the thread that has opened a file.
         """

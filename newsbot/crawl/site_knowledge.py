@@ -1,6 +1,6 @@
 """Holds what a crawl has learned of each site.
 
-At each heartbeat, the crawl shares this with other workers.
+At each heartbeat, the crawl shares this knowledge with other workers.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class SiteKnowledge:
         self.rights = SiteRights()
         """The reservations on AI in robots.txt and tdmrep.json of each site."""
         self._expected = Bounded[tuple[str, str], None](MAX_HOSTS)
-        """Sites and hosts of which the notes were read ahead."""
+        """Sites and hosts whose notes were read ahead."""
 
     def open(self) -> None:
         """Connect the parts to the storage."""
@@ -65,7 +65,8 @@ class SiteKnowledge:
     def write(self) -> None:
         """Write new knowledge, except for removed sites.
 
-        Raises :class:`newsbot.errors.DataError`. The next call then writes what could not be written.
+        Raises :class:`newsbot.errors.DataError`. After an error, the next call writes the remaining
+        knowledge.
         """
         context, out = self._context, self._removals.covers_site
         context.books.write(context.storage, context.stats.get_stats(), context.clock(), out)

@@ -39,7 +39,7 @@ BATCH = 1000
 
 @dataclass(slots=True)
 class SiteSources:
-    """The sources of one site that may exist."""
+    """The known sources of one site, without sources that are known to be dead."""
 
     any: bool = False
     """True if a feed or sitemap is known."""

@@ -32,9 +32,9 @@ from newsbot.sites.statistics import (
 )
 
 SHOWN_SITES = 50
-"""Maximum number of sites in the table. All other sites are added up in one row."""
+"""Maximum number of sites in the table. One row shows the sums of all other sites."""
 SHOWN_REASONS = 4
-"""Maximum number of reasons why links were not followed that the summary shows."""
+"""Maximum number of reasons in the summary why links were not followed."""
 SAVED_BY = {"unchanged": "304", "head": "HEAD"}
 """Names that the summary shows for the ways to save downloads, by their names in the stats."""
 

@@ -138,7 +138,7 @@ class Resumed:
     """The result of :meth:`Frontier.resume`."""
 
     kept: int
-    """How many of the leases the owner has now, because it kept them or got them again."""
+    """Number of the given leases that the owner still has or has got again."""
     emptied: bool = False
     """True if the server restarted without its data. The frontier is then empty."""
     replaced: bool = False
@@ -173,7 +173,8 @@ class Outlook:
     pending: int
     """Number of entries that are pending and due at or before the horizon."""
     leased: int
-    """Number of leases of all owners, for entries that are due within the horizon, of the same hosts."""
+    """Number of leases of all owners. Only entries of the same hosts that are due within the horizon
+    count."""
     host: str | None = None
     """Host of the entry that can be leased next; None if unknown. Redis knows it only with ``accept``."""
 
@@ -254,7 +255,8 @@ class Frontier(Protocol):
 
         Pass ``fetched=False`` if the page was not requested; the time of its last fetch then stays the same.
         Returns False and changes nothing if the caller no longer holds the lease. A :class:`LeanFrontier` may
-        forget a ``next_due`` that is far in the future. The caller must therefore store it before.
+        forget a ``next_due`` that is far in the future. The caller must therefore store ``next_due`` before
+        this call.
         """
 
     def ack_all(self, done: Sequence[tuple[Lease, float | None]], *, fetched: bool = True) -> list[bool]:
@@ -277,7 +279,7 @@ class Frontier(Protocol):
         """Return the owners that hold leases now."""
 
     def resume(self, owner: str, leases: Sequence[Lease], ttl: float) -> Resumed:
-        """Extend the leases of ``owner``. ``leases`` are all leases that it has.
+        """Extend the leases of ``owner``. ``leases`` are all leases that the owner holds.
 
         This is the worker's heartbeat. Call it also before any other method when the frontier responds again
         after an outage. If the owner still holds a lease of ``leases``, its deadline becomes ``ttl`` seconds

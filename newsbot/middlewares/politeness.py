@@ -2,9 +2,9 @@
 
 *Pauses* apply to all workers. After the statuses 429 and 503 with Retry-After (RFC 9110, 10.2.3), the host
 says how long the pause is. Without Retry-After, and after timeouts and refused connections, the pause doubles
-with each further fault up to a limit. Another site could stop the crawl of a host by links to URLs that
-always fail. If such a URL fails and both sites have rules, the host therefore pauses only briefly. If the
-whole host has problems, links from its own site fail too.
+with each further fault up to a limit. Another site could stop the crawl of a host by linking to URLs of this
+host that always fail. If such a URL fails and both sites have rules, the host therefore pauses only briefly.
+If the whole host has problems, links from its own site fail too.
 
 *Turns* are times that are reserved for one request to a host. They are one delay apart. Every request needs a
 turn, including requests for robots.txt and for the targets of redirects. A request without a turn takes the
@@ -56,7 +56,7 @@ LONGEST_PAUSE = 900.0
 MAX_RETRY_AFTER = 24 * 3600.0
 """Maximum length of a pause that the header Retry-After sets, in seconds."""
 _REFUSALS = frozenset(NO_TLS) - {Reason.TIMEOUT}
-"""Faults that an https request to a host without TLS may have."""
+"""Faults that an https request to a host without TLS may cause."""
 _COUNTS = {ASIDE_KEY, PART_KEY}
 """Meta keys of requests without a visit whose responses count for the host's pauses."""
 

@@ -45,7 +45,8 @@ MAX_SCRIPTS = 10_000
 MAX_KEPT = 48 * 2**20
 """Maximum number of bytes of all cached scripts together."""
 KEEP_SECONDS = 3600.0
-"""Maximum number of seconds for which a script is cached, and the default if the response gives no time."""
+"""Maximum number of seconds for which a script is cached. It is also the default if the response gives no
+time."""
 CONTENT_TYPE = "text/html; charset=utf-8"
 # These headers describe the page as it was downloaded, so they are removed from the rendered page.
 _VALIDATORS = ("ETag", "Last-Modified")

@@ -191,13 +191,13 @@ LIMIT = 1000
 MAX_WORDS = 200
 """Maximum number of server names, and of content types, that are counted separately."""
 TOPS = {"broken": "referrer_count", "refused": "at", "moved": "hops_count", "orphans": "at"}
-"""The lists of pages that are also counted, and the value by which each is sorted."""
+"""The lists of pages whose pages are also counted, and the value by which each list is sorted."""
 REFERRERS = 5
 """Maximum number of feeds and sitemaps that a report names for an orphan (a page that no page links to)."""
 _AT_ONCE = 500
 
 Report = dict[str, Any]
-"""A mapping that JSON can hold. docs/monitoring.md describes every field."""
+"""A JSON-serializable dict. docs/monitoring.md describes every field."""
 
 
 def site_report(storage: Storage, domain: str, *, limit: int = LIMIT) -> Report:
@@ -303,7 +303,7 @@ class _Survey:
 
         Returns None for feeds, sitemaps and robots.txt, which are not pages.
         """
-        # A rough comparison comes first, because to compute the exact keys of all referrers would be slow.
+        # A rough comparison comes first, because computing the exact keys of all referrers would be slow.
         key = _key(referrer) if _rough(referrer) in self._rough else b""
         if key in self._lists or referrer.endswith("/robots.txt"):
             return None
@@ -400,7 +400,7 @@ class _Survey:
 def _rough(url: str) -> str:
     """Return the last part of the path of a URL. All URLs with the same key have the same last part.
 
-    To compute this part is much faster than to compute the key.
+    Computing this part is much faster than computing the key.
     """
     path = url.strip().partition("?")[0].partition("#")[0]
     # ";" may begin a session id, "." and ".." are steps in the path. Canonical URLs have neither.

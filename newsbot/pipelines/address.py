@@ -1,8 +1,8 @@
 """Chooses the URL under which an article is stored if its page names another URL as its canonical URL.
 
 This statement of the page is called a *claim*. :mod:`newsbot.crawl.links.canonical` decides which claims are
-possible. If both pages were read, their texts decide. The order of the visits does not matter: if a URL has
-another article than the article that was stored under it, the stored article is moved back to the URL from
+possible. If both pages were read, their texts decide. The order of the visits does not matter: if the article
+at a URL is not the article that was stored under this URL, the stored article is moved back to the URL from
 which it was fetched.
 """
 
@@ -36,8 +36,8 @@ class AddressChoice:
         own, claim = canonicalize(item.url), item.canonical_url
         if fingerprint(own) == fingerprint(claim):
             return self._at_home(item)
-        # The article may not be stored under ``own``. No conflict would then show that another page has been
-        # stored there, so the storage is asked again.
+        # If the article is not stored under ``own``, no conflict shows that another page was stored under
+        # this URL in the meantime. The storage is therefore asked again.
         self._known.forget(fingerprint(own))
         there = self._at_address(item, own)
         variant = is_variant(own, claim)

@@ -101,7 +101,8 @@ def _keep_origin(kept: Article, new: Article) -> None:
 def _is_trifle(kept: Article, new: Article) -> bool:
     """Return True for a trivial edit, which is not stored.
 
-    The stored text is not replaced. Several trivial edits are therefore compared with it together.
+    The stored text is not replaced. Several trivial edits in a row are therefore compared with it as one
+    edit.
     """
     if kept.story is None or (kept.partial and not new.partial):
         return False

@@ -23,7 +23,8 @@ from newsbot.items import Article
 WAITS = (0.02, 0.08, 0.3, 0.6)
 """Pauses in seconds between reads of a similar text that another worker is about to store."""
 LONG = 50_000
-"""Minimum number of letters of texts that are compared in a thread. This number takes about 10 ms."""
+"""Texts with at least this number of letters are compared in a thread. Comparing so many letters takes about
+10 ms."""
 _Given = ParamSpec("_Given")
 _Answer = TypeVar("_Answer")
 

@@ -47,7 +47,7 @@ class StorePipeline(Component):
             kept = await self._look_again(item)
             stored = await self._store(item, None if kept is None else kept.content_hash)
         else:
-            raise RecordBusy(f"{item.canonical_url}: others store other texts under this URL all the time")
+            raise RecordBusy(f"{item.canonical_url}: other workers keep storing other texts under this URL")
         self._removals.stored(item)
         item.version = stored.version
         if stored.joined is not None:

@@ -1,4 +1,4 @@
-"""First pipeline: drops articles that are incomplete, removed, or outside of the arguments' dates."""
+"""First pipeline: drops articles that are incomplete, removed, or not within the dates of the arguments."""
 
 from __future__ import annotations
 

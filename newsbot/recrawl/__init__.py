@@ -7,8 +7,8 @@ is repeated.
 Files in reading order:
 
 * ``policy``: the outcome of a visit, and the interface of policies
-* ``planning``: before a download, after a visit, and after a failed attempt
+* ``planning``: the decisions before a download, after a visit, and after a failed attempt
 * ``sources``: the policies for sources. The default policy polls in proportion to the square root of the rate
-  of new items. The others are the policies of other crawlers, adjusted to a budget of requests
+  of new items. The other policies are those of other crawlers, adjusted to a budget of requests
 * ``pages``: the policies for articles and other pages. One policy shares a budget among the pages of a site
 """

@@ -89,7 +89,7 @@ def visits(record: PageRecord | None) -> list[tuple[float, bool | None]]:
 
 
 def seen_change(outcome: Outcome, record: PageRecord | None) -> bool | None:
-    """Return True if this visit found the page changed, False if not, None if unknown or the first visit."""
+    """Return True if this visit found a change, False if not, and None if unknown or at the first visit."""
     if outcome.not_modified:
         return False
     if outcome.failed or record is None or record.checks <= 1:

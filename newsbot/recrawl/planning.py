@@ -162,7 +162,8 @@ DEAD_REST: Final = DAY
 UNNAMED_REST: Final = DAY
 """Seconds until newsbot checks again whether a rule names the source. The check sends no request."""
 FIRST_PAGE_RETRY: Final = HOUR
-"""Seconds until the next visit after the first failure of a page. It doubles with each further failure."""
+"""Seconds until the next visit after the first failure of a page. The time doubles with each further
+failure."""
 LONGEST_PAGE_RETRY: Final = DAY
 GIVE_UP_AFTER: Final = 10
 """Number of failures in a row after which a page that is not a source is not visited any more."""
@@ -369,7 +370,8 @@ _TRIES = {
     "render": 3,
     "tls": 2,  # mostly an expired certificate, which is not renewed within minutes
 }
-"""Maximum number of attempts of one visit, including the first, by cause of failure. Other causes: 1."""
+"""Maximum number of attempts of one visit, including the first, by cause of failure. For other causes, it is
+1."""
 
 
 def may_retry(cause: str | None, attempts: int) -> bool:

@@ -45,11 +45,11 @@ class Outcome:
     max_age: float | None = None
     """Seconds from the Cache-Control header."""
     ttl: float | None = None
-    """Seconds for which a feed asks not to be polled again."""
+    """Seconds for which a feed asks clients not to poll it again."""
     update_period: float | None = None
     """Seconds between updates, as stated by a feed."""
     skip_hours: frozenset[int] = frozenset()
-    """Hours of the day (UTC) in which a feed asks not to be polled."""
+    """Hours of the day (UTC) in which a feed asks clients not to poll it."""
     shown: int = 0
     """Number of links in a source; 0 if unknown."""
     span: float | None = None

@@ -1,16 +1,16 @@
 """Policies that decide when sources (feeds, sitemaps, sections) are polled again.
 
 The default is the square-root rule (:class:`SquareRootIndex`). The other policies work like those of other
-programs. They are options, and serve for comparison.
+programs. They are options that serve for comparisons.
 
 The square-root rule computes a number for each source, its *index*, and polls the source when the index
 reaches a threshold. The *window* of a source is the number of items that it shows at a time.
 
-Let L(t) be the number of items expected within t seconds after the last poll. A source is due when
-``U(t) = t * L(t) - integral of L from 0 to t`` reaches a threshold. At a constant rate r this is r * t² / 2.
+Let L(t) be the expected number of items within t seconds after the last poll. A source is due when
+``U(t) = t * L(t) - integral of L from 0 to t`` reaches a threshold. At a constant rate r, U(t) is r * t² / 2.
 Intervals are then proportional to 1 / √r, which minimises the mean delay for a given number of polls (Cho and
-Garcia-Molina 2003; as an index over sources, Whittle 1988). With a varying rate, U is the integral of
-``s * r(s)``. A source is therefore not polled during its quiet night, but soon after its morning begins.
+Garcia-Molina 2003; the index follows Whittle 1988). With a varying rate, U is the integral of ``s * r(s)``. A
+source is therefore not polled during its quiet night, but soon after its morning begins.
 
 The rate of a source at an hour is ``level * hour weight * day weight`` (:class:`Rhythm`). All three are
 learned from counts at polls, with exponential forgetting. The level is shrunk towards a prior rate and the
@@ -164,8 +164,8 @@ HOUR_SHRINK, DAY_SHRINK, SURGE_SHRINK = 1.0, 30.0, 6.0
 while few items were observed. The first number is for an hour of the day, the second for a day of the week,
 and the third for the last hours."""
 MOST_ODD: Final = 10.0
-"""Maximum that one poll contributes to the estimate of the variance. It limits the influence of rare bursts,
-but not that of items that regularly come in batches."""
+"""Maximum that one poll contributes to the estimate of the variance. This limits the influence of rare
+bursts. Items that regularly come in batches still raise the estimate."""
 HOURS, DAYS = 24, 7
 LONGEST_LOOK: Final = 24
 """Number of hours after a poll for which the next poll changes the weights. For later hours, only the level
@@ -179,7 +179,8 @@ _STATE = ("items", "hours", "hour_items", "hour_due", "day_items", "day_due", "s
 
 
 class Rhythm:
-    """Learned rates of ``count`` sources. Rates are items per hour, times POSIX seconds, hours are in UTC."""
+    """Learned rates of ``count`` sources. Rates are in items per hour, times in POSIX seconds, and hours in
+    UTC."""
 
     def __init__(self, count: int) -> None:
         self.items = no_rows(count)
@@ -215,11 +216,12 @@ class Rhythm:
         return np.asarray(self.level(rows)[:, None] * by_hour[line, hour] * by_day[line, day])
 
     def excess(self, rows: Rows) -> Array:
-        """Return the ratio of the current rate to the usual one, above 1 in a busy hour."""
+        """Return the ratio of the current rate to the usual rate. The ratio is above 1 in a busy hour."""
         return np.asarray((self.surge[rows] + SURGE_SHRINK) / (self.surge_due[rows] + SURGE_SHRINK))
 
     def learn(self, rows: Rows, since: Array, at: Array, new: Array) -> Array:
-        """Learn from ``new`` items published from ``since`` to ``at``; return how many were expected.
+        """Learn from ``new`` items that were published from ``since`` to ``at``. Return the number of
+        expected items.
 
         Each row may occur at most once.
         """
@@ -278,7 +280,7 @@ class Rhythm:
         self.surge_due[rows] += expected
 
     def as_note(self, row: int) -> dict[str, Any]:
-        """Return the state of one source as a JSON-able dict."""
+        """Return the state of one source as a JSON-serializable dict."""
         return {name: rounded(getattr(self, name)[row].tolist()) for name in _STATE}
 
     def take_note(self, row: int, note: Mapping[str, Any]) -> None:
@@ -298,7 +300,8 @@ def _smooth(by_hour: Array) -> Array:
 
 
 def overlaps(since: Array, until: Array, hours: int) -> Array:
-    """Return how many seconds of each clock hour, from the hour of ``since`` on, are between both times.
+    """Return the number of seconds between ``since`` and ``until`` that are in each clock hour. The first
+    clock hour contains ``since``.
 
     The result has one row per source and ``hours`` columns.
     """
@@ -308,7 +311,8 @@ def overlaps(since: Array, until: Array, hours: int) -> Array:
 
 
 def _calendar(at: Array, hours: int) -> tuple[Rows, Rows]:
-    """Return the hours of the day and the days of the week, from the clock hour of ``at`` on.
+    """Return the hour of the day and the day of the week for each clock hour, from the clock hour of ``at``
+    on.
 
     Both arrays have one row per source and ``hours`` columns.
     """
@@ -319,11 +323,12 @@ def _calendar(at: Array, hours: int) -> tuple[Rows, Rows]:
 LOOK: Final = int(LONGEST / HOUR) + 1
 """Maximum number of clock hours that an interval of up to :data:`LONGEST` overlaps."""
 CAUTION: Final = 2.5
-"""Number of standard deviations by which the number of new items may exceed the expected number, so that all
-of them still fit into the window at the next poll. Items that leave the window between two polls are
-missed."""
+"""Items that leave the window between two polls are missed. A source is therefore polled so early that the
+new items still fit into the window if they exceed the expected number by this number of standard
+deviations."""
 OVERFLOW: Final = 1.5
-"""Factor on the number of new items if all shown items are new. The poll then probably missed other items."""
+"""Factor by which the number of new items is multiplied if all shown items are new. The poll then probably
+missed other items."""
 REFILL: Final = 0.5
 """Share of the window that unexpected items may fill until the next poll, if they continue to come at the
 rate since the last poll.
@@ -332,8 +337,8 @@ If all items that a source shows are new, and unexpected items fill at least thi
 source is polled again after the shortest interval.
 """
 REFILL_AFTER_PAUSE: Final = 0.2
-"""Used instead of :data:`REFILL` if the last two polls were at least :data:`PAUSE` apart. A burst may have
-begun late in this time, so the true rate may be higher than the computed rate."""
+"""The value that replaces :data:`REFILL` if the last two polls were at least :data:`PAUSE` apart. A burst may
+have begun late in this time, so the true rate may be higher than the computed rate."""
 PAUSE: Final = 1800.0
 """Minimum seconds between two polls for which :data:`REFILL_AFTER_PAUSE` is used."""
 SURGE_LASTS: Final = 1.0
@@ -387,11 +392,12 @@ class SquareRootIndex:
     def _learn(self, polled: Polled) -> Array:
         """Learn from polls. Return the number of new items that were expected; 0 at a source's first poll."""
         rows, at = polled.rows, polled.at
-        # The window is the maximum number of items shown. It falls slowly, because a site may shorten its
-        # feed. It is kept after a 304 response, which shows none.
+        # The window is the maximum number of items shown. The window falls slowly, because a site may shorten
+        # its feed. The window is kept after a 304 response, which shows no items.
         window = np.maximum(self.window[rows] * 0.98, polled.shown)
         self.window[rows] = np.where(polled.shown > 0, window, self.window[rows])
-        # False at a source's first poll (a comparison with NaN). All its items are new then, but of any age.
+        # This is False at a source's first poll, because a comparison with NaN is False. At this poll all
+        # items are new, but their age is unknown.
         seen = at > self.last[rows]
         full = (polled.shown > 0) & (polled.new >= polled.shown)
         counted = np.where(full, polled.new * OVERFLOW, polled.new)
@@ -401,9 +407,9 @@ class SquareRootIndex:
         return expected
 
     def _fading(self, rows: Rows) -> Array:
-        """Return factors for the usual rates of the next clock hours.
+        """Return the factors by which the usual rates of the next clock hours are multiplied.
 
-        An unusual rate returns to the usual.
+        The factors approach 1, because an unusual rate returns to the usual rate.
         """
         hours = np.arange(LOOK) + 0.5
         return np.asarray(1 + (self.rhythm.excess(rows) - 1)[:, None] * np.exp(-hours / SURGE_LASTS))
@@ -424,7 +430,7 @@ class SquareRootIndex:
         return np.where(np.isinf(window), np.inf, room)
 
     def as_note(self, row: int) -> dict[str, Any]:
-        """Return the state of one source as a JSON-able dict."""
+        """Return the state of one source as a JSON-serializable dict."""
         last = self.last[row]
         note = self.rhythm.as_note(row)
         return note | {"last": None if np.isnan(last) else float(last), "window": float(self.window[row])}

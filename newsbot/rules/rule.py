@@ -33,16 +33,16 @@ RECRAWL: Mapping[Kind, tuple[Recrawl, ...]] = MappingProxyType(
         Kind.OTHER: ("fixed", "optimum", "nutch", "off"),
     }
 )
-"""Kind of a page -> allowed policies for fetching such pages again. The first policy is the default."""
+"""The policies by which pages of each kind may be fetched again. The first one is the default."""
 
 RECHECK = (3 * 3600.0, 9 * 3600.0, 24 * 3600.0, 50 * 3600.0, 96 * 3600.0, 7 * 86400.0)
-"""Default ages in seconds at which articles are fetched again."""
+"""Ages of articles in seconds at which they are fetched again by default."""
 
 FIELDS = (
     "title", "text", "summary", "authors", "published_at", "modified_at", "language", "section", "tags",
     "image", "canonical_url", "next_page",
 )  # fmt: skip
-"""Fields of an article that may have selectors in ``extract``."""
+"""Fields of an article for which ``extract`` may have selectors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +91,9 @@ class Rule:
     drop_query: tuple[str, ...] = ()
     max_depth: int = 5
     interval: Mapping[Kind, float] = field(default_factory=lambda: MappingProxyType({}))
-    """Kind of a page -> seconds between two fetches. Loaded rules have a value for every kind."""
+    """Seconds between two fetches of a page, by its kind. Loaded rules have a value for every kind."""
     recrawl: Mapping[Kind, Recrawl] = field(default_factory=lambda: MappingProxyType({}))
-    """Kind of a page -> the policy that schedules its next visit."""
+    """The policy that schedules the next visit of a page, by its kind."""
     recheck: tuple[float, ...] = RECHECK
     """Seconds after the discovery of an article at which the policy ``ladder`` fetches it again."""
     head: tuple[Kind, ...] = ()
@@ -125,18 +125,17 @@ class Rule:
 
     def __post_init__(self) -> None:
         texts = tuple(pattern.text for pattern in (*self.deny, *self.article, *self.section))
-        # object.__setattr__ can set a field of a frozen dataclass.
+        # The usual way to set a field of a frozen dataclass after __init__.
         object.__setattr__(self, "patterns", pattern_set(texts))
 
     @property
     def has_sources(self) -> bool:
-        """True if the file lists feeds, sitemaps or sections. If it is True, no sources are discovered."""
+        """True if the file lists feeds, sitemaps or sections. Then no sources have to be discovered."""
         return bool(self.feeds or self.sitemaps or self.sections)
 
 
 _HOSTS = 65_536
-"""Maximum number of hosts whose rule is cached. A limit is needed because links lead to many hosts without a
-rule."""
+"""Maximum number of hosts whose rule is cached. Links lead to many hosts that have no rule."""
 
 
 class RuleSet:
@@ -159,7 +158,7 @@ class RuleSet:
         self._for_host = lru_cache(_HOSTS)(self._find)
 
     def dropping(self, keys: Mapping[str, Iterable[str]]) -> RuleSet:
-        """Return a copy of the rules in which the query keys in ``keys`` are removed from URLs too.
+        """Return a copy of the rules that also removes the query keys in ``keys`` from URLs.
 
         ``keys`` maps domains to query keys. It may contain domains without a rule.
         """
@@ -282,7 +281,7 @@ def _listed_urls(
         (seeds, Kind.SECTION),
         (sections, Kind.SECTION),
         (sitemaps, Kind.SITEMAP),
-        (feeds, Kind.FEED),  # a later entry replaces an earlier one, so a feed that is also a seed is a feed
+        (feeds, Kind.FEED),  # the last entry wins, so a feed that is also a seed is a feed
     ):
         for url in urls:
             kinds[_bare(canonicalize(url, drop_query))] = kind

@@ -69,7 +69,7 @@ class Monitoring:
     min_age: float = 0.0
     """Minimum number of seconds since the last check of a page.
 
-    Pages that were checked later are left out.
+    Pages that were checked more recently are left out.
     """
     report: Path | None = None
     scope: Arguments

@@ -56,7 +56,7 @@ class Paging:
         if a backend becomes unavailable.
         """
         pages = [article]
-        seen = {_key(article.url)}  # the pages may link each other in a circle
+        seen = {_key(article.url)}  # the pages may link to each other in a circle
         url = visit.next_page
         fault: str | None = None
         while url is not None and len(pages) < MAX_PAGES and _key(url) not in seen:
@@ -132,7 +132,7 @@ _NO_ERROR = (Reason.TOO_YOUNG, Reason.UNNAMED, Reason.LIMIT, Reason.REMOVED, *KN
 class NewsSpider(Spider):
     """Crawls news.
 
-    Its arguments are in :mod:`newsbot.crawl.arguments`; wrong ones raise ``ArgumentError``.
+    Its arguments are in :mod:`newsbot.crawl.arguments`; wrong arguments raise ``ArgumentError``.
     """
 
     name = "news"
@@ -171,7 +171,7 @@ class NewsSpider(Spider):
             )
         for found in seeds(context, scope):
             yield found
-        # Only now do failures of all sites mean that no host can be reached. Before, there were more sites.
+        # All sites have been queued. From now on, failures of all sites mean that no host can be reached.
         self._crawl.reachability.begun = True
 
     async def parse(self, response: Response, **kwargs: Any) -> AsyncIterator[Found | Article]:

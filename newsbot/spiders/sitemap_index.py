@@ -35,11 +35,12 @@ from newsbot.urls import canonicalize, fingerprint
 logger = logging.getLogger(__name__)
 
 AT_ONCE = 100
-"""Number of files that a crawl may queue per site, independent of the pages that it fetches there."""
+"""Number of files that a crawl may queue per site, independently of the number of pages that it fetches
+there."""
 SHARE = 0.25
 """Number of further files that a crawl may queue for each page fetched from the site."""
 FRESH = 2 * DAY
-"""Seconds since the last change of a file for which it comes before articles."""
+"""A file comes before articles if it changed within this number of seconds."""
 UNDATED = 10
 """Number of files without a date that come before articles, from both ends of the list."""
 CHECKS = 3

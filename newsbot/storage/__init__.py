@@ -9,8 +9,8 @@
   fetched article is stored
 * ``stories``: groups of articles with nearly the same text
 * ``sources``: feeds, sitemaps and sections with their polls; counters of sites, in total and by hour
-* ``notes``: small JSON documents of other parts of newsbot, also those that several workers write, such as
-  what all workers have learned about each site
+* ``notes``: small JSON documents of other parts of newsbot. Several workers may write the same document, for
+  example to share what they have learned about a site
 * ``spider_results``: results of the spiders ``monitor`` (checks) and ``search`` (searches)
 * ``upkeep``: deletion of data on request and of old data; copies of all data for ``scrapy move``
 * ``sqlite``: the backend in the embedded data file

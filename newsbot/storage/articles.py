@@ -90,7 +90,8 @@ def decide(
         if led_to is not None and names_another_page(given):
             return Decision(Verdict.TAKEN, led_to, led_to["version"])
         return Decision(Verdict.NEW, given, 1, fetched_address(given))
-    # An unchanged article stays what it is, even if another article has or had the same text.
+    # This test comes first: an unchanged article is no copy, even if another article has or had the same
+    # text.
     if own is not None and _is_same(own, given):
         return Decision(Verdict.UNCHANGED, own, own["version"], fetched_address(given))
     if owner is not None:
@@ -200,7 +201,8 @@ class Changes:
 
 @dataclass(frozen=True, slots=True)
 class Numbering:
-    """The sequence of change numbers of one storage. It creates and reads cursors (positions in it)."""
+    """The sequence of change numbers of one storage. It creates and reads cursors. A cursor is a position in
+    the sequence."""
 
     id: str
     """A random id of the sequence. Cursors contain the id, so that a cursor of another storage is

@@ -105,7 +105,7 @@ def unpacked_note(text: str) -> dict[str, Any]:
 
 
 def key_of(kind: str, key: str) -> tuple[str, str]:
-    """Return kind and key without characters that some backend does not accept."""
+    """Return kind and key without characters that one of the backends does not accept."""
     return clean(kind), clean(key)
 
 
@@ -155,7 +155,7 @@ class NotesAhead:
 TRIES = 5
 """Maximum number of attempts to write a note that other workers change at the same time."""
 AT_ONCE = 50
-"""Maximum number of notes that are read and written together. A note can have some 10 kB."""
+"""Maximum number of notes that are read and written together. A note may have about 10 kB."""
 
 _New = TypeVar("_New")
 _Known = TypeVar("_Known")
@@ -170,8 +170,8 @@ class SharedNotes(Generic[_New]):
     the newer note and the same addition. If the note already contains the addition, ``merge`` must not add it
     a second time.
 
-    If ``key`` is given, each site has its own kind, which is ``kind`` followed by the domain. Its note has
-    this key. The keys of the additions are then domains.
+    If ``key`` is given, each site has its own kind, which is ``kind`` followed by the domain. The note of
+    each site has this key. The keys of the additions are then domains.
     """
 
     def __init__(

@@ -12,7 +12,7 @@ from newsbot.items import Event, Kind, PageRecord
 from newsbot.text.words import clean
 
 MAX_REFERRERS = 20
-"""Maximum number of referrers of a page that are stored as URLs. Others are only counted."""
+"""Maximum number of referrers of a page that are stored as URLs. Further referrers are only counted."""
 MAX_HISTORY = 30
 """Maximum number of events in the history of a page."""
 BEGINNING = "discovered"
@@ -89,8 +89,8 @@ class Referrers:
     """Number of distinct referrers. It is exact if all referrers are in ``kept``. For more referrers, it is
     an estimate, which is never much above 7,000."""
     bitmap: bytes = b""
-    """The bitmap, with a bit for the hash of each referrer that is not in ``kept``; empty if all are
-    there."""
+    """The bitmap, with a bit for the hash of each referrer that is not in ``kept``; empty if ``kept`` has all
+    referrers."""
 
     def add(self, urls: Iterable[str]) -> bool:
         """Add referrers. Return True if anything changed."""

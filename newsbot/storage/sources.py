@@ -141,7 +141,7 @@ class Hour:
     hour: int
     """Hours since 1970, UTC."""
     counts: Mapping[str, int]
-    """The values of the counters by name (see :data:`COUNTED`). Counters that are 0 can be missing."""
+    """The values of the counters by name (see :data:`COUNTED`). Counters that are 0 may be missing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ class PageCheck:
     at: float
     """The time of the check."""
     run: float
-    """The time at which the run that made the check started. It is equal for all checks of a run."""
+    """The time at which the run began. It is the same for all checks of a run."""
     method: str = "HEAD"
     status: int | None = None
     """The status of the last response, after redirects; None if there was no response."""
@@ -140,7 +140,7 @@ class Checks(Protocol):
     def save(self, checks: Sequence[PageCheck]) -> None:
         """Store checks, in any order. Only the latest MAX_CHECKS checks of each page are kept.
 
-        If the server fails, some of the checks can be stored. The call can be repeated.
+        If the server fails, it may have stored only some of the checks. The call can be repeated.
         """
 
     def get(self, fingerprints: Sequence[bytes]) -> dict[bytes, CheckedPage]:
@@ -211,7 +211,8 @@ class SearchResult:
     """True if ``text`` is a regular expression."""
     positions: Sequence[Position] = ()
     hits: int = 0
-    """Number of hits on the page. If it is larger than the number of ``positions``, some were not stored."""
+    """Number of hits on the page. If it is larger than the number of ``positions``, some hits were not
+    stored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,7 +237,7 @@ class Searches(Protocol):
         """Store results. A result never replaces the result of a later visit.
 
         A result without positions means that the page does not contain the text. The stored result is then
-        deleted. If the server fails, some of the results can be stored. The call can be repeated.
+        deleted. If the server fails, it may have stored only some of the results. The call can be repeated.
         """
 
     def results(

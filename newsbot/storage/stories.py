@@ -68,8 +68,8 @@ class Joined:
     story: str
     """The id of the joined story."""
     missing: bool
-    """True if an article was not stored yet. The caller should join again, because another worker can have
-    stored it in the meantime."""
+    """True if an article was not stored yet. The caller should join again, because another worker may have
+    stored the article in the meantime."""
 
 
 class Stories(Protocol):

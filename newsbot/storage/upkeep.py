@@ -127,7 +127,7 @@ class TextCopy:
 
     @property
     def key(self) -> str:
-        """Site and hash, separated by a space. Neither of them contains a space."""
+        """Site and hash, separated by a space. Neither the site nor the hash contains a space."""
         return f"{self.source} {self.content_hash}"
 
 
@@ -148,7 +148,7 @@ class AliasCopy:
 
 @dataclass(frozen=True, slots=True)
 class JoinedStory:
-    """A story that was joined with another one (:meth:`newsbot.storage.stories.Stories.join`)."""
+    """A story that was joined with another story (:meth:`newsbot.storage.stories.Stories.join`)."""
 
     story: str
     into: str

@@ -7,13 +7,13 @@ Most claims are right. Some are wrong: a template names one article on all pages
 copied to another page. If the site itself lists an article, a claim alone therefore never prevents the crawl
 from reading the article:
 
-* Forms of one address (AMP, print, mobile host, parameters) are always one page.
+* Forms of one address (AMP, print, mobile host, parameters) are always the same page.
 * An unknown address is marked as another address of the page. It is read nevertheless if a list shows it
   later with another headline, or if a list shows it before the site's claims are trusted.
 * An address that waits in the queue is read, with two exceptions: it was listed with the page's headline, or
   the site's claims are trusted and the headlines do not differ.
-* An address that cannot be an article is never a canonical address: a section, a page of another site, or an
-  address that the rule denies.
+* A section, a page of another site, or an address that the rule denies cannot be an article. It is therefore
+  never a canonical address.
 
 When both pages have been read, their texts decide (:mod:`newsbot.pipelines.address`). The result raises or
 lowers the trust in the site's claims (:mod:`newsbot.sites.canonical_trust`).
@@ -63,9 +63,10 @@ class Canonical:
         self._context, self._trust, self._removals = context, trust, removals
 
     def is_of_another_site(self, source: str, claim: str) -> bool:
-        """Return True if the address ``claim`` belongs to a site with a rule that is not the site ``source``.
+        """Return True if the address ``claim`` belongs to a site that has a rule and is not the site
+        ``source``.
 
-        The other site is crawled itself, so both sites keep their own copy of the article.
+        The crawl reads the other site too, so both sites keep their own copy of the article.
         """
         domain = self._context.rule_for(claim).domain
         return domain != source and self._context.rules.get(domain) is not None
@@ -92,8 +93,8 @@ class Canonical:
     def is_settled(self, visit: Visit, claim: str, key: bytes) -> bool:
         """Return True if the claimed address need not be visited.
 
-        ``claim`` is the address that the visited page calls canonical, ``key`` is its fingerprint. Raises
-        :class:`newsbot.errors.DataError`.
+        ``claim`` is the address that the visited page calls canonical, and ``key`` is the fingerprint of
+        ``claim``. Raises :class:`newsbot.errors.DataError`.
         """
         if not self.may_name(visit.rule.domain, claim):
             return False
@@ -103,8 +104,8 @@ class Canonical:
         if known.state in ("pending", "aside"):
             waiting = self._context.frontier.entry(key)
             return waiting is not None and self._is_the_same(visit, waiting)
-        # An address that is done and was never fetched was marked by an earlier claim or redirect. If a page
-        # is leased or was fetched, its text will be compared later (newsbot.pipelines.address).
+        # If an address is done but was never fetched, an earlier claim or redirect has marked it as done. If
+        # it is leased or was fetched, its text will be compared later (newsbot.pipelines.address).
         return known.state == "done" and known.last_fetched is None
 
     def _is_the_same(self, visit: Visit, waiting: Entry) -> bool:
@@ -124,7 +125,7 @@ class Canonical:
     def offered_by_themselves(self, entries: list[Entry]) -> list[Entry]:
         """Return the entries that were marked as done by a claim and must be read nevertheless.
 
-        ``entries`` stand for links of a page to known URLs. Raises :class:`newsbot.errors.DataError`.
+        ``entries`` are the entries of a page's links to known URLs. Raises :class:`newsbot.errors.DataError`.
         """
         # Lists show the same links at each visit, so checked URLs are remembered to avoid queries. If the
         # state of a URL cannot change any more, its fingerprint is remembered. If a URL was compared with its
@@ -190,9 +191,9 @@ class Canonical:
     def free_address(self, kept: Article, *, wrong: bool = True, chain: int = MAX_CHAIN) -> bool:
         """Move an article that was stored under another page's URL to the URL from which it was fetched.
 
-        If the claim of a third page has placed another article at this URL, the other article is moved first,
-        and so on, up to ``chain`` articles. If ``wrong``, the trust in the site's claims is lowered. Returns
-        False if the article could not be moved. Raises :class:`newsbot.errors.DataError`.
+        If the claim of a third page has placed another article at the target URL, that article is moved
+        first, and so on. At most ``chain`` articles are moved. If ``wrong``, the trust in the site's claims
+        is lowered. Returns False if the article could not be moved. Raises :class:`newsbot.errors.DataError`.
         """
         home = canonicalize(kept.url)
         there = self._context.storage.articles.get(home)
@@ -215,10 +216,10 @@ class Canonical:
         return self._context.storage.articles.readdress(kept.canonical_url, kept.content_hash, home)
 
     def give_back(self, visit: Visit) -> None:
-        """After a visit, move away an article that a wrong claim has stored under the visited URL.
+        """After a visit, move an article that was stored under the visited URL because of a wrong claim.
 
-        The article is moved to the URL from which it was fetched, if the visited URL is gone, is a list, or
-        is not an article. Raises :class:`newsbot.errors.DataError`; the call can then be repeated.
+        If the visited URL is gone, is a list, or is not an article, the article is moved to the URL from
+        which it was fetched. Raises :class:`newsbot.errors.DataError`; the call can then be repeated.
         """
         gone = visit.outcome.error in NOT_THERE
         first = visit.record is None or visit.record.last_fetched is None
@@ -265,8 +266,8 @@ class Canonical:
     def _may_speak_for(self, visit: Visit, target: str) -> bool:
         """Return True if the visit counts as a visit of ``target``, to which it was redirected.
 
-        If the response is not an article, the visit counts only if the redirect stays within one site.
-        Another site may redirect to a page with a spelling of its URL that does not work.
+        If the response is not an article, the visit counts only if the redirect stays within one site. A
+        redirect of another site may use a spelling of the page's URL that does not work.
         """
         if visit.kind is not Kind.ARTICLE or visit.outcome.is_article:
             return True
@@ -357,7 +358,7 @@ def _is_claimed(page: PageRecord) -> bool:
 
 
 def came_from_elsewhere(kept: Article | None, url: str) -> bool:
-    """Return True if a claim has stored the article of another page under ``url``.
+    """Return True if the article of another page was stored under ``url`` because of a claim.
 
     Forms of one URL do not count as different pages.
     """

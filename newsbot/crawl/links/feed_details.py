@@ -57,7 +57,8 @@ class FeedDetails:
         self._fill(found.keys() & self._waiting.keys())
 
     def end(self, visit: Visit) -> None:
-        """After a visit, add the data of a feed to the page's article, if a feed has listed it meanwhile."""
+        """After a visit, add the data of a feed to the page's article, if a feed has listed the article in
+        the meantime."""
         key = visit.lease.entry.fingerprint
         if key in self._waiting and visit.outcome.is_article:
             self._fill([key], str(visit.page.get("canonical_url")))

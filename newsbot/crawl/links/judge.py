@@ -127,7 +127,8 @@ class LinkJudge:
         return out
 
     def _name_headlines(self, batch: Batch) -> None:
-        """Add to entries the other address under which the site listed the same headline before, if any."""
+        """If the site listed the headline of an entry under another address before, add that address to the
+        entry."""
         wanted = headlines.unnamed(batch.entries.values())
         if wanted:
             # A page of this batch has no record in the storage yet.

@@ -179,9 +179,9 @@ def _pieces(batch: Batch) -> Iterator[Batch]:
 def parts(found: Found, visit: Visit | None) -> Iterator[Found]:
     """Split the links of a long feed or sitemap into parts of :data:`LINKS_AT_ONCE`.
 
-    To queue 50,000 links at once would take 100 MB, and Python does not return the memory to the system. The
-    links of an HTML page stay together, because each link is judged by comparison with the others.
-    :meth:`Links.steps` divides this work into steps.
+    Queueing 50,000 links at once would take 100 MB, which Python does not return to the system. The links of
+    an HTML page stay together, because each link is judged by comparison with the others. :meth:`Links.steps`
+    divides this work into steps.
     """
     links = found.links
     if visit is None or visit.kind not in (Kind.FEED, Kind.SITEMAP) or len(links) <= LINKS_AT_ONCE:

@@ -2,7 +2,7 @@
 
 The identity of a page leaves out the scheme, ``www.``, tracking keys, session ids and repeated slashes
 (:mod:`newsbot.urls`). A broken spelling of a URL therefore has the same identity as the correct one. If
-another site links a page with a broken spelling, by mistake or on purpose, the page must still be read:
+another site links to a page with a broken spelling, by mistake or on purpose, the page must still be read:
 
 * A spelling from the page's own site replaces a spelling from another site.
 * A feed or sitemap that its own site names is a source of this site, even if another site named it first.
@@ -50,7 +50,7 @@ class Spellings:
         self._settled = Bounded[bytes, None](MAX_SETTLED)
         """Keys of the links that were checked and give no new spelling."""
         self._read_for = Bounded[str, str | None](MAX_SETTLED)
-        """The domain of the site whose source a page is, by URL of the page; None for other pages."""
+        """For each URL of a source, the domain of its site. The value is None if the URL is not a source."""
 
     def given_by_site(self, data: Mapping[str, Any], url: str) -> bool:
         """Return True if ``url`` comes from its own site, a rule or a person.

@@ -40,10 +40,11 @@ from newsbot.ranking.url_learning import (
 from newsbot.urls import canonicalize, fingerprint
 
 # --- lists
-# Lists are of one kind if their URLs have the same shape (:func:`newsbot.discovery.list_pages.shape_of`). The
-# first list of a kind is *under trial*. The other lists are held until its visit shows whether the kind leads
-# to articles. If it does, the kind is *fruitful*. The results are kept in
-# :mod:`newsbot.discovery.list_pages`. The results of other workers are read from the history of the page.
+# Lists are of one kind if their URLs have the same shape
+# (:func:`newsbot.discovery.list_pages.shape_of`). The first list of a kind is *under trial*. The other lists
+# are held until its visit shows whether the kind leads to articles. If it does, the kind is *fruitful*. The
+# results are kept in :mod:`newsbot.discovery.list_pages`. The results of other workers are read from the
+# history in the page record.
 #
 # Lists by subject (tag, category or author) have the lowest priority. They are read only if neither numbered
 # pages nor an archive nor a sitemap leads to a site's older articles.
@@ -64,11 +65,12 @@ class ListProbing:
         """Fingerprints of the lists whose results this crawl has recorded."""
 
     def weigh(self, batch: Batch, visit: Visit | None) -> None:
-        """Remove lists that no rule names from the batch, unless their kind is known to lead to articles.
+        """Remove from the batch the lists that no rule names. Lists of a kind that leads to articles are
+        kept.
 
         The crawl therefore does not read endless calendars. Home pages and lists that match a pattern of the
-        rule are exempt. The link to the next page of a list is kept if the articles on this page show that
-        the next page is worth reading.
+        rule are exempt. The link to the next page of the visited list is kept if the visited page shows that
+        the next page is worth reading (:meth:`_worth`).
         """
         worth: bool | None = True
         # The reader passes links to next pages in a separate batch, after the other links. The result of the
@@ -112,8 +114,9 @@ class ListProbing:
         batch.pages = [page for page in batch.pages if page.fingerprint in batch.entries]
 
     def end(self, visit: Visit) -> None:
-        """After a visit, end the trial of a list that could not be read, so that another list is tried."""
-        # The date of an article shows how far back its list goes, because many lists have no dates.
+        """If the visited list was under trial and could not be read, end its trial, so that another list is
+        tried."""
+        # Many lists have no dates. The date of an article shows how far back the list that links to it goes.
         published = from_iso(visit.page.get("published_at"))
         if published is not None and visit.data.get("referrer"):
             self._walks.dated(visit.data["referrer"] or "", published.timestamp())
@@ -135,11 +138,12 @@ class ListProbing:
         return Reason.OTHER_LISTS if needless and not self._trials.is_fruitful(domain, entry.url) else None
 
     def _worth(self, batch: Batch, visit: Visit) -> bool | None:
-        """Return True if a list led to new articles, None if it led only to known articles, else False.
+        """Return True if a list led to new articles, None if it led only to known articles, and False
+        otherwise.
 
         Sets ``visit.goes_on``, which says whether the next page of the list is worth reading. At the first
-        visit of a page, and if the crawl has the argument ``since``, the page must show articles that are not
-        too old and that the preceding pages did not show. At later visits, at least half of the page's
+        visit of a page, or if the crawl has the argument ``since``, the page must show articles that are
+        recent enough and were not on the preceding pages. At later visits, at least half of the page's
         articles must be new.
         """
         # Links that are held because of their URL shape count too, because the list has led to them.
@@ -193,10 +197,10 @@ class ListProbing:
                 batch.pages.append(page_for(entry, self._context.clock()))
 
     def _hear(self, lists: Mapping[bytes, Entry], known: Container[bytes]) -> None:
-        """Learn the results of lists that another worker or an earlier crawl has visited, from page records.
+        """Read from page records the results of lists that another worker or an earlier crawl has visited.
 
-        The result of an earlier crawl counts only for a list by subject. An archive gets new months, and an
-        old result says nothing about the new months.
+        The result of an earlier crawl counts only for a list by subject. An old result says nothing about the
+        new months that an archive gets.
         """
         asked: dict[bytes, tuple[str, str]] = {}
         for key, entry in lists.items():
@@ -217,10 +221,12 @@ class ListProbing:
                 self._trials.tell(*asked[key], fruitful=any(results))
 
     def _broke_off(self, articles: Mapping[bytes, Entry], visit: Visit) -> bool:
-        """Return True if some of these articles were first found on this page, in a visit that was cut off.
+        """Return True if some of these articles were first found by a visit of this page that was
+        interrupted.
 
         If a worker is killed after it has queued the links of a page, these links are known at the next
-        visit. They must count as new. Otherwise, the list would seem to lead only to known articles.
+        visit. The links must still count as new. Otherwise, the list would seem to lead only to known
+        articles.
         """
         last = None if visit.record is None else visit.record.last_fetched
         return any(
@@ -263,7 +269,7 @@ def _is_by_subject(entry: Entry) -> bool:
 
 
 def _of_one_name(lists: Mapping[bytes, Entry]) -> list[bytes]:
-    """Return the fingerprints of lists by subject that have no link text, or the same text as another list.
+    """Return the fingerprints of lists by subject whose link has no text, or the same text as another link.
 
     If several links have the same text, such as "more", it is not the name of a subject.
     """
@@ -293,14 +299,14 @@ def _address(visit: Visit) -> str:
 # shape were articles. A few links are fetched as *trials* to find this out. A held link costs no request.
 #
 # * If a feed or sitemap lists the site's articles, shapes that it never lists are tried last, one page at a
-#   time. For all these shapes together, at most one fetched page may be wasted (not an article), or the share
-#   NEWSBOT_EXPLORE of the fetched pages if this is more.
-# * On other sites, two fetched pages may be wasted on each shape.
+#   time. A fetched page that is not an article is wasted. For all these shapes together, one page may be
+#   wasted. If the share NEWSBOT_EXPLORE of the fetched pages is more than one page, this share may be wasted.
+# * On other sites, two pages may be wasted on each shape.
 #
 # Queued links are checked again when they are leased, because more results are known then.
 
 MAX_HELD = 400
-"""Maximum number of held links per site and shape. Also the maximum number of awaited sources per site."""
+"""Maximum number of held links per site and shape, and maximum number of awaited sources per site."""
 MAX_OF_ALL = 50_000
 """Maximum number of links of all sites that are held."""
 _FOUND_ON_PAGES = (Where.BODY, Where.NAVIGATION)
@@ -321,19 +327,20 @@ class ShapeTrials:
         self._trying = Bounded[str, Bounded[bytes, str]](MAX_SITES)
         """The shapes of the entries that are queued as trials, by domain and fingerprint.
 
-        A trial whose entry another worker leases stays here until new trials replace it.
+        If another worker leases the entry of a trial, the trial stays here until new trials replace it.
         """
         self._waiting = Bounded[str, Bounded[str, None]](MAX_SITES)
-        """The domains that wait until other sites have tried a shape, by shape."""
+        """For each shape, the domains that wait until other sites have tried this shape."""
         self._sources = Bounded[str, list[bytes]](MAX_SITES)
-        """The fingerprints of feeds and sitemaps that a page named, until one of them is read, by domain."""
+        """For each domain, the feeds and sitemaps that a page named (fingerprints), until one of them is
+        read."""
         self._with_read_sources = Bounded[str, None](MAX_HOSTS)
         """Domains with a feed or sitemap that has been read."""
 
     def weigh(self, batch: Batch, visit: Visit | None) -> None:
-        """Take links of doubtful shape out of the batch, except for trials.
+        """Remove links of doubtful shape from the batch, except links that are fetched as trials.
 
-        :meth:`end` returns the held links once their shape is proven.
+        The removed links are held. :meth:`end` returns them once their shape is proven.
         """
         if visit is not None and _is_first(visit):
             self._wait_for_sources(visit.rule.domain, batch)
@@ -375,7 +382,8 @@ class ShapeTrials:
                 self._hold(domain, shape, entry)
 
     def _wait_for_sources(self, domain: str, batch: Batch) -> None:
-        """Record the feeds and sitemaps that a page names, unless the domain already has a read source."""
+        """Record the feeds and sitemaps that a page names, unless a feed or sitemap of the domain was read
+        already."""
         named = [key for key, entry in batch.entries.items() if _is_listing(entry)]
         if named and domain not in self._with_read_sources:
             self._sources[domain] = [*self._sources.get(domain, ()), *named][:MAX_HELD]
@@ -386,7 +394,7 @@ class ShapeTrials:
         return any(one.last_fetched is not None for one in known.values())
 
     def end(self, visit: Visit) -> Batch:
-        """After a visit, which may have proven a shape, return the links that are to be queued now."""
+        """Return the links that can be queued after a visit, because the visit may have proven a shape."""
         domain = visit.rule.domain
         tried = self._in_trial(domain).pop(visit.lease.entry.fingerprint, None)
         if visit.kind in (Kind.FEED, Kind.SITEMAP) or (domain in self._sources and self._are_read(domain)):
@@ -411,7 +419,7 @@ class ShapeTrials:
             return None
         if shapes.has_failed(shape):
             return Reason.FAILED_SHAPE
-        self._in_trial(domain).pop(entry.fingerprint, None)  # its own trial must not count against the entry
+        self._in_trial(domain).pop(entry.fingerprint, None)  # the entry's own trial must not count
         if self._may_try(domain, shape):
             self._try(entry, shape)
             return None
@@ -503,7 +511,7 @@ class ShapeTrials:
         # Trials in flight count as failures, so that all trials together cannot exceed the limit.
         if shapes.bad[shape] + sum(one == shape for one in trying.values()) >= ENOUGH:
             return False
-        # A shape that failed on many other sites is tried only if this site has no better shape yet.
+        # A shape that failed on many other sites is tried only if this site has no better shape.
         if self._learning.of_all_sites.is_hopeless(shape) and (shapes.named or shapes.good or trying):
             return False
         if not shapes.named:  # no feed or sitemap lists this site's articles

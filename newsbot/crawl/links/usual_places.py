@@ -2,8 +2,9 @@
 
 * If a site names feeds but no sitemap, ``/sitemap.xml`` is requested once, because a feed shows only the
   newest articles.
-* If neither the home page nor robots.txt names a feed or sitemap, or if all of these are dead, the usual
-  places (:func:`newsbot.discovery.autodiscovery.usual_places`) are requested one after the other.
+* If neither the home page nor robots.txt names a feed or sitemap, or if all named feeds and sitemaps are
+  dead, the usual places (:func:`newsbot.discovery.autodiscovery.usual_places`) are requested one after the
+  other.
 
 The search ends at the first place that has links, or when a section names a feed. Delays, robots.txt and the
 rule's ``deny`` apply as for every page. The result is stored in a note for all workers. A site without
@@ -45,7 +46,7 @@ _ABSENT = (
     Reason.BAD_URL,
     Reason.NOTHING_THERE,
 )
-"""Errors that mean that there is no feed at this address, so that the next usual place is tried."""
+"""Errors after which the next usual place is tried, because there is no feed at this address."""
 _SAYS_NOTHING = (Reason.TOO_YOUNG, Reason.OURS, Reason.UNNAMED)
 """Errors of visits that say nothing about the source."""
 

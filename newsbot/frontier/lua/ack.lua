@@ -1,6 +1,6 @@
 -- ack(now, level, fetched, (fingerprint, token, next_due, within)...) -> the number of known URLs, or 0 if it has not
---   changed; then for each lease 1, or 0 if it is not the caller's. next_due: empty for never. Without next_due, or if
---   it is more than within seconds away, only the minute of this fetch is kept. The refill queues the page again from
+--   changed; then for each lease 1, or 0 if the caller does not hold it. next_due: empty for never. If next_due is empty
+--   or more than within seconds away, only the minute of this fetch is kept. The refill queues the page again from
 --   the storage before next_due. fetched: empty if the pages were not requested.
 -- Keys: meta, entries, due, leases, holders, owned, out, hosts, turns, full (1, 2, 7, 9-15, see lib.lua);
 --   KEYS[16], KEYS[17] ...  HASH  the buckets of each fingerprint at the level and at the next

@@ -1,5 +1,5 @@
 -- back_off(now, host, seconds) -> 1
---   The host's next turn is at least seconds from now. A longer rest stays.
+--   The host's next turn is at least seconds from now. A longer rest is not shortened.
 -- Keys: hosts, turns, full (13-15, see lib.lua)
 
 local host = host_of(ARGV[2])

@@ -65,8 +65,9 @@ local function hosts_given() -- as a set; nil: all hosts
   return given
 end
 
--- Sets suspect and suspect_host. Among the hosts with suspects whose turn has come, the suspect with the
--- fewest lost leases wins, then the host whose turn came first. Usually there are no suspects.
+-- Sets suspect and suspect_host. Only hosts whose turn has come are considered. The suspect with the fewest
+-- lost leases is chosen; among equals, the suspect of the host whose turn came first. Usually there are no
+-- suspects.
 local function pick_suspect(least, most)
   local given, from, checked = hosts_given(), '[\0', false
   local fewest
@@ -77,7 +78,7 @@ local function pick_suspect(least, most)
       return
     end
     checked = true
-    local name = member:sub(2, -42) -- without the leading NUL, and NUL priority due number fingerprint
+    local name = member:sub(2, -42) -- without NUL in front, and NUL priority due number fingerprint
     local host = host_of(name)
     if (not given or given[name]) and host.leased < host.concurrency and host.next_turn <= now then
       local fingerprint = best('\0' .. name, 1, 0)[1]
@@ -87,7 +88,7 @@ local function pick_suspect(least, most)
         suspect, suspect_host, fewest = fingerprint, name, lost
       end
     end
-    from = '(\0' .. name .. '\1' -- behind all suspects of this host
+    from = '(\0' .. name .. '\1' -- after all suspects of this host
   end
 end
 

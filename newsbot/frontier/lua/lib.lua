@@ -198,7 +198,7 @@ local leave = {
   a = function(fingerprint) redis.call('ZREM', KEYS[8], fingerprint) end,
   l = function(fingerprint, record)
     redis.call('ZREM', KEYS[9], fingerprint)
-    local owner = redis.call('HGET', KEYS[10], fingerprint):sub(17) -- behind the token of 16 bytes
+    local owner = redis.call('HGET', KEYS[10], fingerprint):sub(17) -- after the token of 16 bytes
     redis.call('HDEL', KEYS[10], fingerprint)
     redis.call('ZREM', KEYS[11], owner .. '\0' .. fingerprint)
     redis.call('ZREM', KEYS[12], out_as(fingerprint, record))

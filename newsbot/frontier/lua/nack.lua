@@ -1,4 +1,4 @@
--- nack(now, fingerprint, token, delay, aside, counted) -> 1, or 0 if the lease is not the caller's
+-- nack(now, fingerprint, token, delay, aside, counted) -> 1, or 0 if the caller does not hold the lease
 --   delay: seconds until the entry may be leased again; aside: '1' to set it aside instead.
 --   counted: '1' to count a failed attempt; else the entry did not cause the failure.
 -- Keys: entries, held, aside, leases, holders, owned, out, hosts, turns, full (2, 6, 8-15, see lib.lua)

@@ -1,7 +1,8 @@
 -- outlook(now, horizon, batch, by_host) -> identity, now, overdue, leases out, pending, next moment,
 --                                         [host, leases out, pending, next moment, ...]
---   Settles up to batch entries of each state first (see lib.lua). overdue: how many are left to settle.
---   pending, and the next moment at which an entry can be leased (empty: never), do not include them.
+--   Settles up to batch entries of each state first (see lib.lua). overdue: number of entries that
+--   are still to be settled. They are not included in pending and in the next moment at which an entry can be
+--   leased (empty: never).
 --   Only entries that are due at or before horizon count. by_host: '1' for the list of hosts.
 -- Keys: all of 1-15, see lib.lua
 
@@ -49,7 +50,7 @@ local function one_is_open()
   return not by_host and later_total == 0 and name ~= nil
 end
 
--- Without a list of hosts the sorted sets give the answer, without a look at each host.
+-- Without a list of hosts, the sorted sets are sufficient, and the other hosts need not be read.
 local function all_hosts()
   total = redis.call('ZCARD', KEYS[3])
   soonest = tonumber(redis.call('ZRANGE', KEYS[14], 0, 0, 'WITHSCORES')[2])
@@ -90,7 +91,7 @@ for _, member in ipairs(redis.call('ZRANGE', KEYS[12], 0, -1)) do
     local name = member:sub(1, -34)
     leased[name] = (leased[name] or 0) + 1
     leased_total = leased_total + 1
-    if by_host then pending[name] = pending[name] or 0 end -- the host must be in the reply
+    if by_host then pending[name] = pending[name] or 0 end -- the host must be in the answer
   end
 end
 

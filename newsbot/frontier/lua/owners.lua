@@ -10,6 +10,6 @@ while true do
   end
   local owner = member:sub(1, -18) -- without NUL and fingerprint
   owners[#owners + 1] = owner
-  -- One seek for each owner: the next one starts behind all leases of this owner.
+  -- One seek for each owner: the next seek starts after all leases of this owner.
   from = '(' .. owner .. '\1'
 end

@@ -1,6 +1,6 @@
 -- politeness(now, host, delay, concurrency, at_least) -> 1
 --   Sets the delay between turns (seconds) and the maximum number of leases. at_least: '1' to make a known
---   host only slower. The delay counts from the last turn; a longer rest of the host stays.
+--   host only slower. The delay counts from the last turn; a longer rest is not shortened.
 -- Keys: hosts, turns, full (13-15, see lib.lua)
 
 local host = host_of(ARGV[2])

@@ -2,7 +2,7 @@
 --                                 1 if the owner holds the refill lock for the next ttl seconds, else 0
 --   until: the owner has queued all pages due until then, and releases the lock; empty: acquire or renew the
 --   lock. Only the holder's until is stored. reading: '1' to renew only, because the caller is in the middle of
---   a read: if it has lost the lock, or resume.lua has taken it away, it must begin again.
+--   a read. A caller that has lost the lock (see also resume.lua) must begin the read again.
 -- Keys: meta (1, see lib.lua)
 
 local now = present()

@@ -1,5 +1,5 @@
 -- release(now, owner, lost) -> the number of leases returned to the queue
---   lost: '1' if the owner died, so that they count as lost.
+--   lost: '1' if the owner died, so that the leases count as lost.
 -- Keys: entries, waiting, aside, leases, holders, owned, out, hosts, turns, full (2, 5, 8-15, see lib.lua)
 
 local now = present()
@@ -9,7 +9,7 @@ for _, fingerprint in ipairs(fingerprints) do
     lose(fingerprint, now)
   else
     local record = load(fingerprint)
-    -- Waiting, although it is due: settle makes it ready at the next lease, for a horizon that reaches it.
+    -- The entry becomes waiting, although it is due: settle makes it ready at the next lease whose horizon reaches it.
     move(fingerprint, record, 'w', record.due)
   end
 end

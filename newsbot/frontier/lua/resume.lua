@@ -21,7 +21,8 @@ if before ~= process or ARGV[5] ~= '' and ARGV[5] ~= process then
   redis.call('HDEL', KEYS[1], 'refilled', 'refiller', 'refiller_until')
 end
 redis.call('HSET', KEYS[1], 'process', process)
--- Without h and d: in these states, another worker has leased the entry in between and finished its visit.
+-- States h and d are not in the list: in these states, another worker has leased the entry in between and
+-- finished its visit.
 local free = {r = true, w = true, a = true}
 local kept, tokens = 0, {}
 

@@ -1,5 +1,5 @@
 -- return_turn(now, host) -> 1
---   For a turn of the host that was not used: its next turn is now, unless it rests (back_off).
+--   Undoes a turn of the host that was not used: the host's next turn is now, unless the host rests (back_off).
 -- Keys: hosts, turns, full (13-15, see lib.lua)
 
 local now = present()

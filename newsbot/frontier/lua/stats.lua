@@ -1,4 +1,4 @@
--- stats(now) -> pending, leased, done, aside, hosts, and the known URLs among the done ones
+-- stats(now) -> pending, leased, done, aside, hosts, and how many of the done URLs are known URLs
 -- Keys: meta, queue, waiting, held, due, aside, leases, hosts (1, 3, 5-9, 13, see lib.lua)
 
 local known = tonumber(redis.call('HGET', KEYS[1], 'known') or 0)

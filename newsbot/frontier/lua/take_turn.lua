@@ -1,7 +1,7 @@
 -- take_turn(now, host, missed) -> seconds until the turn
 --   Reserves the host's next turn for a request that is not queued. The turn after it is a delay later.
---   missed: the time of a turn that the caller reserved and did not use; empty: none. If it is still the last
---   turn and the host does not rest, the turn is now.
+--   missed: the time of a turn that the caller reserved and did not use; empty: none. If it is still the
+--   host's last turn and the host does not rest, the caller gets a turn now.
 -- Keys: hosts, turns, full (13-15, see lib.lua)
 
 local now = present()

@@ -5,7 +5,7 @@
 local now = present()
 local late = ''
 for _, key in ipairs({KEYS[4], KEYS[5], KEYS[7]}) do
-  -- From '(0' on: an entry without a due time is not late.
+  -- The range excludes 0, because an entry without a due time is not late.
   local first = redis.call('ZRANGEBYSCORE', key, '(0', number(now), 'WITHSCORES', 'LIMIT', 0, 1)
   if first[2] and (late == '' or tonumber(first[2]) < tonumber(late)) then
     late = first[2]

@@ -158,8 +158,8 @@ class RedisFrontier:
     ) -> list[Lease]:
         """Lease up to ``limit`` entries; see the protocol.
 
-        This takes one round trip to the server, or two with ``accept``. More are needed only if ``accept``
-        refuses many hosts.
+        This takes one round trip to the server, or two with ``accept``. More round trips are needed only if
+        ``accept`` refuses many hosts.
         """
         if limit <= 0:
             return []
@@ -279,7 +279,9 @@ class RedisFrontier:
         Raises ``ValueError`` for a delay below 0 or a concurrency below 1.
         """
         if not delay >= 0 or concurrency < 1:
-            raise ValueError(f"{host}: delay {delay} and concurrency {concurrency} must be at least 0 and 1")
+            raise ValueError(
+                f"{host}: delay {delay} must be at least 0, and concurrency {concurrency} at least 1"
+            )
         self._scripts.run("politeness", host, float(delay), concurrency, at_least)
 
     def back_off(self, host: str, seconds: float) -> None:
@@ -327,7 +329,7 @@ class RedisFrontier:
         for _ in range(_SETTLE_ROUNDS):
             answer = self._scripts.run("outlook", horizon, BATCH, accept is not None)
             identity, now, overdue, leased, pending, moment, *hosts = answer
-            self._scripts.compare_identity(identity)  # without its data, a crawl would look finished
+            self._scripts.compare_identity(identity)  # otherwise, a crawl would end after a loss of data
             if accept is None or not overdue:
                 break
         next_at, host = optional(moment), None
@@ -467,7 +469,7 @@ class Scripts:
     def resume(self, owner: str, ttl: float, leases: Sequence[tuple[bytes, bytes]]) -> tuple[int, bool, bool]:
         """Resume ``leases``, pairs (fingerprint, token). Return the fields of ``Resumed``."""
         values = [value for lease in leases for value in lease]
-        # The random identity is stored only if the server has none: if it has lost its data.
+        # The random identity is stored only if the server has no identity, because it has lost its data.
         kept, *found = self.run("resume", ttl, owner, secrets.token_hex(8), self.process, *values)
         before = self.identity, self.process
         self.identity, self.process = (text.decode() for text in found)

@@ -15,7 +15,7 @@ stored as one of three states (ready, waiting, held), so that a query reads only
 ``aside``   time when it was set aside      stays until ``add`` forces it
 =========== =============================== ========================================
 
-Triggers update the counters of hosts and the totals, so that these are right after every change.
+Triggers update the counters of hosts and the totals, so that they are correct after every change.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ UPDATE frontier_urls SET state = ?, at = ?, priority = ?, due = ?, kind = ?, dep
     host = ?, attempts = 0, lost = CASE state WHEN 'respelled' THEN lost ELSE 0 END
 WHERE id = ?
 """
-"""If an entry gets another spelling, its count of lost leases stays. If it is queued again, the count is
+"""If an entry gets another spelling, its count of lost leases is kept. If it is queued again, the count is
 0."""
 _LEAVE_HOST = "UPDATE frontier_urls SET state = 'respelled', at = NULL WHERE id = ?"
 """Triggers count by state, so the entry must leave its old host's counter before it gets a new host."""
@@ -222,7 +222,7 @@ class Adding:
             [
                 (target.priority, target.due, target.due, target.row)
                 for target in changed
-                if target.entry is None  # the others have been written whole
+                if target.entry is None  # the other targets were written completely
             ],
         )
         db.executemany(

@@ -88,7 +88,8 @@ SELECT min(since) FROM (
 )
 """
 # SQLite evaluates all right sides with the old row, so "delay" in the CASE is the old delay. The WHERE avoids
-# a write if nothing changes, which is usual: each worker sets the politeness of each of its hosts.
+# a write if nothing changes. This is the usual case, because each worker sets the politeness of each of its
+# hosts.
 _SET_POLITENESS = """
 INSERT INTO frontier_hosts (host, delay, concurrency) VALUES (?, ?, ?)
 ON CONFLICT (host) DO UPDATE SET delay = excluded.delay, concurrency = excluded.concurrency,
@@ -268,7 +269,9 @@ class SqliteFrontier:
         Raises ``ValueError`` for a delay below 0 or a concurrency below 1.
         """
         if not delay >= 0 or concurrency < 1:
-            raise ValueError(f"{host}: delay {delay} and concurrency {concurrency} must be at least 0 and 1")
+            raise ValueError(
+                f"{host}: delay {delay} must be at least 0, and concurrency {concurrency} at least 1"
+            )
         with self._writing() as db:
             db.execute(_SLOW_DOWN if at_least else _SET_POLITENESS, (host, delay, concurrency))
 
@@ -489,8 +492,8 @@ UPDATE frontier_horizon SET furthest = CASE
     WHEN (SELECT urls FROM frontier_totals WHERE state = 'ready') <= :moved THEN :horizon
     ELSE max(furthest, :horizon) END
 """
-"""The stored horizon becomes earlier only if this call has made all ready entries ready. Only then are all
-ready entries due within the new horizon."""
+"""The stored horizon becomes earlier only if there are no ready entries except those that this call has made
+ready. All ready entries are then due within the new horizon."""
 
 _HOSTS_BY_TURN = """
 SELECT id, host, delay, concurrency - leased AS room FROM frontier_hosts
@@ -526,7 +529,7 @@ _CORRECT_ENDS = """
 UPDATE frontier_urls SET at = max(:now, at - :ahead)
 WHERE state IN ('waiting', 'held', 'leased') AND at > :now + :least
 """
-# Pages that were fetched while the clock was ahead: the interval until their next fetch stays the same, and
+# For pages that were fetched while the clock was ahead, the interval until the next fetch stays the same and
 # begins now.
 _CORRECT_DUE = """
 UPDATE frontier_urls SET at = max(:now, at - last_fetched + :now), last_fetched = :now
@@ -542,7 +545,7 @@ def correct(db: sqlite3.Connection, now: float) -> None:
     """Record the time ``now``. If the clock was ahead earlier, correct the times that were planned then.
 
     Without this correction, a source that was read while the clock was a month ahead would not be read for a
-    month. A wait that began before the clock was ahead may once end too early.
+    month. A wait that began before the clock was ahead may end too early.
     """
     (latest,) = db.execute(_LATEST).fetchone()
     # A difference of less than an hour is ignored: the waits end soon, and clocks of machines differ a

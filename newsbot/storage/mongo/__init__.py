@@ -23,7 +23,8 @@ __all__ = ["MongoStorage"]
 
 
 class MongoStorage(Storage):
-    """A storage in a MongoDB database: ``database``, else the database in the URI, else ``newsbot``.
+    """A storage in MongoDB. The name of the database is ``database``, else the name in the URI, else
+    ``newsbot``.
 
     With ``hurried``, a response that takes longer than a few seconds is an error, and the caller should try
     again. Raises subclasses of :class:`newsbot.errors.DataError`. Their messages have one line and contain no

@@ -275,8 +275,9 @@ def _store(
 ) -> Stored:
     """Store an article in a transaction. Raises :class:`_Taken` if the verdict is that the URL is taken.
 
-    A new article takes only three round trips: record its text, insert it unless it exists, commit. For this,
-    the article is inserted before the decision. :class:`_Taken` undoes the insertion.
+    The article is inserted before the decision, so that a new article takes only three round trips: its text
+    is recorded, the article is inserted unless its URL exists, and the transaction is committed.
+    :class:`_Taken` undoes the insertion.
     """
     given = to_document(article) | {"version": 1}
     key, articles = given["_id"], database["articles"]
@@ -389,7 +390,7 @@ def _update(database: Collections, session: Session, given: Document, own: Docum
     given |= {name: own[name] for name in KEPT}
     if own["discovered_at"] is not None:  # keep the time of the first discovery
         given["discovered_at"] = own["discovered_at"]
-        # The microseconds belong to the time that is kept, not to the time that is replaced.
+        # The microseconds of "discovered_at" are taken from the stored article, like the time itself.
         finer = {name: more for name, more in given.pop("finer", {}).items() if name != "discovered_at"}
         if "discovered_at" in own.get("finer", {}):
             finer["discovered_at"] = own["finer"]["discovered_at"]

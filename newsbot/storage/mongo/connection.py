@@ -54,7 +54,7 @@ class Server:
     def streamed(self, batches: Iterator[list[_Record]]) -> Iterator[_Record]:
         """Yield the records of ``batches`` one by one.
 
-        The iterator must not keep a cursor open between two batches. The caller can take a long time between
+        The iterator must not keep a cursor open between two batches. The caller may take a long time between
         two records, and the server closes idle cursors.
         """
         while True:
@@ -81,11 +81,11 @@ class Server:
             after = found[-1]["_id"]
 
     def transact(self, work: Callable[[Session], _Answer], patience: float = _PATIENCE) -> _Answer:
-        """Run ``work`` in a transaction and return its result. ``work`` can run several times.
+        """Run ``work`` in a transaction and return its result. ``work`` may run several times.
 
         This method does the same as the driver's ``with_transaction``, but with a shorter time limit. The
         driver tries again for two minutes, which is too long for a crawl. If the server does not respond, or
-        if conflicts do not end, the driver's exception is raised. Even then the transaction can have been
+        if conflicts do not end, the driver's exception is raised. Even then, the transaction may have been
         committed, so ``work`` must be idempotent. ``patience`` is the time limit in seconds.
         """
         give_up = time.monotonic() + patience
@@ -101,7 +101,7 @@ class Server:
                     # A conflict is reported at once. A lost connection takes a whole timeout each time, so
                     # lost connections have their own limit.
                     lost += isinstance(error, ConnectionFailure)
-                    # If it is unknown whether the commit succeeded, the error has another label. It is
+                    # If it is unknown whether the commit succeeded, the error has another label and is
                     # raised.
                     again = error.has_error_label("TransientTransactionError")
                     if not again or lost >= _CONNECTIONS or time.monotonic() > give_up:

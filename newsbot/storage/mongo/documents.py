@@ -28,7 +28,7 @@ _LARGEST = (1 << 63) - 1  # BSON integers have 64 bits; a header may state any C
 
 
 def micros(moment: datetime | None) -> int | None:
-    """Return a time in microseconds since 1970 (UTC); None for None."""
+    """Return a time in microseconds since 1970 (UTC), or None if there is no time."""
     normal = from_stamp(stamp(moment))
     return None if normal is None else (normal - _EPOCH) // _MICROSECOND
 
@@ -93,7 +93,7 @@ def conditions(where: ArticleFilter | None) -> Document:
 
 
 def current(database: Collections, where: ArticleFilter | None) -> ArticleFilter | None:
-    """Return the filter. If its story was joined with another one, it is replaced by the current story."""
+    """Return the filter, but with the current story if the filter's story was joined with another story."""
     if where is None or where.story is None:
         return where
     joined = database["joined"].find_one({"_id": clean(where.story)})
@@ -103,7 +103,7 @@ def current(database: Collections, where: ArticleFilter | None) -> ArticleFilter
 def text_key(source: str, content_hash: str) -> str:
     """Return the ``_id`` of a text: its site and its hash, separated by a space.
 
-    Neither of them contains a space.
+    Neither the site nor the hash contains a space.
     """
     return clean(f"{source} {content_hash}")
 

@@ -1,4 +1,5 @@
-"""Stores notes in a collection with one document for each kind and key. Its ``_id`` is a hash of both."""
+"""Stores notes in a collection with one document for each kind and key. The ``_id`` is a hash of kind and
+key."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ from newsbot.storage.mongo.connection import Repository
 from newsbot.storage.notes import NoteName, Notes, Swap, key_of, packed_note, unpacked_note
 
 _PATIENCE = 0.1
-"""Seconds for which a transaction with several notes is tried again if it conflicts with another one."""
+"""Seconds for which a transaction with several notes is tried again if it conflicts with another
+transaction."""
 
 
 class _Overtaken(Exception):

@@ -4,8 +4,9 @@ Transactions are not needed, because each change of a document is one idempotent
 before a write only to avoid operations that would change nothing. Times are POSIX seconds as in
 :class:`newsbot.items.PageRecord`. The field ``added`` is the server's time of the first write.
 
-The first referrers are in a list. The others are bits of a bitmap (:class:`newsbot.storage.pages.Referrers`),
-stored as 32 numbers of 32 bits, because MongoDB can set a bit of a number in one operation.
+The first referrers are in a list. All other referrers are bits of a bitmap
+(:class:`newsbot.storage.pages.Referrers`), stored as 32 numbers of 32 bits, because MongoDB can set a bit of
+a number in one operation.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ _WRITTEN = tuple(name for name in _FIELDS if name not in _KEPT)
 _AT_ONCE = 500
 """Maximum number of documents in a batch, and of operations in a bulk write."""
 _BITS = 32
-"""The bitmap consists of this many numbers. Each number has this many bits."""
+"""Number of integers that the bitmap consists of, and number of bits of each integer."""
 
 
 @dataclass(slots=True)
@@ -125,8 +126,9 @@ def upsert(key: bytes, once: Document, always: Document, events: Sequence[Event]
 def with_events(events: Sequence[Event], kept: str, most: int) -> Document:
     """Return a MongoDB expression with the same result as :func:`newsbot.storage.pages.merged`.
 
-    ``kept`` names the list of stored events, and ``most`` is the maximum number of events. MongoDB 5.0 cannot
-    sort an array in an update, so each event is inserted after all events that are not later.
+    ``kept`` is the MongoDB expression for the list of stored events. ``most`` is the maximum number of
+    events. In an update, MongoDB 5.0 cannot sort an array. Each event is therefore inserted at its place in
+    time, after the events with an earlier or the same time.
     """
     earlier = {"$lte": [_time_of("$$kept"), _time_of("$$this")]}
     added = {
@@ -145,8 +147,7 @@ def with_events(events: Sequence[Event], kept: str, most: int) -> Document:
         }
     }
     begins = {"$eq": [{"$getField": {"field": "event", "input": {"$first": "$$all"}}}, BEGINNING]}
-    # The first event is kept, because it says when and how the page was found. The latest events are kept
-    # too.
+    # The first event says when and how the page was found, so it is kept together with the latest events.
     with_first = {"$concatArrays": [{"$slice": ["$$all", 1]}, {"$slice": ["$$all", 1 - most]}]}
     too_many = {"$gt": [{"$size": "$$all"}, most]}
     chosen = {"$cond": [{"$and": [too_many, begins]}, with_first, {"$slice": ["$$all", -most]}]}
@@ -154,7 +155,7 @@ def with_events(events: Sequence[Event], kept: str, most: int) -> Document:
 
 
 def record_of(document: Document) -> PageRecord:
-    """Return the page record of a document with all fields."""
+    """Return the page record for a document. The document must have all fields."""
     values: dict[str, Any] = {name: document[name] for name in _FIELDS if name in document}
     referrers = from_links(document)
     values |= {"fingerprint": document["_id"], "kind": Kind(document["kind"])}
@@ -216,7 +217,8 @@ def _add_to_known(database: Collections, met: dict[bytes, _Met]) -> set[bytes]:
 def _add_referrers(key: bytes, urls: Sequence[str], depth: int) -> list[UpdateOne]:
     """Return idempotent operations that add referrers and lower the depth.
 
-    The server decides which URLs are added to the list, because other workers can add referrers meanwhile.
+    The server decides which URLs are added to the list, because other workers may add referrers in the
+    meantime.
     """
     new = {"$filter": {"input": {"$literal": urls}, "cond": {"$not": {"$in": ["$$this", "$referrers"]}}}}
     first = {"$slice": [{"$concatArrays": ["$referrers", new]}, MAX_REFERRERS]}

@@ -1,7 +1,8 @@
 """Deletes documents on request, deletes old versions of articles, and clears old data in page records.
 
-Articles are deleted in transactions. If another worker writes an article at the same time, either its data
-are deleted too, or it stores a new article after the removal. No article is deleted only in part.
+Articles are deleted in transactions. If another worker writes an article at the same time, either the data
+that it writes are deleted too, or it stores a new article after the removal. An article is never deleted only
+in part.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class MongoRemoval(Repository, Removal):
         keys = {"$in": list(dict.fromkeys(fingerprints))}
         with self._server.readable() as database:
             database["page_checks"].delete_many({"_id": keys})
-            # selected by the key of the page, because the URL of a page record can be spelled differently
+            # selected by the key of the page, because the page record may have another spelling of the URL
             database["search_results"].delete_many({"page": keys})
             return database["pages"].delete_many({"_id": keys}).deleted_count
 
@@ -87,13 +88,13 @@ class MongoRemoval(Repository, Removal):
         less = {"$set": {"history": [], "referrers": []}, "$unset": {"referrer_bits": ""}}
         with self._server.readable() as database:
             pages = database["pages"]
-            # The update checks the condition again: the page can have been fetched in the meantime.
+            # The update checks the condition again: the page may have been fetched in the meantime.
             keys = [one["_id"] for one in pages.find(_slimmable(before), {"_id": 1}).limit(limit)]
             return pages.update_many({"_id": {"$in": keys}, **_slimmable(before)}, less).modified_count
 
 
 def _remove_articles(database: Collections, given: Sequence[bytes], session: Session) -> int:
-    """Delete the articles with these keys in a transaction, and return how many there were."""
+    """Delete the articles with these keys in a transaction. Return the number of deleted articles."""
     asked = {"_id": {"$in": list(given)}}
     found = list(database["articles"].find(asked, _OF_AN_ARTICLE, session=session))
     keys = [one["_id"] for one in found]

@@ -63,12 +63,12 @@ def _index(*fields: str, only: Document | None = None) -> IndexModel:
 _FIRST: dict[str, tuple[IndexModel, ...]] = {
     "pages": (_index("source", "_id"),),  # to stream the pages of a site
     "articles": (
-        # To stream and count articles, all or those of one site, without reading them.
+        # To stream and count all articles, or the articles of one site, without reading documents.
         _index("fetched", "_id"),
         _index("source", "fetched", "_id"),
         # For the articles of a period.
         _index("-moment", "-_id"),
-        # For the members of a story, and the newest stories, without reading articles.
+        # For the members of a story and for the newest stories, without reading articles.
         _index("story", "moment", only={"story": {"$type": "string"}}),
     ),
     "versions": (),
@@ -133,7 +133,7 @@ def _number_changes(database: Collections) -> None:
 
     Stored articles are numbered in the order in which they were stored. Earlier versions stored a time for
     each export. The time is replaced by the cursor of that time. If the time of an export is in the future,
-    its clock was wrong, and the export starts again.
+    the clock was wrong, and the export starts again.
     """
     for name in ("removals", "counters"):
         _make(database, name)
@@ -205,7 +205,7 @@ MIGRATIONS: tuple[Migration, ...] = (
 """``MIGRATIONS[n]`` upgrades version n to n + 1. Never change a released function. Add new functions at the
 end.
 
-Each function must be idempotent, because several workers that start at the same time can run it.
+Each function must be idempotent, because several workers may run it at the same time when they start.
 """
 
 

@@ -109,7 +109,7 @@ class MongoActivity(Repository, Activity):
     """:class:`newsbot.storage.sources.Activity` in MongoDB."""
 
     def add(self, at: float, sites: Mapping[str, Mapping[str, float]]) -> None:
-        """Add counters of sites. If the server fails, the counters of only some sites can have been added."""
+        """Add counters of sites. If the server fails, it may have added the counters of only some sites."""
         hour = int(at // HOUR)
         added: list[UpdateOne] = []
         old: list[DeleteMany] = []

@@ -127,7 +127,7 @@ def join_all(database: Collections, groups: Sequence[Sequence[str]], session: Se
 def _kept(database: Collections, session: Session | None, urls: Sequence[str]) -> list[Document | None]:
     """Return the key and the story of the article that has each URL as canonical URL or as alias.
 
-    The result has None for a URL that has no article.
+    The value is None for a URL that has no article.
     """
     keys = [fingerprint(clean(url)) for url in urls]
 

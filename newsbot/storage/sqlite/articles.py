@@ -360,7 +360,7 @@ def _update(database: sqlite3.Connection, row: dict[str, Any], own: sqlite3.Row)
         (own["id"], row["version"] - MAX_VERSIONS),
     )
     row |= {name: own[name] for name in KEPT} | {"id": own["id"]}
-    # discovered_at is the time at which the article was first found, not its new version
+    # discovered_at stays the time at which the first version was found
     first = json.loads(own["data"])["discovered_at"]
     if first is not None:
         row["data"] = to_json(json.loads(row["data"]) | {"discovered_at": first})
@@ -370,7 +370,7 @@ def _update(database: sqlite3.Connection, row: dict[str, Any], own: sqlite3.Row)
 def _move_story(database: sqlite3.Connection, old: str, new: str) -> None:
     """Rename the story whose id was made from the old URL.
 
-    Another article can get the old URL later, and would begin a story with the same id.
+    Another article may get the old URL later, and would begin a story with the same id.
     """
     row = database.execute("SELECT into_story FROM story_joined WHERE story = ?", (new,)).fetchone()
     target = readdressed_story(old, new, row and row["into_story"])

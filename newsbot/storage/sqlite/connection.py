@@ -47,7 +47,7 @@ class DataFile:
     def streamed(self, batches: Iterator[list[_Record]]) -> Iterator[_Record]:
         """Yield the records of ``batches`` one by one.
 
-        The iterator must not keep a cursor open between two batches, because the caller can write between two
+        The iterator must not keep a cursor open between two batches, because the caller may write between two
         records.
         """
         while True:

@@ -86,7 +86,7 @@ class SqlitePages(Repository, Pages):
             for page in pages:
                 # converted to JSON and back, so that new events can be equal to stored events
                 history = merged(histories.get(page.fingerprint, []), json.loads(to_json(page.history)))
-                histories[page.fingerprint] = history  # the batch can contain the page again
+                histories[page.fingerprint] = history  # the batch may contain the page again
                 rows.append(row_of(page, referrers_of(page), page.depth, history))
             database.executemany(_SAVE, rows)
 

@@ -175,7 +175,7 @@ class SqliteActivity(Repository, Activity):
                 Arrival(
                     row["source"],
                     from_stamp(row["published_at"]),
-                    # a date alone says nothing on the delay between publication and fetch
+                    # a date alone says nothing about the delay between publication and fetch
                     row["precision"] in ("second", "minute"),
                     from_stamp(row["fetched_at"]),
                 )

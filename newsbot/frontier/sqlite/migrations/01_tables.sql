@@ -9,10 +9,10 @@ CREATE TABLE frontier_hosts (
     leased INTEGER NOT NULL DEFAULT 0
 );
 
--- lease: hosts that may give something, by turn; hosts with nothing ready are not in it
+-- for lease: hosts with ready entries and room for a lease, by turn
 CREATE INDEX frontier_hosts_by_turn ON frontier_hosts (next_turn) WHERE ready > 0 AND leased < concurrency;
 
--- outlook: hosts that have something ready and all their leases out (never more than there are leases)
+-- for outlook: hosts with ready entries and no room for a lease (at most as many as there are leases)
 CREATE INDEX frontier_hosts_full ON frontier_hosts (next_turn) WHERE ready > 0 AND leased >= concurrency;
 
 CREATE TABLE frontier_urls (
@@ -34,11 +34,11 @@ CREATE TABLE frontier_urls (
     last_fetched REAL
 );
 
--- lease: the best entry of a host, the longest due first among equals
+-- for lease: the best entry of a host; among entries of equal priority, the entry that was due first
 CREATE INDEX frontier_urls_ready ON frontier_urls (host, priority DESC, due, id) WHERE state = 'ready';
 
--- all that ends by itself, by state: due entries, delays, deadlines; host and due so that outlook,
--- which asks for them by host, need not touch the table
+-- states that end by themselves: due entries, delays, deadlines; with host and due, outlook need not read the
+-- table
 CREATE INDEX frontier_urls_at ON frontier_urls (state, at, host, due) WHERE at IS NOT NULL;
 
 CREATE TABLE frontier_totals (
@@ -48,7 +48,7 @@ CREATE TABLE frontier_totals (
 INSERT INTO frontier_totals (state)
 VALUES ('ready'), ('waiting'), ('held'), ('leased'), ('done'), ('aside');
 
--- the furthest horizon up to which entries have become READY
+-- the latest horizon up to which entries have become ready
 CREATE TABLE frontier_horizon (furthest REAL NOT NULL);
 INSERT INTO frontier_horizon VALUES (0);
 

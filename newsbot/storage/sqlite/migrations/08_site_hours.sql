@@ -14,6 +14,6 @@ CREATE TABLE site_hour (
 ) WITHOUT ROWID;
 -- The trends of all sites over some hours.
 CREATE INDEX site_hour_by_hour ON site_hour (hour);
--- The newest articles of a site, and in a language, without reading the others.
+-- The newest articles of a site, and in a language, without reading other articles.
 CREATE INDEX article_by_source_moment ON article (source, moment);
 CREATE INDEX article_by_language ON article (language, moment) WHERE language IS NOT NULL;

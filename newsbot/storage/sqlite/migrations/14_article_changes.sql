@@ -1,5 +1,5 @@
--- The last change of each fingerprint, in the order of commits (there is one writer at a time). If it has
--- no article, that was removed. The id identifies this sequence of numbers.
+-- The last change of each fingerprint, in the order of commits (there is one writer at a time). If a
+-- fingerprint has no article, the article was removed. The id identifies this sequence of numbers.
 CREATE TABLE article_sequence AS SELECT lower(hex(randomblob(8))) AS id;
 CREATE TABLE article_change (
     number      INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -23,8 +23,9 @@ BEGIN
         SELECT old.fingerprint WHERE old.fingerprint <> new.fingerprint;
     INSERT INTO article_change (fingerprint) VALUES (new.fingerprint);
 END;
--- Exports continue by number, no longer by time. One whose time is in the future had a wrong clock and
--- starts again. The column "stored" is not used anymore, but removing it would rewrite the table.
+-- Exports continue by number, no longer by time. If the time of an export is in the future, its clock was
+-- wrong, and the export starts again. The column "stored" is not used anymore, but removing it would rewrite
+-- the table.
 UPDATE note SET body = json_set(body, '$.cursor', (SELECT id FROM article_sequence) || '-' || (
     SELECT count(*) FROM article WHERE stored <= json_extract(body, '$.until')
     AND json_extract(body, '$.until') < CAST(strftime('%s', 'now') AS REAL)
