@@ -309,8 +309,9 @@ def _are_different(one: Neighbour, other: Neighbour) -> bool:
 
 
 def _basis(likely: list[Neighbour]) -> list[Neighbour]:
-    """Return the neighbours from which the article may be derived, or which may be derived from it. The
-    neighbour with the highest containment comes first.
+    """Return the neighbours from which the article may be derived, or which may be derived from it.
+
+    The neighbour with the highest containment comes first.
     """
     found = [one for one in likely if _contained(one) >= DERIVED and not _is_like(one)]
     found.sort(key=lambda one: (_contained(one), _jaccard(one), one.near.doc_id), reverse=True)

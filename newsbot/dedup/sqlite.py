@@ -88,8 +88,9 @@ def with_tag(bucket: bytes, tag: bytes) -> bytes:
 
 
 def _places(bucket: bytes, tag: bytes, at: int = 0) -> Iterator[int]:
-    """Yield the offsets of text numbers in a bucket, for the texts that have ``tag``. ``at`` is an offset
-    before which the tag does not occur.
+    """Yield the offsets of text numbers in a bucket, for the texts that have ``tag``.
+
+    ``at`` is an offset before which the tag does not occur.
     """
     end = len(bucket) // POSTING * NUMBER
     at = bucket.find(tag, max(at, end))

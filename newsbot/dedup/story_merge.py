@@ -100,9 +100,10 @@ is not stored yet, and the near text is treated as not stored.
 
 
 def place(article: Article, near: Iterable[Near], kept: Mapping[str, Article]) -> Decision:
-    """Decide which story an article belongs to. ``near`` are its near texts. ``kept`` has the near texts that
-    were read from the storage, by their id in the index. For a short article, only those texts in ``kept``
-    count that are not standard wording.
+    """Decide which story an article belongs to.
+
+    ``near`` are its near texts. ``kept`` has the near texts that were read from the storage, by their id in
+    the index. For a short article, only those texts in ``kept`` count that are not standard wording.
     """
     shingles = shingle_hashes(article.text) if kept else None
     if shingles is not None and len(shingles) < MIN_SHINGLES:

@@ -1,9 +1,9 @@
 """Extracts an article from the bytes of a page, without Scrapy.
 
-:func:`extract` returns the article of a page. For a crawler, :func:`read_page`
-does the same with more arguments, and reports why a page is not an article. :func:`parse_html` returns the
-tree of a page, which both use. :class:`SiteMemory` holds the lines that the articles of one site have in
-common. :func:`next_page`, :func:`first_page` and :func:`join_pages` handle articles of several pages.
+:func:`extract` returns the article of a page. For a crawler, :func:`read_page` does the same with more
+arguments, and reports why a page is not an article. Both functions use :func:`parse_html`, which returns the
+tree of a page. :class:`SiteMemory` holds the lines that the articles of one site have in common.
+:func:`next_page`, :func:`first_page` and :func:`join_pages` handle articles of several pages.
 :func:`is_substantial` decides whether an edit makes a new version.
 
 Files in reading order:

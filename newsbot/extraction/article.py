@@ -1,6 +1,6 @@
-"""Makes an :class:`~newsbot.items.Article` from a page.
+"""Creates an :class:`~newsbot.items.Article` from a page.
 
-For each field the page offers several candidates (possible values). The most trusted candidate is used, and
+For each field, the page offers several candidates (possible values). The most trusted candidate is used, and
 its source is recorded in ``Article.extraction``.
 """
 
@@ -43,17 +43,17 @@ def extract(html: bytes | str, url: str, rule: Rule | None = None) -> Article | 
     """Return the article of a page, or None if the page is not an article.
 
     ``html`` is the body of the response, or its text. ``url`` is the absolute URL of the page. ``rule`` is
-    the rule of the site, if there is one. Call this function only for pages that are probably articles: a
-    page is refused only if its text shows that it is not an article. Call :func:`read_page` to get the reason
-    of a refusal.
+    the rule of the site, if there is one. Call this function only for pages that are probably articles,
+    because it refuses a page only if the page's text shows that it is not an article. Call :func:`read_page`
+    to get the reason of a refusal.
 
     The function is pure and thread-safe. Time and memory are bounded. Raises ``ValueError`` if ``url`` is not
     an absolute URL.
     """
     urls.canonicalize(url)
     if isinstance(html, str):
-        # A <meta> in the text may still declare the charset that it had as bytes. The byte order mark is
-        # stronger.
+        # A <meta> in the text may still declare the charset that the page had before it was decoded. A byte
+        # order mark overrides this declaration.
         html = codecs.BOM_UTF8 + html.encode(errors="replace")
     try:
         return read_page(html, url, rule=rule, vouched=True)
@@ -81,11 +81,11 @@ def read_page(
     * ``hint``: the link that led to the page. Its title and time are possible values for the article. If a
       feed or a news sitemap lists the page, its text may be short.
     * ``charset``: the encoding that the server declared.
-    * ``now``: the current time (aware; by default from the clock). Dates after it are not trusted.
+    * ``now``: the current time (aware; by default from the clock). Dates after this time are not trusted.
     * ``tree``: the result of :func:`parse_html`, to avoid a second parse. It is not changed.
     * ``memory``: the lines that the site prints around its articles. They are removed from the text and kept
       in ``Article.site_lines``. The memory is only read.
-    * ``vouched``: True if the site's articles are known to have URLs like this one.
+    * ``vouched``: True if the site's articles are known to have URLs of this form.
 
     Raises :class:`NotAnArticle` with a short stable reason, and no other exception for any input.
     """
@@ -94,7 +94,7 @@ def read_page(
         raise NotAnArticle("no_page")
     page = Page.read(parse_html(html, charset) if tree is None else tree, url)
     # A rule may have several layouts (selectors that are valid for some time). The probable day of
-    # publication decides which one applies. The exact date is extracted later with this layout.
+    # publication decides which layout applies. The exact date is extracted later with this layout.
     day = published.probable_day(page, hint, now) if rule is not None else None
     selected = Selected(page.tree, layout_for(rule, day, now))
     return _Reader(page, selected, rule, hint, now, memory, vouched).article()
@@ -170,7 +170,7 @@ class _Reader:
             return body
         if len(removed) == len(lines):
             raise NotAnArticle("no_text")
-        # The position is counted in the remaining text, so the lines removed before it do not count.
+        # Positions refer to the remaining text, so lines that were removed before a position are not counted.
         article.site_lines = [(at - before, lines[at]) for before, at in enumerate(removed)]
         kept = set(range(len(lines))).difference(removed)
         return Body(tuple(body.blocks[at] for at in sorted(kept)), body.method, body.view)

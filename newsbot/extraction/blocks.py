@@ -72,8 +72,8 @@ class _Renderer:
                 return
             if event == "start":
                 if self._is_skipped(element):
-                    # The end event of the element still comes. There its tail is added, which is text of its
-                    # parent.
+                    # The end event of the element still occurs. Its tail, which is text of the parent, is
+                    # added there.
                     walker.skip_subtree()
                 else:
                     self._start(element)

@@ -14,12 +14,10 @@ from newsbot.text.languages import compiled
 from newsbot.text.languages import words as words_of
 
 LEAST_WORDS = 8
-"""Minimum number of added or removed words with which an edit is substantial in any text."""
+"""An edit of any text is substantial if at least this number of words was added or removed."""
 LEAST_SHARE = 0.02
-"""Minimum share of changed words with which an edit of a short text is substantial.
-
-In addition, more than two words must have changed.
-"""
+"""An edit of a short text is substantial if at least this share of its words was changed, and more than two
+words."""
 _PROSE = 60
 """Minimum length of a line whose numbers are compared.
 
@@ -28,7 +26,7 @@ Shorter lines contain counts of readers and comments.
 _WITHIN = re.compile(r"(?<=[\w,;:)»”] )[\"'«“„(]?(\w{3,40})\b")
 """Words inside a sentence. If such a word begins with a capital, it is a name (or a German noun)."""
 _ALIKE = 0.75
-"""Minimum similarity of two names (``ratio()`` of difflib) with which they count as forms of one name."""
+"""Two names with at least this similarity (``ratio()`` of difflib) count as forms of one name."""
 _TIME_LINE = r"^\W{0,3}(?:last |first )?(?:%(published)s|%(updated)s)"
 """The start of a line that states when the text was published or changed."""
 _MAX_TIME_LINE = 200
@@ -45,7 +43,7 @@ def is_substantial(old: tuple[str, str], new: tuple[str, str]) -> bool:
     if key(old[0]) != key(new[0]):
         return True
     old_lines, new_lines = _lines(old[1]), _lines(new[1])
-    # Words are counted and not compared in order, because moving a paragraph is not substantial.
+    # The order of words is ignored, because moving a paragraph is not substantial.
     before, after = _count(old_lines), _count(new_lines)
     # A single negation or number may change the meaning of a sentence: "not guilty", "two dead".
     decisive = words_of("negations") | words_of("number_words")
@@ -83,7 +81,7 @@ def _count(lines: list[str]) -> Counter[str]:
 
 
 def _numbers(lines: list[str]) -> Counter[str]:
-    """Count the words with a digit in the lines that are prose."""
+    """Count the words that contain a digit, in lines of prose."""
     found = (word for line in lines if size(line) >= _PROSE for word in words(line))
     return Counter(word for word in found if any(sign.isdigit() for sign in word))
 
@@ -97,5 +95,5 @@ def _is_renamed(removed: Iterable[str], added: Iterable[str]) -> bool:
 
 
 def _names(lines: list[str]) -> set[str]:
-    """Return the words with a capital inside sentences, in lower case as ``strings.words`` returns them."""
+    """Return the capitalized words inside sentences, in lower case as ``strings.words`` returns them."""
     return {word.casefold() for line in lines for word in _WITHIN.findall(line) if word[0].isupper()}

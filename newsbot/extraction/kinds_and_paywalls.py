@@ -1,4 +1,4 @@
-"""Classifies the text of a page as story, live blog or gallery, and detects texts cut by a paywall."""
+"""Classifies the text of a page as story, live blog or gallery, and detects texts that a paywall cuts off."""
 
 from __future__ import annotations
 
@@ -68,12 +68,12 @@ _MOST_LETTERS = 60_000
 
 
 def form_of(page: Page, title: str, text: str) -> Form:
-    """Return the form of the text by the page's structured data, its URL, its title and its markup."""
+    """Return the form of the text, judged by the page's structured data, URL, title and markup."""
     nodes = page.nodes.all
     if any(_is(node, _LIVE_TYPE) and node.get("liveBlogUpdate") is not None for node in nodes):
         return "live"
-    # Reports on concerts also contain the word "live". So the word in the URL or in the title is not enough
-    # alone: the page must also have many <time> elements, or the word must be in both.
+    # Reports on concerts also contain the word "live". So the word in the URL or in the title alone is not
+    # enough. The word must be in both, or the page must also have many <time> elements.
     named = bool(compiled(_LIVE_PATH).search(page.parts.path)) + bool(compiled(_LIVE_TITLE).search(title))
     if len(page.times) >= _STAMPS and (named or _is_marked_live(page)):
         return "live"
@@ -109,14 +109,14 @@ def is_partial(page: Page, text: str) -> bool:
     """Return True if ``text`` is only the part of the article that readers without a subscription get.
 
     A page may declare that it is not free and still contain all of its text. So there must also be a sign
-    that text is missing. One sign is a declared word count that is much higher than the number of words in
-    ``text``. Another sign is a short text before a subscription offer.
+    that text is missing: a declared word count that is much higher than the number of words in ``text``, or a
+    short text before a subscription offer.
     """
     node = page.article or {}
     closed = _is_closed(node) or page.meta("article:content_tier").lower() in ("locked", "metered")
     stated = _word_count(node)
-    # If the page declares a word count, the count decides. Sites count words differently, so a text with at
-    # least 60 % of the declared number is complete.
+    # If the page declares a word count, only this count is checked. Sites count words differently, so a text
+    # with at least 60 % of the declared number is complete.
     if closed and stated:
         return len(words(text)) < 0.6 * stated
     if size(text) > _TEASER:
@@ -150,7 +150,7 @@ def _is_closed(node: Node) -> bool:
     """
     value = node.get("isAccessibleForFree")
     if value is None:
-        # Google's example for paywalls declares it for parts of the page too, each with a CSS selector.
+        # In Google's example for paywalls, parts of the page also declare it, each with a CSS selector.
         parts = node.get("hasPart")
         value = next(
             (
@@ -169,7 +169,7 @@ def _word_count(node: Node) -> int:
 
 
 def _offers(page: Page) -> bool:
-    """True if a visible line asks the reader to subscribe in order to read on."""
+    """True if a visible line asks the reader to subscribe in order to continue reading."""
     lines = page.tree.iter("p", "div", "span", "h2", "h3", "a", "button")
     left = _MOST_LETTERS
     for element in islice(lines, _MOST_LINES):
@@ -186,7 +186,8 @@ def _offers(page: Page) -> bool:
 
 
 def _is_walled(page: Page) -> bool:
-    # Most pages contain none of these words. This check is much faster than the regular expression.
+    # Most pages contain none of these words. Checking for the words is much faster than the regular
+    # expression.
     joined = "\n".join(name for find in _ALL_NAMES for name in cast("list[str]", find(page.tree))).lower()
     if not any(word in joined for word in _WALL_WORDS):
         return False

@@ -1,4 +1,4 @@
-"""Handles articles of several pages: finds the URL of the next page, and joins pages to one article."""
+"""Handles articles that have several pages: finds the URL of the next page, and joins the pages."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ _NEXT = xpath("//a[contains(concat(' ',@rel,' '),' next ')]")
 # The last segment of a path if it is a page number: "2", "page-2".
 _PAGE_PART = r"^(?:%(url_pages)s|p|part|str)?[-_]?(\d{1,3})(?:\.\w{2,5})?$"
 _PAGE_TAIL = r"(.{8,}?)[-_,](?:(?:%(url_pages)s|p)[-_]?)?(\d{1,2})(\.\w{2,5})"
-# Query parameters besides the words for "page".
+# Query parameters for the page number, besides the words for "page".
 _PAGE_KEYS = frozenset(
     {"p", "pg", "part", "start", "paged", "pagenum", "pageno", "pagenumber", "page_no", "page_num"}
     | {"currentpage", "_page"}
 )
 _ENDING = re.compile(r"\.(?:s?html?|php|aspx?)$", re.IGNORECASE)
 _SHORT = (["p"], ["page"], ["part"])
-"""Paths whose number is the id of an article and not the number of a page: /p/7."""
+"""Paths in which the number is the id of an article and not a page number: /p/7."""
 _SAYS_PAGE = r"%(url_pages)s|\bpg="
 _LONG_NAME = 12
-"""Maximum length of a word that is the name of a section or a script, if it is the whole path.
+"""Maximum length of a word that is the whole path and names a section or a script.
 
-A longer word may be the name of an article.
+A longer word may name an article.
 """
 _SAME_LINE = 40
 """Minimum length of a repeated line that is removed. Shorter lines may occur twice in one article."""
@@ -53,9 +53,9 @@ def next_page(
     """Return the absolute URL of the article's next page, or None.
 
     ``tree`` is the page and ``url`` its URL. A URL that the rule's ``next_page`` selects is trusted if it is
-    on the same site. A URL in ``rel=next`` is trusted only if it differs from ``url`` in nothing but a
-    number, because on many sites ``rel=next`` leads to the next article. ``now`` (aware; by default from the
-    clock) helps to choose the layout of the rule.
+    on the same site. A URL in ``rel=next`` is trusted only if it differs from ``url`` only in a number,
+    because on many sites ``rel=next`` leads to the next article. ``now`` (aware; by default from the clock)
+    helps to choose the layout of the rule.
     """
     page = Page.read(tree, url)
     if rule is not None:
@@ -74,7 +74,7 @@ def next_page(
 
 
 def first_page(tree: HtmlElement, url: str) -> str | None:
-    """Return the URL of the first page of the article if ``url`` is a later page of it, else None.
+    """Return the URL of the article's first page if ``url`` is a later page, else None.
 
     ``rel=canonical`` is trusted if it is the page's own URL without the page number. A canonical URL that
     ends in a number is not used, because it may be another article. ``rel=prev`` is not used either, because
@@ -96,8 +96,8 @@ def is_continuation(url: str, other: str) -> bool:
     if _host(one) != _host(two):
         return False
     here, there = _number(one), _number(two)
-    # The URLs /article/18 and /article/19 also differ only in a number, but are two articles. So either the
-    # URL must contain a word such as "page", or the rest of it must name the story.
+    # The URLs /article/18 and /article/19 also differ only in a number, but they are two articles. So the URL
+    # must contain a word such as "page", or the rest of the URL must name the story.
     return (
         here[0] == there[0]
         and there[1] > here[1]
@@ -108,14 +108,14 @@ def is_continuation(url: str, other: str) -> bool:
 def _names_story(address: tuple[str, tuple[tuple[str, str], ...]]) -> bool:
     """True if a URL without its page number names a story.
 
-    /?p=7 and /news/7 do not name a story: with another number, each is the URL of another article.
+    /?p=7 and /news/7 do not name a story, because the same URL with another number is another article.
     """
     path, query = address
     return bool(query) or "/" in path or any(not sign.isalpha() for sign in path) or len(path) > _LONG_NAME
 
 
 def join_pages(pages: Sequence[Article]) -> Article:
-    """Return one article with the fields of the first page and the text of all pages, which are in order.
+    """Return one article with the fields of the first page and the text of all pages. ``pages`` are in order.
 
     A long line that occurs on an earlier page (headline, lead, box) is not repeated. Raises ``ValueError`` if
     there are no pages.
@@ -130,7 +130,7 @@ def join_pages(pages: Sequence[Article]) -> Article:
         removed = page.site_lines
         kinds = {number: kind for kind, numbers in page.structure.items() for number in numbers}
         for number, line in enumerate(page.text.split("\n")):
-            # The removed lines of the site keep their place, but it is now counted in the joined text.
+            # The removed lines of the site keep their places, which now refer to the joined text.
             while removed and removed[0][0] <= number:
                 site_lines.append((len(lines), removed.pop(0)[1]))
             words = key(line)
@@ -170,7 +170,7 @@ def _host(parts: SplitResult) -> str:
 def _number(parts: SplitResult) -> tuple[tuple[str, tuple[tuple[str, str], ...]], int]:
     """Return the path and query of a URL without its page number, and the page number.
 
-    The number is 1 if the URL has none.
+    The number is 1 if the URL has no page number.
     """
     number = 1
     query = []
@@ -180,7 +180,7 @@ def _number(parts: SplitResult) -> tuple[tuple[str, tuple[tuple[str, str], ...]]
         else:
             query.append((name, value))
     steps = [step for step in parts.path.split("/") if step]
-    # The number may be a step of the path: /story/2, /story/page-2, /story/page/2.
+    # The number may be a segment of the path: /story/2, /story/page-2, /story/page/2.
     match = compiled(_PAGE_PART).match(steps[-1]) if len(steps) > 1 and steps[:-1] not in _SHORT else None
     if match is not None:
         number = int(match[1])
@@ -196,5 +196,5 @@ def _number(parts: SplitResult) -> tuple[tuple[str, tuple[tuple[str, str], ...]]
 
 
 def _is_page_key(name: str) -> bool:
-    """True for a query parameter or a step of a path that stands before the number of a page."""
+    """True for the name of a query parameter, or the segment of a path, before a page number."""
     return name.lower() in _PAGE_KEYS or name.lower() in words("url_pages")

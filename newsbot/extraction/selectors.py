@@ -20,16 +20,17 @@ from newsbot.rules.rule import Layout, Rule
 MAX_HITS = 2000
 """Maximum number of results of one selector."""
 MAX_SIBLINGS = 1_000_000
-"""Maximum number of pairs of siblings on a page, for selectors that look at siblings.
+"""Maximum number of pairs of siblings on a page. It applies to selectors that look at siblings.
 
 Such selectors take quadratic time.
 """
 MAX_NESTED = 200_000
-"""Maximum number of pairs of an element and an ancestor, for selectors with several steps to descendants.
+"""Maximum number of pairs of an element and an ancestor. It applies to selectors with several steps to
+descendants.
 
-On deeply nested pages such selectors take quadratic time, and libxml2 cannot stop a running XPath.
+On deeply nested pages, such selectors take quadratic time, and libxml2 cannot stop a running XPath.
 """
-# "..": from the parent, the next step usually goes down to the siblings.
+# "..": the step after it usually goes from the parent down to the siblings.
 _SIBLINGS = re.compile(r"-sibling\s*::|\.\.|parent\s*::")
 # Two steps to descendants or ancestors: //div//p.
 _NESTED = re.compile(r"(?://|descendant|ancestor|\|).*(?://|descendant|ancestor)", re.DOTALL)
@@ -50,14 +51,14 @@ def layout_for(rule: Rule | None, published: datetime | None, now: datetime) -> 
     for layout in rule.layouts:  # newest first
         if layout.valid_from is None or layout.valid_from <= day:
             return layout
-    # The article is older than all layouts. The site has probably shown it in the oldest one.
+    # The article is older than all layouts. The oldest layout probably fits best.
     return min(rule.layouts, key=lambda layout: layout.valid_from or date.min)
 
 
 class Selected:
     """Applies the selectors of a layout to a tree.
 
-    A field may have several selectors. The first one with a result is used.
+    A field may have several selectors. The first selector with a result is used.
     """
 
     def __init__(self, tree: HtmlElement, layout: Layout | None) -> None:
@@ -73,8 +74,8 @@ class Selected:
     def strings(self, field: str) -> list[str]:
         """Return the values of ``field``, each on one line.
 
-        The value of ``<meta>`` is its ``content``, and that of ``<time>`` its ``datetime``. The value of
-        another element is its text.
+        The value of ``<meta>`` is its ``content``, and the value of ``<time>`` is its ``datetime``. The value
+        of any other element is its text.
         """
         return self._values(field, _as_string)
 
@@ -85,7 +86,7 @@ class Selected:
     def addresses(self, field: str) -> list[str]:
         """Return the values of ``field`` as URLs, which may be relative.
 
-        Elements give the first of ``data-src``, ``src``, ``href`` and ``content``.
+        The value of an element is its first attribute among ``data-src``, ``src``, ``href`` and ``content``.
         """
         return self._values(field, _as_address)
 
@@ -137,7 +138,7 @@ class Selected:
     def _run(self, selector: Selector) -> list[Hit]:
         """Return the results of one selector.
 
-        There are none if the selector fails on this page or would take too long.
+        The list is empty if the selector fails on this page or would take too long.
         """
         if not self._is_affordable(selector.xpath):
             return []
@@ -169,7 +170,7 @@ class Selected:
 
 
 def pairs(tree: HtmlElement) -> tuple[int, int]:
-    """Return two numbers about a tree: pairs of siblings, and pairs of an element and an ancestor of it."""
+    """Return two numbers for a tree: pairs of siblings, and pairs of an element and one of its ancestors."""
     siblings = nested = depth = 0
     level = [tree]
     while level:

@@ -1,9 +1,9 @@
 """Finds the lines that a site prints around the text of its articles, by comparing the articles.
 
-A line belongs to the site if it is at the same place in most of the site's recent articles. The same place
-means: at the beginning of the text, at its end, or next to the same other line. So a box of several lines is
-found anywhere in the text. A single paragraph inside the text is never removed, even if many articles contain
-it.
+A line belongs to the site if it is at the same place in most of the site's recent articles. There are three
+kinds of places: the beginning of the text, its end, and next to a particular other line. So a box of several
+lines is found anywhere in the text. A single paragraph inside the text is never removed, even if many
+articles contain it.
 
 The caller keeps one memory for each site. Extraction only reads the memory. The caller adds articles to it::
 
@@ -33,9 +33,9 @@ MOST = 2 / 3
 MAX_SITES = 64
 """Maximum number of sites that :class:`SiteMemories` keeps."""
 _SAME_ARTICLE = 0.7
-"""Minimum share of pairs of lines that the texts at two URLs have in common if they are one article."""
+"""Two texts are one article if they have at least this share of pairs of lines in common."""
 _EDGE = 60
-"""Maximum number of lines from which pairs are stored, at the beginning of a text and at its end."""
+"""Maximum number of lines at the beginning and at the end of a text from which pairs are stored."""
 _FORMAT = 2
 """Version of the stored form of a memory. Memories with another version are refused."""
 
@@ -48,7 +48,7 @@ class SiteMemory:
 
     def __init__(self) -> None:
         self._recent: dict[int, frozenset[int]] = {}
-        """Checksums of the pairs of lines by checksum of the URL, oldest article first."""
+        """Checksum of the URL -> checksums of the pairs of lines, oldest article first."""
         self._unwritten: dict[int, frozenset[int]] = {}
         """The part of ``_recent`` that was learned after the last call of :meth:`written`."""
 
@@ -69,9 +69,9 @@ class SiteMemory:
         """
         owner = _digest(address)
         # A mark is the checksum of one pair of lines (see _marks). In a long text, the end of the first slice
-        # is not the end of the text, and the start of the second slice is not its start. So the marks of
-        # these two edges are left out. In a short text both slices are the whole text, and together they have
-        # all marks.
+        # is not the end of the text, and the start of the second slice is not the start of the text. So the
+        # marks of these two edges are left out. In a short text, both slices are the whole text, and together
+        # they have all marks.
         pairs = frozenset(_marks(lines[:_EDGE])[:-1] + _marks(lines[-_EDGE:])[1:])
         if not pairs or self._recent.get(owner) == pairs:
             return
@@ -85,7 +85,7 @@ class SiteMemory:
     def site_lines(self, address: str, lines: Sequence[str]) -> list[int]:
         """Return the indices (from 0) of the ``lines`` of an article that belong to the site."""
         owner = _digest(address)
-        # The article itself does not count, because its own earlier version has the same lines. The dict is
+        # The stored version of the article itself does not count, because it has the same lines. The dict is
         # copied because another thread may call learn() during the iteration.
         others = [pairs for one, pairs in self._recent.copy().items() if one != owner]
         least = max(LEAST, MOST * len(others))
@@ -99,11 +99,11 @@ class SiteMemory:
         return [number for number in range(len(lines)) if common[number] or common[number + 1]]
 
     def plain(self) -> dict[str, Any]:
-        """Return the memory as a value that can be written as JSON, of at most 50 kB."""
+        """Return the memory as a JSON-serializable mapping of at most 50 kB."""
         return {"format": _FORMAT, "articles": [[one, *sorted(pairs)] for one, pairs in self._recent.items()]}
 
     def take(self, plain: Mapping[str, Any]) -> None:
-        """Replace the stored articles by those in a value that :meth:`plain` returned in any worker.
+        """Replace the stored articles by the articles in a value that :meth:`plain` returned in any worker.
 
         Articles that were learned here and are not yet written are kept as the newest. Raises ``ValueError``
         if ``plain`` is not such a value.
@@ -140,7 +140,7 @@ class SiteMemories:
         return list(self._sites.items())
 
     def of(self, domain: str) -> SiteMemory:
-        """Return the memory of a site. An empty one is created if there is none."""
+        """Return the memory of a site. An empty memory is created if there is none."""
         memory = self._sites[domain] = self._sites.get(domain, SiteMemory())
         return memory
 
@@ -148,7 +148,7 @@ class SiteMemories:
 def _marks(lines: Sequence[str]) -> list[int]:
     """Return one checksum for each pair of neighbouring lines.
 
-    The start and the end of the text count as empty lines, so there is one pair more than there are lines.
+    The start and the end of the text count as empty lines, so there is one more pair than lines.
     """
     if not lines:
         return []
@@ -165,7 +165,7 @@ def _articles(plain: Mapping[str, Any]) -> Iterable[tuple[int, frozenset[int]]]:
         raise ValueError("the format is not one that this version can read")
     for article in articles[-RECENT:]:
         if not (isinstance(article, list) and all(type(number) is int for number in article) and article):
-            raise ValueError("an article is not a list of numbers")
+            raise ValueError("the entry of an article is not a list of numbers")
         yield article[0], frozenset(article[1 : 2 * _EDGE + 1])
 
 

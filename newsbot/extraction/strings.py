@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from html import unescape
 
-# Soft hyphens, zero-width characters, marks of the direction of writing, byte order marks, control
-# characters.
+# Soft hyphens, zero-width characters, direction marks, byte order marks and control characters.
 _INVISIBLE = re.compile(
     "[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\ufffe\uffff\x00-\x08\x0e-\x1b\x7f]"
 )
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,24});")
 _TAG = re.compile(r"</?[a-zA-Z][^<>]{0,500}>")
-# Each Chinese, Japanese or Korean character is a word, because these scripts put no spaces between words.
+# Each Chinese, Japanese or Korean character is a word, because these scripts have no spaces between words.
 _WORDS = re.compile(
     r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af_]+"
 )
@@ -21,7 +20,7 @@ _CODE = re.compile(r"[{}]|function\s{0,3}\(|\bvar\s|document\.")
 
 
 def word_list(*lines: str) -> tuple[str, ...]:
-    """Return the words in ``lines``. This function is used for tables of words in the source code."""
+    """Return the words in ``lines``. It is used for tables of words in the source code."""
     return tuple(" ".join(lines).split())
 
 
@@ -41,7 +40,7 @@ def squash(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Return a metadata value as readable text: entities are decoded, tags are removed.
+    """Return a metadata value as readable text. Entities are decoded, and tags are removed.
 
     Entities that were encoded two or three times are decoded too.
 

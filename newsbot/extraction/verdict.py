@@ -36,13 +36,13 @@ _SHORT_HEADED = 180
 _SHORT_PLAIN = 250
 """Minimum length of the text, in letters, if there is no evidence besides the text."""
 LONG = 1200
-"""Minimum length of a text, in letters, that cannot be an error message or a login page."""
+"""A text of at least this length, in letters, cannot be an error message or a login page."""
 _ARTICLE_ADDRESS = 1.5
-"""Minimum log-odds (:mod:`newsbot.rules.shape`) of a URL that is the only evidence for an article."""
+"""Minimum log-odds (:mod:`newsbot.rules.shape`) of the URL if it is the only evidence for an article."""
 _OTHER_ADDRESS = -6.0
-"""URLs with lower log-odds belong to services, shops or lists, even if their pages have dates."""
+"""A URL with lower log-odds belongs to a service, a shop or a list, even if the page has dates."""
 PARAGRAPHS, PROSE = 8, 3000
-"""A list of teasers never has so many paragraphs of prose with so many letters in total."""
+"""Number of paragraphs of prose, and number of their letters, that a list of teasers never reaches."""
 
 _FRONT_NAME = re.compile(r"(?:index-?\d{0,3}\.(?:html?|php)|home)?", re.IGNORECASE)
 _MANUAL = re.compile(
@@ -51,7 +51,7 @@ _MANUAL = re.compile(
 )
 """Generators of manuals, in ``<meta name=generator>``."""
 _MOST_OFFERS, _MOST_CONTROLS = 100, 4000
-"""Two maximum numbers: of offers or carts whose ancestors are checked, and of controls that are checked."""
+"""Maximum number of offers or carts whose ancestors are checked, and maximum number of checked controls."""
 _OFFERS = xpath(f"(//*[@itemprop='offers' or @itemprop='price'])[position() <= {_MOST_OFFERS}]")
 _CART = re.compile(
     r"(?:cart|basket)(?![a-z])|checkout|warenkorb|panier|carrito|carrello|koszyk|kosar|kosik|sepet|korzin|"
@@ -77,7 +77,7 @@ _SEARCH_KEYS = frozenset({"q", "s", "query", "search", "text"})
 _SENTENCE_END = re.compile(r"[.!?…。»”\"')]\s*$")
 # e.g. "0; url=/new"
 _AT_ONCE = re.compile(r"\s{0,9}[0-5]\s{0,9}[;,]\s{0,9}url", re.IGNORECASE)
-# XPath 1.0 cannot ignore case, so translate() lowers the letters of "Refresh".
+# XPath 1.0 cannot ignore case, so translate() converts the letters of "Refresh" to lower case.
 _REFRESH = xpath("//meta[translate(@http-equiv,'REFSH','refsh')='refresh']")
 
 
@@ -92,11 +92,11 @@ _LONG_HEADLINE = 25
 """Minimum number of letters of a heading that is a headline and not a name."""
 
 _BESIDE = 15
-"""Maximum number of letters beside a link in the same line if the line is a headline."""
+"""Maximum number of letters outside the link in a line that is a linked headline."""
 _LEAST_PROSE = 25
 """Minimum score of a box with prose: its letters minus twice its letters in links."""
 _LONG_PROSE = 300
-"""Number of letters above which the prose of a box counts for the box itself."""
+"""Prose with more letters than this counts for the box itself."""
 _FRAMES = ("nav", "footer", "aside", "header")
 _FRAME = sum(1 << REGIONS.index(name) for name in _FRAMES)
 
@@ -119,7 +119,7 @@ def lacks_evidence(page: Page, body: Body, hint: Link | None, date: str | None) 
 
     * on a page of a shop
     * in a manual, if the only evidence is a date in the text
-    * at the URL of a home page or list, unless most of the text is in one place
+    * at the URL of a home page or a list, unless most of the text is in one place
     * at a URL that is unlikely to be the URL of an article
 
     The last two cases do not apply to a page that a sitemap lists. If a page has no metadata and no date, and
@@ -151,7 +151,7 @@ _NO_PAGE = re.compile(
 
 
 def is_no_page(html: bytes) -> bool:
-    """True if the first bytes are those of a feed, a sitemap or JSON."""
+    """True if the bytes begin like a feed, a sitemap or JSON."""
     return _NO_PAGE.match(html) is not None
 
 
@@ -175,23 +175,23 @@ def _notice(page: Page, text: str, length: int, hint: Link | None) -> str | None
     heading = page.headings[0] if page.headings else ""
     if length < 800 and any(map(is_challenge, (page.title_tag, heading, text[:200]))):
         return "blocked"
-    # A feed does not list error pages. If the text is not short, it is news about an error.
+    # A feed does not list error pages. So if the text is not short, it is news about an error.
     if any(map(is_error, (page.title_tag, heading))) and not (_is_strong(hint) and length > 400):
         return "error_page"
     # Error pages may have the metadata of the site's template. So metadata that declare an article count only
-    # for the checks that follow.
+    # in the following checks.
     if _calls_itself(page):
         return None
     if not _is_strong(hint) and asks_consent(text):
         return "consent"
-    # Many sites have a login form in the frame of each article. So a password field alone does not refuse a
-    # page that a feed lists.
+    # Many sites have a login form in the frame of each article. So a page that a feed lists is not refused
+    # because of a password field alone.
     wanted = is_login(f"{page.title_tag} {heading}") or not _is_strong(hint)
     return "login" if length < 500 and wanted and _PASSWORD(page.tree) else None
 
 
 def refuse_text(page: Page, body: Body, rule: Rule | None, hint: Link | None, *, vouched: bool) -> str | None:
-    """Return the reason if the text is too short or a list of other articles, else None.
+    """Return the reason if the text is too short, or if it is a list of other articles, else None.
 
     ``vouched`` is True if the page is expected to be an article. Its text may then be as short as the text of
     a page with metadata.
@@ -216,7 +216,7 @@ def _listing(page: Page, body: Body, length: int, *, named: bool) -> str | None:
     path = unquote(page.parts.path)
     front, search = _is_front(page), _is_search(page.parts)
     named_as_list = not named and _is_named_as_list(page)
-    # Long prose is an article even among many links, unless the URL or the type suggests a list.
+    # A page with long prose is an article even if it has many links, unless its URL or type suggests a list.
     if _is_prose(body.blocks) and not (front or search or named_as_list or _odds(page) < _OTHER_ADDRESS):
         return None
     listed = named_as_list or bool(_TAG_PATH.search(path) or _LIST_PATH.search(path))
@@ -224,9 +224,9 @@ def _listing(page: Page, body: Body, length: int, *, named: bool) -> str | None:
     view = _view(page, body)
     headlines = _headline_links(view)
     paragraphs = sum(len(block.text) >= 100 and _is_sentence(block) for block in body.blocks)
-    # Articles also link to other articles. So many links are required, but fewer if the URL or the structured
-    # data suggest a list. A page that declares itself an article must have many more headlines than
-    # paragraphs.
+    # Articles also link to other articles. So many links are required. Fewer links are enough if the URL or
+    # the structured data suggest a list. A page that declares itself an article must have many more headlines
+    # than paragraphs.
     per_paragraph = 3 if named else 1 if listed else 2
     if headlines < max(4 if suspected else 10, paragraphs * per_paragraph):
         return None
@@ -270,7 +270,7 @@ def _headline_links(view: View) -> int:
 
 
 def _concentration(view: View, length: int) -> tuple[float, float]:
-    """Return two numbers: the letters of prose in the box with most prose, and their share of ``length``.
+    """Return the number of letters of prose in the box with the most prose, and their share of ``length``.
 
     ``length`` is the length of the page's text in letters. The paragraphs of an article are siblings, so the
     share is high. Each teaser of a front page is in its own box, so the share is low.
@@ -281,7 +281,7 @@ def _concentration(view: View, length: int) -> tuple[float, float]:
     own = np.bincount(view.box, np.where(frame, 0, view.length), len(view.parent))
     worth = own - 2 * np.bincount(view.box, np.where(frame, 0, view.linked), len(view.parent))
     worth = np.where(worth >= _LEAST_PROSE, worth, 0)
-    # The second term is for paragraphs that are divided by <br>: they are all in one box.
+    # The second term is for paragraphs that are separated by <br>, which are all in one box.
     sums = np.bincount(view.parent, worth, len(view.parent)) + np.where(own > _LONG_PROSE, worth, 0)
     most = float(sums.max())
     return most, most / max(length, 1)
@@ -299,7 +299,7 @@ def _is_prose(blocks: Sequence[Block]) -> bool:
 
 
 def _odds(page: Page) -> float:
-    """Return the log-odds that the URL is that of an article, or 0 for a page without a valid URL."""
+    """Return the log-odds that the URL belongs to an article, or 0 for a page without a valid URL."""
     try:
         return log_odds(canonicalize(page.url))
     except ValueError:
@@ -350,7 +350,7 @@ def _sells(page: Page, body: Body) -> bool:
 
 
 def _is_in_manual(page: Page) -> bool:
-    """True if the head names a generator of manuals, or links to an index of words or to a parent page.
+    """True if the page's head names a generator of manuals, or links to an index of words or a parent page.
 
     Some blogs link to their home page as the index. Such a link does not count.
     """
@@ -396,7 +396,8 @@ def _is_named_as_list(page: Page) -> bool:
 
 
 def _is_headed(page: Page) -> bool:
-    """True if the page's title begins with its first heading, and this heading is a headline, not a name."""
+    """True if the page's title begins with its first heading, and this heading is a headline and not a
+    name."""
     heading = page.headings[0] if page.headings else ""
     if len(heading) < _LONG_HEADLINE or len(heading.split()) < _MANY_WORDS:
         return False
@@ -430,14 +431,14 @@ _ERROR = (
 _LEAST_CONSENT = 4
 """Minimum number of words about consent (such as "cookies") in a text that only asks for consent."""
 _CONSENT_SHARE = 90
-"""Maximum number of letters of such a text per word about consent."""
+"""Maximum number of letters per word about consent in such a text."""
 _PARTS = re.compile(r"\s[|–—:-]\s")
 _LONG = 1500
 """Maximum length of a text that only asks for consent, in letters."""
 
 
 def is_error(title: str) -> bool:
-    """True if a part of a title is mostly an error message."""
+    """True if a part of a title consists mostly of an error message."""
     for part in _PARTS.split(title):
         match = compiled(_ERROR).search(part)
         # The message must be at least half of the part, because "Site admits: 'page not found' cost us

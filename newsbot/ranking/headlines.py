@@ -1,9 +1,9 @@
 """Finds feed items whose headline the site has recently listed under another URL.
 
-Such an item is probably the same article: sites list an article again when they move it or edit the slug of
-its headline. The item is not dropped, because "The weather for tomorrow" occurs every day with other news. It
-is marked and downloaded last. If both items have a lead (the text below the headline) and the leads differ,
-the item is a new article.
+Such an item is probably the same article: sites list an article again when they move it or change the slug in
+its URL. The item is not dropped, because a headline such as "The weather for tomorrow" occurs every day with
+different news. It is marked and downloaded last. If both items have a lead (the text below the headline) and
+the leads differ, the item is a new article.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ from newsbot.items import Kind, Reason, Where
 from newsbot.text.words import token_bytes
 
 PLACES = 65_536
-"""Maximum number of URLs of all headlines; they take 3.1 MB. Each URL takes one *place* of the table. Some
-buckets of places are full before others. Therefore 2 % of 50,000 headlines are removed too early."""
+"""Maximum number of URLs of all headlines; they take 3.1 MB. Each URL takes one *place* of the table. Places
+are grouped in buckets, and some buckets fill up before others. Therefore 2 % of 50,000 headlines are removed
+too early."""
 SHELF = 16
 """Number of places in a bucket. The key of a headline selects the bucket of all its URLs."""
-_HALF = 8  # length in bytes of a machine word, which holds half a fingerprint
+_HALF = 8  # length of a machine word in bytes; a word holds half a fingerprint
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +39,8 @@ class Address:
 class HeadlineTable:
     """Maps each headline to the URLs under which it was listed.
 
-    The key of a headline is a 64-bit number that is not 0. If a bucket is full, the URL whose headline was
-    not seen for the longest time is replaced.
+    The key of a headline is a 64-bit number that is not 0. If a bucket is full, the URL of the least recently
+    seen headline is replaced.
     """
 
     def __init__(self, places: int = PLACES) -> None:
@@ -50,10 +51,9 @@ class HeadlineTable:
         """For each place: the key of the headline; 0 if the place is free."""
         self._first, self._second, self._leads, self._came, self._seen = (self._keys[:] for _ in range(5))
         """For each place: the halves of the fingerprint, the lead, the time when the URL was added, and the
-        time when its headline was last seen.
-        """
+        time when its headline was last seen."""
         self._now = 0
-        """The number of calls of :meth:`put`. The times of a place are values of this number."""
+        """The number of calls of :meth:`put`. It is the clock for the times of places."""
 
     def __len__(self) -> int:
         """Return the number of URLs."""
@@ -69,11 +69,11 @@ class HeadlineTable:
     def put(self, key: int, address: Address, most: int) -> None:
         """Store a URL, or the new lead of a known URL, and mark the headline as seen.
 
-        At most ``most`` URLs are kept for each headline. They are the latest ones.
+        Only the latest ``most`` URLs of each headline are kept.
         """
         self._now += 1
         places = self._places(key)
-        # All URLs of a headline get the same time, so that none of them is removed before the others.
+        # All URLs of a headline get the same time, so that no URL of the headline is removed before another.
         for at in places:
             self._seen[at] = self._now
         halves = tuple(int.from_bytes(address.fingerprint[half:][:_HALF], "big") for half in (0, _HALF))
@@ -81,7 +81,7 @@ class HeadlineTable:
         if known:
             self._leads[known[0]] = address.lead
             return
-        # The oldest of the headline's URLs is replaced, not the URL of another headline.
+        # The oldest URL of this headline is replaced, so that other headlines keep their URLs.
         at = places[0] if len(places) >= most else self._room(key)
         self._keys[at], (self._first[at], self._second[at]), self._leads[at] = key, halves, address.lead
         self._came[at] = self._seen[at] = self._now
@@ -96,24 +96,25 @@ class HeadlineTable:
         return sorted(found, key=self._came.__getitem__)
 
     def _room(self, key: int) -> int:
-        """Return a free place. If there is none, return that of the least recently seen headline."""
+        """Return a free place. If no place is free, return a place of the least recently seen headline."""
         begin = key % self._shelves * SHELF
         # A free place has the time 0, so it is found first.
         return min(range(begin, begin + SHELF), key=self._seen.__getitem__)
 
 
 MAX_ADDRESSES = 4
-"""Maximum number of URLs that are stored for one headline; the latest are kept."""
+"""Maximum number of URLs that are stored for one headline. The latest URLs are kept."""
 LEAST_WORDS = 4
-"""Minimum number of words of a headline that is checked. Shorter ones ("News in brief") do not identify an
-article."""
+"""Minimum number of words of a headline that is checked. Shorter headlines ("News in brief") do not identify
+an article."""
 LAST = 1.0
 """Priority of items whose headline was listed before under another URL. All other priorities are higher."""
 _LISTS = (Where.FEED.value, Where.NEWS_SITEMAP.value)
 
 
 class Headlines:
-    """Remembers the headlines of all sites, each with its URLs. The least recently seen ones are removed."""
+    """The recent headlines of all sites, each with its URLs. The least recently seen headlines are
+    removed."""
 
     def __init__(self, places: int = PLACES) -> None:
         self._table = HeadlineTable(places)
@@ -123,9 +124,9 @@ class Headlines:
 
         A headline is known if the site has listed it under another URL before. If both items have a lead and
         the leads differ, the headline counts as new. Items of news sitemaps have no lead. Only items of feeds
-        and news sitemaps are checked, and only if no person requested them. ``lead`` is the text below the
-        headline. The mark is ``same_headline`` in the entry's data. :func:`name` replaces it by the other
-        URL.
+        and news sitemaps are checked, and only if they were not requested by a user. ``lead`` is the text
+        below the headline. The mark is ``same_headline`` in the entry's data. :func:`name` replaces the mark
+        by the other URL.
         """
         data = entry.data
         if entry.kind is not Kind.ARTICLE or data.get("where") not in _LISTS or data.get("force"):
@@ -136,10 +137,10 @@ class Headlines:
         key = _digest(str(data["source"]).encode(), *words)
         seen = self._table.addresses(key)
         own = _digest(*said) if (said := token_bytes(lead or "")) else 0
-        # an item of a news sitemap has no lead; the lead that a feed gave for the same URL is used
+        # an item of a news sitemap has no lead, so the lead in a feed's item with the same URL is used
         own = own or next((one.lead for one in seen if one.fingerprint == entry.fingerprint), 0)
         # Only URLs that were listed earlier count. Otherwise the first URL of an article would be marked when
-        # its feed is read again.
+        # the feed is read again.
         earlier = takewhile(lambda one: one.fingerprint != entry.fingerprint, seen)
         known = next((one for one in earlier if _fits(own, one.lead)), None)
         self._table.put(key, Address(entry.fingerprint, own), MAX_ADDRESSES)
@@ -169,10 +170,10 @@ def name(entries: Iterable[Entry], urls: Mapping[bytes, str]) -> None:
 
 
 def _fits(lead: int, other: int) -> bool:
-    # without a lead on one side, the headline alone decides
+    # if one of the leads is missing, the headline alone decides
     return not (lead and other) or lead == other
 
 
 def _digest(*words: bytes) -> int:
-    """Return a 64-bit number for words. It is never 0, which means a free place or no lead."""
+    """Return a 64-bit number for words. It is never 0, because 0 means a free place or no lead."""
     return int.from_bytes(blake2b(b" ".join(words), digest_size=8).digest(), "big") or 1

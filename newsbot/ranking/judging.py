@@ -2,16 +2,16 @@
 
 The site's rule decides first. If it does not cover the link, the log-odds of several kinds of evidence are
 added: the shape of the URL (:mod:`newsbot.rules.shape`), the place where the link was found, and its text. A
-link is rejected if the probability that it is an article is below :data:`THRESHOLD`, and it is not a list of
-articles either.
+link is rejected if the probability that it is an article is below :data:`THRESHOLD`, and if it is not a list
+of articles either.
 
 Priorities (higher is fetched first within a host):
 
 ======  =====================================================================
 91-99   items of feeds and news sitemaps that are less than a day old, newest first
 90, 80  feeds, sitemaps (:data:`SOURCE_PRIORITY`)
-70      section fronts that a rule or a person names (the same table)
-40-79   articles: higher for a higher probability, and for a newer date
+70      section fronts that a rule or a user names (the same table)
+40-79   articles; higher for higher probabilities and newer dates
 39.5    files of a sitemap index that have no sign of being fresh
 20-39   section fronts and lists that were found on pages
 10-14   lists by tag, category, author or folder
@@ -36,7 +36,7 @@ from newsbot.urls import canonicalize
 THRESHOLD = 0.5
 """Minimum probability of being an article, for a link that the rule does not cover."""
 SOURCE_PRIORITY = {Kind.FEED: 90.0, Kind.SITEMAP: 80.0, Kind.SECTION: 70.0}
-"""Priority of the sources that a rule or a person names, by kind."""
+"""Priority of the sources that a rule or a user names, by kind."""
 PATIENT_PRIORITY = 39.5
 """Priority of the files of a sitemap index that have no sign of being fresh."""
 
@@ -47,7 +47,7 @@ _ARTICLE_FLOOR, _ARTICLE_SPAN = 40.0, 30.0
 _AGE_SPAN = 9.0
 _SECTION_FLOOR, _SECTION_SPAN = 20.0, 19.0
 _LATER = 10.0
-"""Lists by subject have a priority that is lower by this number. They are read after the other lists, when it
+"""The priority of lists by subject is lower by this number. They are read after all other lists. By then it
 is known whether the other lists lead to the older articles."""
 _UNKNOWN_AGE_DAYS = 2.0
 """Assumed age of articles without a date."""
@@ -76,8 +76,8 @@ _DENSE = re.compile("[\u3040-\u9fff\uac00-\ud7af]")
 _ODDS_OF_PATTERN = 5.0
 _SCORE_OF_PATTERN = 0.9
 _ODDS_BESIDE_RULE = 1.0
-"""Minimum log-odds, from learning the site's URLs, at which a link is accepted although none of the rule's
-article patterns matches it."""
+"""Minimum log-odds, learned from the site's URLs, of a link that is accepted although no article pattern of
+the rule matches it."""
 _USELESS_LISTS = frozenset(("utility", "utility above", "media", "media above"))
 """Features of URLs of lists without articles, e.g. lists of events, users or pictures."""
 _HOST_SLASHES = 2
@@ -113,16 +113,16 @@ def judge(
     learned: LearnedRule | None = None,
     folders: Collection[str] = (),
 ) -> Judgement:
-    """Return the decision on a link by the rule of its site. Never raises.
+    """Return the decision on a link, using the rule of its site. Never raises.
 
     ``depth`` is the number of clicks from a source to the link. ``learned`` is the learned rule of the site's
     URLs; it replaces the global prior. ``folders`` is the result of :func:`folders_of_headlines` for the page
     of the link.
 
-    Reasons of rejected links: bad_url, ``denied:<pattern>``, offsite, too_deep, those of
-    :func:`newsbot.discovery.list_pages.trap`, front_page, not_in_rule (the rule has article patterns and none
-    matches), unlikely_article, unlikely_list. Links of feeds and news sitemaps are never rejected as offsite,
-    because the caller decides whether a feed may list articles of other sites.
+    Reasons of rejected links: bad_url, ``denied:<pattern>``, offsite, too_deep, the reasons of
+    :func:`newsbot.discovery.list_pages.trap`, front_page, not_in_rule (the rule has article patterns, but
+    none matches), unlikely_article, unlikely_list. Links of feeds and news sitemaps are never rejected as
+    offsite, because the caller decides whether a feed may list articles of other sites.
     """
     try:
         url = canonicalize(link.url, rule.drop_query)
@@ -137,7 +137,7 @@ def judge(
     if match.kind is Kind.ARTICLE and link.where is not Where.NEXT_PAGE:
         score = max(probability(article_odds(link, url, learned) + _ODDS_OF_PATTERN), _SCORE_OF_PATTERN)
         return _article(link, score, now, _why(link, match))
-    # The check for traps comes after the article patterns, because a person has written or checked them.
+    # The check for traps comes after the article patterns, because a person wrote or checked the patterns.
     if (reason := trap(url, now)) is not None:
         return _rejected(reason)
     is_section = match.kind is Kind.SECTION or link.kind is Kind.SECTION
@@ -149,7 +149,7 @@ def judge(
 
 
 def folders_of_headlines(links: Iterable[Link]) -> frozenset[str]:
-    """Return the URLs of the folders that contain at least two of the articles in a page's headlines.
+    """Return the URLs of folders that contain at least two of the articles to which a page's headlines link.
 
     The URL of such a folder is most likely a list, e.g. ``/blog/`` for ``/blog/first-post/``. The returned
     URLs have no slash at the end.
@@ -179,8 +179,8 @@ def article_odds(link: Link, url: str, learned: LearnedRule | None = None) -> fl
 def odds_of_text(text: str | None) -> float:
     """Return the log-odds that a link with this text leads to an article.
 
-    Headlines have at least five words, names of sections one or two. In Chinese, Japanese and Korean, three
-    characters count as a word.
+    Headlines have at least five words; names of sections have one or two. In Chinese, Japanese and Korean,
+    three characters count as a word.
     """
     if not text:
         return 0.0
@@ -195,7 +195,7 @@ def odds_of_text(text: str | None) -> float:
 
 
 def _obstacle(link: Link, url: str, rule: Rule, match: Match, depth: int) -> str | None:
-    """Return the reason why a link of any kind must not be followed; None if it may be."""
+    """Return the reason why a link of any kind must not be followed; None if it may be followed."""
     if match.denied:
         return f"{Reason.DENIED}:{match.pattern.text if match.pattern else ''}"
     if link.where not in _DECLARED and not _is_on(url, rule.domain):
@@ -239,9 +239,10 @@ def _by_evidence(
 
 
 def _by_subject(link: Link, url: str, depth: int, folders: Collection[str]) -> Judgement:
-    """Accept a link on a page to a list by tag, category, author or folder. Reject everything else."""
+    """Accept a link if it is on a page and leads to a list by tag, category, author or folder. Otherwise
+    reject it."""
     shape = features(url)
-    is_list = "list" in shape or link.url.rstrip("/") in folders  # folders are in the site's spelling
+    is_list = "list" in shape or link.url.rstrip("/") in folders  # folders have the site's spelling
     wanted = is_list and "?" not in url and _USELESS_LISTS.isdisjoint(shape)
     if link.where not in _ON_PAGES or not wanted:
         return _rejected(Reason.UNLIKELY_ARTICLE)
@@ -250,7 +251,7 @@ def _by_subject(link: Link, url: str, depth: int, folders: Collection[str]) -> J
 
 
 def _known_source(link: Link, match: Match) -> Kind | None:
-    """Return the kind of a link that the rule or source discovery declares a source; None for other links."""
+    """Return the kind of a source that the rule or source discovery declares; None for other links."""
     if match.kind is not None and match.kind.is_source and match.pattern is None:
         return match.kind
     return link.kind if link.kind in (Kind.FEED, Kind.SITEMAP) else None
@@ -262,7 +263,7 @@ def _article(link: Link, score: float, now: datetime, reason: str) -> Judgement:
     if age is not None and age < FRESH_SECONDS and link.where in _DECLARED:
         priority = _FRESH_FLOOR + _FRESH_SPAN * (1.0 - age / FRESH_SECONDS)
     else:
-        # Probability counts more than age: the bonus of a new article is at most 9 of 39.
+        # Probability counts more than age: a new article gets at most 9 of the 39 points.
         days = _UNKNOWN_AGE_DAYS if age is None else age / 86400.0
         priority = _ARTICLE_FLOOR + _ARTICLE_SPAN * score + _AGE_SPAN / (1.0 + days)
     return Judgement(kind=Kind.ARTICLE, priority=priority, accepted=True, reason=reason)

@@ -6,18 +6,18 @@ quarter more examples, or when a pattern is removed because its pages are no lon
 links are fetched anyway, so that a redesign of the site is noticed. These links are *explored*
 (NEWSBOT_EXPLORE).
 
-A *shape* is a URL whose variable parts are replaced by signs (:func:`shape_of`). Some URLs have the words and
-numbers of an article (``/gallery/ten-best-pictures-7``, ``/2024/05/4711/``), but their pages may be anything.
-A shape is *proven* if the site's feed or sitemap lists URLs of this shape, or if pages of this shape were
-articles. It has *failed* if at least :data:`ENOUGH` of its pages were not articles. Other shapes are
-doubtful: a few pages are fetched, and the other links wait for the result. A shape that a feed lists can fail
-too, but only for links that the feed does not list.
+A *shape* is a URL whose variable parts are replaced by ``*`` and ``#`` (:func:`shape_of`). Some URLs have the
+words and numbers of an article (``/gallery/ten-best-pictures-7``, ``/2024/05/4711/``), but their pages may be
+anything. A shape is *proven* if the site's feed or sitemap lists URLs of this shape, or if pages of this
+shape were articles. It has *failed* if at least :data:`ENOUGH` of its pages were not articles. Other shapes
+are doubtful: a few pages are fetched, and the other links of the shape wait for the result. A shape that a
+feed lists can fail too, but only for links that the feed does not list.
 
 URLs that differ only in a *session id* are one page. Query keys with common names are removed from every URL
-(:mod:`newsbot.urls`). Other keys are detected by the texts of fetched articles. A key is a session key if
-several articles each had the same text under two values of the key, and no article had a different text under
-another value. Some sites write a new id into all of their links. If the key was not detected, all articles of
-these sites would be fetched again at each visit.
+(:mod:`newsbot.urls`). Other session keys are detected by comparing the texts of fetched articles. A key is a
+session key if several articles each had the same text under two values of the key, and no article had a
+different text under another value. Some sites write a new id into all of their links. Without this detection,
+all articles of these sites would be fetched again at each visit.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from newsbot.urls import canonicalize, fingerprint
 ENOUGH_TEXTS = 3
 """Minimum number of articles with different texts that show that a key is a session key.
 
-Each of them must have had the same text under two values of the key.
+Each article must have had the same text under two values of the key.
 """
 MAX_KEYS = 20
 """Maximum number of keys of a site that are checked."""
@@ -57,16 +57,16 @@ _TOKEN = re.compile(r"(?=[\w.-]*\d)(?=[\w.-]*[A-Za-z])[\w.-]{6,128}|[\w.-]{20,12
 
 @dataclass(slots=True)
 class SessionKeys:
-    """What is known about one site's query keys."""
+    """The evidence about the query keys of one site."""
 
     idle: set[str] = field(default_factory=set)
     """Idle keys: their value has no influence on the page."""
     _telling: set[str] = field(default_factory=set)
     """Keys whose value has an influence on the page. They are not checked again."""
     _seen: dict[str, dict[str, tuple[str, str]]] = field(default_factory=dict)
-    """Key -> URL without the key -> the value of the key and the hash of the text at the first fetch."""
+    """Key -> URL without the key -> (value of the key, hash of the text) at the first fetch."""
     _same: dict[str, set[str]] = field(default_factory=dict)
-    """Key -> hashes of texts that were found under two values."""
+    """Key -> hashes of texts that were found under two values of the key."""
 
     def saw(self, url: str, text: str) -> str | None:
         """Record the URL of a fetched article and the hash of its text.
@@ -101,7 +101,7 @@ class SessionKeys:
             return False
         value_before, text_before = seen[rest]
         if value_before == value:
-            return False  # the same URL again: the page may have been edited
+            return False  # the same URL was fetched again, and its page may have been edited
         # One page whose text depends on the value is enough: the key selects the content.
         if text_before != text:
             self._telling.add(key)
@@ -118,12 +118,12 @@ class SessionKeys:
 
 
 ENOUGH = 2
-"""Minimum number of pages of a shape that were not articles, for the shape to have failed."""
+"""A shape has failed only if at least this number of its pages were not articles."""
 LEAST_SHARE = 0.3
 """Minimum share of articles among the fetched pages of a shape that has not failed."""
 ENOUGH_UNLISTED = 5
 """Used instead of :data:`ENOUGH` for shapes that a feed or sitemap lists. For these shapes, only pages that
-no source lists are counted."""
+are not listed by any source are counted."""
 MANY_SITES = 3
 """Number of sites on which a shape must fail before it is skipped on other sites. A shape that succeeded on
 any site is not skipped."""
@@ -134,9 +134,9 @@ _MAX_SITES = 5
 _NUMBERS = re.compile(r"\d+")
 _SHORT_CODE = 9
 _ID_IN_FRONT = re.compile(r"\d{5}")
-"""Matches the start of a segment with an id. The number in ``37-million-for-a-race`` is not an id."""
+"""Matches an id at the start of a segment. The number in ``37-million-for-a-race`` is not an id."""
 _LONG_WORD = 20
-"""Maximum number of characters of a word. Longer ones are most likely slugs without hyphens."""
+"""Maximum number of characters of a word. Longer texts are most likely slugs without hyphens."""
 
 
 def shape_of(url: str) -> str:
@@ -177,7 +177,7 @@ def _is_value(value: str) -> bool:
 
 @dataclass(slots=True)
 class Shapes:
-    """The evidence on the shapes of one site."""
+    """The evidence about the shapes of one site."""
 
     named: set[str] = field(default_factory=set)
     """Shapes of the URLs that a feed or sitemap lists."""
@@ -186,7 +186,8 @@ class Shapes:
     bad: Counter[str] = field(default_factory=Counter)
     """Shape -> number of fetched pages that were not articles."""
     unlisted: Counter[tuple[str, bool]] = field(default_factory=Counter)
-    """(Shape, True for articles) -> number of pages fetched in this crawl that no source lists."""
+    """(Shape, True for articles) -> number of pages that were fetched in this crawl and that no source
+    lists."""
 
     def name(self, url: str) -> None:
         """Record a URL that a feed or sitemap lists."""
@@ -196,7 +197,7 @@ class Shapes:
     def fetched(self, url: str, *, article: bool, listed: bool = True) -> None:
         """Record whether a page was an article. ``listed`` is True if a feed, sitemap or rule led to it."""
         counter, shape = self.good if article else self.bad, shape_of(url)
-        # at the limit, known shapes are still counted
+        # when the limit is reached, known shapes are still counted
         if len(counter) < MAX_SHAPES or shape in counter:
             counter[shape] += 1
             self.unlisted[shape, article] += not listed
@@ -204,8 +205,8 @@ class Shapes:
     def take(self, articles: Mapping[str, bool], others: Mapping[str, bool]) -> None:
         """Load the stored examples of articles and of other pages.
 
-        Both map a URL to True if it was fetched. An article that was not fetched is known from a feed or
-        sitemap, which lists it. Other pages that were not fetched are not evidence.
+        Both map a URL to True if it was fetched. An article that was not fetched is listed by a feed or
+        sitemap. Other pages that were not fetched are not evidence.
         """
         # the larger count is kept, because this crawl may have counted some of the pages already
         good = Counter(shape_of(url) for url, fetched in articles.items() if fetched)
@@ -232,7 +233,8 @@ class Shapes:
 
     @property
     def lost(self) -> int:
-        """Return the number of pages without an article. Pages of listed or proven shapes are not counted."""
+        """Return the number of fetched pages that were not articles, except pages of listed or proven
+        shapes."""
         return sum(
             number
             for shape, number in self.bad.items()
@@ -241,7 +243,8 @@ class Shapes:
 
 
 class ShapesOfAll:
-    """The shapes that failed or succeeded on each site. A shape that failed on many is skipped on others."""
+    """The shapes that failed or succeeded on each site. A shape that failed on many sites is skipped on other
+    sites."""
 
     def __init__(self) -> None:
         self.failed = Bounded[str, list[str]](MAX_SHAPES)
@@ -261,7 +264,7 @@ class ShapesOfAll:
         return len(self.failed.get(shape, ())) >= MANY_SITES and shape not in self.good
 
     def plain(self) -> dict[str, Any]:
-        """Return the shapes as a JSON-able value."""
+        """Return the shapes as a JSON-serializable mapping."""
         return {"failed": self.failed, "good": self.good}
 
     def merge(self, plain: Mapping[str, Any]) -> None:
@@ -281,13 +284,14 @@ SHORT_TEXT = 3
 """Maximum number of words in the text of a menu link. A longer text is not the name of a section."""
 EXPLORED_REASONS = frozenset((Reason.UNLIKELY_ARTICLE, Reason.NOT_IN_RULE))
 OF_PAGES = 0.5
-"""Factor. The maximum share of explored pages among all pages is the share of links to explore times this."""
+"""Factor by which NEWSBOT_EXPLORE is multiplied to get the maximum share of explored pages among all
+pages."""
 EXPLORED_PRIORITY = 5.0
 """Priority of explored links. It is low, so that they are fetched last."""
 MAX_BARREN = 3
-"""Links of a shape are not explored any more in this crawl after this number of pages without an article."""
+"""Number of explored pages of a shape that are not articles after which the shape is no longer explored."""
 NOTE_KIND = "addresses:"
-"""This prefix and the domain are the kind of the notes with a site's examples and learned rule."""
+"""Prefix of the kind of the notes with a site's examples and learned rule. The domain follows it."""
 SHAPES_NOTE = "address_shapes"
 """The kind of the note with the shapes of URLs that failed or succeeded on several sites."""
 SESSION_NOTE = "session_keys"
@@ -299,7 +303,7 @@ class _Site:
     examples: Examples = field(default_factory=Examples)
     rule: LearnedRule | None = None
     kept: dict[str, Any] | None = None
-    """The learned rule in the storage when this worker last read or wrote it."""
+    """The learned rule as this worker last read it from the storage or wrote it there."""
     changed: bool = False
     """True if there are new results that are not stored yet."""
     links: int = 0
@@ -324,7 +328,8 @@ class UrlLearning:
         self.storage: Notes | None = None
 
     def rule(self, rule: Rule) -> LearnedRule | None:
-        """Return the learned rule of a site; None before there are enough examples, or if learning is off."""
+        """Return the learned rule of a site; None if there are not enough examples yet, or if learning is
+        off."""
         return self._site(rule.domain).rule if learns(rule) else None
 
     def vouches(self, rule: Rule, url: str) -> bool:
@@ -333,11 +338,11 @@ class UrlLearning:
         return learned is not None and bool(learned.trees) and learned.is_article(url)
 
     def shapes(self, domain: str) -> Shapes:
-        """Return the evidence on the shapes of a site's URLs."""
+        """Return the evidence about the shapes of a site's URLs."""
         return self._site(domain).shapes
 
     def may_lose(self, domain: str) -> float:
-        """Return how many pages without an article may be fetched to test unlisted shapes.
+        """Return how many pages that are not articles may be fetched to test unlisted shapes.
 
         The number is 1 at first, so that few requests are wasted on a small site. It grows with the number of
         fetched pages of the site.
@@ -365,7 +370,7 @@ class UrlLearning:
             self._learn(rule.domain, site)
 
     def fetched(self, rule: Rule, url: str, *, article: bool, why: str) -> None:
-        """Record whether a page was an article, after it was fetched as one.
+        """Record whether a page that was fetched as an article was an article.
 
         ``why`` is the :class:`newsbot.items.Reason` for which it was queued.
         """
@@ -373,8 +378,8 @@ class UrlLearning:
         site.pages += 1
         site.shapes.fetched(url, article=article, listed=why != Reason.LIKELY_ARTICLE)
         shape = shape_of(url)
-        # If a shape usually gives articles on this site, a page without an article does not count for other
-        # sites.
+        # If pages of a shape usually are articles on this site, a page that is not an article does not count
+        # for other sites.
         if article or not (shape in site.shapes.named or site.shapes.is_proven(shape)):
             self.of_all_sites.record(rule.domain, shape, good=article)
         if why == Reason.EXPLORED and not article:
@@ -415,9 +420,9 @@ class UrlLearning:
     def explores(self, judgement: Judgement, rule: Rule, url: str) -> bool:
         """Return True if a rejected link is fetched anyway.
 
-        At most the configured share of the rejected links is fetched. Their number is also at most half this
-        share of the number of fetched pages, so that a site with many rejected links does not cost many
-        downloads.
+        There are two limits. At most the configured share of the rejected links is fetched. And explored
+        pages are at most half this share of all fetched pages, so that a site with many rejected links does
+        not cause many downloads.
         """
         if judgement.reason not in EXPLORED_REASONS or self._share <= 0.0:
             return False
@@ -428,7 +433,7 @@ class UrlLearning:
         if site.barren.get(list_shape(url), 0) >= MAX_BARREN:
             return False
         if int.from_bytes(fingerprint(url)[:4], "big") % 1000 >= 1000 * max(self._share, 0.1):
-            return False  # a hash of the URL selects the links, so that later links are explored too
+            return False  # a hash of the URL selects links, so that not only the first links are explored
         site.explored += 1
         return True
 
@@ -445,14 +450,14 @@ class UrlLearning:
             self._write(self.storage, {name: self._sites[name] for name in some})
 
     def _write(self, storage: Notes, sites: Mapping[str, _Site]) -> None:
-        """Merge the results of sites with those of other workers and store them.
+        """Merge the results of sites with the results of other workers, and store them.
 
-        All workers then use the rule that was learned last from the examples of all workers.
+        After that, all workers use the rule that was last learned from the examples of all workers.
         """
         rules = _RULES.read(storage, sites)
 
-        # This function is called again if another worker writes at the same time. Merging may learn a new
-        # rule, so the rule is written after the examples.
+        # The storage calls this function again if another worker writes at the same time. Merging may learn a
+        # new rule, so the rule is written after the examples.
         def examples(note: dict[str, Any] | None, domain: str) -> dict[str, Any]:
             rule = {"rule": rules[domain]} if domain in rules else {}
             self._merge(domain, sites[domain], {**rule, "examples": note or {}})
@@ -464,7 +469,7 @@ class UrlLearning:
         written = _RULES.write(storage, learned)
         for domain, site in stored.items():
             site.kept = written.get(domain, site.kept)
-            # Another worker was faster too often: the rule is written at the next call.
+            # Other workers wrote first too often, so the rule is written at the next call.
             site.changed = domain in learned and domain not in written
 
     def _merge(self, domain: str, site: _Site, notes: Mapping[str, Any]) -> None:
@@ -484,13 +489,13 @@ class UrlLearning:
     def _site(self, domain: str) -> _Site:
         site = self._sites.get(domain)
         if site is None:
-            if len(self._sites) >= MAX_SITES:  # keep only unwritten results; the others can be read again
+            if len(self._sites) >= MAX_SITES:  # only unwritten results are kept; the rest can be read again
                 unwritten = {name: one for name, one in self._sites.items() if one.changed}
                 self._sites = unwritten if len(unwritten) < MAX_SITES else {}
             site = _Site() if self.storage is None else _Site(*kept(self.storage, domain))
             site.kept = None if site.rule is None else site.rule.plain()
             site.shapes.take(site.examples.articles, site.examples.others)
-            if self.storage is not None and not self._sites:  # with the first site, load those of all sites
+            if self.storage is not None and not self._sites:  # done once, for all sites
                 self.of_all_sites.merge(self.storage.all(SHAPES_NOTE).get("all", {}))
             self._sites[domain] = site
         return site

@@ -1,15 +1,16 @@
 """The expressions of rule files: URL patterns and selectors. Expressions that can take too long are refused.
 
 Patterns are regular expressions for RE2 (https://github.com/google/re2/wiki/Syntax), which matches in time
-linear in the length of the URL. Therefore it has no look-around and no back-references. All patterns of a
-rule are compiled to one automaton. A search takes 1 to 2 µs per URL, however many patterns the rule has.
+linear in the length of the URL. Therefore patterns have no look-around and no back-references. All patterns
+of a rule are compiled into one automaton. A search takes 1 to 2 µs per URL, however many patterns the rule
+has.
 
 Selectors are CSS, or begin with ``xpath:``. They are converted to XPath. lxml cannot interrupt a slow XPath.
 So a selector is refused if its time can grow faster than the square of the size of the page. In one path and
 its predicates, at most one step may go to siblings, to all attributes or, in a predicate, to descendants or
 ancestors. The two sides of a comparison count as one path, because each node of one side is compared with
-each node of the other. For selectors with such a step, ``newsbot.extraction.selectors`` limits the size of
-the page.
+each node of the other side. For selectors with such a step, ``newsbot.extraction.selectors`` limits the size
+of the page.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ _INSTRUCTION_MEMORY: Final = 256
 """Number of bytes that RE2 may use for each instruction of the compiled patterns."""
 # {,5}, {10000} and {1,10000}, unless a backslash makes the bracket text
 _READ_AS_TEXT: Final = re.compile(r"(?<!\\)\{(?:,\d+|\d{5,},?\d*|\d+,\d{5,})\}")
-"""Matches repeat counts that Python's ``re`` accepts and RE2 reads as literal text."""
+"""Matches repeat counts that Python's ``re`` accepts and RE2 treats as literal text."""
 _REMEDIES: Final = {
     "(?=": "look-ahead is not supported; write out what may follow",
     "(?!": "look-ahead is not supported; put what must not match into a deny pattern",
@@ -53,7 +54,7 @@ _REMEDIES: Final = {
     "\\Z": "write $ for the end of the address",
     "\\u": "URLs are percent-encoded; write %D0%9D for Н and so on",
 }
-"""Advice on constructs that RE2 refuses, by the start of the construct that RE2's message quotes."""
+"""Advice on constructs that RE2 refuses. The key is the start of the construct as RE2's message quotes it."""
 
 
 class Regex(Protocol):
@@ -77,7 +78,7 @@ def compile_pattern(text: str) -> Regex:
         raise ValueError("an empty pattern matches every URL; write for example ^/news/\\d+")
     if len(text) > MAX_LENGTH:
         raise ValueError(f"the pattern has {len(text)} characters; at most {MAX_LENGTH} are allowed")
-    # RE2 would accept such a pattern, but it would never match what the author wants.
+    # RE2 would accept such a pattern, but the pattern would never match what its author wants.
     if (count := _READ_AS_TEXT.search(text)) is not None:
         raise ValueError(f"bad pattern {text!r}: {count[0]} is not a repeat count; write for example {{0,5}}")
     try:
@@ -146,7 +147,7 @@ def pattern_set(texts: tuple[str, ...]) -> PatternSet:
 def _options(memory: int) -> re2.Options:
     options = re2.Options()
     options.max_mem = memory
-    options.never_capture = True  # only the fact of a match is used, and this is faster
+    options.never_capture = True  # faster; only whether there is a match is used
     options.log_errors = False  # RE2 would write them to stderr
     return options
 
@@ -159,10 +160,11 @@ Imported rules repeat the same selectors, and a change in one rule file reloads 
 """
 _LITERAL = re.compile(r"\"[^\"]*\"|'[^']*'")
 _PLAIN = re.compile(r"//(?:\w+|\*)(?:\[[^][/:]*\])*")
-"""The most common form of XPath, such as ``//div[@class='x']``. It selects elements, in linear time."""
+"""Matches the most common form of XPath, such as ``//div[@class='x']``. It selects elements in linear
+time."""
 _WHOLE_PAGE = re.compile(r"(?:preceding|following)\s*::")
 _FROM_THE_TOP = re.compile(r"(?:[\[(,|=<>+-]|[\w)\].*']\s*\*|[\w)\].*']\s+(?:and|or|div|mod))\s*/")
-"""An absolute path after an operator, a comma, or the beginning of a bracket."""
+"""Matches an absolute path after an operator, a comma, or an opening bracket."""
 _UP = r"(?:\.\.|parent\s*::\s*[\w*()]+)"
 # The parts of an XPath that change the cost: brackets, sibling axes, operators that begin another path, all
 # attributes, and steps down or up. Neighbouring steps up ("../..") count as one, because each node has one
@@ -193,15 +195,15 @@ class Selector:
 def read_selector(text: str) -> Selector:
     """Return the selector for a text. CSS may end in ``::text`` or ``::attr(name)``, as in Scrapy.
 
-    Raises ``ValueError`` if it is not valid, is too slow, or selects no part of a page.
+    Raises ``ValueError`` if the selector is not valid, is too slow, or does not select parts of a page.
     """
     if len(text) > MAX_LENGTH:
         raise ValueError(f"the selector has {len(text)} characters; at most {MAX_LENGTH} are allowed")
     if not text.strip() or text.strip() == PREFIX:
         raise ValueError("the selector is empty; write for example 'h1.title' or 'xpath://h1'")
     xpath = text.removeprefix(PREFIX).strip() if text.startswith(PREFIX) else _from_css(text)
-    # The two checks below are cached. Without the texts in quotes, many selectors are equal and share a
-    # result.
+    # The two checks below are cached. When the texts in quotes are removed, many selectors are equal and
+    # share a result.
     form = _LITERAL.sub("''", xpath)
     try:
         found = _result_of(form if xpath.isprintable() else xpath)
@@ -217,8 +219,8 @@ def read_selector(text: str) -> Selector:
 def _result_of(xpath: str) -> type:
     """Return the type of the result of an XPath. Raises ``etree.XPathError`` if it is not valid.
 
-    Texts in quotes have no influence on the type. The caller removes them. So selectors that differ only in
-    these texts share one result.
+    Texts in quotes have no influence on the type. The caller removes them, so that selectors that differ only
+    in these texts share one cached result.
     """
     # The XPath is run on a small page to see the type, for example float for count(//p).
     compiled = etree.XPath(xpath)

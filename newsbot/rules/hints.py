@@ -16,7 +16,8 @@ from newsbot.urls import canonicalize
 MAX_SAMPLES = 24
 """Maximum number of sample texts of a pattern."""
 _SMALL = 4
-"""Maximum number of characters of a class that get a sample each. A larger class gets one sample."""
+"""Maximum number of characters of a class for which each character gets a sample. A larger class gets one
+sample."""
 _PREFERRED = "".join(dict.fromkeys("a1-_.?/" + "".join(map(chr, range(33, 127)))))
 """Characters that represent a character class, in this order of preference."""
 # One part of a pattern: a flag or anchor, "(", ")", "|", a repeat, or a character, which may be a class in
@@ -31,7 +32,7 @@ _TOKEN = re.compile(
 
 
 def samples(pattern: str) -> list[str]:
-    """Return paths that a valid pattern matches, if possible one for each of its alternatives.
+    """Return paths that a valid pattern matches, if possible one path for each alternative.
 
     The result is empty for patterns that are too complex.
     """
@@ -44,7 +45,7 @@ def samples(pattern: str) -> list[str]:
 class _Sampler:
     """Reads a pattern from left to right and builds texts that it matches.
 
-    It knows the common syntax only. If it misreads a part, the sample does not match and :func:`samples`
+    It knows only the common syntax. If it misreads a part, the sample does not match and :func:`samples`
     drops it.
     """
 
@@ -81,7 +82,7 @@ def _joined(parts: list[list[str]]) -> list[str]:
 
 
 def _characters(text: str) -> list[str]:
-    """Return all characters of a small class, else one of them."""
+    """Return all characters of a small class, or one character of a larger class."""
     if len(text) == 1 and text != ".":
         return [text]
     try:
@@ -92,9 +93,9 @@ def _characters(text: str) -> list[str]:
 
 
 MAX_FEED_INTERVAL = 6 * 3600.0
-"""Interval of feeds in seconds above which a hint says that articles may be found late."""
+"""Maximum interval of feeds in seconds without a hint that articles may be found late."""
 MIN_INTERVAL = 60.0
-"""Interval in seconds below which a hint says that sites may block the crawler."""
+"""Minimum interval in seconds without a hint that sites may block the crawler."""
 _URL_KEYS = {
     "seeds": Kind.SECTION,
     "feeds": Kind.FEED,
@@ -168,11 +169,12 @@ def _doubt(key: str, pattern: Pattern) -> str | None:
 
 
 def _never(text: str, file: RuleFile) -> str | None:
-    """Return why a pattern matches no canonical URL of the site, if that is easy to see."""
+    """Return why a pattern matches no canonical URL of the site; None if no such reason is found."""
     never = f"{text!r} never matches: "
     if "\\\\" in text:
         return f"{never}\\\\ means a backslash, and addresses have none; write one \\ in single quotes"
-    # A sign in brackets is only one of several alternatives. The flag x gives blanks and "#" another meaning.
+    # A character in brackets is only one of several alternatives. With the flag x, blanks and "#" have
+    # another meaning.
     plain = re.sub(r"\[[^\]]*\]|\(\?x.*", "", text)
     for sign, why in _NOT_IN_ADDRESSES.items():
         if "|" not in text and re.search(rf"{sign}(?![?*{{])", plain):
@@ -182,7 +184,7 @@ def _never(text: str, file: RuleFile) -> str | None:
         return f"{never}patterns see path and query only, without the host; begin with ^/"
     if re.match(r"\^[A-Za-z0-9]", text) and "|" not in text:
         return f"{never}a path begins with a slash; write ^/{text[1:]}"
-    # the key in a pattern such as [?&]id=, with or without brackets around its sign
+    # the key in a pattern such as [?&]id=, with or without brackets around "?" or "&"
     for key in re.findall(r"(?:\[\?&\]|\\\?|&)([A-Za-z_][\w-]*)=", text):
         if "?" not in canonicalize(
             f"https://example.org/a?{key}=1", tuple(file.values.get("drop_query", ()))

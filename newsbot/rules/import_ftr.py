@@ -1,9 +1,9 @@
 """Imports site files of the public ftr-site-config collection (Full-Text RSS) as rules.
 
 The collection has one file per site, with one ``key: value`` per line
-(https://help.fivefilters.org/full-text-rss/site-patterns.html). The import reads the XPath alternatives of
-fields, the parts to strip, the links to next pages, and the test pages. It reports each line that newsbot
-does not support.
+(https://help.fivefilters.org/full-text-rss/site-patterns.html). The import reads the alternative XPaths of
+each field, the parts to strip, the links to next pages, and the test pages. Lines that newsbot does not
+support are reported.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ MAX_BYTES = 256 * 1024
 MAX_LINES = 2000
 """Maximum number of lines that are read."""
 MAX_ALTERNATIVES = 40
-"""Maximum number of selectors of one field, and of parts to remove."""
-# Field of newsbot by key of a site file.
+"""Maximum number of selectors for one field, and of parts to remove."""
+# Key of a site file -> field of newsbot.
 _FIELDS = {
     "title": "title",
     "body": "text",
@@ -32,8 +32,8 @@ _FIELDS = {
 }
 _STRIPS = ("strip", "strip_id_or_class", "strip_image_src")
 _NEEDLESS = ("tidy", "prune", "autodetect_on_failure", "parser", "test_contains", "test_url", "wrap_in")
-"""Options and tests of Full-Text RSS itself. Rules do not need them, so they are ignored without a report."""
-# "body: //div" or, with an argument that is ignored, "replace_string(<br>): <p>"
+"""Options and tests of Full-Text RSS itself. Rules do not need them, so they are ignored and not reported."""
+# "body: //div" or "replace_string(<br>): <p>"; the argument in brackets is ignored
 _LINE = re.compile(r"([a-z_]{1,40})(?:\([^)]{0,500}\))?\s{0,20}:\s{0,20}(.*)", re.DOTALL)
 # The call of a function: concat(…)
 _FUNCTION = re.compile(r"[a-z-]{1,40}\(")
@@ -77,7 +77,8 @@ def domain_of(name: str) -> str:
 
     Raises ``ValueError`` if the name does not have this form.
     """
-    # A leading dot means that the file applies to subdomains too. Rules of newsbot always do.
+    # A leading dot means that the file applies to subdomains too. Rules of newsbot always apply to
+    # subdomains.
     stem = name.removesuffix(".txt").lstrip(".").removeprefix("www.")
     if not name.endswith(".txt") or "." not in stem:
         raise ValueError(f"{name!r} is not a site file; its name should be for example example.org.txt")
@@ -87,7 +88,8 @@ def domain_of(name: str) -> str:
 def import_ftr(name: str, data: bytes) -> Imported:
     """Convert one site file to a rule. ``name`` is the file's name and ``data`` its content.
 
-    Raises ``ValueError`` if the name does not contain a domain. Faults inside the file are in the result.
+    Raises ``ValueError`` if the name does not contain a domain. Faults in the content of the file are part of
+    the result.
     """
     result = Imported(domain_of(name))
     if len(data) > MAX_BYTES:

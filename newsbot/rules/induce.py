@@ -1,8 +1,8 @@
 """Makes readable regular expressions (patterns) that match the article URLs of a site, from example URLs.
 
 Article URLs are grouped by their form: the number of segments, the kinds of the segments, and the extension.
-For each group several expressions are built, from strict to lenient. The most lenient expression that
-matches few other pages is kept. All expressions match from the beginning of the path.
+For each group, several expressions are built, from strict to lenient. The most lenient expression that
+matches only a few other pages is kept. All expressions match from the beginning of the path.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from newsbot.rules.expressions import PatternSet, compile_pattern
 from newsbot.rules.shape import kind_of, split_path, words_in
 
 MIN_EXAMPLES = 3
-"""Minimum number of articles that a pattern must match. So a single unusual URL gives no pattern."""
+"""Minimum number of articles that a pattern must match. A single unusual URL is not enough for a pattern."""
 MIN_PRECISION = 0.8
-"""Minimum precision of a pattern: the share of articles among the known pages that it matches."""
+"""Minimum precision of a pattern: the share of articles among the known pages that the pattern matches."""
 _TOLERATED = 0.03
-"""Maximum difference in precision between a stricter pattern and a more lenient pattern that replaces it."""
+"""Maximum loss of precision when a strict pattern is replaced by a more lenient one."""
 MAX_PATTERNS = 12
 """Maximum number of patterns of one site."""
 _MAX_NAMES = 6
-"""Maximum number of names of a segment that are listed as alternatives, as in ``(?:news|sport)``."""
+"""Maximum number of names that are listed as alternatives for a segment, as in ``(?:news|sport)``."""
 _MIN_EACH = 2
-"""Minimum number of examples that have each of these names."""
+"""Minimum number of examples for each of these names."""
 _MAX_FORMS = 60
-"""Maximum number of groups that are tried. The largest groups are taken."""
+"""Maximum number of groups that are tried. The largest groups are tried."""
 _SHOWN = 3
 """Maximum number of articles that are stored as examples of a pattern."""
 _SLUGS = ("slug", "mixed", "code", "word")
@@ -46,7 +46,7 @@ class LearnedPattern:
     others: int
     """Number of other known pages that the pattern matches."""
     examples: tuple[str, ...]
-    """Path and query of some of these articles."""
+    """Path and query of some of the matched articles."""
 
     @property
     def precision(self) -> float:
@@ -75,11 +75,11 @@ class _Example:
 def induce(
     articles: Sequence[str], others: Sequence[str], doubtful: Sequence[str] = ()
 ) -> list[LearnedPattern]:
-    """Return patterns for the URLs of articles. The pattern that matches most articles comes first.
+    """Return patterns for the URLs of articles. The pattern that matches the most articles comes first.
 
     Each pattern matches at least MIN_EXAMPLES articles that the patterns before it do not match. Its
     precision is at least MIN_PRECISION, computed with one additional wrong match. All URLs are canonical.
-    ``doubtful`` are other pages whose label is probably wrong. They are counted in the result, but never
+    ``doubtful`` are other pages whose label is probably wrong. They are counted in the result, but they never
     exclude a pattern.
     """
     examples = {example.path: example for example in map(_example, articles)}
@@ -125,9 +125,9 @@ def _coarse(segment: str) -> str:
 
 
 def _item_key(query: str) -> str | None:
-    """Return the key of a query that has only this key, with a number as value, else None.
+    """Return the key of a query that has a single key with a number as value, else None.
 
-    Such a number may identify the page.
+    Such a number often identifies the page.
     """
     key, _, value = query.partition("=")
     return key if value.isdecimal() else None
@@ -150,8 +150,7 @@ def _chosen(group: list[_Example], known: _Known) -> LearnedPattern | None:
             continue
         if best is None or share >= best_share - _TOLERATED:
             doubted = len(_matched(text, known.doubtful))
-            # The share is compared with the best share so far. So many small losses do not add up to a large
-            # loss.
+            # The share is compared with the best share so far, so that many small losses do not add up.
             best_share = max(share, best_share)
             best = LearnedPattern(text, len(hits), wrong + doubted, tuple(hits[:_SHOWN]))
     return best
@@ -171,10 +170,10 @@ def _needed(wrong: int) -> float:
 
 
 def _cover(patterns: list[LearnedPattern], good: list[str]) -> list[LearnedPattern]:
-    """Return a small set of patterns that matches most articles.
+    """Return a small set of patterns that together match most articles.
 
-    The choice is greedy: the next pattern is always the one that matches most of the remaining articles. This
-    is fast and gives a small set. To find the smallest set, all combinations would have to be searched.
+    The choice is greedy: the next pattern is always the pattern that matches the most remaining articles.
+    Finding the smallest set would take a search through all combinations.
     """
     matched = {one.text: set(_matched(one.text, good)) for one in patterns}
     left, chosen = set(good), list[LearnedPattern]()
@@ -205,7 +204,7 @@ def _expressions(group: list[_Example]) -> Iterator[str]:
 
 
 def _segment(values: Sequence[str], *, names: bool) -> str:
-    """Return an expression for a segment before the last one."""
+    """Return an expression for a segment that is not the last."""
     if number := _number(values):
         return number
     found = Counter(values)
@@ -219,7 +218,7 @@ def _segment(values: Sequence[str], *, names: bool) -> str:
 
 
 def _literal(text: str) -> str:
-    return re.escape(text).replace(r"\-", "-")  # "-" needs no escape outside of brackets, and reads better
+    return re.escape(text).replace(r"\-", "-")  # outside of brackets, "-" needs no escape
 
 
 def _number(values: Sequence[str]) -> str | None:
@@ -236,8 +235,8 @@ def _number(values: Sequence[str]) -> str | None:
 def _digits(least: int) -> str:
     """Return an expression for numbers with at least this many digits.
 
-    For long numbers the expression requires only five digits. Five are specific enough, and the ids of other
-    pages may be shorter.
+    For long numbers the expression requires only five digits. Five digits are specific enough, and ids of
+    further articles may be shorter.
     """
     return r"\d+" if least == 1 else rf"\d{{{min(least, 5)},}}"
 
@@ -280,7 +279,7 @@ def _last(values: Sequence[str], *, strict: bool) -> str:
 
 
 def _shared_head(values: Sequence[str]) -> str:
-    # All values have the prefix that the first and the last value in alphabetical order have in common.
+    # A prefix that the alphabetically first and last values have in common is a prefix of all values.
     first, last = min(values), max(values)
     at = next((place for place, sign in enumerate(first) if last[place : place + 1] != sign), len(first))
     return first[:at]
@@ -295,7 +294,7 @@ def _id_head(values: Sequence[str]) -> str:
 
 
 def _tail_digits(values: Sequence[str]) -> int:
-    """Return the least number of digits at the end of the values, or 0 if it is below 4."""
+    """Return the lowest number of digits at the end of the values, or 0 if it is below 4."""
     found = [re.search(r"\d+$", value) for value in values]
     length = min((len(one[0]) if one else 0) for one in found)
     return length if length >= 4 else 0

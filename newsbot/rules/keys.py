@@ -1,8 +1,8 @@
 """The keys of rule files, and the readers of their values. docs/rules.md describes every key.
 
 A reader is a function that converts a YAML node to a value. If the value is faulty, it raises ``ValueError``.
-The message of the error is the problem that is recorded for the node (:meth:`Place.read`). The readers of
-lists and mappings leave faulty items out, so that the problems of all items are recorded.
+:meth:`Place.read` records the message of the error as a problem of the node. The readers of lists and
+mappings leave out faulty items, so that the problems of all items are recorded.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _TAGS = {
 }
 """Names of kinds of values in messages, by the YAML tag of the value."""
 _STR = "tag:yaml.org,2002:str"
-# Endings by which a value is recognised as a file name and not a domain.
+# A value with such an ending is recognised as a file name and not a domain.
 _FILES = (".txt", ".xml", ".gz", ".rss", ".rdf", ".atom", ".json", ".html", ".php")
 # en, pt-BR
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*", re.ASCII)
@@ -158,7 +158,7 @@ def text(node: yaml.Node, _place: Place) -> str:
 
 
 def _checked(check: Callable[[str], T]) -> Reader[T]:
-    """Return a reader of a text that ``check`` converts. ``check`` may raise ``ValueError``."""
+    """Return a reader of texts. ``check`` converts the text and may raise ``ValueError``."""
     return lambda node, place: check(text(node, place))
 
 
@@ -201,7 +201,7 @@ def _domain(value: str) -> str:
 
 
 def _form(form: re.Pattern[str], advice: str) -> Reader[str]:
-    """Return a reader of a text of this form. ``advice`` is the end of the message for other texts."""
+    """Return a reader of texts that have this form. ``advice`` is the end of the message for other texts."""
 
     def check(value: str) -> str:
         if form.fullmatch(value) is None:
@@ -223,8 +223,7 @@ def _timezone(value: str) -> str:
         near = get_close_matches(value, zones, n=1) or [
             city for city in like if city[:1] == value[:1].lower()
         ]
-        # For abbreviations, similar names do not help: MSK (Moscow) is similar to MST, which is in North
-        # America.
+        # No similar name is suggested for an abbreviation: MSK (Moscow) is similar to MST (North America).
         near = [] if value.lower() in HOURS else near
         hint = f" — did you mean {cities.get(near[0], near[0])!r}?" if near else ""
         raise ValueError(
@@ -285,7 +284,7 @@ def whole(low: int, high: int) -> Reader[int]:
 def duration(high: float = MAX_DURATION) -> Reader[float]:
     """Return a reader of a duration such as ``30s``, ``5m`` or ``1d``. The value is in seconds.
 
-    ``high`` is the maximum in seconds.
+    ``high`` is the maximum value in seconds.
     """
 
     def read(node: yaml.Node, _place: Place) -> float:
@@ -348,14 +347,16 @@ class Key:
     read: Reader[Any]
     """Converts the YAML node of the value."""
     adds: bool = False
-    """If True, the rule's value is joined with the value in ``_defaults.yaml``. Otherwise it replaces it."""
+    """If True, the rule's value is joined with the value in ``_defaults.yaml``. Otherwise the rule's value
+    replaces the default."""
 
 
 _KINDS = [kind.value for kind in Kind]
 
 
 def _by_kind(reader_of: Callable[[Kind], Reader[T]]) -> Reader[dict[Kind, T]]:
-    """Return a reader of a mapping from kinds of pages. ``reader_of`` returns the reader for a kind."""
+    """Return a reader of a mapping whose keys are kinds of pages. ``reader_of`` returns the reader for a
+    kind."""
     by_name = mapping({kind.value: reader_of(kind) for kind in Kind}, "kind of page")
     return lambda node, place: {Kind(name): value for name, value in by_name(node, place).items()}
 
@@ -382,7 +383,7 @@ def _head(node: yaml.Node, place: Place) -> tuple[Kind, ...]:
 
 _extract = mapping(dict.fromkeys(FIELDS, many(selector)), "field")
 
-# Readers of the keys of one layout.
+# The readers for the keys of a layout.
 _LAYOUT: Mapping[str, Reader[Any]] = {
     "valid_from": day,
     "extract": _extract,

@@ -1,16 +1,16 @@
 """Learns the forms of a site's article URLs from labelled URLs.
 
-The labels are automatic. Links of feeds and news sitemaps and fetched articles are labelled as articles.
-Links of menus and fetched pages of other kinds are labelled as others. The *prior* is an estimate that is the
-same for all sites (:mod:`newsbot.rules.shape`). A few shallow decision trees over traits of the URL correct
-it. If both the label and the trees say that a URL is an article, it is used to make regular expressions
+The labels are automatic. Three kinds of URLs are labelled as articles: links in feeds, links in news
+sitemaps, and fetched articles. Links in menus and other fetched pages are labelled as other pages. The
+*prior* is an estimate that is the same for all sites (:mod:`newsbot.rules.shape`). A few shallow decision
+trees over traits of the URL correct the prior. A trait is a boolean feature of a URL. If both the label and
+the trees say that a URL is an article, the URL is used to make regular expressions
 (:mod:`newsbot.rules.induce`).
 
 The trees are learned by gradient boosting of the logistic loss. The values of leaves and the gains of splits
-follow T. Chen, C. Guestrin, "XGBoost: A Scalable Tree Boosting System" (KDD 2016), equations 5 and 7. They
-are computed from first and second derivatives of the loss. :data:`SHRINKAGE` is the regularization (lambda).
-With few examples the result stays near the prior. With many examples it can differ. A trait is a boolean
-feature of a URL.
+follow T. Chen, C. Guestrin, "XGBoost: A Scalable Tree Boosting System" (KDD 2016), equations 5 and 7. Both
+are computed from the first and second derivatives of the loss. :data:`SHRINKAGE` is the regularization
+(lambda). With few examples, the result stays near the prior. With many examples, it can be far from it.
 
 The number of examples of a site (:class:`Examples`) is limited. The newest URLs are kept, and URLs of fetched
 pages are preferred.
@@ -34,9 +34,9 @@ from newsbot.urls import canonicalize
 ROUNDS = 8
 """Maximum number of trees."""
 RATE = 0.5
-"""Factor for the value of each tree (learning rate)."""
+"""Factor by which the value of each tree is multiplied (learning rate)."""
 MAX_DEPTH = 4
-"""Maximum number of tests on the way to a leaf."""
+"""Maximum number of tests between the root and a leaf."""
 MIN_LEAF = 2
 """Minimum number of examples on each side of a split."""
 SHRINKAGE = 0.5
@@ -44,7 +44,8 @@ SHRINKAGE = 0.5
 MIN_GAIN = 0.5
 """Minimum reduction of the loss by a split, without the factor 1/2 of the paper."""
 _FLAT = 1e-3
-"""Added to second derivatives. They are almost 0 for confident guesses, which also need corrections."""
+"""Added to second derivatives. For confident guesses they are almost 0, but these guesses can need
+corrections too."""
 
 Names = frozenset[str]
 """The traits of one URL."""
@@ -70,7 +71,7 @@ class Node:
         return node.odds
 
     def leaves(self, above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], float]]:
-        """Yield for each leaf the conditions that lead to it, and its log-odds."""
+        """Yield (conditions, log-odds) for each leaf. The conditions are the tests that lead to the leaf."""
         if self.trait is None or self.yes is None or self.no is None:
             yield above, self.odds
             return
@@ -78,14 +79,16 @@ class Node:
         yield from self.no.leaves((*above, "not " + self.trait))
 
     def plain(self) -> Any:
-        """Return the tree as a JSON-able value: a number for a leaf, else ``[trait, yes, no]``."""
+        """Return the tree as a JSON-serializable value: a number for a leaf, otherwise ``[trait, yes,
+        no]``."""
         if self.trait is None or self.yes is None or self.no is None:
             return round(self.odds, 4)
         return [self.trait, self.yes.plain(), self.no.plain()]
 
 
 def from_plain(value: Any, depth: int = MAX_DEPTH) -> Node:
-    """Return the tree for a value of :meth:`Node.plain`. Raises ``ValueError`` for other values."""
+    """Return the tree from a value that :meth:`Node.plain` returned. Raises ``ValueError`` for other
+    values."""
     if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
         return Node(odds=float(value))
     if depth > 0 and isinstance(value, list) and len(value) == 3 and isinstance(value[0], str):
@@ -100,16 +103,17 @@ def boost(
     trust: float,
     rounds: int = ROUNDS,
 ) -> list[Node]:
-    """Return trees that correct the first guess: the caller adds their sum, times RATE, to the guess.
+    """Return trees that correct the first guess. The caller multiplies their sum by RATE and adds it to the
+    guess.
 
     ``names``, ``labels`` and ``first`` have one item per URL: its traits, whether it is an article, and the
-    log-odds of the first guess. Automatic labels are sometimes wrong. So the weight of a label is lower if
-    the first guess contradicts it. If the guess has log-odds of ``trust`` for the other label, the weight is
-    one half.
+    log-odds of the first guess. Automatic labels are sometimes wrong. So a label has a lower weight if the
+    first guess contradicts it. The weight is one half if the log-odds of the guess for the opposite label are
+    ``trust``.
     """
     weights = [
-        # A logistic function of how far the first guess contradicts the label; min() keeps exp() from
-        # overflowing.
+        # The weight is a logistic function of the log-odds of the guess for the opposite label. min()
+        # prevents an overflow of exp().
         1.0 / (1.0 + math.exp(min(30.0, (-odds if label else odds) - trust)))
         for odds, label in zip(first, labels, strict=True)
     ]
@@ -178,14 +182,14 @@ def _best(
             found[1] += bends[one]
             found[2] += 1
     slope, bend = whole
-    # equation 7: the gain of a split is the sum of the values of both sides minus this value of the whole
+    # equation 7: the gain is the sum of this value for both sides of a split, minus this value for the whole
     before = slope * slope / (bend + SHRINKAGE)
     best, gain = None, MIN_GAIN
     for trait, (part, bent, number) in sorted(sums.items()):  # sorted, so that the tree is always the same
         if number < MIN_LEAF or len(members) - number < MIN_LEAF:
             continue
-        # Only the sums over the members with the trait were collected. The sums over the other members are
-        # the difference to the whole.
+        # Only the sums over the members with the trait were computed. The sums over the other members are the
+        # whole minus these sums.
         rest = slope - part
         gained = part * part / (bent + SHRINKAGE) + rest * rest / (bend - bent + SHRINKAGE) - before
         # A tiny difference is a rounding error. In this case the first trait in alphabetical order is kept,
@@ -196,13 +200,15 @@ def _best(
 
 
 MAX_EXAMPLES = 2000
-"""Maximum number of URLs with each label that are used. If there are more, a sample is used."""
+"""Maximum number of URLs per label that are used. If there are more, a sample is used."""
 TRUST = 2.5
-"""Log-odds of the prior at which a label that contradicts it has the weight one half (see :func:`boost`)."""
+"""If a label contradicts the prior, and the log-odds of the prior are this high, its weight is one half (see
+:func:`boost`)."""
 LEANING = 0.5
-"""Log-odds added to every result, because a missed article is worse than a needless fetch."""
+"""Added to the log-odds of every result, because a missed article is worse than an unnecessary fetch."""
 BOUND = 4.0
-"""Limit of the prior's log-odds, positive or negative, so that a site's examples can correct them."""
+"""Maximum absolute value of the prior's log-odds. It is limited so that a site's examples can correct the
+prior."""
 FORMAT = 1
 """Version of the stored form of a learned rule. Increase it if :meth:`LearnedRule.plain` changes."""
 
@@ -210,7 +216,7 @@ Prior = Callable[[str], float]
 """A function that returns the log-odds of a canonical URL."""
 
 lately = OddsTable()
-"""A cache of recent log-odds, shared by the rules of all sites."""
+"""A cache of recently computed log-odds. The rules of all sites share it."""
 _numbers = count()
 
 
@@ -229,11 +235,13 @@ class LearnedRule:
     """A number that is unique in the process. It separates the rules of different sites in the cache."""
 
     def is_article(self, url: str) -> bool:
-        """Return whether a URL looks like an article of this site, or False if it is not a URL."""
+        """Return True if a URL looks like an article of this site. Return False for a text that is not a
+        URL."""
         return self.score(url) >= 0.5
 
     def score(self, url: str) -> float:
-        """Return the probability that the page is an article, from 0 to 1, or 0 if it is not a URL."""
+        """Return the probability, from 0 to 1, that the page is an article. Return 0 for a text that is not a
+        URL."""
         try:
             return probability(self.log_odds(canonicalize(url)))
         except ValueError:
@@ -254,7 +262,7 @@ class LearnedRule:
         )
 
     def plain(self) -> dict[str, Any]:
-        """Return the rule without its prior as a JSON-able value, which :func:`learned_from` reads."""
+        """Return the rule, without its prior, as a JSON-serializable mapping for :func:`learned_from`."""
         return {
             "format": FORMAT,
             "trees": [tree.plain() for tree in self.trees],
@@ -265,7 +273,7 @@ class LearnedRule:
 
 
 def learned_from(plain: Mapping[str, Any]) -> LearnedRule:
-    """Return the rule for a value that :meth:`LearnedRule.plain` returned.
+    """Return the rule from a value that :meth:`LearnedRule.plain` returned.
 
     Raises ``ValueError`` if the value is damaged or has another :data:`FORMAT`.
     """
@@ -289,7 +297,7 @@ def learn(labelled: Iterable[tuple[str, bool]], *, prior: Prior = log_odds) -> L
     """Return the rule that is learned from pairs of a URL and a label (True for articles).
 
     A URL with both labels counts as an article, because menus link to articles too. Invalid URLs are ignored.
-    ``prior`` returns the log-odds of a canonical URL without knowledge of the site.
+    ``prior`` returns the log-odds of a canonical URL and does not depend on the site.
     """
     known: dict[str, bool] = {}
     for url, label in labelled:
@@ -310,7 +318,8 @@ def learn(labelled: Iterable[tuple[str, bool]], *, prior: Prior = log_odds) -> L
         trees=tuple(boost(names, labels, first, TRUST)), articles=len(good), others=len(bad), prior=prior
     )
     # Labels are sometimes wrong. If the trees reject a URL that is labelled as an article, no pattern is made
-    # from it. If they accept a URL with the other label, it may be an article and does not exclude a pattern.
+    # from it. If the trees accept a URL that is labelled as another page, the URL may be an article and does
+    # not exclude a pattern.
     likely = [url for url in good if rule.log_odds(url) >= 0.0]
     doubtful = {url for url in bad if rule.log_odds(url) >= LEANING}
     others = [url for url in bad if url not in doubtful]
@@ -318,29 +327,30 @@ def learn(labelled: Iterable[tuple[str, bool]], *, prior: Prior = log_odds) -> L
 
 
 def _sample(urls: list[str]) -> list[str]:
-    """Return at most MAX_EXAMPLES URLs. The choice looks random, but is the same for the same URLs."""
+    """Return at most MAX_EXAMPLES URLs. The choice is pseudo-random, and it is always the same for the same
+    URLs."""
     keys = {url: hashlib.blake2b(url.encode("utf-8", "replace"), digest_size=8).digest() for url in urls}
     return sorted(urls, key=keys.__getitem__)[:MAX_EXAMPLES]
 
 
 MAX_KEPT = 200
-"""Maximum number of URLs with each label that are kept for a site."""
+"""Maximum number of URLs per label that are kept for a site."""
 MAX_URL = 200
-"""Maximum length of a URL that is used as example, in characters."""
+"""Maximum length in characters of a URL that is used as an example."""
 MIN_EXAMPLES = 8
-"""Minimum number of examples with each label from which the patterns of a site are learned."""
+"""Minimum number of examples per label. With fewer examples, the patterns of a site are not learned."""
 GROWTH = 1.25
-"""Factor by which the number of examples must have grown before the patterns are learned again."""
+"""The patterns are learned again when the number of examples has grown by this factor."""
 WINDOW = 20
-"""Number of the last fetched pages by which a pattern is judged."""
+"""Number of recently fetched pages that are used to judge a pattern."""
 MIN_FETCHED = 8
-"""Minimum number of fetched pages that matched a pattern before it can be removed."""
+"""A pattern can be removed only if it matched at least this number of fetched pages."""
 MAX_GIVEN_UP = 20
-"""Maximum number of removed patterns that are remembered for a site."""
+"""Maximum number of removed patterns that are stored for a site."""
 MAX_PLAIN = 28_000
-"""Maximum size of the stored examples with one label, in characters."""
+"""Maximum size in characters of the stored examples with one label."""
 RETIRED_BELOW = 0.3
-"""Minimum share of articles among the last pages that a pattern matched. Below it the pattern is removed."""
+"""A pattern is removed if the share of articles among the last pages that it matched is below this value."""
 
 
 @dataclass(slots=True)
@@ -348,9 +358,9 @@ class Examples:
     """The example URLs of one site. URLs are canonical."""
 
     articles: dict[str, bool] = field(default_factory=dict)
-    """Examples of articles by URL: True if the page was fetched and was an article."""
+    """URLs of articles. The value is True if the page was fetched and was an article."""
     others: dict[str, bool] = field(default_factory=dict)
-    """Examples of other pages by URL: True if the page was fetched and was not an article."""
+    """URLs of other pages. The value is True if the page was fetched and was not an article."""
     seen: int = 0
     """Number of examples that were added since this object was created."""
     learned_at: int = 0
@@ -363,14 +373,15 @@ class Examples:
     URLs that they match are not accepted from other workers as examples of articles.
     """
     _revived: set[str] = field(default_factory=set)
-    """Patterns that were removed and learned again. An old note of another worker must not remove them."""
+    """Patterns that were removed and learned again. An old note of another worker must not remove these
+    patterns."""
     _outcomes: dict[str, deque[bool]] = field(default_factory=dict)
-    """For each pattern: whether each of the last fetched pages that it matched was an article."""
+    """Pattern -> one value for each of the last fetched pages that it matched, True for an article."""
 
     def heard(self, url: str, *, article: bool) -> None:
-        """Add a URL that was not fetched, with the label that the place of its link suggests.
+        """Add a URL that was not fetched. Its label depends on the place where the link was found.
 
-        Links of feeds are labelled as articles, and links of menus as other pages. If the page was fetched
+        Links in feeds are labelled as articles, and links in menus as other pages. If the page was fetched
         before, its label is not changed.
         """
         # others.get() is True for a page that was fetched. The result of a fetch overrides the place of a
@@ -386,7 +397,8 @@ class Examples:
     def fetched(self, url: str, *, article: bool, rule: LearnedRule | None = None) -> str | None:
         """Record whether a fetched page was an article.
 
-        Returns the pattern of ``rule`` that is removed because too few of its pages are articles, or None.
+        If too few pages of a pattern of ``rule`` are articles, the pattern is removed and returned. Otherwise
+        None is returned.
         """
         if len(url) > MAX_URL:
             return None
@@ -395,11 +407,11 @@ class Examples:
         return self._weigh(url, article, rule) if rule is not None else None
 
     def wants_learning(self) -> bool:
-        """Return whether there are enough new examples to learn the patterns, for the first time or again."""
+        """Return True if there are enough new examples to learn the patterns, for the first time or again."""
         if min(len(self.articles), len(self.others)) < MIN_EXAMPLES:
             return False
-        # At least MIN_EXAMPLES must be new. GROWTH alone is not enough: with few examples, each new page
-        # would reach it.
+        # At least MIN_EXAMPLES examples must be new, because GROWTH alone is reached too soon if there are
+        # only a few examples.
         return self.due or self.seen >= max(self.learned_at * GROWTH, self.learned_at + MIN_EXAMPLES)
 
     def learn(self) -> LearnedRule:
@@ -418,9 +430,9 @@ class Examples:
         yield from ((url, False) for url in self.others)
 
     def plain(self) -> dict[str, Any]:
-        """Return the examples as a JSON-able value, which :meth:`merge` reads.
+        """Return the examples as a JSON-serializable mapping for :meth:`merge`.
 
-        If the URLs are very long, only the last ones are included, so that the value fits into one note of
+        If the URLs are very long, only the last URLs are included, so that the value fits into one note of
         the storage.
         """
         return {
@@ -430,14 +442,15 @@ class Examples:
         }
 
     def merge(self, plain: Mapping[str, Any]) -> None:
-        """Add the examples in a :meth:`plain` value of another worker or of an earlier crawl.
+        """Add examples of another worker or an earlier crawl. ``plain`` is a value that :meth:`plain`
+        returned.
 
         Labels that are known here are not changed. Patterns that the other worker has removed are removed
         here too. If the value does not have the expected form, nothing is changed and ``ValueError`` is
         raised.
         """
         try:
-            # The whole value is read before anything is changed, so a faulty value changes nothing.
+            # The whole value is read before anything is changed, so that a faulty value changes nothing.
             outcomes = [
                 (str(url), bool(fetched), article)
                 for name, article in (("articles", True), ("others", False))
@@ -462,7 +475,7 @@ class Examples:
     def _put(self, home: dict[str, bool], url: str, *, fetched: bool) -> None:
         self.seen += url not in home
         # The URL is removed and added again, so that the dict is in the order of last use. If the dict is
-        # full, the oldest URL that was not fetched is dropped. If all were fetched, the oldest URL is
+        # full, the oldest URL that was not fetched is dropped. If all URLs were fetched, the oldest URL is
         # dropped.
         known = home.pop(url, False)
         home[url] = known or fetched
@@ -470,9 +483,9 @@ class Examples:
             del home[next((one for one, sure in home.items() if not sure), next(iter(home)))]
 
     def _weigh(self, url: str, article: bool, rule: LearnedRule) -> str | None:
-        """Record for the first pattern that matches ``url`` whether the page was an article.
+        """Record whether the page was an article, for the first pattern that matches ``url``.
 
-        Returns the pattern if it is removed because of this, else None.
+        If the pattern is removed as a consequence, it is returned. Otherwise None is returned.
         """
         path = path_of(url)
         for pattern in rule.patterns:
@@ -489,7 +502,7 @@ class Examples:
     def _forget(self, pattern: str) -> None:
         """Remove a pattern, and the examples of articles that it matches.
 
-        Otherwise the same pattern would be learned from them again.
+        If the examples stayed, the same pattern would be learned again.
         """
         for url in [url for url in self.articles if re.search(pattern, path_of(url), re.ASCII)]:
             del self.articles[url]
@@ -509,7 +522,7 @@ def _last(home: Mapping[str, bool]) -> list[list[Any]]:
     room, chosen = MAX_PLAIN, set()
     for wanted in (True, False):
         for url in [url for url, fetched in home.items() if fetched is wanted][::-1]:
-            room -= len(url) + 10  # with quotes, brackets and the flag in JSON
+            room -= len(url) + 10  # 10 characters for quotes, brackets and the flag in JSON
             if room >= 0:
                 chosen.add(url)
     return [[url, fetched] for url, fetched in home.items() if url in chosen]

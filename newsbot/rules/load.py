@@ -1,7 +1,7 @@
 """Loads all files of a rules folder, and reports all their problems at once.
 
-:class:`RulesWatch` and :class:`PresentRules` load the rules again when a file changes while a crawl or a
-server runs.
+:class:`RulesWatch` and :class:`PresentRules` reload the rules if a file changes while a crawl or a server is
+running.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ INTERVALS: dict[Kind, float] = {
     Kind.ARTICLE: 3600.0,
     Kind.OTHER: 604800.0,
 }
-"""Seconds between two visits of a page by its kind, if no rule file states them."""
+"""Kind of a page -> seconds between two visits if no rule file states them."""
 
 
 @dataclass(slots=True)
 class RuleFile:
-    """The content of one rule file, as far as it could be read."""
+    """The readable content of one rule file."""
 
     file: str
     """Name of the file in messages."""
@@ -83,7 +83,7 @@ def read_rule_file(file: str, data: bytes, *, is_defaults: bool = False) -> Rule
 def build_rule(own: RuleFile, defaults: RuleFile) -> Rule:
     """Return the rule of a file without problems. Missing values are taken from ``defaults``."""
     values = {name: _inherit(name, own.values, defaults.values) for name in {**defaults.values, **own.values}}
-    # The defaults are also a rule: the rule of all sites without a rule file. It has no domain.
+    # The defaults are also a rule, which has no domain. It applies to all sites without a rule file.
     values.setdefault("domain", "")
     values["interval"] = MappingProxyType(INTERVALS | values.get("interval", {}))
     values["recrawl"] = MappingProxyType(values.get("recrawl", {}))
@@ -93,7 +93,7 @@ def build_rule(own: RuleFile, defaults: RuleFile) -> Rule:
 
 
 def _inherit(name: str, own: dict[str, Any], defaults: dict[str, Any]) -> Any:
-    """Return the value of a key: the value of the rule, the value of the defaults, or both joined."""
+    """Return the value of a key: the rule's value, the default value, or both joined."""
     if name not in own:
         return defaults[name]
     if name not in defaults or not KEYS[name].adds:
@@ -110,8 +110,8 @@ def _add(own: Any, below: Any) -> Any:
 def _layouts(own: RuleFile, defaults: RuleFile) -> tuple[Layout, ...]:
     """Return the layouts, newest first.
 
-    The last one has the selectors at the top level of the file, and no ``valid_from``. ``extract`` and
-    ``remove`` of the defaults are added to each layout.
+    The last layout has the selectors at the top level of the file, and no ``valid_from``. ``extract`` and
+    ``remove`` from the defaults are added to each layout.
     """
     below_extract = defaults.values.get("extract", {})
     below_remove = defaults.values.get("remove", ())
@@ -149,7 +149,7 @@ class Loaded:
 def load_rules(folder: FilePlace) -> RuleSet:
     """Return the rules of a folder.
 
-    If there are problems, raises :class:`RulesError` with the problems of all files.
+    Raises :class:`RulesError`, which has the problems of all files, if there are problems.
     """
     loaded = read_folder(folder)
     if loaded.problems:
@@ -182,7 +182,8 @@ def read_folder(folder: FilePlace) -> Loaded:
 def shipped_folder() -> FilePlace:
     """Return the folder of the rules that are shipped with newsbot.
 
-    In a checkout this is ``rules/`` of the project, in an installed package its copy in the package.
+    In a checkout, this is the project's folder ``rules/``. In an installed package, it is a copy inside the
+    package.
     """
     project = Path(__file__).resolve().parents[2]
     return project / "rules" if (project / "scrapy.cfg").exists() else files("newsbot") / "site_rules"
@@ -192,7 +193,8 @@ def read_files(paths: Iterable[FilePlace], *folders: FilePlace) -> Loaded:
     """Read rule files. Problems are in the result and are not raised.
 
     The defaults are read from ``_defaults.yaml`` if it is among ``paths``. Otherwise they are read from the
-    first folder that contains this file: ``folders`` in their order, then the shipped folder.
+    first folder that contains this file. The folders are searched in the order of ``folders``. The shipped
+    folder comes last.
     """
     by_name = list(paths)
     places = [folder / DEFAULTS for folder in (*folders, shipped_folder())]
@@ -246,7 +248,7 @@ def _read(path: FilePlace, *, is_defaults: bool = False) -> RuleFile:
         with path.open("rb") as stream:
             data = stream.read(_USUAL_BYTES)
             if len(data) == _USUAL_BYTES:
-                # One byte more than is allowed, so that the reader sees that the file is too long.
+                # One byte more than is allowed, so that the parser can see that the file is too large.
                 data += stream.read(MAX_BYTES + 1 - _USUAL_BYTES)
     except OSError as error:
         problem = Problem(file, 0, "", f"cannot be read ({error.strerror or error})")

@@ -33,16 +33,16 @@ RECRAWL: Mapping[Kind, tuple[Recrawl, ...]] = MappingProxyType(
         Kind.OTHER: ("fixed", "optimum", "nutch", "off"),
     }
 )
-"""The policies by which pages of each kind may be fetched again. The first one is the default."""
+"""Kind of a page -> allowed policies for fetching such pages again. The first policy is the default."""
 
 RECHECK = (3 * 3600.0, 9 * 3600.0, 24 * 3600.0, 50 * 3600.0, 96 * 3600.0, 7 * 86400.0)
-"""Ages of articles in seconds at which they are fetched again by default."""
+"""Default ages in seconds at which articles are fetched again."""
 
 FIELDS = (
     "title", "text", "summary", "authors", "published_at", "modified_at", "language", "section", "tags",
     "image", "canonical_url", "next_page",
 )  # fmt: skip
-"""Fields of an article for which ``extract`` may have selectors."""
+"""Fields of an article that may have selectors in ``extract``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +91,9 @@ class Rule:
     drop_query: tuple[str, ...] = ()
     max_depth: int = 5
     interval: Mapping[Kind, float] = field(default_factory=lambda: MappingProxyType({}))
-    """Seconds between two fetches of a page, by its kind. Loaded rules have a value for every kind."""
+    """Kind of a page -> seconds between two fetches. Loaded rules have a value for every kind."""
     recrawl: Mapping[Kind, Recrawl] = field(default_factory=lambda: MappingProxyType({}))
-    """The policy that schedules the next visit of a page, by its kind."""
+    """Kind of a page -> the policy that schedules its next visit."""
     recheck: tuple[float, ...] = RECHECK
     """Seconds after the discovery of an article at which the policy ``ladder`` fetches it again."""
     head: tuple[Kind, ...] = ()
@@ -125,17 +125,18 @@ class Rule:
 
     def __post_init__(self) -> None:
         texts = tuple(pattern.text for pattern in (*self.deny, *self.article, *self.section))
-        # The usual way to set a field of a frozen dataclass after __init__.
+        # object.__setattr__ can set a field of a frozen dataclass.
         object.__setattr__(self, "patterns", pattern_set(texts))
 
     @property
     def has_sources(self) -> bool:
-        """True if the file lists feeds, sitemaps or sections. Then no sources have to be discovered."""
+        """True if the file lists feeds, sitemaps or sections. If it is True, no sources are discovered."""
         return bool(self.feeds or self.sitemaps or self.sections)
 
 
 _HOSTS = 65_536
-"""Maximum number of hosts whose rule is cached. Links lead to many hosts that have no rule."""
+"""Maximum number of hosts whose rule is cached. A limit is needed because links lead to many hosts without a
+rule."""
 
 
 class RuleSet:
@@ -158,7 +159,7 @@ class RuleSet:
         self._for_host = lru_cache(_HOSTS)(self._find)
 
     def dropping(self, keys: Mapping[str, Iterable[str]]) -> RuleSet:
-        """Return a copy of the rules that also removes the query keys in ``keys`` from URLs.
+        """Return a copy of the rules in which the query keys in ``keys`` are removed from URLs too.
 
         ``keys`` maps domains to query keys. It may contain domains without a rule.
         """
@@ -281,7 +282,7 @@ def _listed_urls(
         (seeds, Kind.SECTION),
         (sections, Kind.SECTION),
         (sitemaps, Kind.SITEMAP),
-        (feeds, Kind.FEED),  # the last entry wins, so a feed that is also a seed is a feed
+        (feeds, Kind.FEED),  # a later entry replaces an earlier one, so a feed that is also a seed is a feed
     ):
         for url in urls:
             kinds[_bare(canonicalize(url, drop_query))] = kind

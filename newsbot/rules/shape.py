@@ -1,7 +1,7 @@
 """Computes features of a URL, and estimates from the URL alone the probability that its page is an article.
 
 The estimate (:func:`log_odds`) is a logistic regression: each feature of the URL adds its weight to the
-log-odds. It is the same for all sites. The form of the URLs of one site is written in its rule or is learned
+log-odds. It is the same for all sites. The form of one site's URLs is stated in its rule or is learned
 (:mod:`newsbot.rules.learn`).
 
 The trees that are learned for a site use other features: boolean *traits* (:func:`traits`) of segments,
@@ -26,11 +26,11 @@ PLACES = 1 << 16
 
 
 _TAG_BITS = 40
-"""Number of bits of the hash that are stored with a number."""
+"""Number of bits of the hash that are stored in an entry."""
 
 
 _TAGS = (1 << _TAG_BITS) - 1
-"""A mask for these bits."""
+"""A mask for the stored bits of the hash."""
 
 
 _STEPS = 1000
@@ -38,7 +38,7 @@ _STEPS = 1000
 
 
 _MIDDLE = 1 << 23
-"""Added to each stored number, so that it is never negative or 0. A word of 0 means an empty place."""
+"""Added to each stored number, so that the stored value is always positive. A word of 0 is an empty place."""
 
 
 _LARGEST = (_MIDDLE - 1) / _STEPS
@@ -49,8 +49,8 @@ class OddsTable:
     """A cache of numbers by hash, with a fixed size. A new entry replaces the old entry at the same place.
 
     Each entry is one machine word: 40 bits of the hash, and the number in thousandths in 24 bits. Threads may
-    share a table, because a word is read and written as a whole. Further bits of the hash choose the place.
-    Therefore the probability that a lookup returns the number of another URL is at most 2^-55.
+    share a table, because a word is read and written as a whole. Other bits of the hash select the place.
+    Therefore a lookup returns the number of another URL with a probability of at most 2^-55.
     """
 
     def __init__(self, places: int = PLACES) -> None:
@@ -69,7 +69,7 @@ class OddsTable:
     def put(self, mark: int, odds: float) -> float:
         """Store a number and return it rounded to a thousandth, as :meth:`get` returns it later.
 
-        So a URL has exactly the same odds at its first lookup and at later ones.
+        So a URL has exactly the same odds at the first lookup and at later lookups.
         """
         number = round(max(-_LARGEST, min(_LARGEST, odds)) * _STEPS)
         self._words[mark & self._mask] = ((mark >> self._shift) & _TAGS) << 24 | (number + _MIDDLE)
@@ -128,14 +128,15 @@ lately = OddsTable()
 """A cache of recent results of :func:`log_odds`."""
 
 _LIST_ID = re.compile(r"(?:s|t|c|r|cat|tag|th|topic|section|rubric|rubrik)[-_]\d{2,}", re.IGNORECASE)
-"""A last segment that has the number of a section: ``s-12322`` in ``/europa/s-12322``."""
+"""Matches a last segment with the number of a section, such as ``s-12322`` in ``/europa/s-12322``."""
 
 CLEARLY_NONE = -5.0
-"""Log-odds below which a URL is not an article on any site. It is then a search, a list or a login."""
+"""A URL with lower log-odds is not an article on any site. It is a search, a list or a login."""
 
 
 def prior(url: str) -> float:
-    """Return the probability that the page is an article, from 0 to 1, by its URL alone."""
+    """Return the probability, from 0 to 1, that the page is an article. It is estimated from the URL
+    alone."""
     return probability(log_odds(url))
 
 
@@ -149,12 +150,12 @@ def log_odds(url: str) -> float:
 
 
 def is_list_id(path: str) -> bool:
-    """Return whether the last segment of a path is the number of a section, such as ``s-12322``."""
+    """Return True if the last segment of a path is the number of a section, such as ``s-12322``."""
     return _LIST_ID.fullmatch(path.rstrip("/").rpartition("/")[2]) is not None
 
 
 def is_front_page(url: str) -> bool:
-    """Return whether a URL is the front page of a host. A query is ignored if it does not identify a page."""
+    """Return True if a URL is the front page of a host. A query is ignored if it does not identify a page."""
     # "https://" has 8 characters. "http://" has 7, and then the first letter of the host is cut off, which is
     # harmless.
     path, _, query = url[8:].partition("/")[2].partition("?")
@@ -162,7 +163,7 @@ def is_front_page(url: str) -> bool:
 
 
 def probability(odds: float) -> float:
-    """Return the probability for log-odds (the logistic function), without overflow."""
+    """Return the probability that corresponds to log-odds (the logistic function). Overflows are avoided."""
     return 1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, odds))))
 
 
@@ -203,7 +204,8 @@ def _of_date(path: str, segments: list[str]) -> list[str]:
     day = _DATE.search(path) is not None
     if not day and _MONTH.search(path) is None:
         return []
-    # Only numbers at the end, the last one a year, month or day: /2024/05 lists the articles of a month.
+    # All segments at the end are numbers, and the last number is a year, month or day: /2024/05 lists the
+    # articles of a month.
     if len(segments[-1]) < 5 and all(map(str.isdecimal, segments[-2:])):
         return ["archive"]
     return ["date" if day else "month"]
@@ -224,11 +226,12 @@ def _of_slug(tail: list[str], words: int, depth: int, *, digits: bool) -> list[s
 
 
 def _is_code(part: str) -> bool:
-    """Return whether a part mixes letters and digits like a random id, for example ``a1b2c3d4e``."""
+    """Return True if a part mixes letters and digits like a random id, for example ``a1b2c3d4e``."""
     return len(part) >= 9 and len(_TURNS.findall(part)) >= 3
 
 
-# The cache is for the names of sections. The last segment of an article's URL occurs only once.
+# The cache is used for names of sections, not for the last segment of an article's URL, which occurs only
+# once.
 @lru_cache(maxsize=1024)
 def _words_in(segment: str) -> int:
     if "%" in segment:
@@ -237,7 +240,7 @@ def _words_in(segment: str) -> int:
 
 
 def _stand_in(escaped: re.Match[str]) -> str:
-    return "x" * (len(escaped[0]) // 6 + 2)  # a letter of another script takes six characters
+    return "x" * (len(escaped[0]) // 6 + 2)  # an escaped letter of another script takes six characters
 
 
 _LISTED = (("list", "list above", LISTS), ("utility", "utility above", UTILITIES))
@@ -252,7 +255,7 @@ def _of_names(segments: list[str], words: int) -> list[str]:
         if last in listed:
             found.append(name)
         elif not listed.isdisjoint(above):
-            # /tags/some-long-headline-with-words may be an article, /tags/politics is not.
+            # /tags/some-long-headline-with-words may be an article, but /tags/politics is a list.
             found.append(name if words < 4 else above_name)
     if "utility" not in found and not WORDS["house_words"].isdisjoint(_BREAKS.split(last)):
         found.append("utility in slug")
@@ -277,7 +280,7 @@ def _of_query(query: str) -> list[str]:
 _MAX_SEGMENT = 40
 """Maximum length of a segment whose text itself is a trait (``1=news``). Longer segments are slugs."""
 _FRONT = 3
-"""Number of segments at the start of the path that have traits with their number (``1=news``)."""
+"""Number of segments at the start of the path whose traits begin with their number (``1=news``)."""
 _MAX_TRAIT_KEYS = 8
 """Maximum number of query keys that become traits."""
 _WORDS = (2, 3, 4, 5, 6)
@@ -306,7 +309,7 @@ def split_path(url: str) -> tuple[str, list[str], str, bool, str]:
     return host.removeprefix("www."), segments, extension, path.endswith("/"), query
 
 
-# The cache is for the names of folders, which occur often. A slug occurs in one URL only.
+# The cache is used for names of folders, which occur often. A slug occurs in only one URL.
 @lru_cache(maxsize=1024)
 def kind_of(segment: str) -> str:
     """Return the kind of a segment: year, day, small, number, word, code, slug, mixed or other.
@@ -363,7 +366,7 @@ def traits(url: str) -> frozenset[str]:
 
 @lru_cache(maxsize=4096)
 def _of_folders(segments: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the traits of the segments before the last one. A site has few such paths."""
+    """Return the traits of the segments before the last one. A site has only a few such paths."""
     found = list(_DEPTHS[1 : len(segments) + 1])
     for place, segment in enumerate(segments[:_FRONT], 1):
         if len(segment) <= _MAX_SEGMENT:

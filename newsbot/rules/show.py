@@ -22,13 +22,13 @@ class Value:
 
     key: str
     value: Any
-    """The value in a form that can be written as JSON."""
+    """The value in a JSON-serializable form."""
     where: str
-    """``file:line`` of each place from which the value comes, or ``(built in)``."""
+    """``file:line`` of each place where the value is written, or ``(built in)``."""
 
 
 def verdict(loaded: Loaded, url: str) -> dict[str, Any]:
-    """Return what the rules say about a URL, as a JSON-able value.
+    """Return what the rules say about a URL, as a JSON-serializable mapping.
 
     Raises ``ValueError`` if ``url`` is not an absolute http(s) URL.
     """
@@ -59,7 +59,7 @@ def effective(loaded: Loaded, rule: Rule) -> list[Value]:
 
 
 def overview(loaded: Loaded) -> list[dict[str, Any]]:
-    """Return one row (a JSON-able value) for each rule."""
+    """Return one JSON-serializable row for each rule."""
     return [
         {
             "domain": rule.domain,
@@ -74,7 +74,7 @@ def overview(loaded: Loaded) -> list[dict[str, Any]]:
 
 
 def plain(value: Any) -> Any:
-    """Return a value of a rule as a JSON-able value."""
+    """Return a value of a rule in a JSON-serializable form."""
     if isinstance(value, Pattern):
         return {"text": value.text, "file": value.file, "line": value.line}
     if isinstance(value, Selector):
@@ -96,7 +96,7 @@ def duration(seconds: float) -> str:
 
 
 def _origin(key: str, own: RuleFile, defaults: RuleFile) -> str:
-    """Return the places from which the value of a key comes (:attr:`Value.where`)."""
+    """Return the places where the value of a key is written (:attr:`Value.where`)."""
     keys = ("extract", "remove", "layouts") if key == "layouts" else (key,)
     found = [f"{own.file}:{own.lines[name]}" for name in keys if name in own.lines]
     # The defaults contribute if the rule does not give the key, or if the values of both are joined.

@@ -15,7 +15,7 @@ MAX_BYTES = 256 * 1024
 MAX_DEPTH = 8
 """Maximum depth of nested lists and mappings."""
 QUICK = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""The parser of libyaml if it is installed. It needs a tenth of the time of PyYAML's own parser."""
+"""The parser of libyaml if it is installed. It is ten times as fast as PyYAML's own parser."""
 _resolve: Any = yaml.resolver.Resolver().resolve
 _TEXT = yaml.resolver.Resolver.DEFAULT_SCALAR_TAG
 _QUOTED = re.compile(r"\s*(?:-\s+|[\w-]+:\s+)+\[?\s*(['\"])")
@@ -57,7 +57,7 @@ def _read_slowly(text: str) -> yaml.Node | None:
         if error.context == "while scanning a simple key":  # the line where the key begins has no colon
             mark = error.context_mark
         line = mark.line + 1 if mark else 1
-        # PyYAML reports an open quote or bracket at a line far below it, where it can read no further.
+        # PyYAML reports an open quote or bracket at a line far below it, where parsing fails.
         if (quote := _open_quote(text, line)) is not None:
             raise YamlFault(quote, "bad YAML: the quote that begins here is not closed") from error
         if "flow" in (error.context or "") and error.context_mark is not None:
@@ -67,7 +67,8 @@ def _read_slowly(text: str) -> yaml.Node | None:
 
 
 def _compose(parser: Any) -> yaml.Node | None:
-    """Return the root node for the events of a parser. Raises :class:`YamlFault` or ``yaml.YAMLError``.
+    """Build the document from the events of a parser and return its root node. Raises :class:`YamlFault` or
+    ``yaml.YAMLError``.
 
     PyYAML's composer is not used, because it is recursive and accepts aliases and any depth.
     """

@@ -1,6 +1,6 @@
 """Finds text that a page contains only as data for its scripts (Next.js, Apollo, …).
 
-:func:`made_by_scripts` recognises pages that do not contain the text at all because their scripts fetch it.
+:func:`made_by_scripts` recognises pages that do not contain the text at all, because their scripts fetch it.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ MAX_DEPTH = 2
 LEAST = 200
 """Minimum length of a text, in letters."""
 
-# A string of JavaScript or JSON, which may contain escaped quotes. "*+" never backtracks, so the time is
-# linear.
+# A string of JavaScript or JSON, which may contain escaped quotes. "*+" never backtracks, so matching takes
+# linear time.
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 _ENDS = re.compile(r"[.!?…。！？»”\"')]\s*$")
 _SCRIPTS = xpath("//script[@src or not(contains(@type,'json'))]")
@@ -37,7 +37,7 @@ _LEAST_SENTENCE = 60
 _LEAST_SENTENCES = 3
 """Minimum number of paragraphs in the data of a script."""
 _RESTS = 10
-"""At most one of this number of lines may begin in the middle of a sentence. See :func:`_is_rest`."""
+"""At most one in this number of lines may begin in the middle of a sentence. See :func:`_is_rest`."""
 _PARAGRAPHS = re.compile(r"<(?:p|br|div)\b", re.IGNORECASE)
 
 
@@ -46,7 +46,7 @@ def embedded_blocks(tree: HtmlElement) -> list[Block]:
 
     The result is empty if there is no such string.
     """
-    # The scripts are not parsed as a whole, because each framework has its own format, often not JSON.
+    # The scripts are not parsed as a whole. Each framework has its own format, which often is not JSON.
     best: list[Block] = []
     most = LEAST
     for script in tree.iter("script"):
@@ -65,11 +65,11 @@ def made_by_scripts(tree: HtmlElement, *, of_list: bool = False) -> bool:
     """Return True if a page has scripts and hardly any text. Its scripts may then fetch the text.
 
     ``tree`` is the page from :func:`newsbot.extraction.parse_html`. ``of_list`` is True if the page is
-    expected to be a list. Only then does the text of links count, because a page may have a menu and no
-    article. The result is False for a page that contains its text as data.
+    expected to be a list. The text of links counts only for lists, because a page with a menu may still have
+    no article. The result is False for a page that contains its text as data.
     """
     unseen = _NEVER_SHOWN if of_list else _CONTROLS
-    left = LEAST  # the walk ends as soon as there is enough text, which is early on most pages
+    left = LEAST  # the walk ends when there is enough text; on most pages this is early
     walk = etree.iterwalk(tree, events=("start", "end"))
     for event, element in walk:
         if event == "end":
@@ -90,7 +90,7 @@ def sentence_blocks(tree: HtmlElement) -> list[Block]:
     """
     best: list[Block] = []
     for script in tree.iter("script"):
-        # JSON-LD has its own reader, and its long strings are descriptions.
+        # JSON-LD is read elsewhere, and its long strings are descriptions.
         if "ld+json" in (script.get("type") or ""):
             continue
         lines = dict.fromkeys(_sentences(script.text or "", depth=0))
@@ -113,7 +113,7 @@ def _sentences(text: str, *, depth: int) -> Iterator[str]:
 def _is_rest(line: str) -> bool:
     """True for a line that begins in the middle of a sentence.
 
-    In data with such lines, links and names inside sentences are separate strings. They would be lost.
+    In data with such lines, the links and names inside sentences are separate strings and would be lost.
     """
     return line[0].islower() or line[0] in ",.;:!?)–—-"
 

@@ -1,8 +1,8 @@
 """Computes features of each piece of a page from its text, the boxes around it, its place and its neighbours.
 
 The features do not depend on the words of a language. They are sizes, links, tags, names in the markup,
-places, and words that the piece shares with the headline. Sums are sums of whole numbers, and each share is
-one division, so the values are the same on every machine.
+places, and words that the piece shares with the headline. All sums are sums of whole numbers, and each share
+is computed by one division. Therefore the values are the same on every machine.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LEVELS = ("kind", "box", "above1", "above2", "above3")
 """Five ways to group pieces: by the kind of their box, by their box, and by the box one to three steps above
 it."""
 _PROSE = 40
-"""Minimum number of letters of a piece of prose. Less than half of them may be in links."""
+"""Minimum number of letters of a piece of prose. Less than half of the letters may be in links."""
 _SURE = 60
 """Minimum number of letters of a piece that is certainly prose. It also ends a sentence and has few links."""
 _WORTH = 25
@@ -43,9 +43,9 @@ _LEAST_COPY = 1000
 _MOST_COPIES = 5
 """Maximum number of possible copies that are checked. The longest pieces are checked."""
 _START = 40
-"""Number of letters at the start of a piece that are searched in a possible copy."""
+"""Number of letters at the start of a piece that are searched for in a possible copy."""
 _MOST_STARTS = 500
-"""Maximum number of pieces whose starts are searched in a possible copy."""
+"""Maximum number of pieces whose starts are searched for in a possible copy."""
 _FROM_HEADLINE = (
     "pieces_since", "letters_since", "prose_since", "other_headlines", "common_up", "common_down",
 )  # fmt: skip
@@ -54,7 +54,7 @@ _LONG = 400
 _FAR = 50
 """Number of steps from a piece to a box that is not around the piece."""
 _NO_HEADLINE = -999
-"""Value of the features of the headline on a page without one."""
+"""Value of the headline's features on a page without a headline."""
 _MOST_STEPS = 40
 """Maximum distance between two pieces."""
 _TITLE = (10, 300)
@@ -62,8 +62,8 @@ _TITLE = (10, 300)
 _HEAD = 60
 """Number of letters at the start of a piece in which digits and capitals are counted."""
 _LOOKED_AT = 1000
-"""Number of letters of a piece in which signs and words are searched."""
-# Signs at the end of a sentence, also of Chinese and Japanese ones, and closing quotes or brackets.
+"""Number of letters at the start of a piece that are searched for signs and words."""
+# Signs at the end of a sentence (also in Chinese and Japanese), with closing quotes or brackets.
 _END = re.compile(r"[.!?…。！？»”\"'’)]\s{0,2}$")
 _SENTENCE = re.compile(r"[.!?…。][\s\"»”]")
 _COMMA = re.compile("[,，、]")
@@ -103,8 +103,8 @@ class View:
         self.length = np.array([size(text) for text in texts], np.int64)
         letters = np.array([len(text) for text in texts], np.int64)
         linked = np.array(pieces.linked, np.int64)
-        # ``length`` counts a Chinese character as three, ``letters`` as one. So the length in links is
-        # computed from the share of the letters in links.
+        # A Chinese character counts as three in ``length`` and as one in ``letters``. So the length in links
+        # is computed from the share of letters in links.
         self.linked: Numbers = self.length * linked // letters
         self.link_share = linked / letters
         self.strong_share = np.array(pieces.strong, np.int64) / letters
@@ -118,7 +118,7 @@ class View:
         self.all_prose = max(1, int(self.prose.sum()))
         self.prose_before: Numbers = np.cumsum(self.prose)
         above = [self.box]
-        # The root is its own parent, so no step leaves the tree.
+        # The root is its own parent, so a step from the root stays at the root.
         for _ in range(3):
             above.append(self.parent[above[-1]])
         kinds: dict[str, int] = {}
@@ -130,7 +130,8 @@ class View:
     def headline(self) -> int | None:
         """Index of the piece with the headline, None if there is none.
 
-        It is an h1 that equals a title of the page, else another piece that equals a title, else any h1.
+        It is the first of these that the page has: an h1 that equals a title of the page, another piece that
+        equals a title, any h1.
         """
         titles, first = np.flatnonzero(self.titles), np.flatnonzero(self.tag == tag_number("h1"))
         both = titles[self.tag[titles] == tag_number("h1")]
@@ -139,7 +140,8 @@ class View:
 
     @cached_property
     def common(self) -> Numbers:
-        """For each box, the innermost box that contains it and the headline. Without a headline, the root.
+        """For each box, the innermost box that contains both this box and the headline. If there is no
+        headline, the root.
 
         The boxes above this box are around most of the page, so their features are nearly the same for all
         pieces.
@@ -152,7 +154,7 @@ class View:
             box = self.pieces.tree.parents[box]
         found: list[int] = []
         for number, parent in enumerate(self.pieces.tree.parents):
-            # A parent comes before its boxes, so found[parent] is there already.
+            # A parent comes before its boxes, so found[parent] is already computed.
             found.append(number if number in around else found[parent])
         return np.array(found, np.int64)
 
@@ -160,7 +162,7 @@ class View:
     def subjects(self) -> NDArray[np.int16]:
         """Number of boxes that name a subject: one row per box, one column per subject.
 
-        The boxes from this box up to :attr:`common` are counted.
+        All boxes from the box itself up to :attr:`common` are counted.
         """
         whole = b"".join([one.to_bytes(len(SUBJECTS), "little") for one in self.pieces.tree.around])
         counts = np.frombuffer(whole, np.uint8).reshape(-1, len(SUBJECTS)).astype(np.int16)
@@ -182,7 +184,7 @@ class View:
         held = np.zeros(self.count, np.int64)
         long = np.flatnonzero(self.length >= _LEAST_COPY)
         if len(long):
-            # A dict keeps the order of the texts, a set does not. Below, 1 is subtracted because a piece
+            # A dict keeps the order of the texts; a set does not. Below, 1 is subtracted because a piece
             # contains its own start.
             starts = dict.fromkeys(text[:_START] for text in texts if len(text) >= _START)
             for place in long[np.argsort(-self.length[long], kind="stable")][:_MOST_COPIES].tolist():
@@ -196,8 +198,8 @@ class View:
         return np.array([self._is_title(text, first) for text in self.pieces.texts], np.bool_)
 
     def _is_title(self, text: str, first: set[str]) -> bool:
-        # ``first`` has the first letters of the titles. Most pieces begin with another letter, so their key
-        # is not computed.
+        # ``first`` has the first letters of the titles. Most pieces begin with another letter. For them, no
+        # key is computed.
         if not _TITLE[0] < len(text) < _TITLE[1]:
             return False
         return (not text[0].isalnum() or text[0].casefold()[0] in first) and key(text) in self.known.titles
@@ -224,16 +226,17 @@ class View:
 
     @cached_property
     def densest(self) -> int:
-        """Number of the box with most prose, -1 if there is none. Text in links lowers the score of a box."""
+        """Number of the box with the most prose; -1 if no box has prose. Text in links lowers the score of a
+        box."""
         return int(np.argmax(self.box_scores)) if self.box_scores.max(initial=0) > 0 else -1
 
     @cached_property
     def box_scores(self) -> Numbers:
-        """Amount of prose in each box or up to two steps below it."""
+        """Amount of prose in each box, including boxes up to two steps below it."""
         worth = self.length - 2 * self.linked
         worth = np.where(worth >= _WORTH, worth, 0)
-        # 3, 5 and 3 weigh prose in the box itself, in its children (the usual <div><p>) and in its
-        # grandchildren.
+        # The weights 3, 5 and 3 are for prose in the box itself, in its children (the usual <div><p>) and in
+        # its grandchildren.
         total = np.bincount(self.groups[1], 3 * np.where(worth > _LONG, worth, 0), len(self.parent))
         total += np.bincount(self.groups[2], 5 * worth, len(self.parent))
         total += np.bincount(self.groups[3], 3 * worth, len(self.parent))
@@ -252,7 +255,7 @@ class View:
 
     @cached_property
     def title_masks(self) -> list[int]:
-        """For each piece that is judged, the :attr:`stems` that it contains, as bits."""
+        """For each judged piece, the :attr:`stems` that it contains, as bits."""
         return [
             sum([1 << number for number, stem in enumerate(self.stems) if stem in text])
             for text in self.lowered
@@ -264,7 +267,8 @@ class View:
         return self.steps_to(self.densest)[self.box] < _FAR
 
     def steps_to(self, best: int) -> Numbers:
-        """Return for each box the steps up to the box ``best``, or :data:`_FAR` if it is outside of it."""
+        """Return the steps from each box up to the box ``best``, or :data:`_FAR` for a box outside of
+        ``best``."""
         steps: list[int] = []
         for number, parent in enumerate(self.pieces.tree.parents):
             if number == best:
@@ -309,7 +313,7 @@ def _itself(view: View) -> dict[str, NDArray[Any]]:
 
 
 def _groups(view: View) -> dict[str, NDArray[Any]]:
-    """Return features of the five groups to which each piece belongs."""
+    """Return features of the five groups that each piece belongs to."""
     is_sure = view.ends & (view.length >= _SURE) & (view.link_share < 0.3)
     sure = np.where(is_sure, view.length, 0)
     inside = np.where(view.in_densest, view.prose, 0)
@@ -384,7 +388,8 @@ def _headline(view: View) -> dict[str, NDArray[Any]]:
 
 
 def _company(view: View) -> dict[str, NDArray[Any]]:
-    """Return how many words of headline and description the pieces have, and if they name site or authors."""
+    """Return the shares of words of headline and description in the pieces, and if pieces name site or
+    authors."""
     known, texts = view.known, view.pieces.texts
     rows = np.flatnonzero(view.is_open).tolist()
     lowered, stems, masks = view.lowered, view.stems, view.title_masks
@@ -418,7 +423,7 @@ def _company(view: View) -> dict[str, NDArray[Any]]:
 
 
 def _stems(text: str, most: int = 16) -> list[str]:
-    """Return stems of the longer words of a text, and pairs of its Chinese, Japanese or Korean characters."""
+    """Return stems of the longer words of a text, and pairs of Chinese, Japanese or Korean characters."""
     said = words(text[:_LOOKED_AT])
     stems = [word[:_STEM] for word in said if len(word) >= _STEM]
     pairs = [
@@ -462,7 +467,7 @@ def _boxes(view: View, rows: NDArray[np.intp]) -> dict[str, NDArray[Any]]:
         "depth": np.array(tree.depths)[box],
     }
     regions = np.array(tree.regions)
-    # A region that also contains the headline says nothing: most of the page is in it.
+    # A region that also contains the headline gives no information, because it contains most of the page.
     inside = regions[box] & ~regions[view.common[box]]
     for number, name in enumerate(REGIONS):
         columns[f"in_{name}"] = inside >> number & 1
@@ -524,7 +529,7 @@ def _shared(text: str, expected: set[str]) -> float:
 
 
 def distance(marked: NDArray[np.intp], count: int, *, ahead: bool) -> Numbers:
-    """Return the steps from each place to the next marked place, or back to the previous one."""
+    """Return the steps from each place to the next marked place (``ahead``) or to the previous one."""
     places = np.arange(count)
     if not len(marked):
         return np.full(count, _MOST_STEPS)
@@ -538,7 +543,8 @@ def distance(marked: NDArray[np.intp], count: int, *, ahead: bool) -> Numbers:
 
 
 def _shifted(values: NDArray[np.generic], step: int) -> NDArray[np.generic]:
-    """Return for each place the value ``step`` places after it (before if negative), -1 beyond the ends."""
+    """Return, for each place, the value ``step`` places after it (before it if negative). -1 beyond the
+    ends."""
     result = np.full(len(values), -1, values.dtype)
     if abs(step) < len(values):
         if step > 0:
@@ -549,7 +555,7 @@ def _shifted(values: NDArray[np.generic], step: int) -> NDArray[np.generic]:
 
 
 def _window(values: Numbers, reach: int) -> Numbers:
-    """Return for each place the sum of the values up to ``reach`` places before and after it."""
+    """Return, for each place, the sum of the values from ``reach`` places before it to ``reach`` after it."""
     # A sum over a window is the difference of two sums from the start.
     sums = np.concatenate(([0], np.cumsum(values)))
     places = np.arange(len(values))

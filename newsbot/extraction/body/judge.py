@@ -23,7 +23,7 @@ NEVER = -9 * SCALE
 UNSURE = -300
 """The score above which a piece belongs to the article. A limit of 0 gives the same F1, but less recall."""
 UNLIKELY = -2500
-"""The score above which some pieces between those of the article belong to it too (:func:`taken`)."""
+"""The score above which some pieces between taken pieces belong to the article too (:func:`taken`)."""
 LEAVES = 8
 """Maximum number of leaves of a tree, so that a set of leaves is one byte."""
 # byte & -byte keeps only the lowest bit
@@ -32,7 +32,7 @@ _FIRST = np.array([(byte & -byte).bit_length() - 1 for byte in range(256)], np.i
 _MOST_ROWS = 500
 """Maximum number of rows that are scored at once."""
 _MOST_OF_KIND = 0.7
-"""Share of the prose in boxes of one kind. If the judge takes at least this share, it takes the rest too."""
+"""If the judge takes at least this share of the prose in boxes of one kind, it takes the rest too."""
 _BELOW = 3
 """Maximum number of pieces from a heading to the text below it."""
 HEADINGS = [tag_number(f"h{level}") for level in range(1, 7)]
@@ -44,7 +44,7 @@ class Forest:
     """Boosted trees, evaluated by sets of leaves instead of paths.
 
     The leaves of a tree are numbered from left to right. A node compares a column, ``feature``, with a
-    ``threshold``. A row with a greater value cannot reach the leaves on the left of the node; ``mask`` has
+    ``threshold``. A row with a greater value cannot reach the leaves on the left of the node. ``mask`` has
     the bits of all other leaves. The leaf of a row is the first leaf that no node of the tree excludes. Each
     tree has ``LEAVES - 1`` nodes; unused nodes exclude no leaf. ``value`` is the number that a leaf adds to
     the score.
@@ -62,7 +62,7 @@ class Forest:
     def scores(self, columns: Columns) -> NDArray[np.int64]:
         """Return the score of each row, in log odds times :data:`SCALE`."""
         values = np.stack([columns[name] for name in self.names])
-        # In parts, because each row takes some 30 kB for a moment.
+        # The rows are scored in parts, because each row temporarily takes about 30 kB.
         parts = [
             self._scores(values[:, first : first + _MOST_ROWS])
             for first in range(0, values.shape[1], _MOST_ROWS)
@@ -72,8 +72,7 @@ class Forest:
     def _scores(self, values: NDArray[np.float32]) -> NDArray[np.int64]:
         # one row per node of all trees, one column per piece
         greater = values.take(self.feature, axis=0) > self.threshold[:, np.newaxis]
-        # 0xFF excludes no leaf. The AND over the nodes of a tree leaves the leaves that none of them
-        # excludes.
+        # 0xFF excludes no leaf. The AND over all nodes of a tree has the leaves that no node excludes.
         left = np.where(greater, self.mask[:, np.newaxis], np.uint8(0xFF))
         leaves = np.bitwise_and.reduce(left.reshape(-1, LEAVES - 1, values.shape[1]), axis=1)
         firsts = np.arange(0, len(self.value), LEAVES)[:, np.newaxis]
@@ -82,7 +81,7 @@ class Forest:
 
 
 def from_json(text: str) -> Forest:
-    """Return the forest that ``benchmarks/learning.py`` has written as JSON."""
+    """Return the forest from the JSON that ``benchmarks/learning.py`` wrote."""
     data = json.loads(text)
     return Forest(
         names=tuple(data["names"]),
@@ -102,9 +101,9 @@ def shipped() -> Forest:
 def taken(view: View) -> Marks:
     """Return True for the pieces that belong to the article.
 
-    These are the pieces with a score above :data:`UNSURE`. Two sorts of pieces between them need only a score
-    above :data:`UNLIKELY`. The first sort is prose in boxes of one kind if most prose in these boxes is
-    taken, so that a block of prose stays whole. The second sort is headings just above taken pieces.
+    These are the pieces with a score above :data:`UNSURE`. For two sorts of pieces between them, a score
+    above :data:`UNLIKELY` is enough. The first sort is prose in boxes of one kind if most prose in these
+    boxes is taken. So a block of prose stays whole. The second sort is headings just above taken pieces.
     """
     scores = judge(view)
     marks: Marks = scores > UNSURE

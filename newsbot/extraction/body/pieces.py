@@ -21,12 +21,14 @@ TAGS = (
     "section", "article", "figcaption", "center", "body",
 )  # fmt: skip
 OTHER_TAG = 30
-"""The number of a tag that is not in :data:`TAGS`. The number of another tag is its place there."""
+"""The number of all tags that are not in :data:`TAGS`. The number of a tag in :data:`TAGS` is its place
+there."""
 REGIONS = (
     "article", "main", "aside", "nav", "footer", "header", "figure", "figcaption", "form", "table", "ul",
     "blockquote", "section", "hidden",
 )  # fmt: skip
-"""Elements that each box inside them records. "hidden" stands for any hidden element."""
+"""Names of elements. Each box records which of these elements it is in. "hidden" stands for any hidden
+element."""
 SUBJECTS = {
     "comment": word_list("comment disqus discuss reply replies respond"),
     "share": word_list("share sharing social follow facebook twitter like vote rating"),
@@ -119,9 +121,10 @@ class Boxes:
     regions: list[int] = field(default_factory=list)
     """Bits of :data:`REGIONS` for the box and all boxes around it."""
     around: list[int] = field(default_factory=list)
-    """Number of boxes that name a subject, one byte per subject. This box and all around it are counted."""
+    """Number of boxes that name a subject, one byte per subject. The box itself and all boxes around it are
+    counted."""
     kinds: list[str] = field(default_factory=list)
-    """The end of the path of tags and names to the box. It is equal for similar boxes."""
+    """The end of the path of tags and names that leads to the box. Similar boxes have equal values."""
 
 
 @dataclass(slots=True)
@@ -146,7 +149,7 @@ class Pieces:
 
 
 def cut(tree: HtmlElement, removed: Collection[etree._Element] = ()) -> Pieces:
-    """Return the pieces of a page, without those in ``removed`` elements. The tree is not changed."""
+    """Return the pieces of a page that are not in ``removed`` elements. The tree is not changed."""
     body = tree.find("body")
     return _Cutter(tree if body is None else body, removed).run()
 
@@ -183,8 +186,8 @@ class _Cutter:
             name = element.tag
             if name in _SKIPPED or not isinstance(name, str) or (removed and element in removed):
                 if event == "start":
-                    # A skipped element has no text, but the text behind it (its tail) belongs to the page.
-                    # iterwalk still gives its end event, where the tail is added below.
+                    # A skipped element has no text, but the text after it (its tail) belongs to the page.
+                    # iterwalk still yields its end event, for which the tail is added below.
                     self._pictures += name in _MOVING
                     walker.skip_subtree()
                     continue
@@ -217,7 +220,8 @@ class _Cutter:
             self._pictures += 1
             if len(alt := element.get("alt") or "") >= _LEAST_ALT:
                 self._found.alts.append(alt)
-        # Every other element begins a box, also a custom one (<my-box>), unless it is inside of a sentence.
+        # Every other element begins a box, including custom elements (<my-box>), unless it is inside a
+        # sentence.
         elif element is not self._root and not ("-" in name and self._names[-1] in _SENTENCES):
             self._break()
             self._names.append(name)
@@ -232,7 +236,7 @@ class _Cutter:
             self._break()
             self._names.pop()
             self._open.pop()
-            # the boxes of closed elements are not current any more
+            # the boxes of closed elements are no longer current
             del self._box_of[len(self._open) :]
 
     def _add(self, text: str) -> None:
@@ -242,8 +246,8 @@ class _Cutter:
             self._strong += len(text) if self._in_strong else 0
 
     def _break(self) -> None:
-        # Without text, links and <br> are dropped: those before the border of a box do not belong to the
-        # piece after the border.
+        # If there is no text, links and <br> are dropped, because they do not belong to the piece after the
+        # border.
         if self._parts or self._links or self._broken:
             self._flush()
 
@@ -287,8 +291,8 @@ def _add_box(boxes: Boxes, element: etree._Element, name: str, parent: int) -> i
     boxes.parents.append(parent)
     boxes.depths.append(depth)
     boxes.regions.append(regions)
-    # Each subject has its own byte, so one addition of the whole numbers counts all subjects. A byte cannot
-    # overflow below the depth _DEEP.
+    # Each subject has its own byte, so one addition of whole numbers counts all subjects. A byte cannot
+    # overflow at depths below _DEEP.
     boxes.around.append(spoken if is_root else boxes.around[parent] + (spoken if depth < _DEEP else 0))
     # The last 80 characters keep the path short on deeply nested pages.
     boxes.kinds.append("body" if is_root else f"{boxes.kinds[parent][-80:]}/{name}.{'.'.join(names[:4])}")

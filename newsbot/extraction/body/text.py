@@ -1,6 +1,6 @@
 """Finds the text of an article: by the selectors of the site's rule, or from the pieces that the judge takes.
 
-The text is compared with the text that the structured data state. If the page has neither, the data of its
+The text is compared with the text in the structured data. If the page has neither text, the data of its
 scripts, its captions or its summary are used.
 """
 
@@ -42,10 +42,10 @@ _MOST_PICTURES = 500
 _REPEATED = 40
 """Minimum length of a line that is dropped if another box has the same line (a copy for phones or print)."""
 _BESIDE = 12
-"""Maximum number of characters beside the link in a line that is only a link to another page."""
+"""Maximum number of characters outside the link in a line that is only a link to another page."""
 _LEAST_LINK = 20
 """Minimum number of characters of such a link."""
-# Boxes that are of the same kind as the box around them: <blockquote><p> is a quote.
+# Boxes that have the same kind as the box around them: <blockquote><p> is a quote.
 _INNER = frozenset({"p", "div", "span"})
 # The shortest beginning of 20 to 160 characters that ends with a sign before a blank.
 _SENTENCE = re.compile(r"^.{20,160}?[.!?…](?=\s|$)")
@@ -67,7 +67,7 @@ class Body:
         return join(self.blocks)[:MAX_TEXT]
 
     def trimmed(self, title: str, authors: list[str]) -> Body:
-        """Return the body without the headline, names and date at its start, and names at its end.
+        """Return the body without the headline, names and date at its start and without names at its end.
 
         If a rule selected the text, only a first line that repeats the title is removed.
         """
@@ -120,8 +120,8 @@ def find_body(page: Page, selected: Selected) -> Body:
 def judged_blocks(view: View) -> list[Block]:
     """Return the pieces that belong to the article.
 
-    If the judge takes hardly anything, the prose of the densest box is the text. So a page with a single
-    block of prose has a text, even if the page does not look like an article.
+    If the judge takes hardly anything, the text is the prose of the densest box. So a page with a single
+    block of prose has a text even if it does not look like an article.
     """
     if not view.count:
         return []
@@ -135,7 +135,7 @@ def judged_blocks(view: View) -> list[Block]:
     first: dict[str, int] = {}
     for place in np.flatnonzero(chosen & ~_pointers(view)).tolist():
         text, around = pieces.texts[place], pieces.tree.parents[pieces.boxes[place]]
-        # The same text below the same box is a refrain or a real repetition, so it stays.
+        # The same text in the same box is a refrain or a real repetition, so it stays.
         if len(text) >= _REPEATED and first.setdefault(text, around) != around:
             continue
         found.append(Block(_kind(pieces, place), text))
@@ -242,7 +242,7 @@ def stated_blocks(page: Page) -> list[Block]:
 def _is_better(stated: list[Block], found: list[Block]) -> bool:
     """True if the text in the structured data (``stated``) should replace the ``found`` text.
 
-    It should if the found text is less than half as long.
+    This is the case if the found text is less than half as long.
     """
     length = size(join(stated))
     return length >= 200 and size(join(found)) * 2 < length and not looks_like_code(join(stated))
@@ -251,14 +251,14 @@ def _is_better(stated: list[Block], found: list[Block]) -> bool:
 MAX_HEADLINES = 10
 """Maximum number of headings that are checked."""
 _LEAST = 600
-"""Minimum length of the page's own article. A shorter one may be the box of a teaser."""
+"""Minimum length of the page's own article. A shorter article may be the box of a teaser."""
 
 
 def next_articles(page: Page) -> frozenset[HtmlElement]:
     """Return the ``<article>`` elements below the page's own article that have their own first heading.
 
-    Some pages continue with other complete articles for readers who scroll on. The result is empty unless the
-    first heading is the title of the page and is inside an ``<article>``.
+    Below their own article, some pages show other complete articles. The result is empty unless the first
+    heading is the title of the page and is inside an ``<article>``.
     """
     if len(page.h1) < 2:
         return frozenset()

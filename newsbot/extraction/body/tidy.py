@@ -23,7 +23,7 @@ _LABEL = r"^\W*(?:%(labels)s|[_*-]{2,})\W*$"
 _APPEAL = r"^\W{0,3}%(appeals)s"
 _ARROW = re.compile(r"(?:>>|»»)\s*$")
 _CREDIT = r"^\W{0,2}%(credits)s\s*(?:[:：©|/]|%(by)s\s(?-i:[A-Z][\w.]+\s[A-Z]))"
-"""A picture credit: a sign or a name follows the word. "Photos by satellites" starts a sentence."""
+"""A picture credit: the word is followed by a sign or a name. "Photos by satellites" starts a sentence."""
 _BY = r"^%(bylines)s\s"
 _MAX_APPEAL = 320
 """Maximum length of an appeal, in characters. Longer lines are never removed."""
@@ -41,7 +41,7 @@ def tidy(blocks: list[Block]) -> list[Block]:
 def is_foreign(text: str) -> bool:
     """True for a line whose words show that it is not part of an article.
 
-    Results are cached, because the lines of an article are compared with those of its earlier versions.
+    Results are cached, because different versions of an article have many lines in common.
     """
     if len(text) > _MAX_APPEAL:
         return False
@@ -56,7 +56,7 @@ def is_foreign(text: str) -> bool:
 
 
 def trim_edges(blocks: list[Block], title: str, authors: Collection[str]) -> list[Block]:
-    """Return ``blocks`` without the headline, names and date at the start, and without names at the end.
+    """Return ``blocks`` without the headline, names and date at the start and without names at the end.
 
     If nothing else is left, all blocks are returned.
     """
@@ -88,11 +88,11 @@ def _is_head(text: str, headline: str, names: set[str]) -> bool:
 
 
 def _is_byline(text: str, names: set[str]) -> bool:
-    """True for a line that has only names of authors."""
+    """True for a line that consists of names of authors."""
     if not names or len(text) > 80:
         return False
     words = key(text)
     if words in names or compiled(_BY).sub("", words) in names:
         return True
-    # Several authors may stand on one line, in any order.
+    # A line may have several authors in any order.
     return all(name in words for name in names) and words == " ".join(sorted(names, key=words.find))

@@ -1,8 +1,8 @@
 """Finds the authors of an article, as a list of clean names.
 
 A byline is the line on the page that names the authors, such as "By Jane Doe, Political Editor". Words such
-as "by", job titles, dates, e-mail addresses and handles (@jane) are removed. Each news agency has several
-spellings, which are all converted to one name.
+as "by", job titles, dates, e-mail addresses and handles (@jane) are removed. News agencies are spelled in
+several ways, and all spellings of an agency are converted to one name.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _MAX_BYLINE = 1000
 """Maximum number of characters of a byline that are read."""
 
 _AND = r"(?:&|%(and)s|(?-i:%(and_in_lower_case)s))"
-"""Words between two names. Some count only in lower case, because "Mary E Smith" is one name."""
+"""Words between two names. Some words count only in lower case, because "Mary E Smith" is one name."""
 _SPLIT = (
     rf"\s*[;|•·/\n、，]\s*|\s*[,،]\s+(?:{_AND}\s+)?|(?<=[a-zа-яё]),(?=[A-ZА-ЯЁ])|\s+{_AND}\s+|"
     r"\.?\s+(?=(?:%(photo_labels)s|%(text_labels)s)\s?[:：])"
@@ -87,12 +87,12 @@ def clean_authors(values: Iterable[str]) -> list[str]:
     return names
 
 
-@lru_cache(maxsize=512)  # a page is read several times for its authors, and a site has few authors
+@lru_cache(maxsize=512)  # the authors of a page are read several times, and a site has few authors
 def _names(value: str) -> tuple[str, ...]:
     text = compiled(_EDITED).sub("", _ADDRESS.sub(" ", plain(value))).strip()
     by = compiled(BY)
     text = by.sub("", compiled(_PLACED).sub("", compiled(_IN_PLACE).sub("", text)))
-    # Open Graph defines article:author as the URL of a profile, and many sites follow it.
+    # In Open Graph, article:author is the URL of a profile, and many sites follow this definition.
     if not text or text.startswith(("http:", "https:", "/", "www.")):
         return ()
     names: list[str] = []
@@ -116,7 +116,7 @@ def _is_name(name: str) -> bool:
         return False
     if set(parts) <= words("no_authors") or "".join(parts) in words("degrees"):
         return False
-    if name.count("(") != name.count(")"):  # _SPLIT has divided a text in parentheses
+    if name.count("(") != name.count(")"):  # _SPLIT has split a text in parentheses
         return False
     return len(name.split()) <= 6 and not compiled(_NOT_A_NAME).search(name)
 
@@ -134,13 +134,13 @@ def _agencies() -> dict[str, str]:
 
 
 def agency_of(name: str) -> str | None:
-    """Return the agency that is meant by ``name``, a name in a byline. None if it is not an agency.
+    """Return the agency for ``name``, a name in a byline. Return None if it is not the name of an agency.
 
     >>> agency_of("Agence France-Presse")
     'AFP'
     """
-    # The name is compared without words such as "mit" in "mit dpa". Then it is compared with all its words,
-    # because "belga news agency" is a spelling of its own.
+    # The name is looked up twice: without words such as "mit" in "mit dpa", and with all its words, because
+    # "belga news agency" is a separate spelling.
     parts = [part for part in key(name).split() if part not in words("agency_words")]
     return _agencies().get(" ".join(parts)) or _agencies().get(key(name))
 
@@ -164,7 +164,7 @@ def named_agencies(page: Page, authors: Iterable[str]) -> list[str]:
 # --- bylines of a page
 
 MAX_LOOKED_AT = 10_000
-"""Maximum number of elements that are searched for labels and for signatures."""
+"""Maximum number of elements that are searched for labels or signatures."""
 MAX_DATE_LINES = 30
 """Maximum number of paragraphs that are searched for a place at their start ("Munich, Germany –")."""
 MAX_LABELLED = 300
@@ -192,11 +192,11 @@ _METAS = (
         0.74,
     ),
 )
-"""Names of metadata with authors, and the confidence of these authors."""
+"""Names of metadata with authors, and the confidence in these authors."""
 VISIBLE_TRUST = 0.5
-"""Confidence of the visible byline. Metadata with a higher confidence are preferred."""
+"""Confidence in the visible byline. Metadata with a higher confidence are preferred."""
 _SITE_TRUST = 0.3
-"""Confidence of a list of authors that has only the name of the site."""
+"""Confidence in a list of authors that has only the name of the site."""
 
 _LABEL = (
     r"[(\[]?(?:(?P<sure>%(author_labels)s\s?[:：]?)|"
@@ -219,7 +219,7 @@ _ASIDE = re.compile(r"comment|related|sidebar|recommend|widget|bio\b|popular|soc
 _ASIDE_TAGS = frozenset({"aside", "nav", "form"})
 _OTHERS = re.compile("comment|related|recommend|popular|latest|teaser", re.IGNORECASE)
 _BY_BEHIND = r"%(by)s$"
-"""The end of a ``twitter:label1`` whose value is the author: "Written by", "Verfasst von"."""
+"""The end of a ``twitter:label1`` that means that the value is the author: "Written by", "Verfasst von"."""
 
 
 def author_candidates(page: Page, hint: Link | None = None) -> Iterator[Candidate[list[str]]]:
@@ -241,7 +241,8 @@ def author_candidates(page: Page, hint: Link | None = None) -> Iterator[Candidat
 def _stated_authors(page: Page) -> Iterator[Candidate[list[str]]]:
     node = page.article
     if node is not None:
-        # Many sites state their publisher as the author, so organisations rank below the meta elements.
+        # Many sites state their publisher as the author, so organisations have less confidence than the meta
+        # elements.
         persons, others = _by_type(node.get("author") or node.get("creator"), page.nodes)
         found = clean_authors(persons + others)
         if found:
@@ -296,7 +297,7 @@ def _by_type(value: Any, nodes: Nodes) -> tuple[list[str], list[str]]:
 def _microdata(page: Page) -> list[str]:
     values = []
     for element in page.items.get("author", [])[:MAX_AUTHORS]:
-        # The author may be a nested item that has a job title and a picture beside the name.
+        # The author may be a nested item that has a job title and a picture besides the name.
         target = next(iter(_NAME(element)), element)
         values.append(target.get("content") or text_of(target, 300))
     return values
@@ -328,11 +329,11 @@ def _places(page: Page) -> set[str]:
 def _is_site(name: str, page: Page) -> bool:
     """True if ``name`` is the name of the site.
 
-    It is compared with the host, with the initials in the host, and with the metadata.
+    The name is compared with the host, with initials in the host, and with the metadata.
     """
     name = key(name)
     sites = [*site_names(page), key(page.meta("copyright", "publisher", "dc.publisher"))]
-    # The host has the name without spaces or its initials: "Deutsche Welle" at dw.com.
+    # The host contains the name without spaces, or the initials of the name: "Deutsche Welle" at dw.com.
     return bool(name) and (
         name.replace(" ", "") in (labels := page.host.replace("-", "").replace(".", " ").split())
         or (" " in name and "".join(word[0] for word in name.split()) in labels)
@@ -363,7 +364,7 @@ def _bylines(page: Page) -> list[str]:
 def _labelled_names(page: Page) -> list[str]:
     """Return the names in the first line that has a label and names: "Von: Jane Doe", "责编：牛镛"."""
     lines = page.tree.iter("p", "li", "div", "span", "small", "td", "em", "i")
-    # The first words of an element are checked first, because its whole text is slow to get.
+    # The first words of an element are checked first, because getting its whole text is slow.
     label_of = compiled(_LABEL).match
     labelled = (element for element in islice(lines, MAX_LOOKED_AT) if label_of(_start(element)))
     for element in islice(labelled, MAX_LABELLED):
@@ -379,7 +380,7 @@ def _labelled_names(page: Page) -> list[str]:
 
 
 def _profile(page: Page, marks: AuthorMarks) -> list[str]:
-    """Return the full name at the top of the boxes about an author, if all boxes have the same name.
+    """Return the full name at the top of the boxes about an author if all these boxes have the same name.
 
     Boxes in side columns count too. In navigation, only boxes without links count, because boxes with links
     are menus.
@@ -401,7 +402,7 @@ def _in_link(element: HtmlElement) -> bool:
 
 
 def _signature(page: Page) -> list[str]:
-    """Return the full name in a line aligned to the right: "<p align=right><b>Jane Doe</b></p>"."""
+    """Return the full name in a right-aligned line: "<p align=right><b>Jane Doe</b></p>"."""
     for element in islice(page.tree.iter("p", "div"), MAX_LOOKED_AT):
         placed = f"{element.get('style') or ''};{element.get('align') or ''}"
         if not _RIGHT.search(placed[:200]):
@@ -413,7 +414,8 @@ def _signature(page: Page) -> list[str]:
 
 
 def _start(element: HtmlElement) -> str:
-    """Return the start of the text of an element and its first child: "<p>By <strong>Jane Doe</strong>"."""
+    """Return the start of the text of an element, including its first child: "<p>By <strong>Jane
+    Doe</strong>"."""
     own = (element.text or "").strip()
     if len(own) >= _LONG_LABEL or not len(element):
         return own[:60]
@@ -427,7 +429,7 @@ def _is_full_name(name: str) -> bool:
 
 
 def _marked_names(page: Page, marks: AuthorMarks) -> list[str]:
-    """Return the names that are certain by markup alone, even if they are single words in lower case."""
+    """Return the names that are certain because of the markup alone, even single words in lower case."""
     names: list[str] = []
     beside: HtmlElement | None = None
     for element in marks.sure:
@@ -510,7 +512,7 @@ def _is_named_byline(element: HtmlElement) -> bool:
 
 
 def _in_author_box(element: HtmlElement, known: dict[HtmlElement, bool]) -> bool:
-    """True if the class of the element, or of one around it, mentions an author or a byline.
+    """True if the class of the element or of an ancestor mentions an author or a byline.
 
     ``known`` caches the results by element. Without the cache, a deeply nested page with many names would
     take quadratic time.

@@ -33,12 +33,12 @@ def summary(page: Page, title: str) -> Candidate[str] | None:
 
 
 def section(page: Page) -> Candidate[str] | None:
-    """Return the section that the metadata of the page state, or None."""
+    """Return the section in the metadata of the page, or None."""
     metas = word_list(
         "parsely-section section cxenseparse:section sailthru.section category dc.subject.section"
     )
     for text, method in _stated(page, "articleSection", ("article:section", "og:article:section"), metas):
-        # Some sites state the URL or the number of the section. These are not names.
+        # Some sites state the URL or the number of the section instead of its name.
         if 1 < len(text) <= 80 and not text.startswith(("http:", "https:")) and not text.isdecimal():
             return Candidate(text, method, 0.8)
     return None
@@ -47,7 +47,7 @@ def section(page: Page) -> Candidate[str] | None:
 def _stated(
     page: Page, name: str, open_graph: Sequence[str], metas: Sequence[str]
 ) -> Iterator[tuple[str, str]]:
-    """Yield the values of a field with their methods: JSON-LD, Open Graph, meta, microdata.
+    """Yield the values of a field with their methods, in the order JSON-LD, Open Graph, meta, microdata.
 
     ``name`` is the name of the field in JSON-LD and microdata. A value may be empty.
     """
@@ -81,7 +81,7 @@ def clean_tags(values: Iterable[str], title: str = "") -> list[str]:
     for value in values:
         for part in _COMMA.split(plain(value[:5000])):
             name = key(part)
-            # A long tag is a sentence, because some sites repeat their description as keywords.
+            # A long tag is a sentence: some sites repeat their description as keywords.
             if (
                 name
                 and len(part) <= 60

@@ -20,9 +20,10 @@ SITEMAP = "sitemap"
 URL = "url"
 GENERIC = "generic"
 DERIVED = "derived"
-"""These strings name the source of a value. They are stored in ``Article.extraction``.
+"""These strings name the source of a value.
 
-``GENERIC`` means data of the page's scripts, and ``DERIVED`` means that the value was made from the text.
+They are stored in ``Article.extraction``. ``GENERIC`` stands for data of the page's scripts. ``DERIVED``
+means that the value was made from the text.
 """
 
 
@@ -41,6 +42,6 @@ class Candidate(Generic[T]):
 def best(candidates: Iterable[Candidate[T]]) -> Candidate[T] | None:
     """Return the candidate with the highest confidence, or None if there are no candidates.
 
-    If several candidates have the highest confidence, the first of them is returned.
+    If several candidates have the highest confidence, the first one is returned.
     """
     return max(candidates, key=lambda candidate: candidate.confidence, default=None)

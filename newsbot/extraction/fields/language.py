@@ -22,19 +22,21 @@ _CODE = re.compile(r"^([a-z]{2,3})(?:[-_].*)?$")
 _SCRIPTS = {
     "hiragana": "kana", "katakana": "kana", "katakana-hiragana": "kana", "cjk": "han", "myanmar": "burmese",
 }  # fmt: skip
-"""Names of scripts that differ from the first word of the Unicode names of their characters."""
+"""First word of the Unicode names of a script's characters -> name of the script, if the two differ."""
 # Python does not count the vowel signs of Arabic and Devanagari as parts of words.
 _LETTERS = r"[\w\u064b-\u0655\u0900-\u0963]+"
 _WORD = re.compile(f"{_LETTERS}(?:-{_LETTERS})?")
 _PRIOR = 0.25
-"""Share by which the score of the language that the page states is increased."""
+"""The score of the language that the page states is increased by this share."""
 _ENOUGH = 0.06
-"""Minimum score of a language detected by its words. With lower scores the stated language is returned."""
+"""Minimum score of a language that is detected by its words. If all scores are lower, the stated language is
+returned."""
 
 
 @cache
 def _renamed() -> dict[str, str]:
-    """Return the current code for old and three-letter codes, and for country codes that sites use."""
+    """Return a mapping to current language codes from old codes, three-letter codes, and country codes that
+    sites use as language codes."""
     return {other: code for code, others in by_language("codes").items() for other in others}
 
 
@@ -51,7 +53,7 @@ def _by_script() -> Mapping[str, tuple[str, ...]]:
 
 @cache
 def _languages_of_word() -> Mapping[str, tuple[str, ...]]:
-    """Return the languages by function word."""
+    """Return the languages of each function word."""
     found: dict[str, list[str]] = defaultdict(list)
     for code, stop_words in by_language("stop_words").items():
         for word in stop_words:
@@ -69,10 +71,10 @@ def normal_code(tag: str | None) -> str | None:
 
 
 def detect(text: str, prior: str | None = None) -> str | None:
-    """Return the language of ``text`` as ISO 639-1 code, or None if the language cannot be found.
+    """Return the language of ``text`` as an ISO 639-1 code, or None if the language cannot be found.
 
     ``prior`` is the language tag that the page states. The score of this language is increased by a quarter.
-    If the text is too short to decide, this language is returned.
+    If the text is too short to be classified, this language is returned.
     """
     expected = normal_code(prior)
     sample = text[:SAMPLE]
@@ -96,9 +98,9 @@ def detect(text: str, prior: str | None = None) -> str | None:
 
 
 def _script(signs: Counter[str]) -> str | None:
-    """Return the script to which most letters belong, or None if there are no letters.
+    """Return the script that most letters belong to, or None if there are no letters.
 
-    The result is "kana" for Japanese. ``signs`` has the number of each character.
+    The result is "kana" for Japanese. ``signs`` has the number of occurrences of each character.
     """
     counts: Counter[str] = Counter()
     for sign, number in signs.items():
@@ -123,7 +125,8 @@ def _script_of(sign: str) -> str:
 def _scores(sample: str, signs: Counter[str], script: str, expected: str | None) -> dict[str, float]:
     """Return the score of each language of a script.
 
-    The score is the share of function words of the language, plus points for its own letters.
+    The score is the share of words that are function words of the language, plus points for letters that are
+    typical of the language.
     """
     found = Counter(_WORD.findall(sample.lower()))
     total = sum(found.values()) or 1
@@ -133,7 +136,7 @@ def _scores(sample: str, signs: Counter[str], script: str, expected: str | None)
         for language in known[word]:
             shares[language] += found[word]
     scores: dict[str, float] = {}
-    # The own letters of languages are not in ASCII.
+    # Letters that are typical of a language are not in ASCII.
     letters = {} if sample.isascii() else by_language("letters")
     for language in _by_script()[script]:
         # A short text has few function words, so letters count too. Their points are limited, because foreign

@@ -30,10 +30,10 @@ from newsbot.text.languages import words as words_of
 # --- names of the site
 
 MAX_TITLE = 400
-"""Maximum length of a headline. The rest is cut off."""
+"""Maximum length of a headline. Longer headlines are cut."""
 
-# e.g. "Headline | Site", "Headline - Site", "Headline_Site", "Headline: example.org". Signs that words may
-# contain, such as "-", count only between spaces.
+# e.g. "Headline | Site", "Headline - Site", "Headline_Site", "Headline: example.org". Separators that words
+# may contain, such as "-", count only between spaces.
 _SEPARATOR = re.compile(
     r"\s+[|¦│‖•·«»‹›—–\-:/~]{1,2}\s+|\s*[|｜│‖ㅣ]\s*|\s+::\s+|\s*»\s*$|--|_(?=[^_]{2,20}$)|\s*›\s*"
     r"|:\s+(?=[\w-]{2,20}\.[a-z]{2,4}$)"
@@ -53,7 +53,7 @@ _UNSPACED = re.compile(
     r"(?<=[\u3040-\u9fff\uac00-\ud7af\uff00-\uff65”’])(?:[-_–－＿]{1,2}|(?<!—)—)(?=[^-_–—－＿\s]{2,20}$)"
 )
 """The dash before the name of a Chinese or Japanese site, without spaces: "新闻标题-新华网"."""
-# Latin letters by Cyrillic letter.
+# Cyrillic letter -> Latin letters.
 _ROMAN = dict(zip("абвгдежзийклмнопрстуфхцчшщъыьэюяёіїєґў", (
     "a", "b", "v", "g", "d", "e", "zh", "z", "i", "y", "k", "l", "m", "n", "o", "p", "r", "s", "t", "u", "f",
     "h", "c", "ch", "sh", "sch", "", "y", "", "e", "yu", "ya", "e", "i", "i", "e", "g", "u",
@@ -82,7 +82,7 @@ def _without_site(title: str, sites: Sequence[str]) -> str:
     parts = list(_SEPARATOR.finditer(title))
     if not parts:
         return title
-    # Only the first and the last part can be the name of the site. A part between them never is.
+    # Only the first and the last part can be the name of the site. A part between them is never the name.
     last, first = parts[-1], parts[0]
     tail = title[last.end() :]
     if (_names_site(tail, sites) or compiled(_NO_HEADLINE).fullmatch(tail)) and title[: last.start()].strip():
@@ -96,7 +96,7 @@ def _without_label(title: str, sites: Sequence[str]) -> str:
     """Remove the name of the site before or after a colon, or after a dash without spaces.
 
     A single word (in ASCII) before or after a colon is kept, because it may be the subject of the story. A
-    dash without spaces separates the name only in languages that do not write spaces.
+    dash without spaces counts only in languages that are written without spaces.
     """
     dash = _UNSPACED.search(title)
     if dash is not None and (
@@ -125,8 +125,8 @@ def _is_name_of(name: str, site: str) -> bool:
     together, joined = site.replace(" ", ""), name.replace(" ", "")
     if name == site or joined == together or _romanised(joined) == together:
         return True
-    # One of the two names may contain the other: "Example" and "example.org". If the part is much longer than
-    # the name of the site, it is a headline.
+    # One name may contain the other: "Example" and "example.org". If the part is much longer than the name of
+    # the site, it is a headline.
     shorter, longer = sorted((joined, together), key=len)
     parts = name.split()
     if len(shorter) >= 4 and shorter in longer:
@@ -145,9 +145,9 @@ def _abbreviates(label: str, parts: Sequence[str]) -> bool:
     >>> _abbreviates("nytimes", ["the", "new", "york", "times"])
     True
     """
-    # ``reached`` has positions in the label: the beginning of the label up to such a position consists of
-    # first letters of the parts read so far. Every part must give at least one letter, except articles and
-    # "and".
+    # ``reached`` has positions in the label. Up to such a position, the label consists of the first letters
+    # of the parts that were read so far. Every part except articles and "and" must contribute at least one
+    # letter.
     reached = {0}
     for part in parts:
         further = set(reached) if part in words_of("articles") else set()
@@ -213,12 +213,12 @@ def site_names(page: Page) -> list[str]:
 
 # A separator after a headline. The name of the site or of a section follows it.
 _TAILED = re.compile(r"\s*(?:[|¦│‖•·»›/]|::|\s[–—\-]\s|:\s[^–—\-]|-\w{1,12}$)")
-# Separators that hardly ever occur inside a headline.
+# Separators that rarely occur inside a headline.
 _STRONG = re.compile(r"\s*[|│‖ㅣ]\s*|\s+(?:::+|»|›|«)\s+")
 _IN_TRAIL = re.compile(r"bread-?crumb|seo-?title", re.IGNORECASE)
 _NEXT_LINE = frozenset({"br", "small", "div", "p", "h2", "h3"})
 _LEAST_LINE = 20
-"""Minimum length of the first line of a heading that can be the headline alone."""
+"""Minimum length of a heading's first line that can be the headline without the other lines."""
 
 
 def title_candidates(page: Page, hint: Link | None) -> Iterator[Candidate[str]]:
@@ -275,7 +275,7 @@ def _visible(page: Page) -> Iterator[tuple[str, float]]:
         lead = plain(heading.text or "")
         if len(lead) >= _LEAST_LINE and any(child.tag in _NEXT_LINE for child in heading):
             yield lead, trust + 0.01
-        trust -= 0.1  # a heading further down is more often that of another part of the page
+        trust -= 0.1  # a heading further down more often belongs to another part of the page
 
 
 def _is_for_search(heading: HtmlElement) -> bool:
@@ -294,10 +294,11 @@ def _usable(title: str, sites: list[str]) -> bool:
 def choose_title(candidates: list[Candidate[str]]) -> Candidate[str] | None:
     """Return the headline with the most evidence, or None if there are no candidates.
 
-    A candidate gains points if candidates of other sources have the same words. It gains fewer points if they
-    have more words or are cut short. It loses points if another candidate equals its beginning up to a
-    separator, because the rest is then a section or the name of the site. A heading also loses points if it
-    shares few words with the metadata, because it is then the heading of another part of the page.
+    A candidate gains points if candidates of other sources have the same words. It gains fewer points if
+    these candidates have more words or are cut short. A candidate loses points if another candidate equals
+    its beginning up to a separator, because the rest is then a section or the name of the site. A heading
+    also loses points if it shares few words with the metadata, because it then belongs to another part of the
+    page.
     """
     if not candidates:
         return None
@@ -324,7 +325,7 @@ def _doubt(index: int, candidates: list[Candidate[str]], keys: list[str]) -> flo
     """Return the points that a candidate loses."""
     doubt = 0.0
     own = candidates[index].value
-    # Another candidate is the same without " - Daily News" or ": Politics" at the end.
+    # Another candidate is the same except for " - Daily News" or ": Politics" at the end.
     if any(_is_tailed(own, other.value) for other in candidates):
         doubt += 0.25
     if candidates[index].method == VISIBLE:
@@ -338,7 +339,7 @@ def _doubt(index: int, candidates: list[Candidate[str]], keys: list[str]) -> flo
             for name in stated
             if other.method == VISIBLE
         ):
-            doubt += 0.2  # the metadata state another, longer heading, so this one names the site
+            doubt += 0.2  # the metadata state a longer heading, so this heading names the site
     return doubt
 
 
@@ -348,7 +349,7 @@ def _calls(name: str, heading: str) -> bool:
 
 
 def _is_tailed(long: str, short: str) -> bool:
-    """True if ``long`` is ``short`` followed by a separator and a short rest."""
+    """True if ``long`` consists of ``short``, a separator and a short rest."""
     if len(short) < 12 or len(long) <= len(short) or not long.startswith(short):
         return False
     rest = long[len(short) :]

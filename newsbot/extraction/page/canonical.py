@@ -1,6 +1,6 @@
 """Finds the canonical URL that a page states, and checks whether it can be trusted.
 
-:func:`is_variant` decides by the URLs alone whether two URLs are forms of one page (AMP, print, mobile,
+:func:`is_variant` decides from the URLs alone whether two URLs are forms of one page (AMP, print, mobile,
 parameters).
 """
 
@@ -17,9 +17,9 @@ from newsbot.extraction.strings import word_set
 def canonical_url(page: Page, drop_query: tuple[str, ...] = (), stated: str | None = None) -> tuple[str, str]:
     """Return the canonical URL of the page and the method: ``rule``, ``link``, ``og`` or ``url``.
 
-    ``drop_query`` are the parameters that the site's rule removes from URLs. ``stated`` is the URL that the
-    rule's selectors gave. A URL that the page or the rule states is trusted only if it is on the same site. A
-    home page is trusted only as the URL of a home page, because some sites state it on every page. Raises
+    ``drop_query`` has the parameters that the site's rule removes from URLs. ``stated`` is the URL that the
+    rule's selectors found. A URL that the page or the rule states is trusted only if it is on the same site.
+    A home page is trusted only as the URL of a home page, because some sites state it on every page. Raises
     ``ValueError`` if the page's own URL is not absolute.
     """
     own = urls.canonicalize(page.url, drop_query)
@@ -46,7 +46,7 @@ def _trusted(value: str, page: Page, own: str, drop_query: tuple[str, ...]) -> s
         found = urls.canonicalize(resolved, drop_query)
     except ValueError:
         return None
-    # A text that several sites publish may state its URL on the site of the original publisher.
+    # If several sites publish a text, its pages may state the URL on the original publisher's site.
     target, source = urlsplit(found), urlsplit(own)
     if urls.site_of(target.hostname or "") != urls.site_of(source.hostname or "") and not _is_kept_for(
         source, target
@@ -96,7 +96,8 @@ def _same_story(path: str) -> bool:
 # --- forms of one page
 
 _VARIANT_STEPS = word_set("amp amp.html print printable print.html mobile share")
-"""Segments of a path that mark another form of a page. The URL without them is that of the page itself."""
+"""Segments of a path that mark another form of a page. The URL without these segments is the URL of the page
+itself."""
 _AMP_CACHE = ".cdn.ampproject.org"
 """The end of the host names of Google's cache of AMP pages."""
 
@@ -116,7 +117,7 @@ def is_variant(url: str, canonical: str) -> bool:
     Both URLs are in canonical form (:func:`newsbot.urls.canonicalize`) and on one site. Their hosts may
     differ in a prefix such as ``m.``. Their paths may differ in segments such as ``amp`` and ``print``, or in
     the ending. ``canonical`` may lack parameters if its path still identifies one page. If the paths differ
-    otherwise, both must have the same article number.
+    in any other way, both must contain the same article number.
     """
     one, other = urlsplit(url), urlsplit(canonical)
     host, path = one.netloc, one.path

@@ -1,9 +1,9 @@
 """Decodes the bytes of a page or feed, even if the declared encoding is wrong.
 
 The byte order mark decides first. Then UTF-8 is tried, because text in another encoding is hardly ever valid
-UTF-8. Then the encoding that the server or the page declares is used, unless the letters of the decoded text
-are unlikely (:mod:`charset_scores`). Names of encodings have the same meaning as in browsers
-(https://encoding.spec.whatwg.org): "latin1" means windows-1252.
+UTF-8. If the page is not UTF-8, the encoding that the server or the page declares is used, unless the letters
+of the decoded text are unlikely (:mod:`charset_scores`). Names of encodings have the same meaning as in
+browsers (https://encoding.spec.whatwg.org): "latin1" means windows-1252.
 """
 
 from __future__ import annotations
@@ -32,11 +32,12 @@ _MULTIBYTE = {
 }  # fmt: skip
 """Languages by encoding, for the encodings of East Asia."""
 _UNDECLARED = 5
-"""Number of encodings that are tried on pages that do not declare them: the first of :data:`_MULTIBYTE`."""
+"""Number of encodings that are tried even if the page does not declare them: the first in
+:data:`_MULTIBYTE`."""
 # Encodings that switch between scripts by escape sequences.
 _ESCAPING = frozenset({"iso2022_jp"})
 _JAPANESE = re.compile(rb"\x1b\$[@B][!-~]{2}")
-"""Escape sequences of ISO-2022-JP, whose bytes are all ASCII."""
+"""Matches an escape sequence of ISO-2022-JP. All bytes of this encoding are ASCII."""
 _CYRILLIC = ("cp1251", "koi8-r", "koi8-u", "cp866", "iso8859-5", "mac-cyrillic")
 _SCRIPTS = {
     "iso8859-7": "greek", "cp1253": "greek", "cp1255": "hebrew", "iso8859-8": "hebrew",
@@ -48,23 +49,26 @@ _SCRIPTS = {
 Cyrillic encodings are not listed here, because they have a score of their own.
 """
 _LIKE_CAPITALS = frozenset({"greek", "arabic"})
-"""Scripts to which a text in Cyrillic capitals may seem to belong if it is decoded in the wrong encoding."""
+"""Scripts that a text in Cyrillic capitals may seem to have if it is decoded in the wrong encoding."""
 _LATIN = ("cp1252", "cp1250", "iso8859-2", "cp1254", "cp1257", "iso8859-15")
 _MIN_SCRIPT_SCORE = 0.5
 """Score above which an encoding of :data:`_SCRIPTS` or a Cyrillic encoding is accepted."""
 _MIN_EAST_ASIAN_SCORE = 0.5
-"""Minimum score with which an encoding of East Asia is accepted."""
+"""Minimum score at which an encoding of East Asia is accepted."""
 _DECLARED_BONUS = 0.1
-"""Bonus for the score of a declared Latin encoding. Another encoding must be better by more than this."""
+"""Bonus for the score of a declared Latin encoding. The score of another encoding must be better by more than
+this bonus."""
 _MAC_LEAD = 0.05
-"""Minimum lead of mac-cyrillic over windows-1251, because both have nearly the same small letters."""
+"""Difference by which the score of mac-cyrillic must exceed the score of windows-1251, because both encodings
+have nearly the same small letters."""
 _CP1252_BONUS = 0.005
-"""Bonus for the score of windows-1252, the most frequent encoding. It wins if scores are equal."""
+"""Bonus for the score of windows-1252, the most frequent encoding, so that it is chosen if scores are
+equal."""
 _TAG = re.compile(rb"<[^<>]{1,3000}>")
 _MAX_SEARCHED = 200_000
 """Maximum number of bytes of a page that are searched for letters."""
 _HEAD = 4096
-"""Number of bytes at the start of a page in which it may declare its encoding."""
+"""Number of bytes at the start of a page that are searched for a declaration of the encoding."""
 _MAX_SCORED = 8000
 """Maximum number of bytes whose letters are scored."""
 _NON_ASCII = bytes(range(128, 256))
@@ -112,7 +116,7 @@ def _without_bom(page: bytes) -> str | None:
 def _declared(page: bytes, server: str | None) -> list[str]:
     """Return the encodings that the server and the page declare, in this order.
 
-    They have Python's names. Encodings that Python does not know are left out.
+    The names are Python's names. Encodings that Python does not know are left out.
     """
     match = _META.search(page[:_HEAD])
     inside = (match[1] or match[2]).decode("ascii", "replace") if match else None
@@ -128,7 +132,7 @@ def _known(label: str) -> str | None:
     label = label.strip().strip("\"'").lower()[:40]
     try:
         name = resolve_encoding(_ALIASES.get(label, label))
-    except (ValueError, UnicodeError):  # a label with characters that no codec name has
+    except (ValueError, UnicodeError):  # the label contains characters that no codec name contains
         return None
     return name if name and _is_text_codec(name) else None
 
@@ -144,7 +148,7 @@ def _is_text_codec(name: str) -> bool:
 
 
 def _is_utf8(page: bytes) -> bool:
-    """True for text in UTF-8. It may end in the middle of a character.
+    """True for text in UTF-8. The text may end in the middle of a character.
 
     A few invalid bytes are allowed, for example where a site has cut a text in the middle of a character.
     """
@@ -169,7 +173,8 @@ def _eight_bit(page: bytes, names: list[str]) -> str:
 
 
 def _has_runs(sample: bytes) -> bool:
-    """True if non-ASCII bytes are next to each other. In a Latin text most of them are alone."""
+    """True if non-ASCII bytes are next to each other. In a Latin text, most non-ASCII bytes are between ASCII
+    bytes."""
     return len(_PAIR.findall(sample)) * 5 > len(sample) - len(sample.translate(None, _NON_ASCII))
 
 
@@ -188,7 +193,8 @@ def _by_script(sample: bytes, declared: list[str]) -> str | None:
         best = next((name for name in declared if _is_cyrillic(sample, name, scores)), best)
     if scores[best] <= _MIN_SCRIPT_SCORE:
         return None
-    # Some encodings, such as KOI8-R and KOI8-U, differ in a few letters only. Then the declared one is taken.
+    # Some encodings, such as KOI8-R and KOI8-U, differ in only a few letters. In this case the declared
+    # encoding is used.
     near = [name for name in declared if scores.get(name, 0.0) >= scores[best] * 0.97]
     return near[0] if near else best
 
@@ -202,7 +208,7 @@ def _is_cyrillic(sample: bytes, name: str, scores: dict[str, float]) -> bool:
 def _east_asian(page: bytes, declared: list[str]) -> str | None:
     """Return the Japanese, Korean or Chinese encoding that fits the page, or None.
 
-    If none fits well, a declared one is returned if it leaves hardly any invalid bytes.
+    If no encoding fits well, a declared encoding with hardly any invalid bytes is returned.
     """
     lines = _TAG.sub(b"\n", page[:_MAX_SEARCHED]).splitlines()
     # Lines of ASCII are the same in all these encodings.

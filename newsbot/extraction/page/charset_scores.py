@@ -2,9 +2,9 @@
 
 :mod:`charset` decodes the bytes of a page in several encodings and compares the scores of the results.
 
-In a wrong encoding, bytes become letters too, but these are not letters of one language in their usual
-places. Typical faults are capitals inside words, final forms of letters inside words, and letters of two
-scripts next to each other.
+In a wrong encoding, bytes are decoded to letters too, but the letters are from several languages or in
+unusual places. Typical faults are capitals inside words, final forms of letters inside words, and letters of
+two scripts next to each other.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ _SCRIPTS = {
         re.compile("(?<![ก-ฮั-ฺ็-๎])[ัิ-ฺ็-๎]|[เ-ไ](?![ก-ฮ])|[A-Za-z](?=[ก-๛])|[ก-๛](?=[A-Za-z])"),
     ),
 }
-"""Two patterns for each script: one matches its letters, the other one matches faults.
+"""Two patterns for each script: the first matches its letters, and the second matches faults.
 
-Faults hardly ever occur in a correct text, for example a word-final form inside a word. The faults of Greek
+Faults, such as a word-final form inside a word, hardly ever occur in a correct text. The faults of Greek
 include two letters (ΰ and ΐ), because Russian letters with the same bytes are a thousand times more frequent.
 """
 _LATIN = (
@@ -68,11 +68,13 @@ _HANGUL = frozenset(
 )
 """The 2,350 syllables of KS X 1001, a Korean standard.
 
-Korean texts have hardly any other syllables. If a Japanese text is wrongly decoded as Korean, it has others.
+Korean texts have hardly any other syllables. A Japanese text that is wrongly decoded as Korean has other
+syllables.
 """
 _EAST_ASIAN = {"ja": frozenset(map(chr, range(0x3041, 0x3094))), "ko": _HANGUL, "zh": _HAN}
 _SHARES = {"ja": 4.0, "ko": 1.2, "zh": 2.5}
-"""Factor by language. The share of :data:`_EAST_ASIAN` in a typical text, times this factor, is about 1."""
+"""Language -> factor. For a typical text, the share of :data:`_EAST_ASIAN` multiplied by this factor is about
+1."""
 
 
 @cache
@@ -81,11 +83,11 @@ def _runs(script: str) -> re.Pattern[str]:
 
 
 def cyrillic(text: str) -> float:
-    """Return how much the non-ASCII letters look like Russian or Ukrainian prose, from 0 to about 1.
+    """Return how similar the non-ASCII letters are to Russian or Ukrainian prose, from 0 to about 1.
 
     The score is the average weight of the non-ASCII characters. A frequent letter has the weight 1 if it is
-    small or the first letter of a word. Other Cyrillic letters have the weight .6, and other characters 0.
-    Each fault (:func:`_faults`) reduces the sum of the weights by 2.
+    in lower case or is the first letter of a word. Other Cyrillic letters have the weight .6, and other
+    characters 0. Each fault (:func:`_faults`) reduces the sum of the weights by 2.
 
     Faults show a wrong encoding. In a wrong Cyrillic encoding, words have capitals inside, because KOI8-R has
     capitals where windows-1251 has small letters. If the bytes are in a western encoding, single Cyrillic
@@ -119,10 +121,10 @@ def _faults(text: str) -> int:
 
 
 def of_script(text: str, script: str) -> float:
-    """Return how much the non-ASCII letters look like a text in ``script``, from 0 to 1.
+    """Return how similar the non-ASCII letters are to a text in ``script``, from 0 to 1.
 
     ``script`` is ``greek``, ``hebrew``, ``arabic`` or ``thai``. The score is 0 if few of the letters are next
-    to each other. The text is then Latin: its accented letters usually stand between ASCII letters.
+    to each other. The text is then Latin, because accented Latin letters are usually between ASCII letters.
     """
     letters, faults = _SCRIPTS[script]
     signs = _high(text)
@@ -136,7 +138,7 @@ def of_script(text: str, script: str) -> float:
 
 
 def latin(text: str) -> float:
-    """Return the largest share of the non-ASCII letters that one language in the Latin script has.
+    """Return the largest share of the non-ASCII letters that belong to one language in the Latin script.
 
     The share is computed for each language, without the signs in :data:`_MARKS`. The result is 1 if there are
     no such letters.
@@ -152,7 +154,7 @@ def latin(text: str) -> float:
 def east_asian(text: str, language: str) -> float:
     """Return how typical the non-ASCII characters are for ``language`` (``ja``, ``ko``, ``zh``), from 0 to 1.
 
-    At least a fifth of the signs of a Japanese text is Hiragana. The characters in :data:`_HAN` make up
+    At least a fifth of the characters of a Japanese text are Hiragana. The characters in :data:`_HAN` make up
     nearly half of a Chinese text.
     """
     high = _high(text)

@@ -25,14 +25,14 @@ MAX_NAMES_DEPTH = 4
 """Maximum number of nested nodes and lists that are followed to find a text."""
 
 _ARTICLE = re.compile(r"(?:Article|BlogPosting|LiveBlogPosting|Report|NewsStory)$")
-# Types of nodes that describe the page as a whole. They state fewer and less certain facts.
+# Types of nodes that describe the page as a whole. Such nodes state fewer and less certain facts.
 _WEAK = re.compile(
     r"(?:WebPage|CreativeWork|SocialMediaPosting|DiscussionForumPosting|VideoObject|Review|PodcastEpisode|"
     r"Recipe)$"
 )
 _PRODUCT = re.compile(r"Product(?:Group|Model)?$")
 _LIST = re.compile(r"(?:CollectionPage|SearchResultsPage|ProfilePage|ContactPage|AboutPage)$")
-# Properties whose nodes are not the page's own article, but parts of it or other works.
+# Properties whose nodes are parts of the page's own article, or other works.
 _ASIDE = word_set("hasPart isPartOf liveBlogUpdate itemListElement citation relatedLink comment review")
 # e.g. the comma in [1, 2,]
 _TRAILING_COMMA = re.compile(r",(\s*[}\]])")
@@ -44,7 +44,7 @@ _CLOSING = re.compile(r"\s*(?:-->|//\s*\]\]>|\]\]>|;)?\s*$")
 _CLOSING_LENGTH = 200
 """Number of characters at the end of a script in which the end of a comment is searched.
 
-A search in the whole script would be slow, because it would try a match at each space.
+A search in the whole script would be slow, because a match would be tried at each space.
 """
 # e.g. "headline": before a string, a list or an object
 _SINGLE = re.compile(
@@ -92,14 +92,14 @@ class Nodes:
             self._asides.add(id(node))
         name = node.get("@id")
         if isinstance(name, str):
-            # A node that only refers to another node has the same @id. The node with a name or with more
-            # properties is the target of the reference.
+            # A node that only refers to another node has the same @id. References lead to the node that has a
+            # name or more properties.
             known = self._by_id.get(name, {})
             if (bool(node.get("name")), len(node)) > (bool(known.get("name")), len(known)):
                 self._by_id[name] = node
 
     def follow(self, value: Any) -> Any:
-        """Return the node to which ``value`` refers by its ``@id``. Other values are returned unchanged."""
+        """Return the node that ``value`` refers to by its ``@id``. Other values are returned unchanged."""
         if isinstance(value, dict) and not value.get("name") and isinstance(value.get("@id"), str):
             return self._by_id.get(value["@id"], value)
         return value
@@ -108,8 +108,8 @@ class Nodes:
         """Return the node of the page's own article, or None.
 
         ``titles`` are the titles and headings of the page. A page may have several article nodes,
-        for example one for each teaser. A node with the URL or the headline of this page is preferred, then a
-        node that is not a part of another node, then the node with most properties.
+        for example one for each teaser. The order of preference is: a node with the URL or the headline of
+        this page, a node that is not a part of another node, the node with the most properties.
         """
         known = {key(title) for title in titles if title}
         path = _bare(url)
@@ -132,7 +132,8 @@ class Nodes:
         if rank[0]:
             self.own = node
             return node
-        # No node has the URL or the headline. Three or more of them may be teasers of other articles.
+        # No node has the URL or the headline. If there are three or more nodes, they may be teasers of other
+        # articles.
         return node if len(found) < 3 and not _is_elsewhere(node, path, known) else None
 
     def weaker(self) -> Iterator[Node]:
@@ -157,7 +158,7 @@ class Nodes:
 
 
 def _is_elsewhere(node: Node, path: str, titles: set[str]) -> bool:
-    """True for an article that has another URL on the same site and a headline with other words."""
+    """True for an article whose URL is another URL on the same site and whose headline has other words."""
     stated = {bare for address in _addresses(node) if "/" in (bare := _bare(address))}
     words = set(key(first_text(node.get("headline") or node.get("name"))).split())
     return (
@@ -197,15 +198,15 @@ def load(script: str) -> list[Any]:
     if not text:
         return []
     repaired = text = unescape(text) if '"' not in text else text
-    # Each repair may change a correct text, so the next one is made only if the text cannot be parsed yet.
+    # Each repair may change a correct text, so the next repair is made only if the text still cannot be
+    # parsed.
     for repair in (None, _BAD_ESCAPE, _TRAILING_COMMA):
         if repair is not None:
             repaired = repair.sub(r"\\\\" if repair is _BAD_ESCAPE else r"\1", repaired)
         documents = _decode(repaired)
         if documents:
             return documents
-    # Other nodes have URLs and times, too. So the single values are used only if they are those of an
-    # article.
+    # Other nodes have URLs and times too. So the single values are used only if they belong to an article.
     values = _single_values(text[:100_000]) if '"@type"' in text else {}
     return [{"@type": "Article", **values}] if "headline" in values or _SAYS_ARTICLE.search(text) else []
 
@@ -213,7 +214,7 @@ def load(script: str) -> list[Any]:
 def _single_values(text: str) -> dict[str, Any]:
     """Return values of a broken JSON text by name.
 
-    For each name in :data:`_SINGLE`, it is the first value that can be parsed and is complete.
+    For each name in :data:`_SINGLE`, the first value that can be parsed and is complete is returned.
     """
     decoder = json.JSONDecoder(strict=False)
     found: dict[str, Any] = {}
@@ -224,7 +225,7 @@ def _single_values(text: str) -> dict[str, Any]:
             value, end = decoder.raw_decode(text, match.end())
         except (ValueError, RecursionError):
             continue
-        # If other text follows a string, an unescaped quote has ended the string too early.
+        # If a string is followed by other text, an unescaped quote has ended the string too early.
         if _ENDS_VALUE.match(text, end) or not text[end:].strip():
             found[match[1]] = value
     return found
@@ -250,7 +251,7 @@ def _decode(text: str) -> list[Any]:
 def _bare(url: str) -> str:
     """Return a URL in lower case without scheme, ``www.``, query and final slash.
 
-    Pages write these parts of their own URL inconsistently.
+    These parts are removed because pages write them inconsistently in their own URL.
     """
     bare = re.split(r"[?#]", url, maxsplit=1)[0].rpartition("//")[2]
     return bare.removeprefix("www.").rstrip("/").lower()
@@ -269,7 +270,7 @@ def _addresses(node: Node) -> Iterator[str]:
 def texts(value: Any, depth: int = MAX_NAMES_DEPTH) -> list[str]:
     """Return the texts of a value that may be a string, a node with a name, or a list of these.
 
-    Nodes inside nodes are followed for ``depth`` steps. Other values give no texts.
+    Nested nodes are followed for ``depth`` steps. Other values have no texts.
     """
     if isinstance(value, str):
         text = plain(value[:20_000])

@@ -27,7 +27,7 @@ MAX_BYTES = 6_000_000
 MAX_MARKUP = 2_500_000
 """Maximum number of characters that are parsed.
 
-If the markup is longer, its scripts are removed. Then it is cut.
+If the markup is longer, scripts are removed first, and then the markup is cut.
 """
 MAX_TAGS = 60_000
 """Maximum number of tags that are parsed. The longest real pages have about 30,000."""
@@ -43,7 +43,7 @@ MAX_MAINS = 5
 MAX_CELLS = 200
 """Maximum number of cells in a row of a table."""
 LONG_MARKUP = 500_000
-"""Number of characters above which markup is checked for long class names and many attributes."""
+"""Markup with more characters is checked for long class names and many attributes."""
 MAX_CLASS = 500
 """Maximum length of a class attribute in markup longer than :data:`LONG_MARKUP`."""
 
@@ -55,8 +55,8 @@ _BINARY = (
     b"\x7fELF", b"Rar!", b"7z\xbc\xaf", b"MZ\x90", b"wOFF", b"wOF2", b"\xd0\xcf\x11\xe0", b"BZh",
     b"\x28\xb5\x2f\xfd", b"fLaC",
 )  # fmt: skip
-# Control characters that text does not contain. 27 (ESC) is missing, because ISO-2022-JP switches its
-# character sets with it.
+# Control characters that text does not contain. 27 (ESC) is not included, because ISO-2022-JP uses it to
+# switch character sets.
 _CONTROL = bytes(set(range(32)) - {9, 10, 12, 13, 27})
 _UNWANTED = bytes({*range(32), 127} - {9, 10, 12, 13})
 _SCRIPT_END = re.compile(r"</(?:script|style|svg)", re.IGNORECASE)
@@ -84,8 +84,8 @@ def parse_html(html: bytes, charset: str | None = None) -> HtmlElement:
     :class:`NotAnArticle` with the reason ``binary`` or ``empty`` if there is nothing to parse.
 
     Time and memory are bounded. The markup is cut at :data:`MAX_MARKUP`, :data:`MAX_TAGS` and
-    :data:`MAX_ATTRIBUTES`. If it is too long, scripts without data are removed first. libxml2 limits the
-    depth of the tree and the length of a text.
+    :data:`MAX_ATTRIBUTES`. If the markup is too long, scripts without data are removed first. libxml2 limits
+    the depth of the tree and the length of a text.
     """
     if not html or html.isspace():
         raise NotAnArticle("empty")
@@ -115,7 +115,8 @@ def parse_html(html: bytes, charset: str | None = None) -> HtmlElement:
 def _mend(tree: HtmlElement) -> None:
     """Repair markup that would mislead the extractors, or slow them down.
 
-    All repairs share one walk. The nodes of a large page are far apart in memory, so each walk is slow.
+    All repairs are made in one walk. Each walk is slow, because the nodes of a large page are far apart in
+    memory.
     """
     found: dict[str, list[HtmlElement]] = {"main": [], "tr": [], "a": [], "span": [], "sup": []}
     for element in tree.iter(*found):
@@ -128,7 +129,7 @@ def _mend(tree: HtmlElement) -> None:
 def _free_main(mains: list[HtmlElement]) -> None:
     """Rename buttons, menus and similar elements around ``<main>`` to ``<div>``.
 
-    They contain the main part only because the page does not close them.
+    These elements contain the main part only because the page does not close them.
     """
     for main in mains[:MAX_MAINS]:
         for holder in main.iterancestors(*_NEVER_AROUND_MAIN):
@@ -177,13 +178,13 @@ def _limit_attributes(tree: HtmlElement) -> None:
 def _is_binary(html: bytes) -> bool:
     """True for files that are not text.
 
-    The first bytes decide. The content type is not used, because it is often wrong.
+    Only the first bytes are checked. The content type is not used, because it is often wrong.
     """
     start = html[:2048]
     # Video files of the type MP4 begin with the length of their first box, then "ftyp".
     if start.startswith(_BINARY) or start[4:8] == b"ftyp":
         return True
-    # Text in UTF-16 has single zero bytes. Two in a row are rare in it.
+    # Text in UTF-16 has single zero bytes. Two zero bytes in a row are rare in such text.
     if b"<\0" in start or b"\0<" in start or start.startswith((b"\xff\xfe", b"\xfe\xff")):
         return start.count(b"\0\0") * 10 > len(start)
     control = len(start) - len(start.translate(None, _CONTROL))
@@ -207,7 +208,7 @@ def _parse(markup: str) -> tuple[HtmlElement | None, bool]:
 
 
 def _without_scripts(markup: str) -> str:
-    """Return ``markup`` without scripts, styles and drawings, but with JSON-LD, in linear time."""
+    """Return ``markup`` without scripts, styles and drawings. JSON-LD is kept. Takes linear time."""
     kept: list[str] = []
     at = 0
     while match := _SCRIPT.search(markup, at):
@@ -248,8 +249,8 @@ def _without_asides(elements: Iterable[HtmlElement]) -> None:
     """Remove the text of ``elements`` (links, spans, superscripts) that are notes beside a sentence.
 
     Some sites let readers comment on each paragraph, and print the number of comments before its first word:
-    ``<p><a class="comments_count">0</a>The mayor said``. Some links have a note for screen readers which says
-    that the link opens a new window. Such notes would appear in the middle of sentences.
+    ``<p><a class="comments_count">0</a>The mayor said``. Some links have a note for screen readers, which
+    says that the link opens a new window. Such notes would appear in the middle of sentences.
     """
     for element in elements:
         text = element.text
@@ -319,7 +320,7 @@ class Times:
 
 @dataclass
 class Page:
-    """A page with its metadata, as the functions for the fields read it.
+    """A page with its metadata. The functions that extract fields read it.
 
     The tree is shared and must not be changed.
     """
@@ -389,14 +390,14 @@ class Page:
 
     @cached_property
     def headings(self) -> list[str]:
-        """The texts of the page's ``<h1>`` elements in order, without empty ones."""
+        """The texts of the page's ``<h1>`` elements in page order. Empty texts are left out."""
         return [text for element in self.h1 if (text := text_of(element))]
 
     @cached_property
     def around_headline(self) -> frozenset[HtmlElement]:
         """The ancestors of the first two ``<h1>`` elements.
 
-        None of them is a side column, even if its class or id suggests one.
+        These elements are not side columns, even if the class or id suggests a side column.
         """
         return frozenset(box for element in self.h1[:2] for box in element.iterancestors())
 
@@ -404,12 +405,12 @@ class Page:
         """True for an element inside a side column, a footer or another box that is not part of the article.
 
         Such a box has one of ``tags``, or its class or id matches ``named``. Boxes that contain the headline
-        do not count, and neither does the footer of the page's own article.
+        and the footer of the page's own article do not count.
         """
         footer = False
         for box in islice(chain((element,), element.iterancestors()), MAX_BOXES):
-            # A footer inside an <article> belongs to that article. It is aside only if the article is another
-            # one.
+            # A footer inside an <article> belongs to that article. It is aside only if that article is not
+            # the page's own article.
             if footer and (box.tag == "article" or _ENTRY.search(box.get("class") or "")):
                 return box not in self.around_headline
             # Many sites mark the whole page, for example <body class="right-sidebar">.
@@ -439,10 +440,10 @@ class Page:
 
     @cached_property
     def items(self) -> dict[str, list[HtmlElement]]:
-        """Microdata of the page's own article: its elements by ``itemprop``.
+        """Microdata of the page's own article: ``itemprop`` -> elements.
 
         A scope is an element with ``itemscope``, around the elements of one item. If the page has several
-        article scopes, the one that contains the ``<h1>`` is read. If none of them contains an ``<h1>``, the
+        article scopes, the scope that contains the ``<h1>`` is read. If no scope contains an ``<h1>``, the
         result is empty.
         """
         marked = _ITEM(self.tree)
@@ -523,17 +524,18 @@ def text_of(element: HtmlElement, limit: int = 20_000) -> str:
         length += len(part)
         if length > limit:
             break
-    # Inline elements may stand inside a word (<b>T</b>he), so no space is put between their texts.
+    # Inline elements may be inside a word (<b>T</b>he), so no space is put between their texts.
     return squash(" ".join(parts) if len(parts) > 1 and _has_blocks(element) else "".join(parts))
 
 
 def _pieces(element: HtmlElement) -> Iterator[str]:
-    """Yield the texts in an element in document order, at most up to :data:`MAX_STEPS` tags."""
+    """Yield the texts in an element in document order. At most :data:`MAX_STEPS` tags are visited."""
     if not len(element):
         if element.text and element.tag not in _CODE:
             yield element.text
         return
-    # lxml stores the text behind an element as its tail. The end event reaches it in document order.
+    # lxml stores the text after an element as the tail of the element. Reading the tail at the end event
+    # keeps the document order.
     for event, inner in islice(etree.iterwalk(element, events=("start", "end")), MAX_STEPS):
         if event == "end":
             if inner.tail and inner is not element:

@@ -53,7 +53,7 @@ def _lines(text: str) -> Iterator[str]:
 
 
 def _pieces(tree: HtmlElement) -> Iterator[str]:
-    """Yield the text in order, with a line break wherever a block begins or ends."""
+    """Yield the text in document order, with a line break wherever a block begins or ends."""
     walk = etree.iterwalk(tree, events=("start", "end"))
     hidden: etree._Element | None = None
     for event, element in walk:
@@ -67,7 +67,7 @@ def _pieces(tree: HtmlElement) -> Iterator[str]:
                 yield "\n"
             yield _BLANK.sub(" ", element.text or "")
         elif event == "end":
-            # skip_subtree() does not suppress the end event. The tail after a hidden element is visible.
+            # skip_subtree() does not suppress the end event. The tail of a hidden element is visible.
             if hidden is element:
                 hidden = None
             elif block:

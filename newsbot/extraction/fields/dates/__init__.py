@@ -3,7 +3,8 @@
 Files in reading order:
 
 * ``published``: chooses between the candidates; the time zone of the site
-* ``candidates``: times in the metadata and the visible text of a page, its URL and the link to it
-* ``moments``: parses dates and times, also with other digits and in other calendars
+* ``candidates``: times in the metadata and the visible text of a page, in its URL, and in the link to the
+  page
+* ``moments``: parses dates and times, including other digits and other calendars
 * ``relative``: parses "5 minutes ago" and "yesterday"
 """

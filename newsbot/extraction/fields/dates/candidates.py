@@ -1,7 +1,7 @@
 """Yields candidates for the times of an article, each with its source and confidence.
 
-The times come from a page, its URL and the link to the page. The confidence is from 0 to 1. ``region`` is the
-result of :func:`region_of` in all functions.
+The times come from a page, its URL and the link to the page. The confidence is from 0 to 1. In all functions,
+``region`` is the result of :func:`region_of`.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ _MODIFIED = word_list(
 )
 _NAMED_CHANGED = re.compile("updat|modif")
 _NAMED_PUBLISHED = re.compile("publi|pubdate|entry-date|posted|created")
-"""Parts of the class, ``itemprop`` or id of a ``<time>``."""
+"""Matches the class, ``itemprop`` or id of a ``<time>`` with the publication time."""
 # /2024/05/17/, /2024-5-17, 2024_05_17
 _URL_DATE = re.compile(r"(?<!\d)((?:19|20)\d\d)[/_.-](0?[1-9]|1[0-2])[/_.-](0?[1-9]|[12]\d|3[01])(?!\d)")
 # 20240517 or 2024/0517, but not within a longer number
@@ -92,7 +92,7 @@ def region_of(page: Page) -> str | None:
 
 
 def _stamp(text: str, method: str, confidence: float, region: str | None) -> Iterator[Moment]:
-    """Yield the time in a value that contains only a date. Nothing is yielded if it is not a date."""
+    """Yield the time in a value that contains only a date. Yield nothing if the value is not a date."""
     written = parse_stamp(text, region) if text else None
     if written is not None:
         yield Candidate(written, method, confidence)
@@ -153,7 +153,7 @@ def changed(page: Page, region: str | None) -> Iterator[Moment]:
             written = parse_stamp(tag.stamp or tag.text, region)
             if written is not None:
                 yield Candidate(written, TIME_TAG, 0.6)
-    # The date stands behind the word: "Updated: 3 May 2024, 14:05".
+    # The date is after the word: "Updated: 3 May 2024, 14:05".
     updated = compiled("%(updated)s")
     for text in around_headline(page):
         label = updated.search(text)
@@ -167,7 +167,7 @@ def _tells_change(tag: Times) -> bool:
     # In WordPress, a post that was never edited has one <time> that is both "published" and "updated".
     if _NAMED_PUBLISHED.search(tag.names):
         return False
-    # lxml: text before an element is the tail of the element before it, or else the text of its parent.
+    # In lxml, the text before an element is the tail of the previous element, or the text of the parent.
     before = tag.element.getprevious()
     parent = tag.element.getparent()
     said = (before.tail if before is not None else parent.text if parent is not None else "") or ""
@@ -177,7 +177,7 @@ def _tells_change(tag: Times) -> bool:
 def _later_of_two(page: Page, region: str | None) -> Times | None:
     """Return the later of the first two ``<time>`` elements if it is the time of a change, else None.
 
-    This is assumed if the two are close together and no word or name says what they mean.
+    This is assumed if the two elements are close together and no word or name states their meaning.
     """
     tags = page.times[:2]
     if len(tags) < 2 or any(_NAMED_PUBLISHED.search(tag.names) or _tells_change(tag) for tag in tags):
@@ -203,7 +203,8 @@ def from_hint(hint: Link | None) -> Iterator[Moment]:
 
 
 def time_tags(page: Page, region: str | None) -> Iterator[Moment]:
-    """Yield the times of ``<time>`` elements. Those marked as publication have the highest confidence."""
+    """Yield the times of ``<time>`` elements. Times that are marked as publication have the highest
+    confidence."""
     later = _later_of_two(page, region)
     for index, tag in enumerate(page.times[:MAX_TAGS]):
         confidence = 0.35 if tag is later else _time_confidence(tag, index, page)
@@ -221,7 +222,7 @@ def _time_confidence(tag: Times, index: int, page: Page) -> float:
         return 0.35
     marked = _NAMED_PUBLISHED.search(tag.names) or tag.element.get("pubdate") is not None
     beside = 0.2 if is_aside(tag.element, page) else 0.0
-    # Elements further down belong to other articles more often.
+    # Elements further down the page belong to other articles more often.
     return (0.72 if marked else 0.66 if len(page.times) == 1 else 0.58) - 0.01 * min(index, 10) - beside
 
 
@@ -249,14 +250,15 @@ def visible(page: Page, region: str | None) -> Iterator[Moment]:
 
 
 def remaining(page: Page) -> list[Moment]:
-    """Return the dates in scripts, in short lines, or in the URL of the picture.
+    """Return the dates in scripts, in short lines and in the URL of the picture.
 
     The caller uses them only if no better source has a date.
     """
     region = region_of(page)
     found = [Candidate(written, GENERIC, 0.4) for written in _dates_in_data(page)]
     found += [Candidate(written, VISIBLE, trust) for written, trust in _dates_in_text(page, region)]
-    # Many systems store pictures in folders by the day of the upload: /2024/05/03/river.jpg.
+    # Many systems store pictures in folders that are named after the day of the upload:
+    # /2024/05/03/river.jpg.
     return found or [
         Candidate(day.value, URL, 0.2)
         for picture in page.meta_all("og:image")[:1]
@@ -279,7 +281,7 @@ def relative(page: Page, now: datetime, zone: tzinfo) -> list[Moment]:
 MAX_ELEMENTS = 120
 """Maximum number of elements named after dates that are read."""
 MAX_LINE = 70
-"""Number of characters at the start of a line that are searched. Dates further on belong to the story."""
+"""Number of characters at the start of a line that are searched. Later dates belong to the story."""
 MAX_LINES = 20
 """Maximum number of dates that :func:`_dates_in_text` yields."""
 MAX_BESIDE = 250
@@ -305,7 +307,7 @@ _LINES = (
 )  # fmt: skip
 # The last part of a title after a separator.
 _LAST_PART = re.compile(r"[|·•–—-]\s+([^|·•–—]{6,20})$")
-# A publication time with its name in the data of a script: "datePublished": "2024-05-03T14:05".
+# A publication time with its key in the data of a script: "datePublished": "2024-05-03T14:05".
 _IN_DATA = re.compile(
     r"[\"']?(?:date_?published|published_?(?:at|date|time)|publish_?(?:date|time)|publication_?(?:date|time)|"
     r"pub_?date|cms_?publishing_?date|first_?published(?:_?(?:at|date))?|issued)[\"']?\s{0,3}[:=]\s{0,3}"
@@ -403,7 +405,7 @@ def _dates_in_text(page: Page, region: str | None) -> Iterator[tuple[Written, fl
 def _dates_in_data(page: Page) -> Iterator[Written]:
     """Yield the first publication time in the data of the page's scripts, if there is one."""
     for script in page.tree.iter("script"):
-        # JSON-LD has its own reader, which knows the node of the article.
+        # JSON-LD is read elsewhere, where the node of the article is known.
         if "ld+json" in (script.get("type") or ""):
             continue
         match = _IN_DATA.search((script.text or "")[:MAX_SCRIPT])
@@ -414,7 +416,7 @@ def _dates_in_data(page: Page) -> Iterator[Written]:
 
 
 def _from_publication(text: str) -> str:
-    """Return the end of a line such as "Updated … Published …", from the word "Published" on.
+    """Return the part of a line such as "Updated … Published …" that begins with "Published".
 
     Other lines are returned unchanged.
     """
@@ -481,7 +483,7 @@ def _confidence(element: HtmlElement, page: Page, text: str, index: int) -> floa
 
 
 def _worded(text: str, score: float) -> float:
-    """Return the confidence ``score``, changed by words such as "updated" and "published" in ``text``."""
+    """Return ``score`` raised or lowered for words such as "published" and "updated" in ``text``."""
     if compiled(_SAYS_OTHER).search(text):
         return score - 0.1
     return score + (0.04 if compiled(_SAYS_PUBLISHED).search(text) else 0.0)

@@ -1,8 +1,8 @@
-"""Parses dates and times as pages write them: with or without time and zone, for machines or in words.
+"""Parses dates as pages write them: with or without time and time zone, for machines or in words.
 
-The result is a :class:`Written`. It says how precise the text was, and has a zone only if a zone was written.
-The formats are common forms of RFC 3339 and ISO 8601, RFC 2822, POSIX seconds and milliseconds, and dates in
-words or digits in some 70 languages. Years of the Persian and Thai calendars are converted.
+The result is a :class:`Written`. It states the precision of the text, and it has a time zone only if the text
+has one. The formats are common forms of RFC 3339 and ISO 8601, RFC 2822, POSIX seconds and milliseconds, and
+dates in words or digits in some 70 languages. Years of the Persian and Thai calendars are converted.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from newsbot.text.names import HOURS, hours_ahead, month
 EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)
 """The earliest plausible time. Earlier times (1900, 1970) are default values or errors of a page."""
 AHEAD = timedelta(days=1)
-"""A plausible time is at most so far in the future. Clocks and zones of sites are sometimes wrong."""
+"""Maximum distance of a plausible time into the future. Clocks and time zones of sites are sometimes
+wrong."""
 MAX_TEXT = 400
 """Maximum number of characters of a text that are searched."""
 BUDDHIST = 543
@@ -34,10 +35,10 @@ _MOST_OF_A_FORM = 20
 has_digit = re.compile(r"\d").search
 
 # --- the forms of a date
-# The groups are year, month or name (of the month), day, hour, minute, second, zone and offset; am and pm
-# after the time, am_before and pm_before in front of it; hour12, am12 and pm12 for an hour without minutes.
-# All repetitions are bounded.
-# "met" and "mest" are left out, because they are also words that may follow a time in some languages.
+# The groups are year, month or name (of the month), day, hour, minute, second, zone and offset. am and pm are
+# after the time, and am_before and pm_before are before it. hour12, am12 and pm12 are for an hour without
+# minutes. All repetitions are bounded. "met" and "mest" are left out, because in some languages they are
+# words that may follow a time.
 _ZONES = "|".join(sorted(HOURS.keys() - {"met", "mest"}, key=len, reverse=True))
 _CLOCK = (
     r"(?:(?:(?P<am_before>%(am_before)s)|(?P<pm_before>%(pm_before)s))\s?)?"
@@ -86,7 +87,7 @@ _TEMPLATES = (
     # 03.05.24
     rf"(?<![\d.]){_DAY}(?P<mark>[./])(?P<month>[01]?\d)(?P=mark)(?P<year>\d\d)(?![\d.]){_TAIL}",
 )
-# A time that stands before the date, with or without a day of the week between them.
+# A time before the date. A day of the week may be between them.
 _BEFORE = rf"{_CLOCK}[\s,;|/·•–—\-]{{1,4}}(?:(?:[^\W\d_]{{1,3}}|%(weekdays)s)[.,]?[\s,]{{1,3}}){{0,2}}$"
 # A date without separators: 20240503, 20240503T140500Z.
 _COMPACT = re.compile(r"((?:19|20)\d\d)(\d\d)(\d\d)(?:T?(\d\d)(\d\d)(\d\d)?(Z|[+-]\d{4})?)?")
@@ -104,7 +105,7 @@ _SOLAR = (
     r"(?:[\s,|\-–—]{0,4}(?:ساعت\s)?(?P<hour>[01]?\d|2[0-3]):(?P<minute>[0-5]\d)(?!\d))?"
 )
 _EPOCH = -356_033
-"""The offset in :func:`from_solar_hijri` that makes 1 Farvardin 1403 the 20th of March 2024."""
+"""The offset for :func:`from_solar_hijri` with which 1 Farvardin 1403 becomes 20 March 2024."""
 # The digit 0 of each script. The other digits follow it.
 _ZEROS = (
     0x0660, 0x06F0, 0x07C0, 0x0966, 0x09E6, 0x0A66, 0x0AE6, 0x0B66, 0x0BE6, 0x0C66, 0x0CE6, 0x0D66, 0x0E50,
@@ -127,7 +128,7 @@ def _forms() -> tuple[re.Pattern[str], ...]:
 class Written:
     """A moment as it was written.
 
-    ``local`` is the date and time on the page (naive), and ``zone`` is None if no zone was written.
+    ``local`` is the naive date and time on the page. ``zone`` is None if no time zone was written.
     """
 
     local: datetime
@@ -135,9 +136,9 @@ class Written:
     zone: tzinfo | None = None
 
     def at(self, zone: tzinfo) -> datetime:
-        """Return the moment (aware) in its written zone, or in ``zone`` if no zone or only UTC was written.
+        """Return the aware moment in its written time zone. If none or UTC was written, ``zone`` is used.
 
-        A day without a time becomes midnight UTC, so that the day stays the one on the page.
+        A day without a time becomes midnight UTC, so that the day does not change.
         """
         if self.precision == "day":
             return self.local.replace(tzinfo=UTC)
@@ -149,7 +150,7 @@ def _in_zone(moment: datetime, zone: tzinfo) -> datetime:
     """Return the same moment with the offset that ``zone`` has at that moment."""
     try:
         offset = moment.astimezone(zone).utcoffset()
-    except OverflowError:  # the first or the last day that ``datetime`` holds
+    except OverflowError:  # the first or last day that ``datetime`` can represent
         offset = None
     return moment.astimezone(timezone(offset)) if offset else moment
 
@@ -160,10 +161,10 @@ def plausible(moment: datetime, now: datetime) -> bool:
 
 
 def parse_stamp(text: str, language: str | None = None) -> Written | None:
-    """Return the time in a value that contains only a date, such as an attribute. None if it is not a date.
+    """Return the time in a value that contains only a date, such as an attribute; None if it is not a date.
 
-    ``language`` is the language tag of the page. It decides which names of months are read, and the order of
-    day and month.
+    ``language`` is the language tag of the page. It decides which names of months are recognised, and whether
+    the day or the month comes first.
 
     >>> parse_stamp("2024-05-03T14:05:00+03:00").precision
     'second'
@@ -179,7 +180,7 @@ def parse_stamp(text: str, language: str | None = None) -> Written | None:
 
 
 def _in_range(local: datetime) -> bool:
-    """True for years that stay in the range of ``datetime`` after a conversion to any zone."""
+    """True for years that stay in the range of ``datetime`` after a conversion to any time zone."""
     return 1900 <= local.year <= 2200
 
 
@@ -193,8 +194,8 @@ def find_date(text: str, language: str | None = None) -> Written | None:
         return None
     text = western(text)
     found: list[tuple[int, Written]] = []
-    # Each regular expression gives its first valid match. The leftmost of these matches wins. If two begin at
-    # the same place, the match of the earlier expression wins.
+    # The first valid match of each regular expression is found. The leftmost of these matches is used. If two
+    # matches begin at the same place, the match of the earlier expression is used.
     for form in _forms():
         for match in islice(form.finditer(text), _MOST_OF_A_FORM):
             written = _from_match(match, text, language)
@@ -207,10 +208,10 @@ def find_date(text: str, language: str | None = None) -> Written | None:
 
 
 def _persian(text: str) -> Iterator[Written]:
-    """Yield the dates of the Persian calendar in a text from :func:`western`."""
+    """Yield the dates of the Persian calendar in a text that :func:`western` returned."""
     for match in compiled(_SOLAR).finditer(text):
         number, day = phrases("solar_months").index(match["name"]) + 1, int(match["day"])
-        # The first six months have 31 days, the next five 30, the last one 29 or 30.
+        # The first six months have 31 days, the next five have 30, and the last has 29 or 30.
         if 1 <= day <= (31 if number < 7 else 30):
             found = from_solar_hijri(int(match["year"]), number, day)
             local = datetime(
@@ -257,7 +258,7 @@ def _iso(text: str) -> Written | None:
 
 def _compact(text: str) -> Written | None:
     """Parse ``20240503``, ``20240503T140500Z``, POSIX seconds and POSIX milliseconds."""
-    whole = text.removeprefix("/Date(").removesuffix(")/")  # the JSON of older ASP.NET
+    whole = text.removeprefix("/Date(").removesuffix(")/")  # as in JSON of older ASP.NET
     whole = _SPLIT_SECOND.sub("", whole)
     if whole.isdecimal() and len(whole) in (10, 13):
         moment = datetime.fromtimestamp(int(whole) / (1000 if len(whole) == 13 else 1), UTC)
@@ -280,7 +281,7 @@ def _js(text: str, language: str | None) -> Written | None:
     if number is None:
         return None
     clock = (int(match[4]), int(match[5]), int(match[6]))
-    # The year stands behind the day or at the end.
+    # The year is after the day or at the end.
     local = datetime(int(match[3] or match[9]), number, int(match[2]), *clock)
     return Written(local, "second", _zone(match[7], match[8], local, language))
 
@@ -315,7 +316,7 @@ def _day(part: dict[str, str | None], language: str | None) -> datetime | None:
         if not name or not "ก" <= name[0] <= "๛":
             return None
         year -= BUDDHIST
-    # 3/4/2024 is the 3rd of April except on pages for the United States. 5/13/2024 can only be American.
+    # 3/4/2024 is 3 April, except on pages for the United States. 5/13/2024 must be the American form.
     if (
         not name
         and part.get("mark") == "/"
@@ -332,7 +333,7 @@ def _with_clock(day: datetime, part: dict[str, str | None], language: str | None
     afternoon = any(part.get(name) for name in ("pm", "pm12", "pm_before"))
     if hour <= 12 and (afternoon or any(part.get(name) for name in ("am", "am12", "am_before"))):
         hour = hour % 12 + (12 if afternoon else 0)
-    # The sum allows the hour 24, which is midnight of the next day.
+    # The time is added to the day, so that hour 24 becomes midnight of the next day.
     local = day + timedelta(
         hours=hour, minutes=int(part.get("minute") or 0), seconds=int(part.get("second") or 0)
     )

@@ -1,8 +1,8 @@
 """Finds when an article was published and last changed, with source, precision and time zone.
 
 The candidates (possible times, each with a confidence) come from :mod:`candidates`. The functions here choose
-one of them. They also find the time zone of times that are written without a zone. If the pages of a site
-give times only in UTC, they find the time zone of the site.
+one of them. They also find the time zone for times that are written without one. If a site's pages state
+times only in UTC, they find the time zone of the site.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ from newsbot.items import Link, Precision, Where
 from newsbot.text.languages import by_language
 
 _FINER_FROM = 0.45
-"""Minimum confidence of a candidate whose clock time is used for a day that has no clock time."""
+"""Minimum confidence of a candidate whose clock time is added to a day without a clock time."""
 _ENOUGH = 0.75
 """If the metadata have a time with this confidence, the visible text is not searched."""
 
 
 @dataclass(frozen=True, slots=True)
 class DateContext:
-    """What the functions know besides the page.
+    """What is known besides the page.
 
-    ``hint`` is the link that led to the page, ``timezone`` the zone in the site's rule, and ``now`` the
-    current time (aware).
+    ``hint`` is the link that led to the page. ``timezone`` is the time zone in the site's rule. ``now`` is
+    the current time (aware).
     """
 
     hint: Link | None
@@ -62,7 +62,7 @@ class DateContext:
 class When:
     """A time of an article.
 
-    ``at`` is the time (aware), and ``note`` is the text that ``Article.extraction`` stores about its source.
+    ``at`` is the time (aware). ``note`` describes its source and is stored in ``Article.extraction``.
     """
 
     at: datetime
@@ -73,9 +73,9 @@ class When:
 
 @dataclass(frozen=True, slots=True)
 class Zones:
-    """The zones that may apply to times written without a zone.
+    """The time zones that may apply to times written without a time zone.
 
-    ``page`` is the zone of other times on the page, and ``rule`` the zone in the site's rule.
+    ``page`` is the zone of other times on the page. ``rule`` is the zone in the site's rule.
     """
 
     page: tzinfo | None
@@ -83,7 +83,7 @@ class Zones:
 
     @property
     def default(self) -> tzinfo:
-        """The zone for times without a zone: that of the page, else that of the rule, else UTC."""
+        """The zone for times without a zone: the zone of the page, or of the rule, or UTC."""
         return self.page or self.rule or UTC
 
     def apply(self, moment: Moment) -> When:
@@ -112,7 +112,8 @@ def published(page: Page, stated: list[str], context: DateContext) -> When | Non
 
     ``stated`` has the values that the rule's selectors gave.
     """
-    # The cheapest and most trusted sources are read first. The others are read only if these are not enough.
+    # The cheapest and most trusted sources are read first. Other sources are read only if these are not
+    # enough.
     region = region_of(page)
     first = [*from_rule(stated, region), *structured(page, region), *from_hint(context.hint)]
     zones = _zones(page, first, context.timezone)
@@ -134,7 +135,7 @@ def _by_site_clock(page: Page, zones: Zones, when: When) -> When:
     A clock time on the page shows the zone. Otherwise the days on the page and the country are compared. If
     neither gives a zone, the moment is returned unchanged.
     """
-    # If utcoffset() is not zero, the moment is known in local time already.
+    # If utcoffset() is not zero, the moment is already known in local time.
     if when.precision == "day" or when.at.utcoffset() or zones.page or zones.rule:
         return when
     region = region_of(page)
@@ -156,7 +157,7 @@ def _by_site_clock(page: Page, zones: Zones, when: When) -> When:
 
 
 def _zone_of_day(page: Page, moment: datetime, days: set[date], region: str | None) -> tzinfo | None:
-    """Return the zone of the site's country if the page shows the day before or after the day in UTC."""
+    """Return the zone of the site's country if the page shows the day before or the day after the UTC day."""
     if moment.date() in days:  # the page shows the day in UTC, so nothing indicates another zone
         return None
     for ahead in (-1, 1):
@@ -191,7 +192,7 @@ def modified(page: Page, stated: list[str], context: DateContext, since: datetim
 def probable_day(page: Page, hint: Link | None, now: datetime) -> datetime | None:
     """Return a quick estimate of the publication time, or None.
 
-    The layout of a rule is chosen by this estimate.
+    The estimate is used to choose the layout of a rule.
     """
     if hint is not None and hint.published_at is not None and plausible(hint.published_at, now):
         return hint.published_at
@@ -218,7 +219,7 @@ def _zones(page: Page, candidates: list[Moment], timezone: str | None) -> Zones:
 
 
 def _usable(candidates: list[Moment], zones: Zones, now: datetime) -> list[Moment]:
-    """Return the candidates with a plausible time, where midnight is changed to a day."""
+    """Return the candidates with a plausible time. Midnight is changed to a day without a time."""
     return [_honest(c) for c in candidates if plausible(c.value.at(zones.default), now)]
 
 
@@ -249,7 +250,7 @@ def _choose(found: list[Moment]) -> Moment | None:
 
 
 def _turned(candidate: Moment, day: date) -> Moment | None:
-    """Return the candidate on ``day`` if its day and month were read in the wrong order, else None.
+    """Return the candidate with day and month exchanged if it then is on ``day``, else None.
 
     Example: "05/03/2024, 2:05 PM" beside the day 2024-05-03 in the metadata.
     """
@@ -264,24 +265,24 @@ def _turned(candidate: Moment, day: date) -> Moment | None:
 # --- the time zone of a site whose pages give times only in UTC
 # On these pages the moment of publication is known, but not its day in the local time of the site. If the
 # page also shows a clock time, the difference between this time and UTC gives the zone. If the page shows
-# only a day (in the URL, beside the headline), the zone of the site's country is used. This is done only if
-# the moment falls on this day in that zone.
+# only a day (in the URL or beside the headline), the zone of the site's country is used, but only if the
+# moment falls on this day in that zone.
 
-# Offsets of zones are multiples of _STEP (a few rare ones excepted) between _WEST and _EAST.
+# Offsets of zones are between _WEST and _EAST and, except a few rare offsets, multiples of _STEP.
 _STEP = timedelta(minutes=30)
 _WEST, _EAST = timedelta(hours=-12), timedelta(hours=14)
 
 
 @cache
 def _countries() -> dict[str, str]:
-    """Return the time zones (IANA names, separated by spaces) by country code."""
+    """Return country code -> time zones (IANA names, separated by spaces)."""
     text = (files("newsbot.extraction.fields.dates") / "countries.yaml").read_text("utf-8")
     zones: dict[str, str] = yaml.safe_load(text)
     return zones
 
 
 def _shown_zone(moment: datetime, shown: Iterable[Written]) -> tzinfo | None:
-    """Return the zone in which one of the clock times ``shown`` on the page is ``moment``, or None.
+    """Return the zone in which ``moment`` is equal to one of the clock times ``shown`` on the page, or None.
 
     >>> _shown_zone(datetime(2024, 5, 4, 1, 25, tzinfo=UTC), [Written(datetime(2024, 5, 3, 22, 25),
     "minute")]) datetime.timezone(datetime.timedelta(days=-1, seconds=75600))
@@ -291,7 +292,7 @@ def _shown_zone(moment: datetime, shown: Iterable[Written]) -> tzinfo | None:
         if written.precision == "day" or written.zone is not None:
             continue
         ahead = written.local.replace(second=0, microsecond=0) - exact
-        # Any other difference is not the offset of a zone, so the page shows the time of something else.
+        # Any other difference is not the offset of a zone. Then the shown time is not the publication time.
         if _WEST <= ahead <= _EAST and not ahead % _STEP:
             return timezone(ahead)
     return None
@@ -300,8 +301,8 @@ def _shown_zone(moment: datetime, shown: Iterable[Written]) -> tzinfo | None:
 def _country_zone(moment: datetime, day: date, host: str, language: str | None) -> tzinfo | None:
     """Return the zone of the site's country in which ``moment`` falls on ``day``, or None.
 
-    The country comes from the top-level domain of ``host``, else from ``language``, the language tag that the
-    page declares (``es-ar``, ``de``). The returned zone has a fixed offset, which the country has at
+    The country comes from the top-level domain of ``host``, or else from ``language``, the language tag of
+    the page (``es-ar``, ``de``). The returned zone has a fixed offset: the offset of the country at
     ``moment``.
     """
     for name in _zone_names(host, language):

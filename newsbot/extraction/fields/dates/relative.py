@@ -15,7 +15,7 @@ MAX_TEXT = 120
 """Maximum length of a text that is parsed. In a longer text, "yesterday" is the day of an event."""
 
 _CLOCK = r"(?P<hour>[01]?\d|2[0-3])[:.h](?P<minute>[0-5]\d)(?!\d)\s{0,2}(?:(?P<am>%(am)s)|(?P<pm>%(pm)s))?"
-# "Today at 14:05", "yesterday, 2:05 pm": a day, up to eight separators or words such as "at", and perhaps a
+# "Today at 14:05", "yesterday, 2:05 pm": a day, up to eight separators or words such as "at", and an optional
 # time.
 _DAY = (
     r"(?<!\w)(?:(?P<today>%(today)s)|(?P<yesterday>%(yesterday)s))(?!\w)"
@@ -29,11 +29,11 @@ _SPANS = (
     rf"(?<!\w)%(ago_before)s\s{_NUMBER}\s?{_UNIT}(?!\w)",
 )
 _LONGEST = timedelta(days=31)
-"""Maximum time of a text such as "5 days ago". Texts with a longer time are ignored."""
+"""Maximum age in a text such as "5 days ago". Texts with a greater age are ignored."""
 
 
 def relative_moment(text: str, now: datetime, zone: tzinfo) -> Written | None:
-    """Return the moment that a short text states relative to ``now``, or None if there is no such time.
+    """Return the moment that a short text states relative to ``now``, or None if it states none.
 
     ``now`` (aware) is the time of the download, and ``zone`` is the time zone of the site.
 
@@ -74,7 +74,7 @@ def _of_span(match: re.Match[str], local: datetime, zone: tzinfo) -> Written | N
     if match["minutes"]:
         return Written((local - timedelta(minutes=number)).replace(second=0, microsecond=0), "minute", zone)
     if match["hours"]:
-        # Sites round the hours, so only the day is used.
+        # Sites round such ages, so only the day is used.
         return Written(_midnight(local - timedelta(hours=number)), "day")
     span = timedelta(days=number)
     return Written(_midnight(local - span), "day") if span <= _LONGEST else None
