@@ -27,10 +27,10 @@ _ANCHORS = etree.XPath("//a[@href]")
 _MAX_ANCHORS = 5000
 _FEED_TYPES = ("application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/feed+json")
 _VAGUE_TYPES = ("application/json", "application/xml", "text/xml")
-"""Media types that feeds share with other data. A link with such a type is a feed only if its URL looks like
-the URL of a feed as well."""
-# Three forms: /rss, /feed/sport/, /atom1.0.xml; /news-rss.xml, /feed_sport.php; and any path with .rss, .rdf
-# or .atom at its end.
+"""Media types that are used for feeds and for other data. A link with such a type is a feed only if its URL
+looks like the URL of a feed as well."""
+# Three forms: /rss, /feed/sport/, /atom1.0.xml; /news-rss.xml, /feed_sport.php; and any path that ends in
+# .rss, .rdf or .atom.
 _FEED_PATH = re.compile(
     r"/(?:rss|feed|feeds|atom)(?:[0-9.]{1,4}|[-_][\w-]{1,40})?(?:/[\w-]{1,40}){0,3}(?:/|\.(?:xml|rss|rdf|atom))?$"
     r"|/(?:[\w-]{1,40}[-_.])?(?:rss|feed|atom)(?:[-_][\w-]{1,40})?\.(?:xml|rss|php|json)$"
@@ -45,7 +45,7 @@ _FEED_QUERY = re.compile(
 _COMMENTS = re.compile(r"comment|kommentar|commentaire|respon[sd]|/oembed|wp-json|[?&]p=\d", re.IGNORECASE)
 """URLs that are declared with the media type of a feed but do not list articles: feeds of comments, oEmbed,
 and the API of WordPress."""
-# Blanks are written as "[ \t]", because \s also matches line ends. It would take the URL from the next line.
+# Blanks are written as "[ \t]", because \s also matches line ends, so that the URL could be in the next line.
 _SITEMAP_LINE = re.compile(
     r"^[ \t]{0,20}sitemap[ \t]{0,20}:[ \t]{0,20}(\S{1,4000})", re.IGNORECASE | re.MULTILINE
 )
@@ -63,10 +63,10 @@ _USUAL_SITEMAPS = (
 
 
 def find_sources(tree: etree._Element, url: str) -> list[Link]:
-    """Return the feeds that a page links to. The feeds that it declares come first.
+    """Return the feeds that a page links to, declared feeds first.
 
     A feed is declared by the ``rel`` and ``type`` of a link. Feeds of comments and of other sites are left
-    out. At most :data:`MAX_FEEDS` are returned. Never raises.
+    out. At most :data:`MAX_FEEDS` feeds are returned. Never raises.
     """
     base = base_of(tree, url)
     site = _site(url)
@@ -99,24 +99,24 @@ def from_robots(text: str, url: str) -> list[Link]:
 
 
 def usual_places(url: str) -> list[Link]:
-    """Return URLs at which many sites have a feed or sitemap, the most likely first.
+    """Return URLs at which many sites have a feed or sitemap, most likely first.
 
-    These URLs are guesses. Try one after the other, and only if a site declares no sources.
+    These URLs are guesses. Try them one after the other, and only if a site declares no sources.
     """
     feeds, sitemaps = (
         [Link(url=place, where=Where.GUESS, kind=kind) for path in paths if (place := resolve(url, path))]
         for kind, paths in ((Kind.FEED, _USUAL_FEEDS), (Kind.SITEMAP, _USUAL_SITEMAPS))
     )
-    # first the most common places of both kinds, then the rare places of both kinds
+    # the most common places of both kinds come first, then the rare places of both kinds
     return feeds[:3] + sitemaps[:4] + feeds[3:] + sitemaps[4:]
 
 
 def find_sections(links: PageLinks, url: str, rule: Rule) -> list[Link]:
-    """Return the section fronts that the menus of a home page link to. Those on its own host come first.
+    """Return the section fronts that the menus of a home page link to, section fronts on its own host first.
 
     A section front is on the same site and has a short path. The rule does not deny it, and it is not a
-    service, login or legal page. A URL that matches a section pattern of the rule is accepted from any place
-    on the page, not only from menus. At most :data:`MAX_SECTIONS` links are returned.
+    service, login or legal page. A URL that matches a section pattern of the rule is accepted even if the
+    link is not in a menu. At most :data:`MAX_SECTIONS` links are returned.
     """
     site, host = _site(url), _host(url)
     here: dict[str, Link] = {}
@@ -125,7 +125,7 @@ def find_sections(links: PageLinks, url: str, rule: Rule) -> list[Link]:
         name = canonical_or_same(link.url)
         own = _host(name) == host
         if is_front_page(name) if own else not is_front_page(name):
-            continue  # skip the home page itself; on other hosts of the site take only their home pages
+            continue  # skip the home page itself; on other hosts of the site, only home pages are accepted
         if _is_section(link, name, rule, site):
             section = Link(url=link.url, where=Where.AUTODISCOVERY, kind=Kind.SECTION, text=link.text)
             (here if own else elsewhere).setdefault(name, section)
@@ -139,7 +139,8 @@ def is_feed_address(url: str) -> bool:
 
 
 def _announced(tree: etree._Element, base: str) -> Iterator[tuple[str, str | None]]:
-    """Yield feeds by ``rel=alternate`` and type (https://www.rssboard.org/rss-autodiscovery)."""
+    """Yield the feeds that are declared by ``rel=alternate`` and type
+    (https://www.rssboard.org/rss-autodiscovery)."""
     for element in elements(_ANNOUNCED, tree, _MAX_ANCHORS):
         relations = (element.get("rel") or "").lower().split()
         media_type = (element.get("type") or "").partition(";")[0].strip().lower()
@@ -172,7 +173,7 @@ def _is_section(link: Link, name: str, rule: Rule, site: str) -> bool:
     if link.where is not Where.NAVIGATION or "?" in name:
         return False
     shape = features(name)
-    # Its features make "/category/politics/" a list, but in the menu of a home page it is a section.
+    # By its features, "/category/politics/" is a list, but in the menu of a home page it is a section.
     if any(feature.startswith(("utility", "list", "media")) for feature in shape) and not _is_rubric(name):
         return False
     shown_as_section = is_list_id(name) or any(feature in _SECTION_SHAPES for feature in shape)

@@ -1,7 +1,7 @@
 """Parses publication times as feeds and sitemaps write them.
 
-Python's parsers read most of them: RFC 3339, and RFC 822/2822 (with two-digit years, and names of zones). The
-other forms are read like the dates of pages (:mod:`newsbot.extraction.fields.dates.moments`).
+Python's parsers can read most forms: RFC 3339, and RFC 822/2822 (with two-digit years, and names of time
+zones). Other forms are parsed like the dates of pages (:mod:`newsbot.extraction.fields.dates.moments`).
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ _MAX_LENGTH = 100
 _MONTH_FIRST = frozenset({"en-us", "en-ph", "es-us", "es-pr", "fil"})
 """Languages that write the month before the day: 12/31/2024."""
 _COMMENT = re.compile(r"\s{0,3}\([^()]{0,40}\)$")
-"""A zone in parentheses at the end, as in mail: ``… +0300 (MSK)``."""
+"""Matches a time zone in parentheses at the end, as in mail: ``… +0300 (MSK)``."""
 _MAIL = re.compile(
     r"(?:[A-Z][a-z]{2,8},?\s?)?(?:\d{1,2}[ -][A-Z][a-z]{2}[ -]\d{2,4}|[A-Z][a-z]{2}\s{1,2}\d{1,2})"
     r"\s\d{1,2}:\d\d(?::\d\d)?(?:\s(?P<zone>[A-Z]{1,5})|\s?(?P<offset>[+-]\d{4}))?(?:\s\d{4})?"
 )
-"""RFC 2822, and asctime: Tue Dec 31 23:59:59 MSK 2024."""
+"""Matches dates of RFC 2822, and of asctime: Tue Dec 31 23:59:59 MSK 2024."""
 _PARTIAL = re.compile(r"\d{4}(?:-\d\d)?")
 _SLASHES = re.compile(r"(\d{1,2})/(\d{1,2})/\d{4}")
 _SHORT_OFFSET = re.compile(r"\s([+-])(\d:\d\d)$")
@@ -30,12 +30,12 @@ _OFFSET = re.compile(r":\d\d[+-]\d\d:?\d\d$")
 
 
 def parse_date(text: str, *, now: datetime, zone: tzinfo = UTC, language: str = "") -> datetime | None:
-    """Return the time in ``text``, in UTC. None if there is no time, or if the time is impossible.
+    """Return the time in ``text``, in UTC; None if there is no time, or if the time is impossible.
 
-    ``zone`` is used if the text has no zone. ``language`` (BCP 47) decides whether 11/12/2024 is in November
-    or in December. If ``language`` is empty or ``en``, AM or PM in the text decides for November, as in the
-    USA. Without AM and PM, the result is None. A time is impossible if it is before 1990 or more than a day
-    after ``now``.
+    ``zone`` is used if the text has no time zone. ``language`` (BCP 47) decides whether 11/12/2024 is in
+    November or in December. If ``language`` is empty or ``en``, a text with AM or PM is read as in the USA
+    (November). Without AM and PM, the result is None. A time is impossible if it is before 1990 or more than
+    a day after ``now``.
     """
     text = text.strip()
     if not text or len(text) > _MAX_LENGTH:
@@ -46,25 +46,25 @@ def parse_date(text: str, *, now: datetime, zone: tzinfo = UTC, language: str = 
         moment = moment.astimezone(UTC) if moment is not None else None
     except (ValueError, OverflowError):
         return None
-    # imported late: the package of extraction loads numpy, which commands without a crawl do not need
+    # imported here, because the package of extraction loads numpy, which is needed only for crawls
     from newsbot.extraction.fields.dates.moments import plausible  # noqa: PLC0415
 
     return moment if moment is not None and plausible(moment, now) else None
 
 
 def _of_machine(text: str, zone: tzinfo) -> datetime | None:
-    """Return the time (aware) in one of the forms that Python reads, or None.
+    """Return the aware time if ``text`` has a form that Python can parse, else None.
 
     Raises ``ValueError`` or ``OverflowError`` for POSIX seconds out of range.
     """
-    # POSIX seconds or milliseconds; eight digits are a date (20241231)
+    # POSIX seconds or milliseconds, except eight digits, which are a date (20241231)
     if text.isdecimal() and len(text) in (9, 10, 13):
         return datetime.fromtimestamp(int(text) / (1000 if len(text) == 13 else 1), UTC)
     if _PARTIAL.fullmatch(text):
         text = f"{text}-01-01"[:10]
     try:
         moment = datetime.fromisoformat(text) if text[4:5] == "-" else _of_mail(text)
-    except ValueError:  # also the hour 24, which parse_stamp() reads
+    except ValueError:  # including the hour 24, which parse_stamp() accepts
         return None
     return moment.replace(tzinfo=zone) if moment is not None and moment.tzinfo is None else moment
 
@@ -96,12 +96,13 @@ def _of_page(text: str, zone: tzinfo, language: str) -> datetime | None:
 
 
 def _order(one: int, other: int, text: str, language: str) -> str:
-    """Return the language that decides between day and month. Raises ``ValueError`` if it is not known."""
+    """Return the language that decides between day and month. Raises ``ValueError`` if the order is not
+    known."""
     if language in _MONTH_FIRST:
         return "en-us"
     if language not in ("", "en") or max(one, other) > 12 or one == other:
         return language
-    # Most pages with this form are from the USA, but not all.
+    # Most pages with this form are from the USA, but some are not.
     if text.rstrip(".")[-1] not in "mM":
         raise ValueError("day or month?")
     return "en-us"

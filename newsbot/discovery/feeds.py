@@ -1,9 +1,9 @@
 """Reads feeds: RSS 0.9x to 2.0, RDF (RSS 1.0), Atom 0.3 and 1.0, JSON Feed.
 
-RSS, RDF and Atom have one parser (:class:`FeedHandler`), because real feeds mix them. It is a small state
-machine without a stack. It is either inside an item or outside of all items. In addition it may capture the
-text of one element, or skip one element. Therefore neither deep nor wrong nesting can cause errors. Feeds
-that are cut off or broken are read as far as possible.
+One parser (:class:`FeedHandler`) reads RSS, RDF and Atom, because real feeds mix these formats. It is a small
+state machine without a stack. It is either inside an item or outside of all items. In addition, it may
+capture the text of one element or skip one element. Therefore deep or wrong nesting cannot cause errors.
+Feeds that are cut off or broken are read as far as possible.
 
 Sources: https://www.rssboard.org/rss-specification, https://web.resource.org/rss/1.0/spec, RFC 4287 (Atom),
 RFC 5005 (paging), https://www.w3.org/TR/websub/, https://www.jsonfeed.org/version/1.1/.
@@ -38,7 +38,7 @@ MAX_ITEMS = 5000
 """Maximum number of items that are read from a feed. The first items are usually the newest."""
 MAX_HUBS = 10
 MAX_TTL = 7 * 86400.0
-"""Maximum number of seconds for which a feed may ask not to be polled. Longer times are ignored."""
+"""Maximum number of seconds during which a feed may ask not to be polled. Longer times are ignored."""
 _MAX_TITLE = 500
 _MAX_LEAD = 300
 _MAX_AUTHOR = 200
@@ -47,10 +47,10 @@ _MAX_RAW_LEAD = 4_000
 """Maximum number of characters, including markup, that are read for the lead of an item. The lead is the text
 below its title."""
 
-# also control characters, the no-break space, the zero-width space and the byte order mark
+# including control characters, the no-break space, the zero-width space and the byte order mark
 _BLANKS = re.compile(r"[\s\x00-\x1f\x7f\xa0\u200b\ufeff]+")
 _MARKUP = re.compile(r"</?[A-Za-z][A-Za-z0-9:-]{0,20}(?:\s[^<>]{0,2000})?/?>|<!--.{0,2000}?-->", re.DOTALL)
-"""Tags and comments. A "<" in a title that is not part of one is kept."""
+"""Matches tags and comments. Any other "<" in a title is kept."""
 # jane@example.org (Jane Doe)
 _MAILED = re.compile(r"[^\s()]{1,200}@[^\s()]{1,200}\s?\(([^()]{1,100})\)")
 _BREAKS = re.compile(r"</?(?:br|p|div|li)\b", re.IGNORECASE)
@@ -96,7 +96,7 @@ class Feed:
     next_url: str | None = None
     """URL of the page with older items (RFC 5005)."""
     problems: list[str] = field(default_factory=list)
-    """Faults with their numbers, e.g. ``bad_date:3``.
+    """Faults with the number of times they occurred, e.g. ``bad_date:3``.
 
     The names are malformed, cut_off, too_long, leading_junk, trailing_junk, bad_date, item_without_link,
     bad_link, duplicate_item, too_many_items and no_items.
@@ -121,11 +121,11 @@ class SourceCollector:
             self._problems[token] += count
 
     def problems(self) -> list[str]:
-        """Return the faults with their numbers, e.g. ``bad_date:3``."""
+        """Return the faults with the number of times they occurred, e.g. ``bad_date:3``."""
         return [f"{token}:{count}" for token, count in self._problems.items()]
 
     def date(self, texts: Iterable[str]) -> datetime | None:
-        """Return the first time in ``texts``. It is counted as a fault if none of the texts can be parsed."""
+        """Return the first time in ``texts``. If no text can be parsed, a fault is counted."""
         written = False
         for text in texts:
             if not text:
@@ -159,13 +159,13 @@ class _Collector(SourceCollector):
         return absolute(base or self.base, href)
 
     def add_hub(self, href: str, protocol: Literal["websub", "rsscloud"] = "websub") -> None:
-        """Add a hub, at most :data:`MAX_HUBS` in all."""
+        """Add a hub, unless there are already :data:`MAX_HUBS` hubs."""
         hub = self.resolve(href)
         if hub and len(self._hubs) < MAX_HUBS:
             self._hubs.setdefault(hub, Hub(hub, protocol))
 
     def set_ttl(self, seconds: float) -> None:
-        """Set the seconds for which the feed asks not to be polled.
+        """Set the number of seconds during which the feed asks not to be polled.
 
         The first value that is above 0 and at most :data:`MAX_TTL` is kept.
         """
@@ -188,8 +188,8 @@ class _Collector(SourceCollector):
     ) -> None:
         """Convert an item to a link, or count the fault if it has no usable URL.
 
-        ``addresses`` are pairs (href, base of relative URLs), the most reliable first. ``lead`` is the text
-        below the title, with its markup.
+        ``addresses`` are pairs (href, base of relative URLs), most reliable first. ``lead`` is the text below
+        the title, with its markup.
         """
         self._items += 1  # items without a link count too, because reading them takes time
         address = self._address(addresses)
@@ -229,9 +229,9 @@ class _Collector(SourceCollector):
         return None
 
     def _item_base(self) -> str:
-        """Return the base of relative links of items.
+        """Return the base of relative links in items.
 
-        In a feed on another host, such as FeedBurner, they are relative to the site that the feed is about.
+        If the feed is on another host, such as FeedBurner, these links are relative to the site of the feed.
         """
         site_url = self.feed.site_url
         if self.base == self._url and site_url and _host(site_url) != _host(self._url):
@@ -248,13 +248,14 @@ def clean_title(text: str) -> str | None:
 
 
 def _clean_author(text: str) -> str | None:
-    """Return an author's name as one line. For ``jane@example.org (Jane Doe)``, as in RSS, it is Jane Doe."""
+    """Return an author's name as one line. For ``jane@example.org (Jane Doe)``, a form of RSS, the result is
+    Jane Doe."""
     named = _MAILED.fullmatch(text.strip())
     return clean_title(named[1] if named else text[:_MAX_AUTHOR])
 
 
 def _clean_lead(text: str) -> str | None:
-    """Return the start of the text below a title, as one line of plain text; None if there is none."""
+    """Return the start of the text below a title, as one line of plain text; None if there is no text."""
     cleaned = clean_title(text)
     return cleaned[:_MAX_LEAD].strip() if cleaned else None
 
@@ -280,12 +281,12 @@ _SKIPPED = frozenset((
 ))  # fmt: skip
 """Elements whose inner elements are ignored.
 
-Some of them contain elements with titles, links or dates that do not belong to the item. Others have a long
-text, and only its start is needed.
+Some of these elements contain titles, links or dates that do not belong to the item. Other elements have a
+long text, of which only the start is needed.
 """
 _LEADS = ("description", "summary", "content:encoded", "content")
-"""The skipped elements that describe an item. Elements that are usually short come first. The first of them
-in an item is its lead."""
+"""The skipped elements that describe an item. Elements that are usually short come first. The first of these
+elements that an item has is its lead."""
 _PUBLISHED = (
     "pubdate", "published", "issued", "dc:date", "dcterms:issued", "dcterms:created", "created",
     "dcterms:date",
@@ -329,9 +330,10 @@ class _Item:
     """Links as (rank, href, base of relative URLs). The lowest rank is the best (:func:`_rank`)."""
 
     def add_to(self, found: _Collector) -> None:
-        """Add the item to the feed, with its URLs, the most reliable first.
+        """Add the item to the feed.
 
-        The original URL that FeedBurner and Pheedo add comes before the link to their own counter.
+        Its most reliable URLs come first. The original URL that FeedBurner and Pheedo add comes before the
+        link to their own counter.
         """
         original = [
             self.texts[key] for key in ("feedburner:origlink", "pheedo:origlink") if key in self.texts
@@ -377,13 +379,13 @@ class FeedHandler(Handler):
             self.found.problem("too_long")
             raise Enough
         # Items are checked before skipped elements, because an item ends all open elements, even a skipped
-        # element without its closing tag.
+        # element without a closing tag.
         if name in _ITEM_NAMES:
             self._open_item(attributes)
         elif self._skipped:
             self._depth += name == self._skipped  # an inner element with the same name also has an end
             if self.wants_text:
-                self.data(" ")  # words in two XHTML elements are separate words
+                self.data(" ")  # texts of two XHTML elements are separate words
         elif name in _SKIPPED:
             self._skip(name)
         elif name in _TEXTS:
@@ -406,8 +408,8 @@ class FeedHandler(Handler):
     def close(self) -> None:
         """End the document. An item that is still open is dropped, because its best URL may be missing."""
         period, frequency = self._period
-        # RSS module "syndication": the feed is updated ``frequency`` times per period. A period of 0 means
-        # that the feed states none.
+        # RSS module "syndication": the feed is updated ``frequency`` times per period. The period is 0 if the
+        # feed does not state it.
         self.found.feed.update_period = period / frequency or None
 
     def _open_item(self, attributes: dict[str, str]) -> None:
@@ -432,7 +434,7 @@ class FeedHandler(Handler):
         self.begin_text(_MAX_TEXT)
 
     def _skip(self, name: str) -> None:
-        """Ignore all elements inside the element ``name``. Its text is kept if it is the lead of an item."""
+        """Ignore all elements inside the element ``name``. The text is kept if it is the lead of an item."""
         self._finish_text()
         self._skipped, self._depth = name, 1
         if self._item is not None and name in _LEADS and name not in self._item.texts:
@@ -472,7 +474,7 @@ class FeedHandler(Handler):
         if self._item is None:
             self._feed_link(text, href, relation)
         elif len(self._item.links) < _MAX_LINKS:
-            # RSS writes the URL as text, Atom in an attribute.
+            # In RSS the URL is the text of the element; in Atom it is in an attribute.
             if text:
                 self._item.links.append((0, text, base))
             if href and relation not in _NO_ARTICLE:
@@ -514,7 +516,7 @@ class FeedHandler(Handler):
 
     def _feed_text(self, name: str, text: str) -> None:
         found = self.found
-        # a number with more digits is a mistake
+        # numbers with more digits are mistakes
         number = int(text) if text.isdecimal() and len(text) < 7 else 0
         if name == "title":
             found.set_title(text)
@@ -522,7 +524,7 @@ class FeedHandler(Handler):
             found.language = found.language or text
         elif name == "ttl":
             found.set_ttl(number * 60.0)
-        # RSS 0.91 counts the hours from 1 to 24, RSS 2.0 from 0 to 23
+        # hours are 1 to 24 in RSS 0.91, and 0 to 23 in RSS 2.0
         elif name == "hour" and text.isdecimal() and number <= 24:
             found.feed.skip_hours |= {number % 24}
         elif name == "sy:updateperiod":
@@ -532,10 +534,10 @@ class FeedHandler(Handler):
 
 
 def _rank(relation: str, media_type: str) -> int:
-    """Return the rank of a link of an Atom entry; the lowest is the best.
+    """Return the rank of a link of an Atom entry. The lowest rank is the best.
 
-    The rank is 1 for the article as HTML, 2 for another form of the article, 3 for a related page. A link
-    element whose text is the URL has rank 0.
+    The rank is 1 for the article as HTML, 2 for another form of the article, and 3 for a related page. Rank 0
+    is used for link elements whose text is the URL.
     """
     if relation in ("", "alternate"):
         return 1 if not media_type or "html" in media_type.lower() else 2
@@ -543,7 +545,7 @@ def _rank(relation: str, media_type: str) -> int:
 
 
 _WHOLE = 4 << 20
-"""Maximum length of a feed that is parsed as a whole, in characters. Longer feeds are parsed item by item, to
+"""Maximum length of a feed that is parsed as a whole, in characters. Longer feeds are parsed item by item to
 save memory."""
 _JSON_ITEMS = re.compile(r'"items"\s{0,20}:\s{0,20}\[')
 # blanks and commas between two items
@@ -559,7 +561,7 @@ def read_json(text: str, found: _Collector) -> Feed:
     whole = _whole_document(text)
     if whole is None:
         found.problem("malformed")
-        # The items before the fault can still be read one by one.
+        # The items before the fault can still be parsed one by one.
         items = _JSON_ITEMS.search(text)
         if items is None:
             raise FeedError("not_a_feed")
@@ -615,7 +617,7 @@ def _read_items(items: Iterator[Any], found: _Collector) -> None:
         if found.full:
             return
         if not isinstance(item, dict):
-            item = {}  # noqa: PLW2901 - it counts as an item without a link
+            item = {}  # noqa: PLW2901 - counted as an item without a link
         own = _text_of(item, "id")
         addresses = [address for key in ("url", "external_url") if (address := _text_of(item, key))]
         if own.lower().startswith(("http://", "https://")):
@@ -648,15 +650,16 @@ def _text_of(value: dict[str, Any], key: str) -> str:
 
 
 MAX_BODY = 16 << 20
-"""Maximum number of bytes of a feed that are read. The rest is ignored, which is the fault ``too_long``."""
+"""Maximum number of bytes of a feed that are read. If there are more, the rest is ignored, and the fault
+``too_long`` is counted."""
 
 _JUNK = 1 << 16
-"""Maximum number of characters before the feed. Some servers print warnings there."""
+"""Maximum number of characters before the feed, where some servers print warnings."""
 # <rss version=…>, <rdf:RDF …>, <atom:feed …>, <channel>: with or without a prefix
 _ROOT = re.compile(r"<(?:[A-Za-z][\w.\-]{0,20}:)?(?:rss|rdf|feed|channel)(?=[\s>/])", re.IGNORECASE)
 _HTML = re.compile(r"<(?:!doctype\s{1,9}html|html|head|body)(?=[\s>/])", re.IGNORECASE)
-# Quantifiers with "+" behind them (*+) never give back what they matched, so the time is linear.
-# (?:[^-]|-(?!->)) is any character that does not begin "-->".
+# Possessive quantifiers (*+) never backtrack, so matching takes linear time. (?:[^-]|-(?!->)) is any
+# character that does not begin "-->".
 _PROLOGUE = re.compile(
     r"(?:\s++|<\?[^>]*+>|<!--(?:[^-]|-(?!->))*+-->|<![A-Za-z][^>\[]*+(?:\[[^\]]*+\]\s*+)?>)*+"
 )
@@ -686,14 +689,14 @@ def parse_feed(
 ) -> Feed:
     """Return the content of a feed, as far as it can be read.
 
-    ``body`` may be gzip. ``url`` is the URL of the feed, ``content_type`` is the header of the response.
-    ``zone`` is used for times without a zone. A date more than a day after ``now`` (default: the current
+    ``body`` may be gzip. ``url`` is the URL of the feed, and ``content_type`` is the header of the response.
+    ``zone`` is used for times without a time zone. A date more than a day after ``now`` (default: the current
     time) counts as a fault. Raises :class:`FeedError` if the body is not a feed. All other faults are counted
     in ``problems``. Time and memory are linear in the size of the body, up to :data:`MAX_BODY`.
     """
     problems: list[str] = []
     collector = partial(_Collector, url, now or utc(system_clock()), zone, problems)
-    body = gunzip(body, MAX_BODY + 1)  # one byte more than the limit, to notice that the body is too long
+    body = gunzip(body, MAX_BODY + 1)  # one more byte than the limit, to detect a body that is too long
     if len(body) > MAX_BODY:
         problems.append("too_long")
         body = body[:MAX_BODY]
@@ -706,7 +709,7 @@ def parse_feed(
 def _with_entities(text: str, prologue: str) -> str:
     """Replace the entities that the DOCTYPE declares as short plain texts, up to the limits.
 
-    The parsers do not expand declared entities, because these can make a document grow without bound.
+    The parsers themselves do not expand declared entities, because a document could grow without limit.
     """
     values = {f"&{name};": value for name, value in islice(_ENTITY.findall(prologue), _MAX_ENTITIES)}
     for name, value in values.items():
@@ -717,13 +720,13 @@ def _with_entities(text: str, prologue: str) -> str:
 def _read_xml(text: str, collector: Callable[[], _Collector], problems: list[str]) -> Feed:
     """Return the content of an XML feed.
 
-    ``collector`` returns an empty collector, which has the faults in ``problems``. A second collector is
-    needed if parsing has to start again.
+    ``collector`` returns a collector without items that already has the faults in ``problems``. It is called
+    again if parsing has to start again.
     """
     prologue = _PROLOGUE.match(text)
     assert prologue is not None  # it may be empty
     root = _ROOT.match(text, prologue.end())
-    if root is None:  # there is text before the root element that does not belong to the feed
+    if root is None:  # text before the root element does not belong to the feed
         root = _ROOT.search(text, 0, _JUNK)
         # an HTML page may contain the text of a feed, e.g. in an example
         if _HTML.search(text, 0, root.start() if root else _JUNK):

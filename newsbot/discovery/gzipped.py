@@ -11,15 +11,16 @@ _MAX_MEMBERS = 1000
 
 
 def is_gzip(body: bytes) -> bool:
-    """Return True if ``body`` begins like a gzip file (RFC 1952). File names and headers are often wrong."""
+    """Return True if ``body`` begins like a gzip file (RFC 1952). File names and HTTP headers are often
+    wrong."""
     return body.startswith(_MAGIC)
 
 
 def unpacked(body: bytes, limit: int) -> Iterator[bytes]:
-    """Yield ``body`` in pieces, unpacked if it is gzip. All pieces together have at most ``limit`` bytes.
+    """Yield ``body`` in pieces, unpacked if it is gzip.
 
-    If a gzip file is broken or cut off, its readable part is returned. All pieces are small, even if the
-    compression ratio is high.
+    All pieces together have at most ``limit`` bytes. If a gzip file is broken or cut off, its readable part
+    is yielded. Pieces are small even if the compression ratio is high.
     """
     if not is_gzip(body):
         for at in range(0, min(len(body), limit), _PIECE):
@@ -34,7 +35,7 @@ def unpacked(body: bytes, limit: int) -> Iterator[bytes]:
 
 
 def gunzip(body: bytes, limit: int) -> bytes:
-    """Return the whole ``body``, unpacked up to ``limit`` bytes if it is gzip."""
+    """Return the whole ``body``. If it is gzip, unpack at most ``limit`` bytes."""
     return b"".join(unpacked(body, limit)) if is_gzip(body) else body
 
 
@@ -46,7 +47,7 @@ def _members(packed: memoryview) -> Iterator[bytes]:
         unpacker = zlib.decompressobj(wbits=31)
         position = 0
         while not unpacker.eof:
-            source = unpacker.unconsumed_tail  # input that was left because the output reached _PIECE bytes
+            source = unpacker.unconsumed_tail  # input that was left when the output reached _PIECE bytes
             if not source:
                 source = bytes(packed[position : position + _PIECE])
                 position += len(source)

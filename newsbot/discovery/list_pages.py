@@ -3,12 +3,12 @@
 Such lists are sections with several pages, archives, and calendars with an endless number of pages.
 
 Page numbers have many forms: ``/page/3/``, ``?page=3``, ``index3.html``, ``sport3.html``, ``/sport/3``. A
-number after the word "page" is always taken for a page number. Another number is taken for one only if the
-text of the link is a number or a word such as "older", because ``/news/3`` may be an article. A link with
+number after the word "page" always counts as a page number. Any other number counts as a page number only if
+the text of the link is a number or a word such as "older", because ``/news/3`` may be an article. A link with
 ``rel=next`` always leads to the next page.
 
-One URL may contain several numbers. A *reading* of a URL takes one of them for the page number. In this
-module a *name* is a URL in a form for comparison (:func:`_name`).
+One URL may contain several numbers. A *reading* of a URL is one choice of the page number among them. In this
+module, a *name* is a URL in a form for comparison (:func:`_name`).
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _SESSION = re.compile(r"[?&;](?:[a-z_]{0,20}sess[a-z_]{0,10}|sid|s|token)=([0-9A
 
 
 def trap(url: str, now: datetime) -> str | None:
-    """Return the reason why a URL should not be followed; None if it may be.
+    """Return the reason why a URL should not be followed; None if it may be followed.
 
     The reasons are long_url, long_query, session_id, repeating_path, deep_pagination and calendar (a date
     before 1990 or after the year of ``now``).
@@ -91,12 +91,12 @@ def _query_trap(url: str, query: str) -> str | None:
 
 
 def is_pagination(url: str) -> bool:
-    """Return True for the URL of the second or a later page of a list."""
+    """Return True for the URL of a page of a list other than the first page."""
     return _page(url) is not None
 
 
 def _page(url: str) -> re.Match[str] | None:
-    if _DIGIT.search(url) is None:  # a fast test before the slower patterns
+    if _DIGIT.search(url) is None:  # a fast check before the slower patterns
         return None
     return _PAGE_PATH.search(url) or (_PAGE_KEY.search(url) if "?" in url else None)
 
@@ -118,7 +118,8 @@ def _archive(url: str) -> re.Match[str] | None:
 
 
 def _repeats(path: str) -> bool:
-    """Return True for paths such as ``/a/b/a/b/a/b``. They result from relative links with a wrong base."""
+    """Return True for paths such as ``/a/b/a/b/a/b``. Such paths result from relative links with a wrong
+    base."""
     segments = path.split("/")[3:]
     if len(segments) < 2 * _MAX_REPEATS:
         return False
@@ -141,9 +142,9 @@ _IN_PATH = re.compile(
     r"/(?:page|pagina|seite|strana|stranica)[/_-]?(\d{1,9})(?:/|\.\w{1,5})?(?=$|\?)", re.IGNORECASE
 )
 _ANY_KEY = re.compile(r"(?<=[?&])[\w:%.-]{1,30}=(\d{1,9})(?=&|$)")
-"""A query key of any name with a number."""
+"""Matches a query key of any name whose value is a number."""
 _BARE = re.compile(r"[-_/]?(?<![\d=])(\d{1,3})(?=(?:/|\.\w{1,5})?(?:$|\?))")
-"""A number at the end of the path: ``/sport/3``, ``sport3.html``."""
+"""Matches a number at the end of the path: ``/sport/3``, ``sport3.html``."""
 # /index.html, /default.aspx
 _INDEX = re.compile(r"/(?:index|default)(?:\.\w{1,5})?(?=$|\?)", re.IGNORECASE)
 _OLDER = re.compile(
@@ -152,7 +153,7 @@ _OLDER = re.compile(
     r"|następn|starsze|äldre|nästa|eldre|ældre|næste|далее|след|раньше|старые|ранние|下一|次|다음).{0,25}$|\W{0,3}[>»›→⟩▶❯]\s{0,3}$",
     re.IGNORECASE | re.DOTALL,
 )
-"""The text of a link to older items: a word in one of several languages, or an arrow."""
+"""Matches the text of a link to older items: a word in one of several languages, or an arrow."""
 _STATED = etree.XPath("//link[@href and @rel] | //a[@href and @rel]")
 
 
@@ -160,11 +161,11 @@ def split_pages(links: Iterable[Link], url: str, stated: Iterable[str] = ()) -> 
     """Split the links of the page at ``url`` into the links to other pages, and the next pages of its lists.
 
     The next page of a list has the lowest number above the number of this page. ``where`` of its link is
-    NEXT_PAGE. The pages after it are not returned, because each page leads to its next page. ``stated`` is
-    the result of :func:`stated_next`. Never raises.
+    NEXT_PAGE. Later pages are not returned, because each page links to the page after it. ``stated`` is the
+    result of :func:`stated_next`. Never raises.
     """
-    # ``own`` maps the URL of this page without its page number to the page number, for each reading. The URL
-    # of the first page of a list usually has no number.
+    # For each reading of this page's URL, ``own`` maps the URL without the page number to the page number.
+    # The URL of the first page of a list usually has no number.
     own = dict(_readings(_name(url)))
     own.setdefault(_plain(_name(url)), 0)
     trusted = {_name(address): address for address in stated if _is_on_host(address, url)}
@@ -198,13 +199,13 @@ def stated_next(tree: etree._Element, url: str) -> list[str]:
 
 
 def belongs_to(url: str, page: str) -> bool:
-    """Return True if ``url`` is a further page of the list on ``page``: only the page number differs."""
+    """Return True if ``url`` is another page of the list on ``page``: only the page number differs."""
     own = {key for key, _ in _readings(_name(page))} | {_plain(_name(page))}
     return any(key in own for key, _ in _readings(_name(url)))
 
 
 def _is_page(name: str, text: str, own: dict[str, int]) -> bool:
-    """Return True if a link leads to a page of a list, by its URL and its text.
+    """Return True if a link leads to a page of a list, judged by its URL and text.
 
     ``own`` are the readings of the URL of the page with the link.
     """
@@ -223,7 +224,7 @@ def _offer(following: dict[str, tuple[int, str]], name: str, address: str, own: 
 
     Pages before the present page are ignored. ``own`` are the readings of the present page's URL.
     """
-    # the last reading is for a URL with a cursor (``?after=abc``) and without a page number
+    # the last reading is for URLs with a cursor (``?after=abc``) instead of a page number
     readings = [*_readings(name), (_plain(name.partition("?")[0]), 0)]
     key, number = next((one for one in readings if one[0] in own), readings[0])
     here = own.get(key, 0)
@@ -235,8 +236,8 @@ def _offer(following: dict[str, tuple[int, str]], name: str, address: str, own: 
 def _readings(name: str, *, said: bool = False) -> Iterator[tuple[str, int]]:
     """Yield the readings of a URL, as pairs (URL without the page number, page number).
 
-    If ``said`` is True, only numbers after the word "page" count. The same holds for the URLs of archives,
-    because their other numbers are dates.
+    If ``said`` is True, only numbers after the word "page" count. In URLs of archives, too, only such numbers
+    count, because the other numbers are dates.
     """
     forms = (_IN_QUERY, _IN_PATH) if said or is_archive(name) else (_IN_QUERY, _IN_PATH, _ANY_KEY, _BARE)
     for form in forms:
@@ -245,12 +246,13 @@ def _readings(name: str, *, said: bool = False) -> Iterator[tuple[str, int]]:
 
 
 def _plain(name: str) -> str:
-    """Return a URL without the remains of a removed number: empty query keys, ``index``, a slash."""
+    """Return a URL without what remains after a number was removed: empty query keys, ``index``, a slash."""
     return _INDEX.sub("", re.sub(r"[?&]+(?=&|$)", "", name).replace("?&", "?")).rstrip("/?&")
 
 
 def _name(url: str) -> str:
-    """Return a URL for comparison, without scheme and ``www.``: links of one site may differ in them."""
+    """Return a URL for comparison, without scheme and ``www.``, because links of one site may differ in
+    these."""
     return canonical_or_same(url).partition("://")[2].removeprefix("www.")
 
 
@@ -262,41 +264,42 @@ def _is_on_host(address: str, url: str) -> bool:
 
 
 # --- probing
-# Decides which lists are read, by the shape of their URLs, and how far a list of many pages is read.
+# Decides by the shapes of their URLs which lists are read, and how far a list with many pages is read.
 #
 # The pages of one list are read one after the other (:class:`ListWalks`). A site may link to hundreds of
 # calendar days, tag lists and archive months. The URLs of similar lists have the same *shape*
 # (:func:`shape_of`). One list of each shape is read first: it is *under trial*. The other lists of the shape
-# are held back until this trial has a result (:class:`ListTrials`). A list is *fruitful* if it has links to
+# are held back until the trial has a result (:class:`ListTrials`). A list is *fruitful* if it has links to
 # new articles.
 
 MAX_SHAPES = 50_000
-"""Maximum number of shapes of all sites. When it is reached, all trials are forgotten."""
+"""Maximum number of shapes of all sites. If this number is reached, all trials are forgotten."""
 MAX_HELD = 400
 """Maximum number of lists of a shape that are held back."""
 MAX_OF_ALL = 20_000
 """Maximum number of lists of all shapes that are held back."""
 BARREN_ENOUGH = 2
-"""A shape without a fruitful list is skipped in this crawl after this number of its lists had no article."""
+"""Number of lists without articles after which a shape without a fruitful list is skipped in this crawl."""
 
 KNOWN_ENOUGH = 3
-"""A shape without a fruitful list is skipped in this crawl after this number of its lists were read."""
+"""Number of read lists after which a shape without a fruitful list is skipped in this crawl."""
 ASK_AGAIN = 1.0
-"""Minimum seconds between two checks of the state of a list under trial."""
+"""Minimum number of seconds between two checks of the state of a list under trial."""
 MAX_WALKS = 2000
 """Maximum number of lists whose state is kept until their next page is read.
 
-Also the maximum number of sites whose shown articles are remembered.
+It is also the maximum number of sites whose shown articles are remembered.
 """
 MAX_SHOWN = 50_000
 """Maximum number of articles of a site that are remembered as shown by its lists."""
 MAX_COVERED = 200_000
 """Maximum number of articles of all sites that are remembered as shown. They take 20 MB."""
 OLD_ENOUGH = 5
-"""The reading of a list ends if this number of articles in a row are too old. Only dated articles count."""
+"""The reading of a list ends after this number of consecutive articles that are too old. Articles without a
+date are not counted."""
 MAX_STALE = 2
-"""The reading of a list ends after this number of consecutive pages whose articles other lists have all shown
-already."""
+"""The reading of a list ends after this number of consecutive pages whose articles were all shown by other
+lists before."""
 
 _HOST_SLASHES = 2
 _NUMBER = re.compile(r"\d+")
@@ -312,11 +315,12 @@ class _Trial:
     barren: int = 0
     """Number of lists that showed no article."""
     known: int = 0
-    """Number of lists that showed only articles that were known before."""
+    """Number of lists that showed only known articles."""
     fruitful: bool = False
     """True if a list showed a new article."""
     held: dict[str, Any] = field(default_factory=dict)
-    """The lists that are held back: URL -> item to queue if a list of the shape is fruitful."""
+    """The lists that are held back: URL -> the item to queue when a list of the shape turns out to be
+    fruitful."""
 
 
 @dataclass(slots=True)
@@ -326,9 +330,10 @@ class Walk:
     shown: set[bytes] = field(default_factory=set)
     """Fingerprints of the articles on the pages of the list that were read so far."""
     stale: int = 0
-    """Number of consecutive pages, up to the last one, whose articles other lists have all shown already."""
+    """Number of consecutive last pages whose articles were all shown by other lists before."""
     dates: list[float] = field(default_factory=list)
-    """The known publication times (POSIX seconds) of its articles, in the order in which they were found.
+    """The known publication times (POSIX seconds) of the list's articles, in the order in which they were
+    found.
 
     Only the last times are kept. The first item is the latest of all times that were dropped.
     """
@@ -339,7 +344,7 @@ class ListWalks:
 
     def __init__(self) -> None:
         self._walks = Bounded[str, Walk](MAX_WALKS)
-        """URL of the page of a list that was read last -> state of this list."""
+        """URL of the last page of a list that was read -> state of the list."""
         self._covered = Bounded[str, set[bytes]](MAX_WALKS)
         """Domain -> fingerprints of the articles that the lists of the site have shown."""
 
@@ -351,12 +356,13 @@ class ListWalks:
         be new. Reading ends if other lists of the site have shown all articles of the last :data:`MAX_STALE`
         pages.
         """
-        # If another worker read the preceding page, its state is missing. This page then counts as the first.
+        # If another worker read the preceding page, there is no state here. Then this page counts as the
+        # first page.
         walk = self._walks.pop(before, None) if before is not None else None
         walk = walk or Walk()
         covered = self._covered[domain] = self._covered.get(domain, set())
         unseen = set(articles) - walk.shown
-        # computed before the articles of this page are added to ``covered``
+        # must be computed before the articles of this page are added to ``covered``
         walk.stale = 0 if unseen - covered else walk.stale + 1
         for seen in (walk.shown, covered):
             seen.update(unseen if len(seen) < MAX_SHOWN else ())
@@ -381,12 +387,12 @@ class ListWalks:
     def is_older(self, page: str, since: float) -> bool:
         """Return True if a list began with articles after ``since`` and has reached earlier articles.
 
-        ``page`` is the page of the list that was read last. ``since`` is in POSIX seconds.
+        ``page`` is the last page of the list that was read. ``since`` is in POSIX seconds.
         """
         dates = self._walks[page].dates if page in self._walks else []
         recent = dates[-OLD_ENOUGH:]
-        # If all articles were older from the beginning, the list is not sorted by date, or it is an old list.
-        # Its reading does not end here.
+        # If all articles were older from the beginning, the list is old, or it is not sorted by date. Then
+        # its reading does not end here.
         return len(recent) == OLD_ENOUGH and max(recent) < since <= max(dates)
 
 
@@ -402,7 +408,7 @@ class ListTrials:
         """Return True if a list may be queued.
 
         If its shape has no result yet and no list of the shape is under trial, the trial of this list begins.
-        It ends with :meth:`tell` or :meth:`release`.
+        The trial ends with :meth:`tell` or :meth:`release`.
         """
         trial = self._trial(domain, url)
         if trial.fruitful or trial.waiting == url:  # the list under trial may be linked again
@@ -422,17 +428,18 @@ class ListTrials:
         return self._trial(domain, url).fruitful
 
     def hold(self, domain: str, url: str, item: Any) -> None:
-        """Hold a list back until the list under trial has a result. Then ``item`` can be queued."""
+        """Hold back a list until the list under trial has a result. Then ``item`` can be queued."""
         held = self._trial(domain, url).held
         if url not in held and len(held) < MAX_HELD and self._number < MAX_OF_ALL:
             held[url] = item
             self._number += 1
 
     def released(self, domain: str, url: str) -> list[Any]:
-        """Return the items of the lists that were held back until the list at ``url`` was found fruitful.
+        """Return the items of the lists that were held back because of the list at ``url``, which is now
+        known to be fruitful.
 
-        Lists that were held back for a list above it are returned too, e.g. the other years if a month was
-        fruitful. The returned lists are no longer held back.
+        Lists that were held back because of a list above ``url`` are returned too, e.g. the other years if a
+        month was fruitful. The returned lists are no longer held back.
         """
         items: list[Any] = []
         path = url.partition("?")[0].rstrip("/")
@@ -448,10 +455,11 @@ class ListTrials:
         return items
 
     def waiting(self, domain: str, url: str, now: float) -> str | None:
-        """Return the URL of the list under trial for which ``url`` is held back; None if there is none.
+        """Return the URL of the list under trial because of which ``url`` is held back; None if there is
+        none.
 
         The caller then checks whether another worker has visited this list. The URL is returned at most once
-        in :data:`ASK_AGAIN` seconds; otherwise the result is None. ``now`` is in seconds.
+        every :data:`ASK_AGAIN` seconds. Between these times, the result is None. ``now`` is in seconds.
         """
         trial = self._trial(domain, url)
         if trial.waiting in (None, url) or now - trial.asked < ASK_AGAIN:
@@ -460,11 +468,12 @@ class ListTrials:
         return trial.waiting
 
     def another(self, domain: str, url: str) -> list[Any]:
-        """Return the item of the next list to try after one that was not fruitful: a list of 0 or 1 items.
+        """Return the item of the list to try after a list that was not fruitful, as a Python list of 0 or 1
+        items.
 
-        The second list under trial is the last of those held back, and the third is the middle one. The first
-        ones are not tried, because a site links to its newest months first. The home page and the feed have
-        already shown the articles of these months.
+        The second list under trial is the last list that is held back, and the third is the middle list. The
+        first lists are not tried: a site links to its newest months first, and the home page and the feed
+        have already shown the articles of these months.
         """
         trial = self._trial(domain, url)
         if trial.waiting is not None or trial.fruitful or _is_enough(trial) or not trial.held:
@@ -477,8 +486,8 @@ class ListTrials:
     def tell(self, domain: str, url: str, *, fruitful: bool | None) -> None:
         """Record the result of a list.
 
-        ``fruitful`` is True if the list had links to new articles, None if it had links to known articles
-        only, and False if it had no links to articles.
+        ``fruitful`` is True if the list had links to new articles, None if it had only links to known
+        articles, and False if it had no links to articles.
         """
         trial = self._trial(domain, url)
         trial.waiting = None
@@ -505,7 +514,7 @@ def _is_enough(trial: _Trial) -> bool:
 
 
 def narrows(url: str, page: str) -> bool:
-    """Return True if ``url`` is below the list at ``page``, as a month is below its year."""
+    """Return True if ``url`` is below the list at ``page``, for example a month below its year."""
     above = _list_of(page)
     return "?" not in url and "?" not in above and _list_of(url).startswith(above + "/")
 
@@ -517,7 +526,7 @@ def _list_of(url: str) -> str:
 def shape_of(url: str) -> str:
     """Return the path and query of a URL, with ``#`` for each number and ``*`` for the name of a subject.
 
-    All days of a calendar have the same shape, and so have all tags of a site.
+    All days of a calendar have the same shape. All tags of a site have the same shape, too.
     """
     rest = url.partition("://")[2].partition("/")[2]
     above = rest.rstrip("/").rpartition("/")[0]

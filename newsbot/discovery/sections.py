@@ -24,8 +24,8 @@ _TRANSPARENT = frozenset(
 _NAVIGATION_ROLES = frozenset(
     ("navigation", "menu", "menubar", "banner", "contentinfo", "search", "toolbar", "complementary")
 )
-# Words of class and id, such as "main-nav", "footer", "breadcrumbs", "siteHeader" or "topNav". A word ends at
-# a blank, "-" or "_". The last line matches words in camel case.
+# Words in a class or id, such as "main-nav", "footer", "breadcrumbs", "siteHeader" or "topNav". A word ends
+# at a blank, "-" or "_". The last line matches words in camel case.
 _NAVIGATION_NAME = re.compile(
     r"(?:^|[\s_-])(?:(?:main|site|top|sub|mega|side|foot|mobile|primary|secondary|sec|meta|service)?-?_?"
     r"(?:nav|navbar|navi|navigation|menu|footer|sidebar)|breadcrumbs?|pagination|pager|topbar|toolbar|masthead|"
@@ -33,7 +33,7 @@ _NAVIGATION_NAME = re.compile(
     r"|(?:[a-z](?:Nav|Navigation|Menu|Footer|Breadcrumbs?))(?:$|[\s_A-Z-])",
 )
 _MODIFIER = re.compile(r"(?:^|(?<=\s))(?:has|with|without|no|is|js|u|l)[_-]\S+")
-"""Words in a class that do not name the element: ``has-sidebar``, ``js-menu``."""
+"""Matches words in a class that do not name the element: ``has-sidebar``, ``js-menu``."""
 _MAX_NAMES = 300
 """Maximum number of characters of an element's classes and id that are read."""
 
@@ -57,7 +57,7 @@ class Context:
         """Return the state of an element.
 
         The method goes up to an ancestor whose state is known, and then down again. It does not use
-        recursion, because pages can be nested deeper than Python's stack allows.
+        recursion, because nesting can be deeper than Python's stack allows.
         """
         states = self._states
         path: list[etree._Element] = []
@@ -77,11 +77,11 @@ def _own_state(element: etree._Element, outer: int) -> int:
     tag = element.tag
     if tag in _TRANSPARENT or not isinstance(tag, str):
         return outer
-    if tag in _CONTENT:  # also inside navigation: a sidebar may contain teasers of articles
+    if tag in _CONTENT:  # even inside navigation, because a sidebar may contain teasers of articles
         return _CONTENT_STATE
     if outer == _NAVIGATION_STATE or tag in _NAVIGATION:
         return _NAVIGATION_STATE
-    if tag == "header":  # a header outside of content is that of the page, otherwise that of an article
+    if tag == "header":  # a header outside of content belongs to the page; otherwise it belongs to an article
         return outer or _NAVIGATION_STATE
     return _NAVIGATION_STATE if _says_navigation(element.attrib) else outer
 
@@ -101,26 +101,26 @@ def is_navigation_name(names: str) -> bool:
     match = _NAVIGATION_NAME.search(names)
     if match is None:
         return False
-    # classes such as "has-sidebar" and "no-menu" are about the layout of the element
+    # classes such as "has-sidebar" and "no-menu" describe the layout of the element
     return _NAVIGATION_NAME.search(_MODIFIER.sub("", names)) is not None
 
 
 class _Menus:
     """Recognizes menus by their content: lists, columns and table rows with short links and little else.
 
-    The tags and names of the elements are not considered.
+    Tags and names of the elements are ignored.
     """
 
     def __init__(self) -> None:
         self._verdicts: dict[etree._Element, bool] = {}
 
     def contain(self, anchor: etree._Element) -> bool:
-        """Return True if a link is in a menu: the smallest box around it that has several links is one."""
+        """Return True if the smallest box around a link that has several links is a menu."""
         box = anchor.getparent()
         for _ in range(_MAX_STEPS):
             if box is None or box.tag in _PAGE:
                 return False
-            # a box with too few links is not judged; in this case the next larger box decides
+            # a box with too few links is not judged; then the next larger box decides
             if box not in self._verdicts:
                 anchors = list(islice(box.iter("a"), _MAX_OF_MENU))
                 if len(anchors) >= _LEAST_OF_MENU:
@@ -174,13 +174,13 @@ def find_links(
 
     ``tree`` is the page, ``url`` its URL. ``where`` of a link is NAVIGATION in menus, headers and footers,
     and BODY elsewhere. If several links have the same URL, the best evidence is kept: BODY is better than
-    NAVIGATION, the own text of a link is better than the text of its picture, and a longer text is better
-    than a shorter text. A headline gets the ``<time>`` next to it as ``published_at``. ``now`` and ``zone``
-    are as in :func:`newsbot.discovery.feeds.parse_feed`. If ``menus`` is True, a box of mostly short links
-    counts as navigation too, whatever its tag and its names are.
+    NAVIGATION, the text of the link itself is better than the text of its picture, and a longer text is
+    better than a shorter text. A headline gets the ``<time>`` next to it as ``published_at``. ``now`` and
+    ``zone`` are as in :func:`newsbot.discovery.feeds.parse_feed`. If ``menus`` is True, a box with mostly
+    short links counts as navigation too, whatever its tag and names are.
 
     Assets and links to the page itself are left out, and fragments are removed. Never raises. At most
-    :data:`MAX_LINKS` links are returned. If a page has more, the links that look most like articles are
+    :data:`MAX_LINKS` links are returned. If a page has more links, the links that look most like articles are
     chosen.
     """
     return PageLinks(tree, url).find(now=now, zone=zone, menus=menus)
@@ -205,7 +205,8 @@ class PageLinks:
         by_anchor: dict[etree._Element, _Found] = {}
         boxes = _Menus()
         for element, address, navigation, text, own in self._anchors:
-            # all links to a URL share one record, so that a time next to any of them is added to the record
+            # all links to a URL share one record, so that a time next to any of these links is added to the
+            # record
             one = by_anchor[element] = found.setdefault(address, _Found(address))
             one.add(navigation or (menus and boxes.contain(element)), text, own)
         _add_times(self._tree, by_anchor, now or utc(system_clock()), zone)
@@ -213,17 +214,17 @@ class PageLinks:
 
 
 def _likeliest(found: list[_Found]) -> list[_Found]:
-    """Return the links in page order. If there are too many, only those that are most likely articles."""
+    """Return the links in page order. If there are too many, only the most likely articles are returned."""
     if len(found) <= MAX_LINKS:
         return found
-    # first sorted by weight, to select the links, then by place, to restore the page order
+    # sorted by weight to select the links, then sorted by place to restore the page order
     best = sorted(range(len(found)), key=lambda place: -found[place].weight())[:MAX_LINKS]
     return [found[place] for place in sorted(best)]
 
 
 @dataclass(slots=True)
 class _Found:
-    """The best evidence on one URL from all links of the page that lead to it."""
+    """The best evidence about one URL, from all links to it on the page."""
 
     address: str
     navigation: bool = True
@@ -233,14 +234,15 @@ class _Found:
 
     def add(self, navigation: bool, text: str, own: bool) -> None:
         """Add one link. Its text replaces the present text if it is better (see :func:`find_links`)."""
-        # One link in the content is enough: menus repeat links of the content.
+        # One link in the content is enough, because menus may repeat links of the content.
         self.navigation = self.navigation and navigation
         rank = (own, not navigation, len(text))
         if rank > self.rank:
             self.rank, self.text = rank, text
 
     def weight(self) -> float:
-        """Return the log-odds that the URL is an article, from the URL, the link text, and the place."""
+        """Return the log-odds that the URL is an article, computed from the URL, the link text and the
+        place."""
         headline = min(self.text.count(" "), _LONG_HEADLINE) * _ODDS_OF_WORD
         return log_odds(self.address) + headline - (_ODDS_OF_NAVIGATION if self.navigation else 0.0)
 
@@ -273,9 +275,9 @@ class _Resolver(dict[str, str | None]):
 
 
 def text_of(element: etree._Element) -> tuple[str, bool]:
-    """Return the text of a link as one line, and True if the text is that of the link itself.
+    """Return the text of a link as one line, and True if it is the text of the link itself.
 
-    If the link has no text, the description of its picture or its title is returned, and False.
+    If the link has no text, the description of its picture or its title is returned, with False.
     """
     if not len(element):
         text = _one_line(element.text)
@@ -312,7 +314,8 @@ def _add_times(
 
 
 def _headline_beside(time: etree._Element, by_anchor: dict[etree._Element, _Found]) -> _Found | None:
-    """Return the headline in the smallest box around a time; None if there are several, or none nearby."""
+    """Return the headline in the smallest box around a time; None if there are several headlines, or none
+    nearby."""
     box: etree._Element | None = time
     for _step in range(_MAX_STEPS):
         box = box.getparent() if box is not None else None

@@ -1,6 +1,5 @@
-"""Reads sitemaps: lists of pages, news sitemaps, indexes and plain text, also as gzip.
-
-If a file has too many pages, the newest ones are kept.
+"""Reads sitemaps: lists of pages, news sitemaps, indexes and plain text, plain or as gzip. If a file has too
+many pages, the newest pages are kept.
 
 Sources: https://www.sitemaps.org/protocol.html,
 https://developers.google.com/search/docs/crawling-indexing/sitemaps/news-sitemap.
@@ -27,7 +26,7 @@ from newsbot.urls import absolute, canonical_or_same
 MAX_URLS = 50_000
 """Maximum number of pages of one sitemap file that are kept. It is the limit of the protocol."""
 MAX_SEEN = 10 * MAX_URLS
-"""Maximum number of pages of one file that are read. The newest of them are kept."""
+"""Maximum number of pages of one file that are read. The newest pages are kept."""
 
 _UNDATED = datetime.min.replace(tzinfo=UTC)
 
@@ -85,7 +84,7 @@ class SitemapCollector(SourceCollector):
                 published_at=self._date(entry.published),
                 modified_at=self._date(entry.lastmod),
             )
-            # only at twice the limit, because _thin_out() sorts all pages
+            # only when there are twice as many, because _thin_out() sorts all pages
             if len(self._links) >= 2 * MAX_URLS:
                 self._thin_out()
 
@@ -96,7 +95,7 @@ class SitemapCollector(SourceCollector):
             self.problem("bad_link")
             return
         # Children are compared by their canonical URL. Otherwise an index that lists itself in another
-        # spelling would be read again and again.
+        # spelling would be read repeatedly.
         name = canonical_or_same(url)
         if name == self._own_name:
             self.problem("self_reference")
@@ -104,7 +103,7 @@ class SitemapCollector(SourceCollector):
             self.problem("duplicate_child")
         else:
             self._children[name] = Child(url, self._date(entry.lastmod))
-            # only at twice the limit, so that the children are sorted rarely
+            # only when there are twice as many, so that the children are rarely sorted
             if len(self._children) >= 2 * MAX_URLS:
                 self._thin_out_children()
 
@@ -122,7 +121,8 @@ class SitemapCollector(SourceCollector):
         return list(self._children.values())
 
     def _thin_out(self) -> None:
-        """Keep at most :data:`MAX_URLS` pages: the newest, and among pages of equal or no date the first."""
+        """Keep at most :data:`MAX_URLS` pages: the newest, and the first among pages with equal dates or
+        without dates."""
         if len(self._links) <= MAX_URLS:
             return
         self._dropped += len(self._links) - MAX_URLS
@@ -212,7 +212,7 @@ class SitemapHandler(Handler):
     def _close_entry(self) -> None:
         entry, self._entry = self._entry, None
         self._captured, self.wants_text = None, False
-        # a page without a URL counts as a fault, a child without a URL is ignored
+        # a page without a URL counts as a fault; a child without a URL is ignored
         if entry is not None and (entry.loc or not self._is_child):
             (self.found.add_child if self._is_child else self.found.add)(entry)
 
@@ -237,9 +237,9 @@ class Sitemap:
     links: list[Link] = field(default_factory=list)
     """The pages, each URL once. Pages of a news sitemap have kind, title and publication time."""
     children: list[Child] = field(default_factory=list)
-    """The files that an index points to, each file once, but not the index itself."""
+    """The files that an index points to, without the index itself. Each file is listed once."""
     problems: list[str] = field(default_factory=list)
-    """Faults with their numbers, e.g. ``bad_date:3``.
+    """Faults with the number of times they occurred, e.g. ``bad_date:3``.
 
     The names are malformed, cut_off, too_long, trailing_junk, bad_date, bad_link, duplicate_url,
     too_many_urls, self_reference, duplicate_child, is_feed and no_urls.
@@ -250,11 +250,11 @@ def parse_sitemap(body: bytes, url: str, *, now: datetime | None = None, zone: t
     """Return the content of a sitemap, as far as it can be read.
 
     ``body`` may be gzip. ``url`` is the URL of the sitemap; ``now`` and ``zone`` are as in
-    :func:`newsbot.discovery.feeds.parse_feed`. A feed may serve as a sitemap; it is read as a feed. Raises
+    :func:`newsbot.discovery.feeds.parse_feed`. A feed that serves as a sitemap is read as a feed. Raises
     :class:`SitemapError` if the body is not a sitemap. All other faults are counted in ``problems``.
 
-    The file is read as a stream. The memory depends on the number of URLs, of which the newest 50,000 are
-    kept, but not on the size of the file.
+    The file is read as a stream. The newest 50,000 URLs are kept. The memory depends on the number of URLs
+    and not on the size of the file.
     """
     now = now or utc(system_clock())
     head = gunzip(body, _HEAD)[:_HEAD]
@@ -322,11 +322,11 @@ def _read_lines(chunks: Iterator[str], found: SitemapCollector) -> SitemapCollec
     held = ""
     with suppress(Enough):
         for chunk in chunks:
-            # The last line may be cut off by the end of the chunk, so it waits for the next chunk.
+            # The last line may be cut off at the end of the chunk, so it is held until the next chunk.
             *lines, held = (held + chunk).splitlines() or [""]
             for line in lines:
                 _add_line(line, found)
-            held = held[-10_000:]  # a file may be one line without end
+            held = held[-10_000:]  # a file may be one endless line
         _add_line(held, found)
     return found
 

@@ -1,9 +1,9 @@
 """Reads XML as events, with expat if it is well formed and with a lenient reader otherwise.
 
-The lenient reader accepts ``&`` without an entity and knows the entities of HTML. It needs neither matching
-tags nor declared prefixes. It reads a document that is cut off up to the cut. Neither reader follows or
-expands the declarations of a document (DTD, entities), builds a tree, or recurses into nested elements. The
-time of both readers is linear in the length of the text.
+The lenient reader accepts ``&`` without an entity and knows the entities of HTML. It does not need matching
+tags or declared prefixes. If a document is cut off, it reads the document up to the cut. Neither reader
+expands declarations (DTD, entities), builds a tree, or recurses into nested elements. Both take time linear
+in the length of the text.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def short_name(uri: str, local: str, prefix: str) -> str:
     """Return the short name of an element or attribute, in lower case, e.g. ``dc:date``.
 
     ``uri`` is the namespace of the name, or "" if the prefix is not declared. A name in an unknown namespace
-    gets the prefix ``x``, but only if it has a prefix in the document.
+    gets the prefix ``x`` if it has a prefix in the document.
     """
     short = _SHORT.get(uri.lower().replace("https://", "http://").rstrip("/")) if uri else None
     if short is None:
@@ -68,7 +68,8 @@ CHUNK = 1 << 20
 """Number of characters that are parsed at once."""
 _MAX_ATTRIBUTES = 1 << 16
 _MAX_HELD = 1 << 22
-"""Maximum number of characters that are buffered until the end of a tag or text. Longer ones are split."""
+"""Maximum number of characters that are buffered until the end of a tag or text. Longer tags and texts are
+split."""
 _MAX_PREFIXES = 100
 _MAX_NAME = 300
 _SEPARATOR = " "
@@ -84,7 +85,8 @@ _FLAWS: dict[int, Flaw] = {
 
 
 class Handler(ABC):
-    """Receives the events of a document, and collects the text of one element. Names: :func:`short_name`."""
+    """Receives the events of a document, and collects the text of one element. For names see
+    :func:`short_name`."""
 
     def __init__(self) -> None:
         self.wants_text = False
@@ -98,7 +100,8 @@ class Handler(ABC):
 
     @abstractmethod
     def end(self, name: str) -> None:
-        """Handle a closing tag. The lenient reader may omit it or report it without an opening tag."""
+        """Handle a closing tag. The lenient reader may omit a closing tag, or report it without an opening
+        tag."""
 
     def data(self, text: str) -> None:
         """Handle text. The text of an element may arrive in parts."""
@@ -107,7 +110,7 @@ class Handler(ABC):
             self._size += len(text)
 
     def begin_text(self, most: int) -> None:
-        """Collect the text from here on, at most about ``most`` characters."""
+        """Collect the following text, at most about ``most`` characters."""
         self._parts, self._size, self._most = [], 0, most
         self.wants_text = True
 
@@ -138,7 +141,7 @@ def read(chunks: Callable[[], Iterable[str]], make: Callable[[], _Handler]) -> t
     try:
         return handler, read_strictly(chunks(), handler)
     except Malformed:
-        # The chunks are made a second time, so that the whole text need not be kept in memory.
+        # The chunks are created again, so that the whole text need not be kept in memory.
         handler = make()
         read_loosely(chunks(), handler)
         return handler, "malformed"
@@ -152,13 +155,13 @@ def pieces(text: str) -> Iterator[str]:
 def read_strictly(chunks: Iterable[str], handler: Handler) -> Flaw | None:
     """Read well-formed XML. Return a :data:`Flaw` if it is cut off or followed by other text, else None.
 
-    Raises :class:`Malformed` for any other fault. The handler has then received only some of the events. The
-    document must be read again, with a new handler.
+    Raises :class:`Malformed` for any other fault. In this case the handler has received only some of the
+    events, and the document must be read again with a new handler.
     """
     parser = expat.ParserCreate("utf-8", _SEPARATOR)
-    # names are then "uri local prefix", see _expanded()
+    # with this argument, names are "uri local prefix", see _expanded()
     parser.namespace_prefixes = True
-    parser.buffer_text = True  # fewer calls: neighbouring texts come together
+    parser.buffer_text = True  # fewer calls, because neighbouring texts are joined
 
     def start(name: str, attributes: dict[str, str]) -> None:
         handler.start(_expanded(name), {_expanded(key): value for key, value in attributes.items()})
@@ -168,7 +171,7 @@ def read_strictly(chunks: Iterable[str], handler: Handler) -> Flaw | None:
             handler.data(text)
 
     def doctype(*_declaration: Any) -> None:
-        raise Malformed("DTD")  # expat would expand its entities, which can grow without bound
+        raise Malformed("DTD")  # expat would expand its entities, which can grow without limit
 
     parser.StartElementHandler = start
     parser.EndElementHandler = lambda name: handler.end(_expanded(name))
@@ -179,7 +182,8 @@ def read_strictly(chunks: Iterable[str], handler: Handler) -> Flaw | None:
         for chunk in chunks:
             parser.Parse(chunk, False)
             fed += len(chunk)
-            # Expat parses an unfinished token again with each chunk. For a long token the time is quadratic.
+            # Expat parses an unfinished token again with each chunk, which takes quadratic time for a long
+            # token.
             if parser.CurrentByteIndex < fed - 2 * CHUNK:
                 raise Malformed("token too long")
         parser.Parse("", True)
@@ -209,16 +213,17 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 # The beginning of a tag, CDATA, a comment, an instruction or a declaration. "<" before anything else is text.
 _TOKEN = re.compile(r"<(?:(?P<close>/)?(?P<name>[A-Za-z_][\w:.\-]{0,99})|!\[CDATA\[|!--|\?|![A-Za-z])")
 _TAG_REST = re.compile(r"""((?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+)>""")
-"""The rest of a tag. Quoted values may contain ``>``. Possessive quantifiers keep the search linear."""
+"""Matches the rest of a tag. Quoted values may contain ``>``. Possessive quantifiers keep the search
+linear."""
 _BROKEN_REST = re.compile(r"([^<>]*+)>?")
-"""The rest of a tag with a quote that is not closed: up to the next bracket."""
+"""Matches the rest of a tag with an unclosed quote, up to the next bracket."""
 # name="value", name='value' or name=value. The look-behind prevents a match that begins inside a name.
 _ATTRIBUTE = re.compile(r"""(?<![\w:.\-])([\w:.\-]++)\s*+=\s*+(?:"([^"]*)"|'([^']*)'|([^\s"'>]++))""")
 _ENDS = {"<![CDATA[": "]]>", "<!--": "-->", "<?": "?>"}
 
 
 def unescape(text: str) -> str:
-    """Replace the entities of HTML and character references, but only those that end in ``;``.
+    """Replace entities of HTML and character references if they end in ``;``.
 
     ``html.unescape`` would also replace ``&copy`` in ``?a=1&copy=2``.
     """
@@ -241,7 +246,7 @@ def read_loosely(chunks: Iterable[str], handler: Handler) -> None:
     try:
         for chunk in chunks:
             text = held + _CONTROL.sub("", chunk)
-            # A tag without an end would otherwise be kept, and searched again with each chunk.
+            # Without this limit, a tag that does not end would be kept and searched again with each chunk.
             held = text[reader.read(text, final=len(text) > _MAX_HELD) :]
         reader.read(held, final=True)
     except Enough:
@@ -256,7 +261,8 @@ class _LooseReader:
         self._prefixes: dict[str, str] = {}
 
     def read(self, text: str, *, final: bool) -> int:
-        """Parse ``text``. Return the number of characters that were used. If ``final``, all are used."""
+        """Parse ``text``. Return the number of characters that were used. If ``final`` is True, all
+        characters are used."""
         position = 0
         while match := _TOKEN.search(text, position):
             self._text(text[position : match.start()])
@@ -275,13 +281,14 @@ class _LooseReader:
     def _other(self, text: str, match: re.Match[str], final: bool) -> int | None:
         """Handle CDATA, a comment, an instruction or a DOCTYPE. Return the position after it.
 
-        If its end is missing, it ends with the document. Return None if the end may be in the next chunk.
+        If the end is missing, the end of the document counts as the end. Return None if the end may be in the
+        next chunk.
         """
         mark = _ENDS.get(match[0])
         begin = match.end()
         if mark is None:  # a DOCTYPE, perhaps with inner declarations in [ ]
             close = text.find(">", begin)
-            # Without a ">", close + 1 is 0, and the whole rest is searched.
+            # If there is no ">", close + 1 is 0, and the whole rest is searched.
             mark = "]>" if "[" in text[begin : close + 1 or None] else ">"
         end = text.find(mark, begin)
         if end < 0 and not final:
@@ -316,7 +323,7 @@ class _LooseReader:
             if name.startswith("xmlns:"):
                 if len(self._prefixes) < _MAX_PREFIXES:
                     self._prefixes[name[6:]] = value
-            # "xmlns" is ignored: the namespace of inner XHTML would apply to the rest of the document
+            # "xmlns" is ignored, because the namespace of inner XHTML would apply to the rest of the document
             elif name != "xmlns":
                 found[self._name(name)] = value
         return found

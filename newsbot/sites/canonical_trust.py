@@ -1,9 +1,10 @@
 """Decides whether the canonical URLs that the pages of a site state can be trusted.
 
-A *claim* is a page's statement of its canonical URL. A claim is checked if both pages were read: the page
-that makes the claim, and the page at the canonical URL. The decision depends on the last checked claims of
-the site. Claims that are known to be right from the URLs alone (:mod:`newsbot.extraction.page.canonical`) do
-not count. If a page is visited many times, only its last claim counts.
+A *claim* is a page's statement of its canonical URL. A claim is checked when both pages have been read: the
+page that makes the claim, and the page at the canonical URL. The decision depends on the most recently
+checked claims of the site. If the URLs alone show that a claim is right
+(:mod:`newsbot.extraction.page.canonical`), the claim does not count. If a page is visited several times, only
+its last claim counts.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ WINDOW = 30
 ENOUGH = 3
 """Number of right claims after which a site is trusted without further checks."""
 OUTWEIGHED = 10
-"""Minimum number of right claims for each wrong claim, for a site to be trusted."""
+"""A site is trusted only if it has at least this number of right claims for each wrong claim."""
 MAX_SITES = 5000
 """Maximum number of sites that are kept in memory."""
 MAX_SETTLED = 50_000
@@ -33,13 +34,13 @@ MAX_SETTLED = 50_000
 
 
 _KEY = 12
-"""Length of a page's key, in hexadecimal digits of its fingerprint."""
+"""Length of a page's key. The key consists of the first hexadecimal digits of the fingerprint."""
 _Claims = dict[str, bool]
 """Key of the page -> True if its last claim was right. The claim that was checked last is at the end."""
 
 
 class Word(StrEnum):
-    """How far the claims of a site can be trusted."""
+    """The degree to which the claims of a site can be trusted."""
 
     UNPROVEN = "unproven"
     GOOD = "good"
@@ -47,7 +48,8 @@ class Word(StrEnum):
 
 
 def word_of(claims: Iterable[bool]) -> Word:
-    """Return how far a site can be trusted. ``claims`` are its last claims, True for each right claim."""
+    """Return the degree to which a site can be trusted. ``claims`` are its last claims, True for a right
+    claim."""
     results = list(claims)
     wrong = results.count(False)
     # A wrong claim hides an article, and a right claim only saves a download. So ten right claims are needed
@@ -60,7 +62,7 @@ def word_of(claims: Iterable[bool]) -> Word:
 def _add(claims: _Claims, claim: tuple[str, bool]) -> None:
     """Append the claim of a page, and remove the oldest claim if there are more than :data:`WINDOW`."""
     page, right = claim
-    claims.pop(page, None)  # an assignment alone would leave it at its old position
+    claims.pop(page, None)  # otherwise it would stay at its old position
     claims[page] = right
     if len(claims) > WINDOW:
         del claims[next(iter(claims))]
@@ -88,7 +90,8 @@ class CanonicalTrust(SharedSites[_Claims, tuple[str, bool]]):
         """Fingerprints of known URLs that need no check when a list links to them."""
 
     def word(self, storage: Notes, domain: str) -> Word:
-        """Return how far the claims of a site can be trusted. Raises :class:`newsbot.errors.DataError`."""
+        """Return the degree to which the claims of a site can be trusted. Raises
+        :class:`newsbot.errors.DataError`."""
         return word_of(self.of(storage, domain).values())
 
     def saw(self, storage: Notes, domain: str, page: str, *, right: bool) -> None:
@@ -107,6 +110,6 @@ class CanonicalTrust(SharedSites[_Claims, tuple[str, bool]]):
             )
 
     def write(self, notes: Notes, is_out: Callable[[str], bool] = lambda _: False) -> None:
-        """Merge the new claims into the notes, and read those of other workers."""
+        """Merge the new claims into the notes, and read the claims of other workers."""
         super().write(notes, is_out)
         self.read_again(notes)

@@ -1,4 +1,4 @@
-"""Decides whether a site still gives articles, by comparing its last pages with all earlier ones."""
+"""Decides whether a site still gives articles, by comparing its last pages with all earlier pages."""
 
 from __future__ import annotations
 
@@ -17,11 +17,13 @@ NOTE_KIND = "health"
 WINDOW = 40
 """Number of pages of a site that count as its recent pages."""
 ENOUGH = 20
-"""Minimum number of recent pages for an alarm, and also of earlier pages."""
+"""An alarm needs at least this number of recent pages, and at least this number of earlier pages."""
 CLIFF = 0.5
-"""An alarm is raised if the share of articles among recent pages is below the earlier share times this."""
+"""An alarm is raised if the share of articles among recent pages is below the earlier share multiplied by
+this factor."""
 USUAL = 0.4
-"""Minimum share of articles among earlier pages for an alarm. A site with a lower share never had many."""
+"""Minimum share of articles among earlier pages for an alarm. A site with a lower share never had many
+articles."""
 MAX_REASON = 40
 """Maximum length of a stored reason in characters."""
 MAX_SITES = 5000
@@ -47,7 +49,8 @@ class Pages:
     """The results of a site's pages that were fetched as articles."""
 
     lately: deque[str] = field(default_factory=lambda: deque(maxlen=WINDOW))
-    """Results of the recent pages: "" for an article, otherwise the reason why the page was not one."""
+    """Results of the recent pages: "" for an article, otherwise the reason why the page was not an
+    article."""
     pages: int = 0
     """Number of earlier pages."""
     articles: int = 0
@@ -61,10 +64,10 @@ class Pages:
         self.lately.append(reason[:MAX_REASON])
 
     def alarm(self) -> str | None:
-        """Return what happened and the likely cause in one line, or None if there is no alarm."""
+        """Return one line with what happened and the likely cause, or None if there is no alarm."""
         if len(self.lately) < ENOUGH or self.pages < ENOUGH:
             return None
-        # Only earlier pages count for ``before``, so a sudden change does not lower it.
+        # Only earlier pages count for ``before``, so that a sudden change does not lower it.
         before = self.articles / self.pages
         now = self.lately.count("") / len(self.lately)
         if before < USUAL or now >= before * CLIFF:
@@ -78,12 +81,13 @@ class Pages:
         )
 
     def plain(self) -> dict[str, Any]:
-        """Return the record as a JSON-able mapping."""
+        """Return the record as a JSON-serializable mapping."""
         return {"lately": list(self.lately), "pages": self.pages, "articles": self.articles}
 
 
 def pages_from(plain: Mapping[str, Any]) -> Pages:
-    """Return the results from the mapping of :meth:`Pages.plain`; no results if the mapping is invalid."""
+    """Return the results from a mapping of :meth:`Pages.plain`. The result is empty if the mapping is
+    invalid."""
     try:
         lately = deque((str(one)[:MAX_REASON] for one in plain["lately"]), maxlen=WINDOW)
         return Pages(lately, int(plain["pages"]), int(plain["articles"]))
@@ -92,7 +96,8 @@ def pages_from(plain: Mapping[str, Any]) -> Pages:
 
 
 def next_due(sources: Iterable[SourceRecord], now: float) -> str | None:
-    """Return in one line which source is due next and how many are due within the hour.
+    """Return one line with the source that is due next and the number of sources that are due within the
+    hour.
 
     Return None if there is no source. ``now`` is in POSIX seconds.
     """
@@ -106,7 +111,7 @@ def next_due(sources: Iterable[SourceRecord], now: float) -> str | None:
 
 
 def alarms(storage: Notes) -> dict[str, str]:
-    """Return the alarm of each site that has one."""
+    """Return the alarm of each site that has an alarm."""
     found = {domain: pages_from(plain).alarm() for domain, plain in storage.all(NOTE_KIND).items()}
     return {domain: alarm for domain, alarm in found.items() if alarm is not None}
 
@@ -123,7 +128,8 @@ class SiteHealth(SharedSites[Pages, str]):
 
 
 QUIET_SECONDS = 7 * 86400.0
-"""Seconds without a new link after which a source is quiet. It may be abandoned, or its links are rare."""
+"""Seconds without a new link after which a source is quiet. It may be abandoned, or it rarely has new
+links."""
 
 
 class Health(StrEnum):
@@ -142,7 +148,7 @@ def health(record: SourceRecord, now: float) -> Health:
         return Health.DEAD if record.failures >= DEAD_AFTER else Health.FAILING
     if record.last_poll is None:
         return Health.NEVER_POLLED
-    # If a source never had a new link, it is unknown how long it has been quiet. It then counts as quiet
+    # If a source never had a new link, the start of its quiet time is unknown. Such a source counts as quiet
     # after the second poll, which is at least one interval after the first.
     if record.last_new is None:
         return Health.QUIET if record.polls > 1 else Health.OK

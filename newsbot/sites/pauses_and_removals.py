@@ -1,12 +1,11 @@
-"""What a person has decided about sites and pages: pauses, and removals (``scrapy remove``).
+"""Decisions of users about sites and pages: pauses, and removals (``scrapy remove``).
 
 Both are notes in the storage, so that they apply to all workers and after restarts. The URLs of a paused site
-are not leased until a person resumes the site. Requests in flight are completed. Queued URLs stay in the
-queue.
+are not leased until a user resumes the site. Requests in flight are completed. Queued URLs stay in the queue.
 
-Removed URLs and domains are not collected again. There is a note for each of them. A crawl reads the notes
-every 10 seconds. It rejects links to removed pages and does not fetch queued ones. An article with a removed
-URL is also not stored if it was found under another URL or imported.
+Removed URLs and domains are not collected again. There is one note for each removed URL or domain. A crawl
+reads the notes every 10 seconds. It rejects links to removed pages and does not fetch queued URLs of removed
+pages. An article with a removed URL is not stored even if it was found under another URL or imported.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ def paused(storage: Notes) -> dict[str, float]:
 
 
 def pause(storage: Notes, domain: str, now: float) -> None:
-    """Pause a site at ``now`` (POSIX seconds). If it is paused already, nothing changes."""
+    """Pause a site at ``now`` (POSIX seconds). If it is already paused, nothing changes."""
     if domain not in storage.all(PAUSED):
         storage.save(PAUSED, domain, {"at": now})
 
@@ -75,14 +74,14 @@ class RemovalNotes:
     def refresh(self, notes: Notes) -> None:
         """Read the notes, at most every :data:`REFRESH` seconds.
 
-        While the storage is unavailable, the notes that were read last are used.
+        While the storage is unavailable, the notes from the last successful read are used.
         """
         if self._clock() >= self._next:
-            # set before reading, so that there is a pause before the next attempt even if reading fails
+            # set before reading, so that the next attempt is delayed even if reading fails
             self._next = self._clock() + REFRESH
             try:
                 self.read(notes)
-            except DataError:  # the outage is logged already
+            except DataError:  # the outage has already been logged
                 return
 
     def covers_site(self, domain: str) -> bool:
@@ -97,7 +96,7 @@ class RemovalNotes:
 
 
 def within(host: str, domains: frozenset[str]) -> bool:
-    """Return True if the host is one of the domains, or a subdomain of one of them."""
+    """Return True if the host is one of the domains or a subdomain of one of the domains."""
     name = host.partition(":")[0].lower()
     while name:
         if name in domains:
@@ -107,9 +106,10 @@ def within(host: str, domains: frozenset[str]) -> bool:
 
 
 def keep_out(notes: Notes, *, urls: list[str], domain: str | None, at: float, reason: str) -> None:
-    """Write a note for each of ``urls`` (canonical), or for one domain, so that they are not collected again.
+    """Write a note for each of ``urls`` (canonical) or for ``domain``. URLs with a note are not collected
+    again.
 
-    ``at`` is in POSIX seconds. ``reason`` is a person's text, stored with the note; it may be empty.
+    ``at`` is in POSIX seconds. ``reason`` is the user's text, which is stored with the note. It may be empty.
     """
     note: dict[str, Any] = {"at": at, **({"reason": reason} if reason else {})}
     for key in [*urls, *([_DOMAIN + domain] if domain else [])]:
@@ -117,7 +117,7 @@ def keep_out(notes: Notes, *, urls: list[str], domain: str | None, at: float, re
 
 
 def allow_again(notes: Notes, what: str) -> bool:
-    """Delete the note of a URL or domain. Return False if it had none."""
+    """Delete the note of a URL or domain. Return False if there was no note."""
     keys = [_DOMAIN + what.lower(), what]
     with suppress(ValueError):  # a domain is not a URL
         keys.append(canonicalize(what))
@@ -126,9 +126,9 @@ def allow_again(notes: Notes, what: str) -> bool:
 
 
 def removal_of(notes: Notes, key: bytes, host: str) -> tuple[str, dict[str, Any]] | None:
-    """Return (URL or domain that was removed, its note) for a URL; None if the URL was not removed.
+    """Return (removed URL or domain, its note) for a URL; None if the URL was not removed.
 
-    ``key`` is the fingerprint of the URL, ``host`` its host.
+    ``key`` is the fingerprint of the URL, and ``host`` is its host.
     """
     for what, note in buried(notes):
         is_url = "://" in what
@@ -138,7 +138,7 @@ def removal_of(notes: Notes, key: bytes, host: str) -> tuple[str, dict[str, Any]
 
 
 def buried(notes: Notes) -> list[tuple[str, dict[str, Any]]]:
-    """Return all removed domains and URLs with their notes, the latest first."""
+    """Return all removed domains and URLs with their notes, latest first."""
     kept = notes.all(REMOVED).items()
     return sorted(
         ((key.removeprefix(_DOMAIN), note) for key, note in kept), key=lambda one: (-one[1]["at"], one[0])
@@ -146,14 +146,14 @@ def buried(notes: Notes) -> list[tuple[str, dict[str, Any]]]:
 
 
 MOST = 20_000
-"""Maximum number of articles that :class:`LateArrivals` remembers. Between two reads of the notes, a worker
-stores fewer."""
+"""Maximum number of articles that :class:`LateArrivals` remembers. A worker stores fewer articles between two
+reads of the notes."""
 IsOut = Callable[[bytes, str], bool]
 """Takes a URL's fingerprint and host; returns True if the URL was removed."""
 
 
 def addresses_of(article: Article) -> list[str]:
-    """Return the canonical URLs of an article. The first is the one under which it is stored."""
+    """Return the canonical URLs of an article. The article is stored under the first URL."""
     return list(dict.fromkeys((article.canonical_url, canonicalize(article.url))))
 
 
@@ -165,31 +165,32 @@ def is_out(article: Article, covers: IsOut) -> bool:
 def forget_texts(index: NearIndex, canonical_urls: Sequence[str], at: float) -> None:
     """Remove the texts of these articles from the near-duplicate index at ``at`` (POSIX seconds).
 
-    The index has no operation for this. Instead an empty text is inserted under the same id. It replaces the
-    old text, and it is not stored itself, because an empty text cannot be compared.
+    The index has no operation that removes a text. Instead, an empty text is inserted under the same id. It
+    replaces the old text, and it is not stored itself, because an empty text cannot be compared.
     """
     for url in canonical_urls:
         index.check_and_insert(url, "", signature(""), at)
 
 
 class LateArrivals:
-    """The articles that one worker has stored since it read the notes of removals.
+    """The articles that one worker has stored since it last read the notes.
 
-    A person may have removed some of them since then. These are deleted after the next read of the notes.
+    A user may have removed some of these articles in the meantime. Removed articles are deleted after the
+    next read of the notes.
     """
 
     def __init__(self) -> None:
         self._stored: deque[list[str]] = deque(maxlen=MOST)
 
     def stored(self, article: Article) -> None:
-        """Remember an article. Call it if its content was stored, or a URL of it."""
+        """Remember an article whose content, or one of whose URLs, was stored."""
         self._stored.append(addresses_of(article))
 
     def take_out(self, covers: IsOut, storage: Storage, index: NearIndex, at: float) -> int:
         """Delete the removed articles and their pages. Return the number of their URLs.
 
-        ``covers`` must use notes that were just read; ``at`` is in POSIX seconds. Raises
-        :class:`newsbot.errors.DataError`. The articles are then still remembered.
+        ``covers`` must use notes that were just read. ``at`` is in POSIX seconds. Raises
+        :class:`newsbot.errors.DataError`. In this case, the articles are still remembered.
         """
         gone = [
             url
@@ -197,7 +198,7 @@ class LateArrivals:
             if any(covers(fingerprint(url), host_key(url)) for url in addresses)
             for url in addresses
             if (kept := storage.articles.get(url)) is None
-            or is_out(kept, covers)  # otherwise another article was stored under the URL since then
+            or is_out(kept, covers)  # otherwise another article has since been stored under the URL
         ]
         if gone:
             forget_texts(index, gone, at)

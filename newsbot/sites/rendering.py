@@ -1,7 +1,7 @@
 """Decides whether the pages of a site are rendered. The decision depends on the results of all workers.
 
-Rendering runs the scripts of a page in a browser. If the page then has more text than before, rendering
-*helped*, or had a *gain*.
+Rendering runs the scripts of a page in a browser. If the page has more text after that, rendering *helped*,
+or had a *gain*.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from newsbot.storage.notes import Notes, SharedSites
 
 NOTE_KIND = "rendering"
 TRIES = 3
-"""Number of pages in a row without a gain after which a site's pages are not rendered any more."""
+"""Number of consecutive pages without a gain after which a site's pages are no longer rendered."""
 REST = 30 * DAY
-"""Seconds after which another page of such a site is rendered, as a test."""
+"""Seconds after which another page of such a site is rendered as a test."""
 MAX_SITES = 20_000
 """Maximum number of sites that are kept in memory."""
 
@@ -42,7 +42,7 @@ class _Tries:
 
 
 def _tries(note: dict[str, Any]) -> _Tries:
-    """Return the results in a note; no results if the note is invalid."""
+    """Return the results in a note. The result is empty if the note is invalid."""
     try:
         return _Tries(int(note["helped"]), int(note["vain"]), float(note["at"]))
     except (KeyError, TypeError, ValueError):
@@ -66,7 +66,7 @@ class RenderTrials(SharedSites[_Tries, tuple[bool, float]]):
     def may_try(self, storage: Notes, domain: str, now: float) -> bool:
         """Return True if another page of a site may be rendered.
 
-        The result is False for :data:`REST` seconds after :data:`TRIES` pages in a row without a gain.
+        The result is False for :data:`REST` seconds after :data:`TRIES` consecutive pages without a gain.
 
         Raises :class:`newsbot.errors.DataError`.
         """

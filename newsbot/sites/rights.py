@@ -1,8 +1,8 @@
-"""Reservations on AI that hold for all pages of a host, and a cache of the files that state them.
+"""Reservations against use by AI for all pages of a host, and a cache of the files that state them.
 
-These files are robots.txt and tdmrep.json. All workers together fetch them once a day from each host. One
-file is kept for http and https. RFC 9309 distinguishes them, but in practice the files are the same. The
-files are stored compressed in the notes of each host (:func:`newsbot.urls.host_key`).
+These files are robots.txt and tdmrep.json. The workers together fetch them once a day from each host. One
+file is kept for both http and https. RFC 9309 distinguishes the two schemes, but in practice the files are
+the same. The files are stored compressed in the notes of each host (:func:`newsbot.urls.host_key`).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class HostFile:
 
 
 def file_names(url: str) -> list[NoteName]:
-    """Return the kinds and keys of the notes with the files of a URL's host."""
+    """Return kind and key of each note that holds a file of the URL's host."""
     return [(NOTE_KIND + host_key(url), name) for name in (ROBOTS, PATH)]
 
 
@@ -48,13 +48,13 @@ def kept_file(notes: Notes, host: str, name: str, now: float) -> HostFile | None
 
     ``host`` is a :func:`newsbot.urls.host_key`. While the storage is unavailable, None is returned too.
     """
-    # the errors of a note that is missing, damaged or of another version
+    # errors that are raised for a note that is missing, damaged or from another version
     with suppress(DataError, KeyError, TypeError, ValueError, zlib.error):
         stored = (NOTE_KIND + host, name)
         note = notes.get_many([stored])[stored]
         at, packed = float(note["at"]), note["body"]
         if 0 <= now - at < KEEP_SECONDS:
-            # limited, because a damaged note may become very large when it is decompressed
+            # limited, because a damaged note may be very large after decompression
             body = None if packed is None else zlib.decompressobj().decompress(b85decode(packed), MAX_BYTES)
             return HostFile(body, at + KEEP_SECONDS)
     return None
@@ -63,7 +63,7 @@ def kept_file(notes: Notes, host: str, name: str, now: float) -> HostFile | None
 def keep_file(notes: Notes, host: str, name: str, body: bytes | None, now: float) -> HostFile:
     """Store a file for all workers, and return it.
 
-    The file is not stored if it is too long for a note, or while the storage is unavailable.
+    The file is not stored if it is too long for a note, or if the storage is unavailable.
     """
     packed = None if body is None else b85encode(zlib.compress(body[:MAX_BYTES])).decode("ascii")
     with suppress(DataError, ValueError):
@@ -74,7 +74,7 @@ def keep_file(notes: Notes, host: str, name: str, body: bytes | None, now: float
 MAX_KNOWN = 20_000
 """Maximum number of hosts that are remembered."""
 MAX_TEXT = 4 * 2**20
-"""Maximum size of all robots.txt files that are remembered, in characters.
+"""Maximum total size of the remembered robots.txt files, in characters.
 
 A parsed file takes 20 times its size in memory, so all files take at most 80 MB.
 """
@@ -84,15 +84,17 @@ CanFetch = Callable[[str, str], bool]
 
 
 class SiteRights:
-    """The reservations on AI of each host. Middlewares add the files; :meth:`signals` is called per page."""
+    """The reservations against use by AI of each host. Middlewares add the files. :meth:`signals` is called
+    for each page."""
 
     def __init__(self) -> None:
         self._robots = Bounded[str, tuple[RobotsSignals, CanFetch, int]](MAX_KNOWN)
-        # Twice as many as the middleware remembers, because the middleware passes on each file only once.
+        # Twice the number of hosts that the middleware remembers, because the middleware passes on each file
+        # only once.
         self._reservations = Bounded[str, Reservations](2 * MAX_KNOWN)
 
     def heard_robots(self, url: str, signals: RobotsSignals, can_fetch: CanFetch, size: int = 0) -> None:
-        """Store what the robots.txt of a URL's host says on AI.
+        """Store the statements about AI in the robots.txt of a URL's host.
 
         ``can_fetch`` applies the rules of the same file. ``size`` is the size of the file.
         """
@@ -108,7 +110,7 @@ class SiteRights:
     def signals(self, url: str) -> dict[str, str]:
         """Return the reservations for a URL: name of the reservation -> place where it was found.
 
-        The names are those of :attr:`newsbot.items.Article.rights`.
+        The names are the same as in :attr:`newsbot.items.Article.rights`.
         """
         host = host_key(url)
         signals: dict[str, str] = {}

@@ -1,7 +1,7 @@
 """Stores the lines that recent articles of a site have in common, and shares them between workers.
 
 The :class:`newsbot.extraction.SiteMemory` of a site is read from the storage when it is first needed. At each
-heartbeat it is merged with the lines that other workers have stored.
+heartbeat, it is merged with the lines that other workers have stored.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from newsbot.storage.notes import NoteName, Notes, SharedNotes
 logger = logging.getLogger(__name__)
 
 NOTE_KIND = "lines:"
-"""The kind of a site's note is this prefix and the domain."""
+"""The kind of a site's note consists of this prefix and the domain."""
 KEY = "lines"
 
 
@@ -29,7 +29,7 @@ class SharedLines:
         self.storage: Notes | None = None
 
     def of(self, domain: str) -> SiteMemory:
-        """Return the memory of a site. While the storage is unavailable, it has this worker's lines only."""
+        """Return the memory of a site. While the storage is unavailable, it has only this worker's lines."""
         if domain in self._memories or self.storage is None:
             return self._memories.of(domain)
         try:
@@ -64,7 +64,7 @@ def note_name(domain: str) -> NoteName:
 
 
 def _merged(note: dict[str, Any] | None, added: tuple[str, SiteMemory]) -> dict[str, Any]:
-    """Merge a site's memory with its note. This also adds the stored lines to the memory."""
+    """Merge a site's memory with its note. The stored lines are also added to the memory."""
     domain, memory = added
     _take(memory, domain, note)
     return memory.plain()

@@ -32,33 +32,34 @@ class Figures:
     new: int = 0
     updated: int = 0
     duplicates: int = 0
-    """Articles that were not stored, because their site already has this text under another URL."""
+    """Articles that were not stored because their site already has the same text under another URL."""
     similar: int = 0
     """Articles stored as members of a story."""
     unchanged: int = 0
     skipped: int = 0
-    """Pages that were not fetched, because their interval had not passed."""
+    """Pages that were not fetched because their interval had not passed."""
     errors: Mapping[str, int] = field(default_factory=dict)
-    """By cause, the most frequent first."""
+    """Number of errors by cause, most frequent first."""
     queue: int | None = None
     waits_for: str = ""
     """Text that says what the crawl waits for; empty while there are requests."""
     aside: int = 0
     """URLs set aside, by this crawl or an earlier one."""
     useful_share: float | None = None
-    """Share of articles among :attr:`pages`; None if there are none."""
+    """Share of articles among :attr:`pages`; None if there are no pages."""
     pages: int = 0
     """Fetched pages that are not feeds, sitemaps or sections."""
     known: int = 0
     """Links to known URLs."""
     left: Mapping[str, int] = field(default_factory=dict)
-    """Links that were not followed, by reason, the most frequent first."""
+    """Number of links that were not followed, by reason, most frequent first."""
     saved: Mapping[str, int] = field(default_factory=dict)
-    """Bytes that were not sent, by cause: ``unchanged`` (304 responses), ``head``, ``compression``."""
+    """Number of bytes that did not have to be sent, by cause: ``unchanged`` (304 responses), ``head``,
+    ``compression``."""
 
     @property
     def articles(self) -> int:
-        """Articles stored: new ones and new versions."""
+        """Stored articles: new articles and new versions."""
         return self.new + self.updated
 
     @property
@@ -76,7 +77,7 @@ class SiteFigures:
     pages: int = 0
     """Fetched pages that are not feeds, sitemaps or sections."""
     article_pages: int = 0
-    """Those of :attr:`pages` that contained an article, new or known."""
+    """Pages among :attr:`pages` that contained a new or known article."""
     articles: int = 0
     """New articles stored."""
     updated: int = 0
@@ -87,7 +88,7 @@ class SiteFigures:
 
     @property
     def useful_share(self) -> float | None:
-        """Share of articles among :attr:`pages`; None if there are none."""
+        """Share of articles among :attr:`pages`; None if there are no pages."""
         return share(self.article_pages, self.pages)
 
     @property
@@ -166,11 +167,11 @@ _COUNTED = frozenset(
 def site_counters(
     stats: Mapping[str, Any], since: Mapping[str, Any] | None = None
 ) -> dict[str, dict[str, float]]:
-    """Return by how much each stat ``newsbot/site/<domain>/<what>`` has grown.
+    """Return the growth of each stat ``newsbot/site/<domain>/<what>``.
 
-    The growth is counted from ``since``, an earlier copy of the stats; None means from 0. The result maps
-    each domain to a dict from ``<what>`` to the growth, for :meth:`newsbot.storage.sources.Sites.add`. Sites
-    without growth are left out.
+    The growth is counted from ``since``, an earlier copy of the stats. If ``since`` is None, it is counted
+    from 0. The result maps each domain to a dict from ``<what>`` to the growth, for
+    :meth:`newsbot.storage.sources.Sites.add`. Sites without growth are left out.
     """
     before = since or {}
     grown: dict[str, dict[str, float]] = defaultdict(dict)
@@ -202,7 +203,7 @@ class Rates:
     def per_minute(self, now: float, current: Figures) -> tuple[float, float]:
         """Add the totals at ``now`` (seconds of a monotonic clock). Return pages and articles per minute."""
         self._seen.append((now, current))
-        # one entry from before the window is kept, so that the rates cover the whole window
+        # one entry before the window is kept, so that the rates cover the whole window
         while len(self._seen) > 2 and self._seen[1][0] <= now - RATE_WINDOW:
             self._seen.popleft()
         began, first = self._seen[0]
@@ -218,10 +219,10 @@ def share(part: int, whole: int) -> float | None:
 
 
 def percent(value: float | None) -> str:
-    """Return a share as text, ``-`` if it is None. 99.7 % is not rounded up to 100 %."""
+    """Return a share as text; ``-`` if it is None. 99.7 % is not rounded up to 100 %."""
     if value is None:
         return "-"
-    # int() cuts off; + 0.5 makes it round, except near 100 %.
+    # int() cuts off decimals. Adding 0.5 rounds the value; near 100 % nothing is added.
     return f"{int(value * 100 + (0.5 if value < 0.99 else 0))} %"
 
 
@@ -243,7 +244,7 @@ def number(value: Any) -> int:
     """Return the value of a stat as a whole number, or 0 if it is not a number."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
         return 0
-    return int(min(max(value, -(2.0**62)), 2.0**62))  # fits into the integers of SQLite and BSON
+    return int(min(max(value, -(2.0**62)), 2.0**62))  # within the range of integers in SQLite and BSON
 
 
 MAX_SITES = 5000
@@ -251,7 +252,7 @@ MAX_SITES = 5000
 AT_ONCE = 100
 """Maximum number of sites whose counters are written together."""
 OTHERS = "(other sites)"
-"""Name under which the stats have the sum of the other sites."""
+"""Name in the stats for the sum of all other sites."""
 
 
 @dataclass(slots=True)
@@ -267,7 +268,7 @@ class SiteCounters:
     _in_hours: dict[str, Any] = field(default_factory=dict)
     """The values of the stats that were already added to the stored hourly counters of sites."""
     _active: Bounded[str, None] = field(default_factory=lambda: Bounded(MAX_SITES))
-    """The domains with counters in the stats. The domain that grew last is at the end."""
+    """The domains with counters in the stats. The domain whose counters grew last is at the end."""
 
     def write(
         self,
@@ -278,12 +279,12 @@ class SiteCounters:
     ) -> None:
         """Add the growth of the counters to the storage, except for removed sites (``is_out``).
 
-        ``stats`` are the stats of the crawl, ``now`` is in POSIX seconds. Afterwards, the stats have at most
-        :data:`MAX_SITES` sites. The sites that have not grown for the longest time are added up. Raises
-        :class:`newsbot.errors.DataError`. The next call then writes the rest.
+        ``stats`` are the stats of the crawl. ``now`` is in POSIX seconds. Afterwards, the stats have at most
+        :data:`MAX_SITES` sites. The sites whose counters have not grown for the longest time are added up.
+        Raises :class:`newsbot.errors.DataError`. The next call then writes the rest.
         """
-        # Each successful write is recorded immediately, and separately for sites and hours. So the next call
-        # does not count the same growth twice if a later write fails.
+        # Each successful write is recorded immediately, and separately for sites and hours. So if a later
+        # write fails, the next call does not count the same growth twice.
         seen = dict(stats)  # the stats may grow while the storage is called
         records = [
             self._record_of(domain, counters)
@@ -320,7 +321,7 @@ class SiteCounters:
         home.update((name, stats[name]) for what in names if (name := f"newsbot/site/{domain}/{what}"))
 
     def _add_up(self, stats: dict[str, Any]) -> None:
-        """Move the stats of the other sites to :data:`OTHERS`. They are stored already."""
+        """Move the stats of the other sites to :data:`OTHERS`. These stats are already stored."""
         for name in list(stats):
             if stats[name] != self._in_hours.get(name, 0):
                 continue  # not a counter of a site, or it has grown since it was stored

@@ -4,7 +4,7 @@ Files in reading order:
 
 * ``words``: splits a text into words and normalizes them
 * ``stems``: stems of words, for search
-* ``languages``: words and phrases by language, from the files in ``newsbot/extraction/languages/``
+* ``languages``: words and phrases of each language, from the files in ``newsbot/extraction/languages/``
 * ``names``: names of months and time zones
 * ``differences``: the differences between two versions of an article
 """

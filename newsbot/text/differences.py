@@ -16,7 +16,7 @@ FIELDS: Final = (
 )  # fmt: skip
 """Fields that are compared as a whole. The text is compared line by line."""
 MAX_LINES: Final = 2000
-"""Maximum number of lines that are compared. For longer texts only the sizes are reported."""
+"""Maximum number of lines that are compared. For longer texts, only the sizes are reported."""
 
 MAX_WORDS: Final = 2000
 """Maximum number of words that :func:`word_changes` compares."""
@@ -25,7 +25,7 @@ _WORD = re.compile(r"\S+\s*|\s+")
 
 
 def changes(before: Article, after: Article) -> dict[str, Any]:
-    """Return the differences between two versions as a dictionary for JSON.
+    """Return the differences between two versions as a JSON-serializable dictionary.
 
     The keys are the names of the changed FIELDS, each with ``[before, after]``. If the text has changed,
     ``text`` has ``{"removed": […], "added": […]}`` with the lines of the text.
@@ -57,8 +57,8 @@ def word_changes(removed: Sequence[str], added: Sequence[str]) -> list[tuple[str
     """Return the changes between two lists of lines, word by word.
 
     Each pair is a tag (``kept``, ``removed`` or ``added``) and the text that was kept, removed or added. If
-    one side has more than MAX_WORDS words, the words are not compared: everything old is removed and
-    everything new is added.
+    one side has more than MAX_WORDS words, the words are not compared: all old text is returned as removed
+    and all new text as added.
     """
     old, new = (_WORD.findall("\n".join(lines)) for lines in (removed, added))
     if max(len(old), len(new)) > MAX_WORDS:
@@ -73,7 +73,7 @@ def word_changes(removed: Sequence[str], added: Sequence[str]) -> list[tuple[str
 
 
 def version_rows(versions: Sequence[Article]) -> list[dict[str, Any]]:
-    """Return one row per version, oldest first, with the ``changes`` since the previous one."""
+    """Return one row per version, oldest first, with the ``changes`` since the previous version."""
     before = [None, *versions[:-1]]
     return [
         one.to_dict() | {"changes": {} if old is None else changes(old, one)}
@@ -82,7 +82,8 @@ def version_rows(versions: Sequence[Article]) -> list[dict[str, Any]]:
 
 
 def version_lines(versions: Sequence[Article]) -> Iterator[str]:
-    """Yield the lines of a report on ``versions``: the first version in full, then the changes of each."""
+    """Yield the lines of a report on ``versions``: the first version in full, then the changes in each later
+    version."""
     for number, one in enumerate(versions):
         yield f"\n--- version {one.version}, fetched {iso(one.fetched_at)}: {one.title}"
         if number == 0:

@@ -1,7 +1,7 @@
 """Loads the words and phrases of each language from ``newsbot/extraction/languages/<code>.yaml``.
 
-A file has one key for each kind of words (:data:`KINDS`). docs/languages.md describes the files. The code
-asks for a kind and not for a language, because many pages declare no language or a wrong one.
+A file has one key for each kind of words (:data:`KINDS`). docs/languages.md describes the files. Words are
+looked up by kind and not by language, because many pages declare no language or a wrong language.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import yaml
 
 FOLDER: Traversable = files("newsbot") / "extraction" / "languages"
 ANY = "any"
-"""Code of the file with words that belong to no language.
+"""Code of the file with words that do not belong to a language.
 
 This file is loaded first. If a name has several meanings, the meaning in this file is used.
 """
@@ -40,7 +40,7 @@ months, and ``pairs`` is a mapping.
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A key of the files: the form of its value, and what the words are."""
+    """A key of the files: the form of its value, and a description of the words."""
 
     form: Form
     meaning: str
@@ -54,7 +54,7 @@ KINDS: Mapping[str, Kind] = {
         _LOADER,  # noqa: S506  (both loaders are safe)
     ).items()
 }
-"""The keys of the files, in the order in which they are written. ``kinds.yaml`` has them."""
+"""The keys of the files in the order of ``kinds.yaml``, which defines them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Language:
 
     code: str
     lists: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Words or phrases by kind. A single word is a tuple of one item. Months have twelve items."""
+    """Words or phrases by kind. A single word is a tuple of one item. ``months`` has twelve items."""
     pairs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Mappings by kind."""
 
@@ -108,7 +108,7 @@ def read(code: str, data: bytes, name: str) -> Language:
 
 
 def _entries(node: yaml.Node | None, name: str) -> Iterator[tuple[str, yaml.Node, yaml.Node]]:
-    """Yield each key of a mapping, its node and the node of its value."""
+    """Yield each key of a mapping, with the node of the key and the node of the value."""
     if not isinstance(node, yaml.MappingNode):
         raise _fault(name, node, "a mapping is expected")
     seen: set[str] = set()
@@ -203,7 +203,7 @@ class _Groups(dict[str, str]):
         found = sorted(phrases(kind), key=len, reverse=True)
         form = KINDS[kind].form
         if form in ("phrases", "units"):
-            # One boundary before many alternatives is faster than a boundary before each of them.
+            # One boundary before many alternatives is faster than a boundary before each alternative.
             ways = [expression(one).removeprefix(_START[form]) for one in found]
             bounded = "|".join(one.removeprefix(r"\b") for one in ways if one.startswith(r"\b"))
             others = [one for one in ways if not one.startswith(r"\b")]
@@ -217,14 +217,15 @@ _SIGNS = {"*": r"\w*", "#": r"\d{1,9}", "^": r"^\W{0,9}", "$": r"\W{0,9}$", "'":
     ":": r"\s?[:：]",
 }
 _START: Mapping[str, str] = {"phrases": "", "units": r"\b"}
-"""The start that is removed from the expressions of a form.
+"""Form -> the beginning that is removed from its expressions.
 
-A unit may follow a number directly, so no word boundary may be required before it.
+A unit may follow a number directly, so there must be no word boundary before it.
 """
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u9fff\uac00-\ud7af\uff00-\uffef]")
-"""Letters that need no word boundary beside them.
+"""Matches letters that need no word boundary beside them.
 
-They belong to languages that do not separate words by spaces, and to Korean, which adds endings to words.
+These letters are from languages that do not separate words by spaces, and from Korean, which adds endings to
+words.
 """
 
 
@@ -233,7 +234,7 @@ def expression(phrase: str) -> str:
 
     The signs of a phrase are:
 
-    * ``(a|b)``: one of the two
+    * ``(a|b)``: one of two parts
     * ``(a|)``: a part that may be missing
     * ``…``: up to 60 characters
     * ``*``: the rest of a word
@@ -252,7 +253,7 @@ def expression(phrase: str) -> str:
     body, end = _sequence(phrase, 0)
     if end < len(phrase):
         raise ValueError("a closing parenthesis without an opening one")
-    if body.endswith(_SIGNS["."]):  # the word boundary is before the last full stop, which may be missing
+    if body.endswith(_SIGNS["."]):  # the word boundary is before the final full stop, which may be missing
         body = body.removesuffix(_SIGNS["."]) + r"\b\.?"
     first, last = phrase.lstrip("^("), phrase.rstrip("$|)")
     start = r"\b" if first[:1].isalnum() and not _UNSPACED.match(first) else ""
@@ -265,10 +266,10 @@ def expression(phrase: str) -> str:
 def _sequence(phrase: str, at: int) -> tuple[str, int]:
     """Convert a phrase from the position ``at`` to the end of the group that contains this position.
 
-    Return the expression, and the position of the end.
+    Return the expression and the end position.
     """
     branches = [""]
-    open_ = True  # no word stands before this position
+    open_ = True  # there is no word before this position
     while at < len(phrase) and phrase[at] != ")":
         sign = phrase[at]
         at += 1
@@ -300,8 +301,8 @@ def _add_group(branches: list[str], inner: str, phrase: str, at: int, open_: boo
     """Add the group with the expression ``inner`` to the last branch.
 
     If the group may be missing, the space beside it may be missing too. ``at`` is the position after the
-    group. ``open_`` is True if no word stands before the group. Return the new position and the new value of
-    ``open_``.
+    group. ``open_`` is True if there is no word before the group. Return the new position and the new value
+    of ``open_``.
     """
     # A group with an empty alternative may be missing.
     if not (inner.endswith("|") or inner.startswith("|")):

@@ -1,4 +1,4 @@
-"""Finds the number of a month and the UTC offset of a time zone by the names that pages and feeds write."""
+"""Finds the number of a month and the UTC offset of a time zone from the names that pages and feeds use."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from newsbot.text import languages
 def by_language() -> dict[str, list[tuple[str, ...]]]:
     """Return the names of the twelve months by language code, January first.
 
-    Each month has a tuple with all its names, which is empty if the file of the language has none.
+    Each month has a tuple with all its names. The tuple is empty if the file of the language has no names.
     """
     return {
         code: [() if names == "-" else tuple(names.replace("_", " ").split("/")) for names in months]
@@ -20,7 +20,8 @@ def by_language() -> dict[str, list[tuple[str, ...]]]:
 
 def _key(name: str) -> str:
     """Return a name for comparison: in lower case and without a point at the end."""
-    # casefold() decomposes some Greek letters, which NFC composes again. The Turkish İ becomes i and a dot.
+    # casefold() decomposes some Greek letters, and NFC composes them again. The Turkish İ becomes i and a
+    # dot.
     return normalize("NFC", name.casefold()).replace("i\u0307", "i").rstrip(".")
 
 
@@ -32,7 +33,7 @@ def _plain(name: str) -> str:
 
 
 _LAST_ACCENTED = "\u06ff"
-"""The last character of the Arabic block. In the scripts after it, marks are vowels and must stay."""
+"""The last character of the Arabic block. In the scripts after this block, marks are vowels and must stay."""
 
 _MONTHS: dict[str, dict[str, int]] = {
     code: {_key(name): number for number, names in enumerate(months, start=1) for name in names}
@@ -41,8 +42,8 @@ _MONTHS: dict[str, dict[str, int]] = {
 MONTHS: dict[str, int] = {
     name: number for numbers in reversed(_MONTHS.values()) for name, number in numbers.items()
 }
-"""Month number by lower-case name. If a name has two meanings, the first language decides."""
-# A name in MONTHS is preferred to a name that is equal only without accents.
+"""Lower-case name -> number of the month. If a name has two meanings, the first language decides."""
+# A name in MONTHS is preferred to a name that is equal only if accents are ignored.
 _PLAIN = {_plain(name): number for name, number in MONTHS.items()} | MONTHS
 _ADDED = "'’׳॰"
 """Apostrophes and similar signs that pages write after a name."""
@@ -59,7 +60,7 @@ def month(name: str, language: str | None = None) -> int | None:
 
 
 def _inflected(name: str) -> int | None:
-    """Return the month of a name with a prefix, an ending or a sign that the files do not have."""
+    """Return the month of a name with a prefix, an ending or a sign that is not in the files."""
     name = name.rstrip(_ADDED)
     # Hebrew: the prefix ב ("in") and the ending י. Basque: the ending -ren.
     bare = name.removesuffix("י").removesuffix("ren")
@@ -74,7 +75,7 @@ _ZONES: dict[str, dict[str, float]] = {
 HOURS: dict[str, float] = {
     name: hours for zones in reversed(_ZONES.values()) for name, hours in zones.items()
 }
-"""Hours ahead of UTC by name of the zone.
+"""Name of a time zone -> hours ahead of UTC.
 
 Single letters other than Z are left out, because RFC 2822 (4.3) calls them unreliable.
 """
@@ -86,8 +87,8 @@ def hours_ahead(zone: str, month: int, language: str | None = None) -> float | N
     """Return how many hours a zone is ahead of UTC in a month, or None if its name is unknown.
 
     ``month`` (1 to 12) decides between standard and summer time: "ET" is EST in winter and EDT in summer.
-    ``language`` is the language of the page. "IST" is the zone of Israel on a page in Hebrew, and that of
-    India on others.
+    ``language`` is the language of the page. "IST" is the time zone of Israel on pages in Hebrew, and the
+    time zone of India on other pages.
     """
     name = zone.lower()
     hours = _ZONES.get((language or "")[:2], {}).get(name, HOURS.get(name))

@@ -2,8 +2,8 @@
 
 All forms of a word have the same stem. PyStemmer computes the stem with Snowball's algorithm for the language
 of the article (https://snowballstem.org). If there is no algorithm for the language, Cyrillic words are
-stemmed as Russian and words of plain Latin letters as English. Other words are compared unchanged. Stored
-texts and queries both use this module.
+stemmed as Russian, and words with only ASCII letters are stemmed as English. Other words are compared
+unchanged. This module is used for both stored texts and queries.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def words_of(text: str) -> list[str]:
 
 
 def stemming(language: str | None) -> str:
-    """Return the language code by which an article's words are stemmed.
+    """Return the language code that is used to stem an article's words.
 
     ``language`` is the article's language tag. The result is empty for Russian, English, and languages
     without an algorithm.
@@ -68,20 +68,20 @@ def placed_stems(text: str, language: str = "") -> Iterator[tuple[str, int, int]
 
 @lru_cache(maxsize=1 << 16)
 def stem(word: str, language: str = "") -> str:
-    """Return the stem of one word as written. The result is empty if it has no letter or digit."""
+    """Return the stem of one word as written. The result is empty if the word has no letter or digit."""
     folded = letters(word)
     # A Cyrillic word is stemmed as Russian in every article, whatever its language is.
     if _CYRILLIC.search(folded):
         return str(_stemmer("russian").stemWord(folded))
     if language:
-        # These algorithms need the accents. So accents are removed from the stem and not from the word.
+        # These algorithms need accents. So accents are removed from the stem and not from the word.
         whole = unicodedata.normalize("NFC", word.casefold())
         return letters(str(_stemmer(_ALGORITHMS[language]).stemWord(whole))) or folded
     return str(_stemmer("english").stemWord(folded)) if folded.isascii() else folded
 
 
 def query_stems(text: str, languages: Iterable[str] = ("",)) -> list[tuple[str, ...]]:
-    """Return the sequences of stems that match the query ``text``, at most MAX_VARIANTS.
+    """Return at most MAX_VARIANTS sequences of stems that match the query ``text``.
 
     ``languages`` are the languages of the articles to search, as :func:`stemming` returns them. The query may
     omit accents.
@@ -91,7 +91,8 @@ def query_stems(text: str, languages: Iterable[str] = ("",)) -> list[tuple[str, 
     for language in languages:
         asked = [forms for word in words if (forms := _query_forms(word, language))]
         if asked:
-            # Each language gets at most half of the sequences, so that the first one does not take them all.
+            # Each language gets at most half of the sequences, so that the first language does not take all
+            # of them.
             found |= dict.fromkeys(islice(product(*asked), MAX_VARIANTS // 2))
     return list(islice(found, MAX_VARIANTS))
 
@@ -99,7 +100,7 @@ def query_stems(text: str, languages: Iterable[str] = ("",)) -> list[tuple[str, 
 def _query_forms(word: str, language: str) -> tuple[str, ...]:
     """Return the stems under which the forms of a word were stored.
 
-    Most words have one stem. But Snowball mistakes the end of some uninflected Russian nouns for the ending
+    Most words have one stem. But in some uninflected Russian nouns, Snowball mistakes the end for the ending
     of a verb or an adjective. Киев, кредит, канал become ки, кред, кана, while Киеве, кредита, канале become
     Киев, кредит, канал. A query for either form therefore searches for both stems.
     """
@@ -107,18 +108,18 @@ def _query_forms(word: str, language: str) -> tuple[str, ...]:
     bare = letters(word)
     if not _CYRILLIC.search(bare):
         return tuple(dict.fromkeys(filter(None, (first, language and stem(bare, language)))))
-    if bare != first and _CONSONANT_END.search(bare):  # Киев, which is the stem of its other forms
+    if bare != first and _CONSONANT_END.search(bare):  # e.g. Киев, which is the stem of its other forms
         return (first, bare)
     second = stem(first)
-    if second != first and _CONSONANT_END.search(first):  # Киеве: its stem Киев was stored as ки
+    if second != first and _CONSONANT_END.search(first):  # e.g. Киеве, whose stem Киев was stored as ки
         return (first, second)
     return (first,)
 
 
 @cache
 def _stemmer(algorithm: str) -> Stemmer.Stemmer:
-    return Stemmer.Stemmer(algorithm, 0)  # 0 switches off its cache; stem() has one already
+    return Stemmer.Stemmer(algorithm, 0)  # 0 switches off its cache, because stem() has a cache
 
 
 def _spaced(text: str) -> str:
-    return text[:MAX_TEXT].replace("_", " ")  # keeps the length, so offsets into the text stay valid
+    return text[:MAX_TEXT].replace("_", " ")  # same length, so offsets into the text stay valid

@@ -1,6 +1,6 @@
 """Splits texts into normalized words, for duplicate keys, signatures and full-text search.
 
-:func:`fold` gives the same string for texts that people consider equal. It unifies case, ё and е, accents,
+:func:`fold` returns the same string for texts that people consider equal. It unifies case, ё and е, accents,
 ligatures and widths (Unicode's NFKD, https://www.unicode.org/reports/tr15/). It removes invisible characters
 and the vowel points of Arabic and Hebrew. If a word mixes Latin and Cyrillic letters, it replaces letters
 that look like letters of the other script. й, the Japanese voiced sounds and the vowel signs of India are not
@@ -21,10 +21,10 @@ from collections.abc import Iterable
 from functools import cache, lru_cache
 
 VERSION = 2
-"""Version of the words. It is increased if a change of the code gives other words for the same text.
+"""Version of the words. It is increased if a change of the code produces different words for the same text.
 
-Values that were computed from the words are then outdated. There is one exception: in November 2026, the
-replacement of letters that look alike was added, and this number did not change.
+After an increase, values that were computed from words are outdated. There was one exception: in November
+2026, the replacement of look-alike letters was added without a new version.
 """
 
 MAX_TEXT = 2_000_000
@@ -36,12 +36,13 @@ UNSPACED = (
     "\u3040-\u30ff\u3100-\u312f\u31a0-\u31bf\u31f0-\u31ff\uff66-\uff9d"  # kana, bopomofo
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"  # Han
 )
-"""Characters of scripts that are written without spaces, as the inside of a regex class."""
+"""Characters of scripts that are written without spaces, in the form that is used inside a regex class."""
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 
 
 def _ranges(codes: Iterable[int]) -> str:
-    """Return the inside of a regex class with the characters of ``codes``, which are in ascending order."""
+    """Return the inside of a regex class with the characters ``codes``. ``codes`` must be in ascending
+    order."""
     found: list[list[int]] = []
     for code in codes:
         if found and found[-1][1] == code - 1:
@@ -57,14 +58,16 @@ def _is_invisible(character: str) -> bool:
 
 
 _INDIC = (range(0x0900, 0x0E00), range(0x0F00, 0x1000), range(0xA800, 0xA900), range(0xABC0, 0xAC00))
-# Combining classes: vowel signs have 0, viramas 9, Tibetan vowels 129 to 132. Accents and nuktas have others.
+# Combining classes are 0 for vowel signs, 9 for viramas, and 129 to 132 for Tibetan vowels. Accents and
+# nuktas have other classes.
 _VOWELS = frozenset(
     chr(code)
     for codes in _INDIC
     for code in codes
     if unicodedata.category(chr(code))[0] == "M" and unicodedata.combining(chr(code)) in (0, 9, 129, 130, 132)
 )
-"""Vowel signs and viramas of the scripts of South Asia and Tibet: marks in Unicode, but parts of words."""
+"""Vowel signs and viramas of the scripts of South Asia and Tibet: they are marks in Unicode, but parts of
+words."""
 # \w also matches the underscore, so callers must replace underscores by spaces first.
 _LETTER = rf"\w{_ranges(sorted(map(ord, _VOWELS)))}"
 _WORD = re.compile(f"[{_LETTER}]+")
@@ -88,7 +91,7 @@ _SHORT = MAX_TEXT // 18
 Longer texts may be cut in :func:`_decompose`, where one character becomes up to 18.
 """
 _BEYOND = re.compile(r"[^\x00-\x7fа-яё]")
-"""Characters that may be marks, invisible, or decomposable."""
+"""Matches characters that may be marks, invisible or decomposable."""
 
 
 def fold(text: str) -> str:
@@ -96,7 +99,7 @@ def fold(text: str) -> str:
 
     Folding a folded text does not change it.
     """
-    text = _decompose(text.casefold()).casefold()  # again, because NFKD turns ™ into the capitals TM
+    text = _decompose(text.casefold()).casefold()  # casefold() again: NFKD turns ™ into the capitals TM
     text = _decompose(text)
     for letter, same in _SAME:
         text = text.replace(letter, same)
@@ -105,19 +108,19 @@ def fold(text: str) -> str:
 
 _CYRILLIC = "\u0430-\u045f"
 _MIXED = re.compile(rf"(?<![^\W\d_])(?:[a-z]++[{_CYRILLIC}]|[{_CYRILLIC}]++[a-z])[^\W\d_]*+")
-"""A word that begins in one of the two scripts and continues in the other.
+"""Matches a word that begins in one of the two scripts and continues in the other script.
 
 The search takes linear time, because it never backtracks.
 """
 _LATIN_OF: dict[str, str | int | None] = dict(zip("авсеніјкморѕтху", "abcehijkmopstxy", strict=True))
-"""Latin letter by Cyrillic letter that looks like it, small or as a capital (Unicode's TR 39)."""
+"""Cyrillic letter -> Latin letter that looks like it, in lower or upper case (Unicode's TR 39)."""
 _CYRILLIC_OF: dict[str, str | int | None] = {str(latin): letter for letter, latin in _LATIN_OF.items()}
 
 
 def _in_one_script(word: re.Match[str]) -> str:
-    """Return the word in one script if all its letters of the other script can be replaced by look-alikes.
+    """Return the word in one script, with the letters of the other script replaced by look-alikes.
 
-    Otherwise the word is returned unchanged.
+    If one of these letters has no look-alike, the word is returned unchanged.
     """
     signs = set(word[0])
     latin = {sign for sign in signs if sign.isascii()}
@@ -153,7 +156,8 @@ def word_pattern(text: str) -> re.Pattern[str]:
     """Return the pattern whose matches are the words of ``text`` as written, not folded.
 
     Marks and invisible characters belong to the word around them, so :func:`fold` of each match is one word.
-    The caller must first replace ``_`` by a space. It separates words, but the pattern would match it.
+    The caller must first replace ``_`` by a space, because ``_`` separates words, but the pattern would match
+    it.
     """
     if _RARE.search(text) is None:
         return _WRITTEN_WORD
@@ -162,7 +166,7 @@ def word_pattern(text: str) -> re.Pattern[str]:
 
 
 _WRITTEN_WORD = re.compile("\\w[\\w\u00ad\u0300-\u036f\u0483-\u0487\u200b-\u200f\u2060\ufeff]*")
-"""The fast pattern for nearly all English and Russian texts. It takes half the time of the full ones."""
+"""The fast pattern for nearly all English and Russian texts. It takes half the time of the full patterns."""
 _RARE = re.compile(
     "[\u0488-\u0489\u0590-\u1dff\u202a-\u202e\u2061-\u206f\u20d0-\u20ff\u2ce0-\uabff\uf900-\ufefe\uff00-\U0010ffff]"
 )
@@ -176,7 +180,7 @@ _WITH_MARKS = (
 
 @cache
 def _written() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return the two patterns of words as written: the second one is for texts with unspaced scripts."""
+    """Return the two patterns of words as written. The second pattern is for texts with unspaced scripts."""
     places = (range(*ends) for ends in _WITH_MARKS)
     inside = _ranges(code for codes in places for code in codes if _is_invisible(chr(code)))
     return re.compile(rf"\w[\w{inside}]*"), re.compile(
@@ -186,10 +190,11 @@ def _written() -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 def _decompose(text: str) -> str:
     """Return ``text`` with decomposed characters, without marks and invisible characters. й is kept."""
-    # Marks are also removed before normalize(), because it sorts a long run of marks in quadratic time.
+    # Marks are also removed before normalize(), because normalize() sorts a long run of marks in quadratic
+    # time.
     text = _drop_marks(text)
     if not unicodedata.is_normalized("NFKD", text):
-        # NFKD can turn one character into 18. The text is cut so that the memory is bounded.
+        # NFKD can turn one character into 18 characters. The text is cut so that the memory is bounded.
         text = _drop_marks(unicodedata.normalize("NFKD", text)[:MAX_TEXT])
     return text
 
@@ -197,7 +202,7 @@ def _decompose(text: str) -> str:
 def _drop_marks(text: str) -> str:
     text = text.replace(_SHORT_I, "й")  # NFKD has split it, and its breve would be removed as an accent
     unwanted = [character for character in set(_BEYOND.findall(text)) if _is_mark(character)]
-    # translate() is slow, but it needs one pass. replace() is fast, but it needs one pass for each character.
+    # translate() is slow but needs only one pass. replace() is fast but needs one pass for each character.
     if len(unwanted) > _FEW:
         return text.translate(dict.fromkeys(map(ord, unwanted)))
     for character in unwanted:
@@ -236,13 +241,12 @@ def _is_word(character: str) -> bool:
 def _fold_unencodable(error: UnicodeError) -> tuple[str, int]:
     """Replace characters outside the code page. This is an error handler for ``codecs``.
 
-    Raises the error itself if :func:`_alone` returns None for a character. The caller then takes the slow
-    path.
+    Raises ``error`` if :func:`_alone` returns None for a character. The caller then uses the slow path.
     """
     assert isinstance(error, UnicodeEncodeError)
     folded = []
-    # All characters of a run are replaced in one call, because the codec searches the end of the run at each
-    # call. In a text of another script, the first character already ends the fast path.
+    # All characters of a run are replaced in one call, because the codec searches for the end of the run in
+    # each call. In a text of another script, the fast path ends at the first character.
     for character in error.object[error.start : error.end]:
         if (alone := _alone(character)) is None:
             raise error
@@ -253,13 +257,13 @@ def _fold_unencodable(error: UnicodeError) -> tuple[str, int]:
 _CODE_PAGE = "cp1251"
 _FOLDING = "newsbot-folding"
 codecs.register_error(_FOLDING, _fold_unencodable)
-_DELETED, _DEPENDS = b"\xad", b"\x01"  # the soft hyphen; a mark for octets that have no replacement
+_DELETED, _DEPENDS = b"\xad", b"\x01"  # the soft hyphen, and a mark for octets that have no replacement
 _SEVERAL = {"№": "no", "™": "tm"}
 """Characters of the code page whose folded form has several characters."""
 
 
 def _octet(octet: int) -> int:
-    """Return the folded form of an octet of the code page as an octet, or _DEPENDS if there is none."""
+    """Return the folded form of an octet of the code page as an octet; _DEPENDS if there is no such form."""
     character = bytes((octet,)).decode(_CODE_PAGE, "replace")
     folded = fold(character)
     if not any(map(_is_word, folded)):
@@ -295,8 +299,8 @@ def _short_way(text: str) -> bytes | None:
     try:
         octets = text.encode(_CODE_PAGE, _FOLDING).translate(_OCTETS, _DELETED)
         if _DEPENDS in octets:
-            # translate() replaces an octet by one octet. So the characters with longer forms are replaced in
-            # the text.
+            # translate() replaces an octet by one octet. So characters with longer forms are replaced in the
+            # text first.
             for character, several in _SEVERAL.items():
                 text = text.replace(character, several)
             octets = text.encode(_CODE_PAGE, _FOLDING).translate(_OCTETS, _DELETED)
@@ -305,7 +309,7 @@ def _short_way(text: str) -> bytes | None:
     if _DEPENDS in octets:
         return None
     words, scripts = octets.decode(_CODE_PAGE), octets.translate(_SCRIPTS)
-    # The regex is slow. It runs only if letters of both scripts are next to each other.
+    # The regex is slow, so it is used only if letters of both scripts are next to each other.
     if b"ab" in scripts or b"ba" in scripts:
         words = _MIXED.sub(_in_one_script, words)
     return words.encode()

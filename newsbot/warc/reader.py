@@ -1,7 +1,8 @@
 """Reads WARC files of other programs, for example those of CC-NEWS, with limits on memory.
 
-The formats are WARC 1.0 and 1.1, either plain or with each record as its own gzip member. Lines, headers and
-bodies have limits. Compressed data are decompressed only up to the limit, and the rest is skipped.
+The formats are WARC 1.0 and 1.1, either uncompressed or with each record as a separate gzip member. The size
+of lines, headers and bodies is limited. Compressed data are decompressed only up to the limit, and the rest
+is skipped.
 """
 
 from __future__ import annotations
@@ -47,10 +48,10 @@ class Page:
 
     url: str
     at: datetime | None
-    """Time of the download, in UTC; None if the record gives no valid date."""
+    """Time of the download, in UTC; None if the record has no valid date."""
     status: int
     headers: Mapping[str, str]
-    """HTTP headers by lower-case name. If a header is repeated, its last value is given."""
+    """HTTP headers by lower-case name. If a header is repeated, the last value is used."""
     body: bytes | None
     """The body without transfer and content encodings; None if it is larger than allowed."""
 
@@ -66,18 +67,18 @@ class Record:
     end: int | None
     """Offset in bytes of the next record in the file.
 
-    None if reading cannot start there, because several records share a gzip member.
+    None if reading cannot start there because several records share a gzip member.
     """
 
 
 def read_records(stream: Stream, *, start: int = 0, max_body: int) -> Iterator[Record]:
     """Yield the records of a file from the offset ``start`` on.
 
-    ``start`` must be 0 or the ``end`` of a record. ``max_body`` is the maximum size of a body in bytes,
-    before and after it is decompressed. Larger bodies are skipped (:attr:`Page.body` is None).
+    ``start`` must be 0 or the ``end`` of a record. ``max_body`` is the maximum size of a body in bytes, both
+    compressed and decompressed. Larger bodies are skipped (:attr:`Page.body` is None).
 
-    Raises :class:`WarcFault` for damaged data. For an incomplete file, it is raised after all complete
-    records. Errors of the stream, for example ``OSError``, are not converted.
+    Raises :class:`WarcFault` for damaged data. If a file is incomplete, all complete records are yielded
+    first. Errors of the stream, for example ``OSError``, are not converted.
     """
     source = _Source(stream, start)
     while (headers := _head(source)) is not None:
@@ -85,8 +86,8 @@ def read_records(stream: Stream, *, start: int = 0, max_body: int) -> Iterator[R
         length = _length(headers)
         page = None
         if kind == "response" and headers.get("content-type", "").startswith("application/http"):
-            # A larger block contains a body above the limit. The rest of the block is skipped, and not kept
-            # in memory.
+            # A larger block contains a body above the limit. The rest of the block is skipped and not kept in
+            # memory.
             block = source.read(min(length, max_body + MAX_HEADERS))
             source.skip(length - len(block))
             page = _page(headers, block, whole=length == len(block), max_body=max_body)
@@ -99,7 +100,7 @@ def read_records(stream: Stream, *, start: int = 0, max_body: int) -> Iterator[R
 def next_member(stream: Stream, start: int) -> int | None:
     """Return the offset of the next gzipped record at or after ``start``, or None if there is none.
 
-    After a damaged record, the rest of the file can be read from there. Records of plain files are not found.
+    It is used to continue after a damaged record. Records of uncompressed files are not found.
     """
     stream.seek(start)
     data = b""
@@ -107,8 +108,8 @@ def next_member(stream: Stream, start: int) -> int | None:
         piece = stream.read(_CHUNK)
         data += piece
         at = data.find(_MEMBER)
-        # Compressed data may contain the three first bytes of a member by chance, so each place is tested. If
-        # fewer than _ENOUGH bytes follow the place, the test is done with the next piece.
+        # Compressed data may contain the first three bytes of a member by chance, so each place is tested. If
+        # the place is followed by fewer than _ENOUGH bytes, it is tested with the next piece.
         while at >= 0 and (at + _ENOUGH <= len(data) or not piece):
             if _begins_record(data[at : at + _ENOUGH]):
                 return start + at
@@ -128,7 +129,7 @@ def _begins_record(data: bytes) -> bool:
 
 
 class _Source:
-    """Reads the decompressed bytes of a file, and knows at which offsets gzip members end."""
+    """Reads the decompressed bytes of a file, and records the offsets at which gzip members end."""
 
     # Data flow: _stream -> _input (bytes as stored) -> _unpacker -> _buffer (decompressed, not yet returned).
 
@@ -145,7 +146,7 @@ class _Source:
     def boundary(self) -> int | None:
         """Offset in the file of the next byte that will be returned; None inside a gzip member.
 
-        After :meth:`skip_blank` it is the offset of the next record.
+        After :meth:`skip_blank`, it is the offset of the next record.
         """
         if not self._packed:
             # The data are not compressed. The position of the stream is after the bytes that were read but
@@ -169,7 +170,7 @@ class _Source:
         return line
 
     def read(self, size: int) -> bytes:
-        """Return exactly ``size`` bytes. Raises :class:`WarcFault` if there are fewer."""
+        """Return exactly ``size`` bytes. Raises :class:`WarcFault` if there are fewer bytes."""
         parts, left = [], size
         while left:
             if not self._buffer and not self._fill():
@@ -180,7 +181,7 @@ class _Source:
         return b"".join(parts)
 
     def skip(self, size: int) -> None:
-        """Skip ``size`` bytes. Raises :class:`WarcFault` if there are fewer."""
+        """Skip ``size`` bytes. Raises :class:`WarcFault` if there are fewer bytes."""
         while size > 0:
             size -= len(self.read(min(size, _CHUNK)))
 
@@ -189,8 +190,8 @@ class _Source:
         while True:
             # The standard requires two line ends after a record. Some programs write more or fewer.
             self._buffer = self._buffer.lstrip(b"\r\n")
-            # Reading stops at the end of the member. Otherwise the next member would be begun, and its offset
-            # would be lost.
+            # Reading stops at the end of the member. Otherwise the next member would be opened, and its
+            # offset would be lost.
             member_ended = self._packed and self._unpacker is None
             if self._buffer or member_ended or not self._fill():
                 return
@@ -198,7 +199,7 @@ class _Source:
     def _fill(self) -> bool:
         """Add data to the buffer. Returns False at the end of the file, otherwise True.
 
-        The result is also True if a gzip member has ended without new data. Raises :class:`WarcFault` if the
+        The result is True even if a gzip member has ended without new data. Raises :class:`WarcFault` if the
         file ends within a member, or if the data are damaged.
         """
         while True:
@@ -216,7 +217,7 @@ class _Source:
                 return True
 
     def _unpack(self) -> bool:
-        """Decompress one piece of a gzip member. Returns True if this gave data or ended the member."""
+        """Decompress one piece of a gzip member. Returns True if there were data or the member ended."""
         if self._unpacker is None:
             self._input = self._input.lstrip(b"\0")  # padding between members
             if not self._input:
@@ -226,8 +227,8 @@ class _Source:
             piece = self._unpacker.decompress(self._input, _CHUNK)
         except zlib.error as error:
             raise WarcFault(f"a record is damaged ({error})") from error
-        # Each call gives at most _CHUNK bytes, so a small input that unpacks to gigabytes does not fill the
-        # memory.
+        # Each call returns at most _CHUNK bytes, so that a small input that unpacks to gigabytes does not
+        # fill the memory.
         if self._unpacker.eof:
             self._input = self._unpacker.unused_data
             self._unpacker = None
@@ -240,7 +241,7 @@ class _Source:
 def _head(source: _Source) -> _Headers | None:
     """Return the headers of the next record by lower-case name, or None at the end of the file."""
     blanks = 0
-    # If reading started after a record, line ends of this record can remain. Their number is limited, so that
+    # If reading started after a record, line ends of that record can remain. Their number is limited, so that
     # a file that has only line ends is not read to its end.
     while (line := source.line()) in (b"\r\n", b"\n"):
         blanks += 1
@@ -281,7 +282,7 @@ def _length(headers: _Headers) -> int:
 
 
 def _page(headers: _Headers, block: bytes, *, whole: bool, max_body: int) -> Page | None:
-    """Return the HTTP response in the block of a record, or None if the block is not one.
+    """Return the HTTP response in the block of a record, or None if the block is not an HTTP response.
 
     ``headers`` has the headers of the record. ``whole`` is False if only the beginning of the block was read.
     """
@@ -294,7 +295,7 @@ def _page(headers: _Headers, block: bytes, *, whole: bool, max_body: int) -> Pag
         return None
     http_headers = _headers(lines[1:])
     kept = _body(http_headers, body, max_body) if whole and len(body) <= max_body else None
-    # The grammar of WARC 1.0 has angle brackets around the URI, and some programs write them.
+    # In the grammar of WARC 1.0, the URI is in angle brackets, and some programs write these brackets.
     url = headers.get("warc-target-uri", "").strip("<>")
     return Page(url, _date(headers.get("warc-date", "")), int(words[1][:3]), http_headers, kept)
 
@@ -336,11 +337,11 @@ def _unchunked(body: bytes) -> bytes | None:
         if size == 0:
             return b"".join(parts)
         parts.append(body[end + 2 : end + 2 + size])
-        at = end + 2 + size + 2  # a line end precedes and follows the data of a chunk
+        at = end + 2 + size + 2  # there is a line end before and after the data of a chunk
 
 
 def _date(text: str) -> datetime | None:
-    """Return a date of the format ISO 8601 in UTC, or None if it is not valid."""
+    """Return the UTC time for a date in ISO 8601, or None if the date is not valid."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:

@@ -1,4 +1,5 @@
-"""Reads WARC files over HTTP as streams, and the monthly file lists of Common Crawl's news data (CC-NEWS).
+"""Reads WARC files over HTTP as streams. Also reads the monthly file lists of Common Crawl's news data
+(CC-NEWS).
 
 Files are not stored on disk. If a connection breaks, it is reopened at the same position with a Range request
 (RFC 9110, section 14).
@@ -19,7 +20,7 @@ from urllib.request import Request, urlopen
 from newsbot.errors import NewsbotError
 
 TRIES = 6
-"""Maximum number of attempts for one read, including the first one."""
+"""Maximum number of attempts for one read, including the first attempt."""
 FIRST_WAIT = 2.0
 """Seconds before the second attempt. Each further wait is twice as long."""
 TIMEOUT = 60.0
@@ -30,7 +31,7 @@ _STEP = 1 << 16
 _NAME = re.compile(r"crawl-data/CC-NEWS/[0-9]{4}/[0-9]{2}/[\w-][\w.-]*\.warc\.gz")
 """Matches a path of a WARC file.
 
-Other paths in a list are ignored, so that a list cannot name other files.
+Other paths in a list are ignored, so that a list cannot lead to other files.
 """
 _RANGE = re.compile(r"bytes (\d+)-\d+/(\d+)")
 
@@ -38,7 +39,7 @@ _RANGE = re.compile(r"bytes (\d+)-\d+/(\d+)")
 class RemoteFault(NewsbotError):
     """A remote file cannot be read. ``str()`` gives the reason.
 
-    ``status`` is the HTTP status of the last response if it was an error, else 0.
+    ``status`` is the HTTP status of the last response if the response was an error, else 0.
     """
 
     def __init__(self, text: str, status: int = 0) -> None:
@@ -69,8 +70,8 @@ class RemoteFile:
     def read(self, size: int) -> bytes:
         """Return up to ``size`` bytes. An empty result means the end of the file.
 
-        The method blocks until there are data. Raises :class:`RemoteFault` if :data:`TRIES` attempts failed.
-        The wait between the attempts grows.
+        The method blocks until there are data. Raises :class:`RemoteFault` after :data:`TRIES` failed
+        attempts. The waiting time between attempts increases.
         """
         wait = FIRST_WAIT
         for left in reversed(range(TRIES)):
@@ -171,10 +172,10 @@ def news_files(base: str, month: str, user_agent: str, say: Callable[[str], None
     with closing(RemoteFile(url, user_agent, say)) as file:
         try:
             while (piece := file.read(_STEP)) and len(text) <= MAX_LIST and not unpacker.eof:
-                # The size is limited, because a small file could unpack to gigabytes. The limit is one byte
-                # more than allowed, so that the check below sees that the list is too large.
+                # The size is limited, because a small file could unpack to gigabytes. One more byte than
+                # allowed is read, so that the check below can see that the list is too large.
                 text += unpacker.decompress(piece, MAX_LIST + 1)
-        except RemoteFault as fault:  # its text does not name the URL
+        except RemoteFault as fault:  # its text does not contain the URL
             raise RemoteFault(f"{url}: {fault}", fault.status) from fault
         except zlib.error as error:
             raise RemoteFault(f"{url}: not a gzipped list of files ({error})") from error
@@ -188,9 +189,9 @@ def news_files(base: str, month: str, user_agent: str, say: Callable[[str], None
 
 
 def _reason(error: Exception) -> str:
-    """Return the reason of an error in a few words, for a message."""
+    """Return the reason for an error in a few words, for a message."""
     if isinstance(error, HTTPError):
         return f"the server responded with status {error.code}"
-    # URLError wraps the real error in ``reason``, which may also be a text.
+    # URLError holds the real error in ``reason``, which may also be a text.
     cause: Any = error.reason if isinstance(error, URLError) else error
     return str(getattr(cause, "strerror", None) or cause or type(cause).__name__)

@@ -1,9 +1,9 @@
-"""Builds WARC records (WARC 1.1, ISO 28500:2017), and writes them into a folder, one file after the other.
+"""Builds WARC records (WARC 1.1, ISO 28500:2017), and writes them into the files of a folder.
 
-While a file is written, its name ends in ``.open`` and the process holds a lock on it. Each record is written
-with one system call, so a killed process usually leaves complete records. After a power failure the last
-record may be incomplete. The next process that opens the folder removes this record (:func:`recover`). Other
-programs may read or delete only files that have their final name.
+While a file is being written, its name ends in ``.open`` and the process holds a lock on it. Each record is
+written with one system call, so a killed process usually leaves complete records. After a power failure, the
+last record may be incomplete. The next process that opens the folder removes this record (:func:`recover`).
+Other programs may read or delete only files that have their final name.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Headers = Iterable[tuple[bytes, bytes]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
-    """One HTTP request and its response, as they were sent, but without transfer encoding."""
+    """One HTTP request and its response, as they were sent, except that the transfer encoding is removed."""
 
     url: str
     at: datetime
@@ -65,7 +65,7 @@ class Exchange:
 
 
 def packed_exchange(exchange: Exchange) -> bytes:
-    """Return the ``response`` record and the ``request`` record, each as its own gzip member.
+    """Return the ``response`` record and the ``request`` record, each as a separate gzip member.
 
     A response with status 304 becomes a ``revisit`` record.
     """
@@ -92,7 +92,7 @@ def packed_exchange(exchange: Exchange) -> bytes:
     }
     if exchange.address:
         headers["WARC-IP-Address"] = question["WARC-IP-Address"] = exchange.address
-    # A body that the server has compressed hardly becomes smaller, so the fastest level is enough.
+    # A body that the server has already compressed hardly becomes smaller, so the fastest level is used.
     encoded = any(name.lower() == b"content-encoding" for name, _ in exchange.answered)
     return packed(to_record(answer, headers), _LEVEL_PACKED if encoded else _LEVEL) + packed(
         to_record(_question_block(exchange), question)
@@ -102,8 +102,8 @@ def packed_exchange(exchange: Exchange) -> bytes:
 def packed_info(name: str, about: str) -> bytes:
     """Return the gzipped ``warcinfo`` record, which must be the first record of a file.
 
-    ``name`` is the name of the file. ``about`` has more lines for the text of the record, each with CRLF at
-    its end.
+    ``name`` is the name of the file. ``about`` has more lines for the text of the record. Each line ends with
+    CRLF.
     """
     text = (
         f"software: newsbot/{__version__}\r\nformat: WARC File Format 1.1\r\n"
@@ -120,9 +120,9 @@ def packed_info(name: str, about: str) -> bytes:
 
 
 def packed(record: bytes, level: int = _LEVEL) -> bytes:
-    """Return a record as its own gzip member.
+    """Return a record as a separate gzip member.
 
-    The member has no time of compression, so that equal records give equal bytes.
+    The member does not contain the time of compression, so that equal records result in equal bytes.
     """
     return gzip.compress(record, level, mtime=0)
 
@@ -132,7 +132,8 @@ def to_record(block: bytes, headers: Mapping[str, str]) -> bytes:
 
     The headers ``Content-Length`` and ``WARC-Block-Digest`` are added.
     """
-    # The standard requires angle brackets around record ids. Since version 1.1, WARC-Target-URI has none.
+    # The standard requires angle brackets around record ids. Since version 1.1, WARC-Target-URI has no angle
+    # brackets.
     lines = {name: f"<{value}>" if value.startswith("urn:") else value for name, value in headers.items()} | {
         "WARC-Block-Digest": digest(block),
         "Content-Length": str(len(block)),
@@ -158,7 +159,7 @@ def _answer_block(exchange: Exchange) -> bytes:
     except ValueError:
         phrase = "Unknown"
     kept = [(name, value) for name, value in exchange.answered if name.lower() not in _REFRAMED]
-    # A response with status 304 has no body. Its Content-Length would give the size of the unchanged page
+    # A response with status 304 has no body. Its Content-Length would state the size of the unchanged page
     # (RFC 9110, 8.6).
     if exchange.body or exchange.status != HTTPStatus.NOT_MODIFIED:
         kept.append((b"Content-Length", str(len(exchange.body)).encode()))
@@ -170,7 +171,7 @@ def _question_block(exchange: Exchange) -> bytes:
     """Return the request with its request line and headers, but without passwords and cookies."""
     parts = urlsplit(exchange.url)
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    # The part before "@" is a user name and a password.
+    # The part before "@" is a user name and a password, which are removed.
     host = parts.netloc.rpartition("@")[2].encode("ascii", "replace")
     kept = [(name, value) for name, value in exchange.asked if name.lower() not in SECRET_HEADERS]
     if not any(name.lower() == b"host" for name, _ in kept):
@@ -194,7 +195,7 @@ OPEN = ".open"
 _MEMBER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00"
 """The first bytes of each gzip member that newsbot writes. They mean: method deflate, no flags, no time."""
 _BACK = 1 << 20
-"""Number of bytes that each step of the search for the last complete record of a file reads."""
+"""Number of bytes that are read in each step of the search for a file's last complete record."""
 _FARTHEST = 1 << 28
 """Maximum number of bytes at the end of a file that are searched. Records of newsbot are shorter."""
 
@@ -202,9 +203,9 @@ _FARTHEST = 1 << 28
 class WarcFolder:
     """Writes records into files of a folder.
 
-    A new file begins as soon as the current file has at least ``max_size`` bytes, so files are a little
-    larger than ``max_size``. ``about`` is added to the ``warcinfo`` record of each file. It consists of lines
-    that end with CRLF.
+    A new file is begun when the current file has at least ``max_size`` bytes, so files are slightly larger
+    than ``max_size``. ``about`` is added to the ``warcinfo`` record of each file. It consists of lines that
+    end with CRLF.
     """
 
     def __init__(self, folder: Path, *, max_size: int, about: str = "") -> None:
@@ -234,7 +235,8 @@ class WarcFolder:
             return
         path = Path(str(file.name))
         with file:
-            # The data must be on disk before the rename, because the final name promises complete records.
+            # The data must be on disk before the rename, because a file with its final name must contain only
+            # complete records.
             os.fsync(file.fileno())
             path.rename(path.with_name(path.name.removesuffix(OPEN)))
 
@@ -263,7 +265,7 @@ class WarcFolder:
         assert file is not None
         try:
             while left:
-                # An unbuffered write may write only a part of the data.
+                # An unbuffered write may write only part of the data.
                 left = left[file.write(left) :]
         except BaseException:
             file.truncate(self._size)  # readers would fail at a partial record
@@ -282,12 +284,12 @@ def recover(folder: Path) -> list[Path]:
     for path in sorted(folder.glob(f"*{SUFFIX}{OPEN}")):
         try:
             file = path.open("r+b")
-        except FileNotFoundError:  # another process was faster
+        except FileNotFoundError:  # another process has already renamed or deleted it
             continue
         with file:
             try:
                 # The kernel releases the locks of a process that ends. So this call fails only if the process
-                # still runs.
+                # is still running.
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:  # a running process writes to it
                 continue
@@ -296,7 +298,7 @@ def recover(folder: Path) -> list[Path]:
                 path.unlink(missing_ok=True)
                 continue
             final = path.with_name(path.name.removesuffix(OPEN))
-            with suppress(FileNotFoundError):  # another process has renamed it meanwhile
+            with suppress(FileNotFoundError):  # another process has renamed it in the meantime
                 path.rename(final)
                 found.append(final)
     return found
@@ -305,8 +307,8 @@ def recover(folder: Path) -> list[Path]:
 def whole_size(file: BinaryIO) -> int:
     """Return the size in bytes of the complete records at the start of a file written by newsbot.
 
-    The last complete gzip member is searched from the end of the file, so only the last part is read. If no
-    member is found within :data:`_FARTHEST` bytes, the size of the file is returned.
+    The search for the last complete gzip member starts at the end of the file, so only the last part is read.
+    If no member is found within :data:`_FARTHEST` bytes, the size of the file is returned.
     """
     end = file.seek(0, os.SEEK_END)
     start = end
@@ -316,8 +318,8 @@ def whole_size(file: BinaryIO) -> int:
         start -= step
         file.seek(start)
         tail = file.read(step) + tail
-        # The search continues a little into the piece that was read before, because a member's first bytes
-        # may lie in both pieces.
+        # The pieces overlap slightly, because a member's first bytes may be at the end of one piece and the
+        # beginning of the next.
         at = tail.rfind(_MEMBER, 0, step + len(_MEMBER) - 1)
         while at >= 0:
             # The same bytes may also occur by chance inside compressed data. Such data cannot be unpacked.
@@ -340,7 +342,7 @@ def _end_of_member(data: bytes) -> int | None:
     left = data
     try:
         while left and not unpacker.eof:
-            # The output is dropped. Its size is limited, so that a large record does not fill the memory.
+            # The output is dropped. Its size is limited so that a large record does not fill the memory.
             out = unpacker.decompress(left, _BACK)
             if first and not out.startswith(b"WARC/1."):
                 return None
@@ -351,5 +353,5 @@ def _end_of_member(data: bytes) -> int | None:
 
 
 def _host() -> str:
-    """Return the name of this machine with characters that are safe in a file name."""
+    """Return the name of this machine, reduced to characters that are safe in a file name."""
     return re.sub(r"[^A-Za-z0-9]+", "-", socket.gethostname())[:40] or "host"
