@@ -388,7 +388,8 @@ def _headline(view: View) -> dict[str, NDArray[Any]]:
 
 
 def _company(view: View) -> dict[str, NDArray[Any]]:
-    """Return how many words of headline and description are in the pieces, and if they name site or authors."""
+    """Return how many words of headline and description are in the pieces, and if they name site or
+    authors."""
     known, texts = view.known, view.pieces.texts
     rows = np.flatnonzero(view.is_open).tolist()
     lowered, stems, masks = view.lowered, view.stems, view.title_masks
