@@ -70,8 +70,8 @@ def parse_moment(text: str, now: datetime) -> datetime:
     """Return the UTC time for a date or an age that a user has entered.
 
     It accepts ``today`` and ``yesterday``, ages such as ``7d`` (before ``now``), years, months, days, and
-    times in ISO 8601. A year, month or day stands for its first moment. A time without a time zone is in UTC.
-    Raises ``ValueError``.
+    times in ISO 8601. A year, month or day means its first moment. A time without a time zone is assumed to
+    be in UTC. Raises ``ValueError``.
     """
     word = text.strip().lower()
     try:

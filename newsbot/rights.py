@@ -20,8 +20,8 @@ lines. This text mentions reservations even if the site makes none.
 tdmrep.json lists the parts of a site that are reserved against text and data mining. The format is
 https://www.w3.org/community/reports/tdmrep/CG-FINAL-tdmrep-20240510/: a list of objects with ``location`` (a
 path with ``*`` and ``$`` as in robots.txt), ``tdm-reservation`` (0 or 1) and ``tdm-policy`` (a URL). If
-several locations match, the longest decides, as in robots.txt. Among locations of equal length, the one that
-reserves decides.
+several locations match, the longest decides, as in robots.txt. Among locations of equal length, a location
+that is reserved decides.
 """
 
 from __future__ import annotations
@@ -293,7 +293,7 @@ def read_robots(text: str) -> RobotsSignals:
         everywhere[AI_AGENTS] = f"{PLACE} ({closed[0][:60]}{more})"
     if not any(_is_usage(line) for line in lines) and _RESERVED.search(_comments(lines)):
         everywhere[AI_COMMENT] = PLACE
-    # One crawler stands for its group, since all of them have the same rules.
+    # One crawler of each group is enough, because all crawlers of a group have the same rules.
     partly = [
         group.collectors[0]
         for group in groups
@@ -317,7 +317,7 @@ def _groups(lines: list[str]) -> Iterator[_Group]:
             group.agents.append(value)
         elif name in ("allow", "disallow"):
             begun = True
-            # An empty value forbids nothing.
+            # An empty value does not forbid anything.
             if value:
                 group.rules.append((name, value))
         elif name in ("content-signal", "content-usage"):

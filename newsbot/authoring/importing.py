@@ -213,9 +213,9 @@ def from_ftr(call: Call) -> None:
             continue
         left_out += [(file.name, line, reason) for line, reason in found.left_out]
         if not found.kept:
-            left_out.append((file.name, 0, "nothing in it could be imported"))
-        # Two files can give the same domain, such as example.org.txt and .example.org.txt. The first file is
-        # used.
+            left_out.append((file.name, 0, "it contains nothing that could be imported"))
+        # Two files can be for the same domain, such as example.org.txt and .example.org.txt. The first file
+        # is used.
         elif (first := taken.setdefault(found.domain, file.name)) != file.name:
             left_out.append((file.name, 0, f"left out, because {first} gives the rule of {found.domain}"))
         else:

@@ -129,7 +129,7 @@ def _elements(tree: HtmlElement) -> list[HtmlElement]:
 
 
 def _names(element: HtmlElement) -> Iterator[str]:
-    """Yield selectors that match an element, the most stable ones first."""
+    """Yield selectors that match an element, most stable first."""
     tag = str(element.tag)
     for name in (element.get("class") or "").split()[:6]:
         if _NAME.fullmatch(name):

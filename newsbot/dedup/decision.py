@@ -18,9 +18,9 @@ longer text. The *nearest* neighbour is the one with the highest J. Each neighbo
   estimate of .5 or more is ignored as an error of the estimate.
 * **J ≥ .9, same source**: the article is a *revision*, which is the same article under another URL or an
   updated version of it. It is kept and marked with ``duplicate_of``. The exact J is used if it is available.
-* **C ≥ .62, J < .5**: the article is *derived*. One of the two texts is cut from the other or built around
-  it. The article lists all such neighbours (``derived_from``), but they are not peers: a daily digest
-  resembles all its parts, and their stories must stay separate.
+* **C ≥ .62, J < .5**: the article is *derived*. One of the two texts is an excerpt of the other text, or
+  contains the other text and more. The article lists all such neighbours (``derived_from``), but they are not
+  peers: a daily digest resembles all its parts, and their stories must stay separate.
 * **C ≥ .62, same source, same headline**: the longer text *continues* the shorter one. Examples are a live
   blog, and a report that grows under new URLs. The neighbour is a peer.
 * **Number guard** (:func:`different_news`): two texts are *different news* if they have different
@@ -141,7 +141,8 @@ def different_news(one: Numbers, other: Numbers, alike: float = 0.0, *, one_sour
 def _by_place(one: Numbers, other: Numbers) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
     """Compare the numbers that are next to a word, for each word that is next to a number in both texts.
 
-    Return the numbers that both texts have, those that only ``one`` has, and those that only ``other`` has.
+    Return three sets: the numbers in both texts, the numbers only in ``one``, and the numbers only in
+    ``other``.
     """
     shared: set[str] = set()
     lost: set[str] = set()
@@ -163,7 +164,7 @@ SAME_STORY = 0.5
 SAME_STORY_EXACT = 0.52
 """Minimum exact J of two texts of one story. It applies if both texts are available."""
 DERIVED = 0.62
-"""Minimum C of two texts of which one is derived from the other."""
+"""Minimum C of two texts if one is derived from the other."""
 MAX_DERIVED = 20
 """Maximum number of articles in ``derived_from``."""
 _BLIND = 0.12
@@ -226,7 +227,7 @@ def decide(url: str, source: str, numbers: Numbers, neighbours: Iterable[Neighbo
     """Decide which story the article with the canonical ``url`` belongs to.
 
     ``numbers`` are the numbers in the text of the article (:func:`numbers_in`). The order of ``neighbours``
-    does not matter. Among neighbours with equal J, those of the article's ``source`` are preferred. A
+    does not matter. Among neighbours with equal J, neighbours from the article's ``source`` are preferred. A
     neighbour that is the article itself (the same URL, with http or https) is ignored.
     """
     own = story_id(url)  # the id is the same for http and https
@@ -337,7 +338,7 @@ def _contained(neighbour: Neighbour) -> float:
 
 
 ANOTHER_TEXT = 0.3
-"""Minimum J of two versions of one article. It does not apply if one text is cut from the other."""
+"""Minimum J of two versions of one article. It does not apply if one text is an excerpt of the other text."""
 LEAST_WORDS = 25
 """Minimum number of words of a text that is compared. For shorter texts, only the headlines are compared."""
 HEADLINE_WORDS = 4
@@ -353,8 +354,8 @@ At or above the first limit, two headlines may be the same. Below the second lim
 def is_one_article(one: Article, other: Article) -> bool:
     """Return True if two texts are versions of one article.
 
-    They are versions of one article if they are identical or almost identical, if one is cut from the other,
-    or if they have the same headline and some text in common. Similar texts with different numbers are
+    They are versions of one article if they are identical or almost identical, if one is an excerpt of the
+    other, or if they have the same headline and some text in common. Similar texts with different numbers are
     different news from one template, even if one page names the other as its canonical URL.
     """
     if one.content_hash and one.content_hash == other.content_hash:
@@ -433,7 +434,7 @@ def without_formulas(one: Article, other: Article) -> tuple[float, float] | None
 
 
 def continues(one: Article, other: Article, likeness: tuple[float, float]) -> bool:
-    """Return True if the longer of two articles of one source continues the other.
+    """Return True if the longer of two articles of one source continues the shorter article.
 
     ``likeness`` is (J, C) of their texts. A digest contains the texts of other articles too, but it does not
     continue them, because its headline is different.

@@ -6,8 +6,8 @@ shares two hashes with the new text is a candidate. The stored signatures of the
 and only similar texts are returned. These are the *near texts*.
 
 In a test (``python -m benchmarks.dedup``), all 1,614 real pairs with a similarity of .5 or more became
-candidates. Nearly all pairs in which one text contains most of the other became candidates too. Banding (LSH
-on signature values) misses most of these pairs.
+candidates. Nearly all pairs in which one text contains most of the other text became candidates too. Banding
+(LSH on signature values) misses most of these pairs.
 
 An index stores a *record* of each text: fetch time, size, packed signature, source and id. A record takes
 about 130 bytes. The Lua scripts of the Redis index read only two fields: the time (the first four bytes) and
@@ -168,7 +168,7 @@ KEEP = 30 * 86400.0
 _STEP = np.uint64(0xD6E8FEB86659FD93)
 
 BUCKETS = f"{SCHEME} passages={PASSAGES}x{RUN}w bits={BITS}"
-"""Parameters that two indexes must share to give the same results."""
+"""Parameters that must be equal in two indexes that return the same results."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,11 +208,11 @@ class NearIndex(Protocol):
     def check_and_insert(self, doc_id: str, source: str, signature: Signature, at: float) -> list[Near]:
         """Insert a text and return its near texts, the most similar first, in one atomic step.
 
-        If two processes insert similar texts at the same time, at least one of them finds the other's text.
-        An earlier text with the same ``doc_id`` is replaced and never returned. ``at`` is the time of the
-        fetch (POSIX seconds), because a site cannot forge this time. Texts that were fetched more than
-        ``keep`` seconds before ``at`` are forgotten. Only identical texts are near to a short text. A text
-        whose signature is not comparable is not stored and has no near texts.
+        If two processes insert similar texts at the same time, at least one process finds the text of the
+        other process. An earlier text with the same ``doc_id`` is replaced and never returned. ``at`` is the
+        time of the fetch (POSIX seconds), because a site cannot forge this time. Texts that were fetched more
+        than ``keep`` seconds before ``at`` are forgotten. Only identical texts are near to a short text. A
+        text whose signature is not comparable is not stored and has no near texts.
         """
 
     def count(self) -> int:

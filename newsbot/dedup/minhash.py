@@ -68,7 +68,7 @@ SEED = 1
 SHINGLE = 3
 """Number of words in a shingle."""
 MIN_SHINGLES = 23
-"""Minimum number of distinct shingles of a text that is compared by similarity; 25 words give 23 shingles."""
+"""Minimum number of distinct shingles of a text that is compared by similarity; 25 words have 23 shingles."""
 LEAST_SHINGLES = 4
 """Minimum number of distinct shingles of a text that is indexed. For texts between the two limits, only
 identical texts are found."""
@@ -183,7 +183,8 @@ def _distinct(sums: NDArray[np.uint64]) -> NDArray[np.uint32]:
         return np.empty(0, dtype=np.uint32)
     hashes = (sums >> _UPPER_HALF).astype(np.uint32)
     hashes.sort()
-    # numpy.unique without its general checks: after sorting, a hash is new if it differs from the one before.
+    # numpy.unique without its general checks: after sorting, a hash is new if it differs from the previous
+    # hash.
     first = np.empty(len(hashes), dtype=np.bool_)
     first[0] = True
     np.not_equal(hashes[1:], hashes[:-1], out=first[1:])
@@ -204,7 +205,8 @@ def exact(one: NDArray[np.uint32], other: NDArray[np.uint32]) -> tuple[float, fl
 
 
 def similarities(packed: bytes, others: list[bytes]) -> NDArray[np.float64]:
-    """Return the estimated Jaccard similarity (0 to 1) of one packed signature with each of ``others``."""
+    """Return the estimated Jaccard similarity (0 to 1) of one packed signature to each signature in
+    ``others``."""
     mine = np.frombuffer(packed, dtype=np.uint8)
     theirs = np.frombuffer(b"".join(others), dtype=np.uint8).reshape(len(others), len(packed))
     # each byte holds two values, one in each half

@@ -183,7 +183,7 @@ class Recent:
         return {hash_: row for hash_ in hashes if (row := chunks[hash_ >> shift].postings.get(hash_))}
 
     def add(self, number: int, hashes: list[int], met: list[int]) -> None:
-        """Add the postings of a text that is newer than all others.
+        """Add the postings of a text that is newer than all other texts.
 
         A posting whose chunk was already folded up to this text is not added. ``met`` are the hashes of the
         text that other texts have too.

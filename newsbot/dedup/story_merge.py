@@ -4,8 +4,8 @@ The terms near text, neighbour and peer are explained in :mod:`newsbot.dedup.dec
 text that belongs to the same story as the article.
 
 A text is inserted into the index before it is stored. If two workers process similar texts at the same time,
-at least one worker finds the other's text in the index as a peer, even if that text is not stored yet. The
-transaction that stores an article also merges its story with the stories of its peers
+at least one worker finds the text of the other worker in the index as a peer, even if that text is not stored
+yet. The transaction that stores an article also merges its story with the stories of its peers
 (:meth:`newsbot.storage.stories.Stories.join`). For a peer that is not stored yet, the story that it would
 begin is redirected to the merged story. When the peer is stored later, the worker that stores it looks up the
 current story. Each worker writes first and reads afterwards, so at least one of two workers sees what the

@@ -30,7 +30,7 @@ _OFFSET = re.compile(r":\d\d[+-]\d\d:?\d\d$")
 
 
 def parse_date(text: str, *, now: datetime, zone: tzinfo = UTC, language: str = "") -> datetime | None:
-    """Return the time in ``text``, in UTC; None if there is no time, or if the time is impossible.
+    """Return the time in ``text``, in UTC; None if it contains no time or an impossible time.
 
     ``zone`` is used if the text has no time zone. ``language`` (BCP 47) decides whether 11/12/2024 is in
     November or in December. If ``language`` is empty or ``en``, a text with AM or PM is read as in the USA

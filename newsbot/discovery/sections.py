@@ -190,7 +190,7 @@ class PageLinks:
     """The links of one page. If :meth:`find` is called several times, the elements are read only once."""
 
     def __init__(self, tree: etree._Element, url: str) -> None:
-        """Read the links of a page; the arguments are those of :func:`find_links`."""
+        """Read the links of a page. The arguments have the same meaning as in :func:`find_links`."""
         context, resolved = Context(), _Resolver(base_of(tree, url), url)
         self._tree = tree
         self._anchors = [

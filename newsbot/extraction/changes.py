@@ -89,7 +89,7 @@ def _numbers(lines: list[str]) -> Counter[str]:
 def _is_renamed(removed: Iterable[str], added: Iterable[str]) -> bool:
     """True if a name was replaced by a different name.
 
-    Two similar names are forms of one name, or one is the corrected spelling of the other.
+    Two similar names are forms of one name, or one is a corrected spelling of the other name.
     """
     return any(SequenceMatcher(None, one, other).ratio() < _ALIKE for one in removed for other in added)
 

@@ -79,7 +79,7 @@ def key(text: str) -> str:
 
 
 def looks_like_code(text: str) -> bool:
-    """True for JavaScript or CSS that was taken for text."""
+    """True for JavaScript or CSS that was mistaken for text."""
     return len(_CODE.findall(text[:2000])) > 3
 
 

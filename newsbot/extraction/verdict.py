@@ -1,4 +1,4 @@
-"""Decides whether a page is an article, and gives a reason if it is not.
+"""Decides whether a page is an article, and states a reason if it is not.
 
 The reasons are short strings that do not change, such as ``too_short``. A hint is the link that led to the
 page.

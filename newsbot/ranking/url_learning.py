@@ -438,7 +438,7 @@ class UrlLearning:
         return True
 
     def write(self, is_out: Callable[[str], bool] = lambda _: False) -> None:
-        """Store new results, except those of removed sites (``is_out`` is True for their domains).
+        """Store new results, except results of removed sites (``is_out`` is True for their domains).
 
         Raises :class:`newsbot.errors.DataError`. The next call then writes the rest.
         """

@@ -140,7 +140,7 @@ def _chosen(group: list[_Example], known: _Known) -> LearnedPattern | None:
     for text in _expressions(group):
         try:
             compile_pattern(text)
-        except ValueError:  # URLs with unusual characters give no pattern
+        except ValueError:  # no pattern can be made from URLs with unusual characters
             continue
         hits = _matched(text, known.good)
         wrong = len(_matched(text, known.bad))

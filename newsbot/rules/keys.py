@@ -273,7 +273,7 @@ def whole(low: int, high: int) -> Reader[int]:
 
     def read(node: yaml.Node, _place: Place) -> int:
         value = _plain(node)
-        # The text of the node is used, not its YAML value, because YAML 1.1 reads 010 as 8.
+        # The text of the node is used instead of its YAML value, because YAML 1.1 reads 010 as 8.
         if value is None or not re.fullmatch(r"[0-9]{1,9}", value) or not low <= int(value) <= high:
             raise ValueError(f"must be a whole number from {low} to {high}, not {_shown(node)}")
         return int(value)

@@ -2,7 +2,8 @@
 
 :mod:`newsbot.rules.load` creates rules from files. :class:`RuleSet` finds the rule that applies to a URL, and
 :func:`classify` matches a URL against a rule. :func:`classify` runs for every link, several hundred times per
-page. So all patterns of a rule are searched at once. If several patterns match, the first one decides.
+page. So all patterns of a rule are searched in one pass. If several patterns match, the first pattern
+decides.
 """
 
 from __future__ import annotations
@@ -233,7 +234,7 @@ class Match:
     """What a rule says about a URL."""
 
     kind: Kind | None
-    """The kind of page, or None if the rule does not give one."""
+    """The kind of page, or None if the rule does not state it."""
     denied: bool = False
     """True if the URL must not be fetched."""
     pattern: Pattern | None = None
@@ -252,7 +253,7 @@ def classify(rule: Rule, url: str) -> Match:
     """
     slash = url.find("/", 8)
     text = url[slash : slash + MAX_SEARCHED] if slash > 0 else "/"
-    # ``first`` is an index in deny + article + section, so it gives both the list and the pattern.
+    # ``first`` is an index in deny + article + section, so it identifies both the list and the pattern.
     first = rule.patterns.first(text)
     if first is not None and first < len(rule.deny):
         return Match(None, denied=True, pattern=rule.deny[first])

@@ -230,8 +230,8 @@ def _is_code(part: str) -> bool:
     return len(part) >= 9 and len(_TURNS.findall(part)) >= 3
 
 
-# The cache is used for names of sections, not for the last segment of an article's URL, which occurs only
-# once.
+# The cache is used for names of sections. The last segment of an article's URL occurs only once and is not
+# cached.
 @lru_cache(maxsize=1024)
 def _words_in(segment: str) -> int:
     if "%" in segment:

@@ -99,7 +99,7 @@ def _origin(key: str, own: RuleFile, defaults: RuleFile) -> str:
     """Return the places where the value of a key is written (:attr:`Value.where`)."""
     keys = ("extract", "remove", "layouts") if key == "layouts" else (key,)
     found = [f"{own.file}:{own.lines[name]}" for name in keys if name in own.lines]
-    # The defaults contribute if the rule does not give the key, or if the values of both are joined.
+    # The defaults contribute if the rule does not have the key, or if the values of both are joined.
     adds = any(KEYS[name].adds for name in keys)
     if not found or adds:
         found += [f"{defaults.file}:{defaults.lines[name]}" for name in keys if name in defaults.lines]

@@ -516,7 +516,7 @@ def _between(
 ) -> Iterator[tuple[Row, Article]]:
     """Yield the articles with ``since <= time < until``.
 
-    The index selects articles by row number. A row number can stand for a slightly later time than that of
+    The index selects articles by row number. The time of a row number can be slightly later than the time of
     its article, so the times are checked here too.
     """
     for row, article in found:

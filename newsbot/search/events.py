@@ -146,7 +146,7 @@ def event_key(event: str) -> bytes:
 def days_in(headline: str) -> frozenset[str]:
     """Return the days that a headline names, each as month and day.
 
-    A day is a number that stands directly before or after the name of a month.
+    A day is a number directly before or after the name of a month.
     """
     found = set()
     for one, other in pairwise(tokens(headline)):

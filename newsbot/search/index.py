@@ -50,7 +50,8 @@ MAX_REPORTS = 50_000
 _PER_SECOND = 16
 """Number of row numbers per second, so that several articles of one second get numbers near their time."""
 _UNDATED = -(1 << 45)
-"""The earliest row number of articles without a date. It is so low that they are sorted after all others."""
+"""The earliest row number of articles without a date. It is so low that these articles are sorted after all
+other articles."""
 _LAST = (1 << 63) - 1
 """The largest row number of SQLite."""
 _A_DAY = 86_400 * _PER_SECOND
@@ -320,9 +321,9 @@ class SearchIndex:
                 _begun(database)
 
     def activate(self, number: int) -> None:
-        """Make this generation active and drop all others."""
+        """Make this generation active and drop all other generations."""
         with _readable(self.path), transaction(self._database) as database:
-            # "number = ?" is a comparison: 1 for this generation, 0 for the others
+            # "number = ?" is a comparison: 1 for this generation, 0 for other generations
             database.execute("UPDATE generation SET active = number = ?", (number,))
             for other in _generations(database)[1:]:
                 _drop(database, other.number)
@@ -471,7 +472,8 @@ class SearchIndex:
     def languages(self) -> list[str]:
         """Return the languages in which indexed articles were stemmed (:func:`newsbot.text.stems.stemming`).
 
-        The empty code is always included. It stands for Russian, English, and languages without an algorithm.
+        The empty code is always included. It is the code for Russian, English, and languages without an
+        algorithm.
         """
         with self._active() as (database, number):
             return sorted({"", *(row[0] for row in database.execute(f"SELECT code FROM language_{number}"))})
@@ -576,7 +578,7 @@ class _Tables:
     def add(self, entries: Sequence[_Entry], placed: Mapping[bytes, int]) -> int:
         """Insert articles. Return the largest difference between a row number and the earliest one possible.
 
-        ``placed`` has the row numbers of the events of the articles, by key of the article.
+        ``placed`` has the row number of each article's event, by the key of the article.
         """
         late, number = 0, self._number
         rows = []

@@ -1,11 +1,12 @@
 """Finds several texts and regular expressions in the visible text of a page, within a time limit.
 
 All texts are combined into one regular expression: a prefix tree in a look-ahead. One pass finds the longest
-text that begins at each position. Texts that are prefixes of this text begin there too. So all texts are
-found, even if they overlap. Upper and lower case are not distinguished.
+text that begins at each position. Texts that are prefixes of this text begin there too. Therefore all texts
+are found, even if they overlap. Case is ignored.
 
-Regular expressions of users are searched line by line, in windows (parts of a line). The package ``regex`` is
-used for them, because it knows the letters of all languages and can stop any expression at a time limit.
+Regular expressions of users are searched line by line, in windows (parts of a line). They are run by the
+package ``regex``, because it supports the letters of all languages and can stop any expression at a time
+limit.
 """
 
 from __future__ import annotations
@@ -26,14 +27,15 @@ MAX_TEXTS = 500
 MAX_LENGTH = 200
 """Maximum length of a text in characters."""
 MAX_HIT = 200
-"""Number of characters by which two windows of a line overlap. In a line longer than a window, a hit that is
-longer than the overlap can be missed."""
+"""Number of characters by which two windows of a line overlap. If a line is longer than a window, hits that
+are longer than the overlap can be missed."""
 MAX_REGEX = 1000
 """Maximum length of an expression in characters."""
 WINDOW = 2000
-"""Maximum number of characters of a line that are searched at once."""
+"""Length of a window in characters."""
 PATIENCE = 1.0
-"""Maximum time in seconds for all expressions on one page. The rest of the page is not searched."""
+"""Maximum time in seconds for all expressions on one page. After this time, the rest of the page is not
+searched."""
 CONTEXT = 80
 """Maximum number of characters that are returned on each side of a hit."""
 
@@ -52,7 +54,7 @@ class Places:
     """The positions of one text or expression on a page."""
 
     hits: int = 0
-    """The number of all hits."""
+    """The total number of hits."""
     positions: list[Position] = field(default_factory=list)
     """The first MAX_POSITIONS hits."""
 
@@ -60,7 +62,8 @@ class Places:
 class Finder:
     """Finds the texts and expressions of ``wanted`` in pages. An object can be used for many pages.
 
-    Raises ``ValueError`` for a text or expression that cannot be searched, or for more than MAX_TEXTS.
+    Raises ``ValueError`` for a text or expression that cannot be searched, or if there are more than
+    MAX_TEXTS of them.
     """
 
     def __init__(self, wanted: Sequence[Wanted], *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -79,7 +82,7 @@ class Finder:
         }
 
     def find(self, text: str) -> tuple[dict[Wanted, Places], bool]:
-        """Return the positions of each text or expression, and whether the whole page was searched.
+        """Return the positions of each text or expression, and True if the whole page was searched.
 
         ``text`` is the visible text of a page. The second value is False if the time limit was reached.
         """
@@ -120,9 +123,10 @@ def _key(text: str) -> str:
 
 
 def _fold(text: str) -> str:
-    """Return ``text`` in lower case without changing its length, so that positions stay the same.
+    """Return ``text`` in lower case.
 
-    A character whose lower case has two characters (İ) is not changed.
+    The length is kept, so that positions stay valid: a character whose lower-case form has two characters (İ)
+    is not changed.
     """
     # upper() comes first, because ς and σ have the same capital letter. re.IGNORECASE also treats them as
     # equal.
@@ -144,7 +148,7 @@ def _compile(text: str) -> regex.Pattern[str]:
 
 
 def _combined(keys: list[str]) -> re.Pattern[str]:
-    """Return one regular expression that finds at each place the longest text that begins there."""
+    """Return one regular expression that finds, at each position, the longest text that begins there."""
     tree: dict[str, dict] = {}  # type: ignore[type-arg]  # a recursive type
     for key in keys:
         node = tree
@@ -152,8 +156,8 @@ def _combined(keys: list[str]) -> re.Pattern[str]:
             node = node.setdefault(char, {})
         node[""] = {}  # a text ends at this node
     try:
-        # A look-ahead consumes nothing, so the search goes on at the next character and finds overlapping
-        # texts.
+        # A look-ahead consumes no characters, so the search continues at the next character and finds
+        # overlapping texts.
         return re.compile(f"(?=({_branch(tree)}))", re.IGNORECASE)
     except RecursionError:
         raise ValueError("too many texts are beginnings of each other; split the search") from None
@@ -167,8 +171,8 @@ def _branch(node: dict[str, dict]) -> str:  # type: ignore[type-arg]
         if not first:
             continue
         chain, at = first, below
-        # A chain of nodes with one child each becomes one literal, so only branches make the recursion
-        # deeper.
+        # A chain of nodes with one child each becomes one literal. So the recursion gets deeper only at
+        # branches.
         while len(at) == 1 and "" not in at:
             ((char, at),) = at.items()
             chain += char
@@ -203,7 +207,7 @@ def _in_windows(
             if match.end() > match.start():
                 yield match.start(), match.end()
                 last = max(last, match.end())
-        at = last  # ``safe``, or the end of the last hit if this end is later
+        at = last  # ``safe``, or the end of the last hit if it is later
 
 
 class _Lines:

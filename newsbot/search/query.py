@@ -2,11 +2,11 @@
 
 docs/search.md has the grammar of queries. Every text is a valid query. The parser corrects errors as far as
 possible, for example an unknown field, an invalid date, or a quote or bracket that is not closed. It
-describes each correction in :attr:`Query.notes`.
+adds a note on each correction to :attr:`Query.notes`.
 
 The expressions (https://www.sqlite.org/fts5.html, section 3) are for an index with four columns: the stems of
-the title, of the text and of the authors, and ``marks``. Marks are words that are added to an article: one
-that all articles have, one for the site, and one for the language.
+the title, of the text and of the authors, and ``marks``. Marks are words that are added to each article: one
+mark that all articles have, one for the site, and one for the language.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ FIELDS = ("title", "author", "site", "tag", "lang", "since", "until", "story", "
 
 _QUOTES = str.maketrans(dict.fromkeys("“”„«»", '"'))
 _TOKEN = re.compile(
-    # A field needs its value directly after the colon: ``title: bridge`` is two words.
+    # The value of a field must be directly after the colon: ``title: bridge`` is two words.
     r"(?P<bracket>[()])"
-    # A minus, a field, both or none may stand before a phrase, a bracket or a word, as in -title:"new bridge"
-    # and -(a b).
+    # A phrase, a bracket or a word may have a minus, a field or both before it, as in -title:"new bridge" and
+    # -(a b).
     r"|(?P<minus>-)?(?:(?P<field>[A-Za-z]+):(?=[^\s()]))?"
     r'(?:"(?P<phrase>[^"]*)(?P<closed>"?)|(?P<open>\()|(?P<word>[^\s"()]+))',
 )
@@ -110,7 +110,7 @@ class Query:
         return not (self.node or self.since or self.until or self.story or self.event)
 
     def terms(self) -> Iterator[Term]:
-        """Yield the terms of the query, except those that are within :class:`Not`."""
+        """Yield the terms of the query, except terms within :class:`Not`."""
         yield from _terms(self.node)
 
     def parts(self) -> tuple[Node, ...]:
@@ -127,7 +127,7 @@ Tagged = Callable[[str], Sequence[str]]
 def parse(query: str, tagged: Tagged = lambda _tag: ()) -> Query:
     """Parse a query. ``tagged`` returns the sites that have a tag.
 
-    Raises no exceptions except those of ``tagged``.
+    Raises only exceptions that ``tagged`` raises.
     """
     return _Parser(query.translate(_QUOTES), tagged).query()
 
@@ -163,7 +163,7 @@ class _Parser:
         self._at = 0
         self._terms = 0
         self._ignored = 0
-        """Number of open brackets that were ignored because they are nested too deep."""
+        """Number of open brackets that are ignored because they are nested too deep."""
 
     def query(self) -> Query:
         parts = []
@@ -180,13 +180,13 @@ class _Parser:
     def _either(self, depth: int) -> Node | None:
         """Read conditions with OR between them, up to a closing bracket or the end.
 
-        The closing bracket itself is left for the caller. Return None if there is no condition.
+        The closing bracket itself is not read. Return None if there is no condition.
         """
         groups: list[list[Node]] = [[]]
         operator = ""
         while (token := self._next()) is not None and (token["bracket"] != ")" or self._ignored):
             self._at += 1
-            # This is the closing bracket of a group that was too deep. The words in this group belong to the
+            # This bracket closes a group that was nested too deep. The words in this group belong to the
             # group around it.
             if token["bracket"] == ")":
                 self._ignored -= 1
@@ -230,7 +230,7 @@ class _Parser:
         return Not(node) if without and node is not None else node
 
     def _bracket(self, depth: int) -> Node | None:
-        if depth >= MAX_DEPTH:  # _either() calls this method again for each bracket: limit the recursion
+        if depth >= MAX_DEPTH:  # limits the recursion, because _either() calls this method for each bracket
             self._note(f"brackets can be nested {MAX_DEPTH} deep; deeper brackets are ignored")
             self._ignored += 1
             return None
@@ -304,9 +304,10 @@ def _domain(value: str) -> str:
 
 
 def _all(nodes: list[Node]) -> Node | None:
-    """Return one condition for all ``nodes``: they are joined with AND, but sites or languages with OR.
+    """Return one condition for all ``nodes``.
 
-    An article has one site and one language, so AND between two of them would match nothing.
+    They are joined with AND, but several sites or several languages are joined with OR. An article has only
+    one site and one language, so AND between two sites would match no article.
     """
     joined: list[Node] = []
     for name in ("site", "lang"):
@@ -334,7 +335,7 @@ class Hit:
 EVERY = "all"
 """The mark of every article."""
 NONE = "none"
-"""A mark that no article has. A condition that cannot match searches for it."""
+"""A mark that no article has. It is used for conditions that cannot match."""
 BETWEEN = "\N{MIDDLE DOT}"
 """Separates two authors. It is not part of any stem, so a phrase cannot match across two authors."""
 _COLUMNS = {"": "{title text}", "title": "title", "author": "authors"}
@@ -355,8 +356,8 @@ def language_mark(code: str) -> str:
 def expression(query: Query, where: ArticleFilter, languages: Sequence[str]) -> str:
     """Return the FTS5 expression of a query and a filter, without their dates, story and event.
 
-    ``languages`` are the languages in which articles were stemmed (:func:`newsbot.text.stems.stemming`). A
-    word is searched as its stem in each of these languages.
+    ``languages`` are the languages in which articles were stemmed (:func:`newsbot.text.stems.stemming`). Each
+    word is replaced by its stems in these languages.
     """
     nodes = list(query.parts())
     nodes += [Mark("site", where.source)] if where.source is not None else []

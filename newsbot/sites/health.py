@@ -1,4 +1,5 @@
-"""Decides whether a site still gives articles, by comparing its last pages with all earlier pages."""
+"""Decides whether the crawl still gets articles from a site, by comparing its last pages with all earlier
+pages."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class SharedLines:
         return memory
 
     def write(self, is_out: Callable[[str], bool] = lambda _: False) -> None:
-        """Store the new lines, except those of removed sites (``is_out``).
+        """Store the new lines, except lines of removed sites (``is_out``).
 
         Raises :class:`newsbot.errors.DataError`. The next call then writes the rest.
         """

@@ -26,7 +26,7 @@ SHOWN_CAUSES = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """Totals of one crawl so far."""
+    """The current totals of a crawl."""
 
     fetched: int = 0
     new: int = 0
@@ -44,7 +44,7 @@ class Figures:
     waits_for: str = ""
     """Text that says what the crawl waits for; empty while there are requests."""
     aside: int = 0
-    """URLs set aside, by this crawl or an earlier one."""
+    """URLs that this crawl or an earlier crawl has set aside."""
     useful_share: float | None = None
     """Share of articles among :attr:`pages`; None if there are no pages."""
     pages: int = 0
@@ -222,7 +222,7 @@ def percent(value: float | None) -> str:
     """Return a share as text; ``-`` if it is None. 99.7 % is not rounded up to 100 %."""
     if value is None:
         return "-"
-    # int() cuts off decimals. Adding 0.5 rounds the value; near 100 % nothing is added.
+    # int() cuts off decimals. Adding 0.5 rounds the value; near 100 %, 0 is added.
     return f"{int(value * 100 + (0.5 if value < 0.99 else 0))} %"
 
 

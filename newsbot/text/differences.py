@@ -1,4 +1,4 @@
-"""Computes the differences between two versions of an article, for people and programs."""
+"""Computes the differences between two versions of an article, for readers and for programs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_LINES: Final = 2000
 
 MAX_WORDS: Final = 2000
 """Maximum number of words that :func:`word_changes` compares."""
-# A word includes the white space after it, so that joined words give the original text.
+# A word includes the white space after it, so that the joined words are the original text.
 _WORD = re.compile(r"\S+\s*|\s+")
 
 

@@ -27,7 +27,7 @@ This file is loaded first. If a name has several meanings, the meaning in this f
 MAX_BYTES = 100_000
 """Maximum size of a file."""
 MAX_GAP = 60
-"""Maximum number of characters that ``…`` stands for."""
+"""Maximum number of characters that ``…`` matches."""
 
 Form = Literal["value", "words", "phrases", "units", "months", "pairs"]
 """The form of a value in a file.
@@ -189,8 +189,8 @@ def pairs(kind: str) -> dict[str, Mapping[str, str]]:
 def compiled(template: str) -> re.Pattern[str]:
     """Return a regular expression with the words and phrases of all languages. Case is ignored.
 
-    ``template`` is an expression in which ``%(KIND)s`` stands for the words of a kind. All repetitions in the
-    phrases are bounded.
+    ``template`` is an expression in which ``%(KIND)s`` is replaced by the words of a kind. All repetitions in
+    the phrases are bounded.
     """
     return re.compile(template % _Groups(), re.IGNORECASE)
 

@@ -80,7 +80,7 @@ HOURS: dict[str, float] = {
 Single letters other than Z are left out, because RFC 2822 (4.3) calls them unreliable.
 """
 _SUMMER = frozenset({"et", "ct", "mt", "pt"})
-"""Names that stand for standard time in winter and for summer time in summer."""
+"""Names that mean standard time in winter and summer time in summer."""
 
 
 def hours_ahead(zone: str, month: int, language: str | None = None) -> float | None:

@@ -3,8 +3,8 @@
 :func:`fold` returns the same string for texts that people consider equal. It unifies case, ё and е, accents,
 ligatures and widths (Unicode's NFKD, https://www.unicode.org/reports/tr15/). It removes invisible characters
 and the vowel points of Arabic and Hebrew. If a word mixes Latin and Cyrillic letters, it replaces letters
-that look like letters of the other script. й, the Japanese voiced sounds and the vowel signs of India are not
-changed, because they are letters and not accents.
+that look like letters of the other script. й, the Japanese voiced sounds and the vowel signs of Indian
+scripts are not changed, because they are letters and not accents.
 
 Words are runs of letters and digits. In scripts without spaces (Chinese, Japanese, Thai …) each character is
 a word. Otherwise a whole text would be one word.
@@ -95,7 +95,7 @@ _BEYOND = re.compile(r"[^\x00-\x7fа-яё]")
 
 
 def fold(text: str) -> str:
-    """Return ``text`` in a normal form in which words that people consider equal are equal strings.
+    """Return ``text`` in a normal form. Words that people consider equal become equal strings.
 
     Folding a folded text does not change it.
     """
@@ -153,7 +153,7 @@ def token_bytes(text: str) -> list[bytes]:
 
 
 def word_pattern(text: str) -> re.Pattern[str]:
-    """Return the pattern whose matches are the words of ``text`` as written, not folded.
+    """Return the pattern whose matches are the words of ``text`` as they are written (not folded).
 
     Marks and invisible characters belong to the word around them, so :func:`fold` of each match is one word.
     The caller must first replace ``_`` by a space, because ``_`` separates words, but the pattern would match

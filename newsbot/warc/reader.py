@@ -1,4 +1,4 @@
-"""Reads WARC files of other programs, for example those of CC-NEWS, with limits on memory.
+"""Reads WARC files of other programs, such as CC-NEWS, with limited memory.
 
 The formats are WARC 1.0 and 1.1, either uncompressed or with each record as a separate gzip member. The size
 of lines, headers and bodies is limited. Compressed data are decompressed only up to the limit, and the rest
@@ -39,7 +39,7 @@ class Stream(Protocol):
 
 
 class WarcFault(NewsbotError):
-    """The data are damaged or not in the WARC format. ``str()`` gives the reason."""
+    """The data are damaged or not in the WARC format. ``str()`` returns the reason."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ _RANGE = re.compile(r"bytes (\d+)-\d+/(\d+)")
 
 
 class RemoteFault(NewsbotError):
-    """A remote file cannot be read. ``str()`` gives the reason.
+    """A remote file cannot be read. ``str()`` returns the reason.
 
     ``status`` is the HTTP status of the last response if the response was an error, else 0.
     """
@@ -133,8 +133,8 @@ class RemoteFile:
         if answer.status == 206 and (part is None or int(part[1]) != self._at):
             answer.close()
             raise ConnectionError("the server sent a different part of the file than requested")
-        # Content-Range gives the size of the whole file. Content-Length of a 206 gives only the size of the
-        # part.
+        # Content-Range has the size of the whole file. In a response with status 206, Content-Length has only
+        # the size of the part.
         length = answer.headers.get("Content-Length", "")
         size = int(part[2]) if part else int(length) if length.isdecimal() else None
         # The file may be replaced between two attempts. Parts of two different files must not be joined.

@@ -275,7 +275,8 @@ class WarcFolder:
 
 
 def recover(folder: Path) -> list[Path]:
-    """Finish the files of dead processes: remove incomplete records, and give the files their final names.
+    """Finish the files of dead processes: remove incomplete records, and rename the files to their final
+    names.
 
     Returns the new paths. Files that a running process writes are not touched, and files without a complete
     record are deleted. Raises ``OSError``.

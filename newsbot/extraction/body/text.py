@@ -99,7 +99,7 @@ class Body:
 def find_body(page: Page, selected: Selected) -> Body:
     """Return the text of the page. The result has no blocks if there is no text.
 
-    ``selected`` has the selectors of the site's rule. If they give text, the page is not judged.
+    ``selected`` has the selectors of the site's rule. If they select text, the page is not judged.
     """
     blocks = selected.blocks() if selected.names("text") else []
     if blocks:
@@ -229,7 +229,7 @@ def stated_blocks(page: Page) -> list[Block]:
     value = page.article.get("articleBody") if page.article is not None else None
     if not isinstance(value, str):
         return []
-    # schema.org expects plain text, but many sites give escaped markup.
+    # schema.org expects plain text, but many sites write escaped markup.
     text = unescape(value[:MAX_TEXT])
     if _MARKUP.search(text):
         try:

@@ -1,4 +1,4 @@
-"""Removes lines that stand between the paragraphs of an article but do not belong to it.
+"""Removes lines that are between the paragraphs of an article but do not belong to it.
 
 A label is a short line such as "Advertisement". An appeal asks the reader to do something, such as to
 subscribe. The words are in ``newsbot/extraction/languages``.
@@ -58,7 +58,7 @@ def is_foreign(text: str) -> bool:
 def trim_edges(blocks: list[Block], title: str, authors: Collection[str]) -> list[Block]:
     """Return ``blocks`` without the headline, names and date at the start and without names at the end.
 
-    If nothing else is left, all blocks are returned.
+    If no other blocks are left, all blocks are returned.
     """
     names = {key(author) for author in authors}
     headline = key(title)

@@ -78,7 +78,8 @@ def clean_authors(values: Iterable[str]) -> list[str]:
     seen: set[str] = set()
     for value in islice(values, MAX_BYLINES):
         found = _names(value[:_MAX_BYLINE])
-        # Beside the name of a person, "Science Desk" is a job title and is removed. Alone, it is the author.
+        # If there is also the name of a person, "Science Desk" is a job title and is removed. Alone, it is
+        # the author.
         persons = [name for name in found if not compiled(_ROLE).match(name)]
         for name in persons or found:
             if key(name) not in seen and len(names) < MAX_AUTHORS:

@@ -1,6 +1,6 @@
 """Decodes the bytes of a page or feed, even if the declared encoding is wrong.
 
-The byte order mark decides first. Then UTF-8 is tried, because text in another encoding is hardly ever valid
+The byte order mark decides first. Then UTF-8 is tried, because text in another encoding is very rarely valid
 UTF-8. If the page is not UTF-8, the encoding that the server or the page declares is used, unless the letters
 of the decoded text are unlikely (:mod:`charset_scores`). Names of encodings have the same meaning as in
 browsers (https://encoding.spec.whatwg.org): "latin1" means windows-1252.

@@ -41,7 +41,7 @@ _SCRIPTS = {
 }
 """Two patterns for each script: the first matches its letters, and the second matches faults.
 
-Faults, such as a word-final form inside a word, hardly ever occur in a correct text. The faults of Greek
+Faults, such as a word-final form inside a word, very rarely occur in a correct text. The faults of Greek
 include two letters (ΰ and ΐ), because Russian letters with the same bytes are a thousand times more frequent.
 """
 _LATIN = (
@@ -54,7 +54,7 @@ _ICELANDIC = frozenset("áðéíóúýþæöÁÐÉÍÓÚÝÞÆÖ")
 _IN_ALL_ICELANDIC = frozenset("áíóú")
 """Letters that occur in every Icelandic text.
 
-If a text has none of them, its letters eth (ð), thorn (þ) and ý are wrongly decoded Turkish letters.
+If a text has none of these letters, its letters eth (ð), thorn (þ) and ý are wrongly decoded Turkish letters.
 """
 _ALPHABETS = tuple(frozenset(letters + letters.upper() + "İ" * ("ı" in letters)) for letters in _LATIN)
 _HAN = frozenset(
@@ -159,7 +159,7 @@ def east_asian(text: str, language: str) -> float:
     """
     high = _high(text)
     total = high.total()
-    # Invalid bytes (U+FFFD) show a wrong encoding. If most characters stand alone between ASCII letters, the
+    # Invalid bytes (U+FFFD) show a wrong encoding. If most characters are alone between ASCII letters, the
     # text is Latin.
     if not total or high["\ufffd"] * 50 > total or len(_SIDE_BY_SIDE.findall(text)) * 2 < total:
         return 0.0

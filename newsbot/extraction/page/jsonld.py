@@ -288,7 +288,7 @@ def texts(value: Any, depth: int = MAX_NAMES_DEPTH) -> list[str]:
 def scalar(value: Any) -> str:
     """Return a string or a number as text. The result is empty for other values.
 
-    A list stands for its first value, and a node for its ``@value``.
+    For a list, the first value is used. For a node, its ``@value`` is used.
 
     >>> scalar(["2024-05-03"]), scalar({"@value": 1714745110}), scalar(None)
     ('2024-05-03', '1714745110', '')

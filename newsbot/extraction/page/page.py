@@ -61,7 +61,7 @@ _CONTROL = bytes(set(range(32)) - {9, 10, 12, 13, 27})
 _UNWANTED = bytes({*range(32), 127} - {9, 10, 12, 13})
 _SCRIPT_END = re.compile(r"</(?:script|style|svg)", re.IGNORECASE)
 _SCRIPT = re.compile(r"<(?:script|style|svg)\b", re.IGNORECASE)
-# The expression matches all tags except those that the fields and the paragraphs need.
+# The expression matches all tags except the tags that are needed for fields and paragraphs.
 _LAYOUT_TAG = re.compile(
     r"</?(?!/?(?:html|head|body|title|meta|link|script|style|p|h[1-6]|time|br)\b)[a-zA-Z][^<>]{0,2000}>",
     re.IGNORECASE,
@@ -246,7 +246,8 @@ _OPENS = re.compile(
 
 
 def _without_asides(elements: Iterable[HtmlElement]) -> None:
-    """Remove the text of ``elements`` (links, spans, superscripts) that are notes beside a sentence.
+    """Remove the text of ``elements`` (links, spans, superscripts) if it is a note and not part of a
+    sentence.
 
     Some sites let readers comment on each paragraph, and print the number of comments before its first word:
     ``<p><a class="comments_count">0</a>The mayor said``. Some links have a note for screen readers, which

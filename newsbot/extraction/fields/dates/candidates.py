@@ -106,7 +106,7 @@ def aware(moment: datetime, method: str, confidence: float) -> Moment:
 
 
 def from_rule(values: list[str], region: str | None) -> Iterator[Moment]:
-    """Yield the times in the values that the selectors of a rule gave."""
+    """Yield the times in the values that the selectors of a rule found."""
     for value in values[:5]:
         yield from _stamp(value, RULE, 1.0, region)
 

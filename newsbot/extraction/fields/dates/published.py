@@ -110,7 +110,7 @@ def rule_zone(name: str | None) -> tzinfo | None:
 def published(page: Page, stated: list[str], context: DateContext) -> When | None:
     """Return the time of publication, or None if the page has none.
 
-    ``stated`` has the values that the rule's selectors gave.
+    ``stated`` has the values that the rule's selectors found.
     """
     # The cheapest and most trusted sources are read first. Other sources are read only if these are not
     # enough.
@@ -133,7 +133,7 @@ def _by_site_clock(page: Page, zones: Zones, when: When) -> When:
     """Convert a moment that is known only in UTC to the time zone of the site.
 
     A clock time on the page shows the zone. Otherwise the days on the page and the country are compared. If
-    neither gives a zone, the moment is returned unchanged.
+    no zone is found, the moment is returned unchanged.
     """
     # If utcoffset() is not zero, the moment is already known in local time.
     if when.precision == "day" or when.at.utcoffset() or zones.page or zones.rule:
@@ -158,7 +158,7 @@ def _by_site_clock(page: Page, zones: Zones, when: When) -> When:
 
 def _zone_of_day(page: Page, moment: datetime, days: set[date], region: str | None) -> tzinfo | None:
     """Return the zone of the site's country if the page shows the day before or the day after the UTC day."""
-    if moment.date() in days:  # the page shows the day in UTC, so nothing indicates another zone
+    if moment.date() in days:  # the page shows the day in UTC, so there is no sign of another zone
         return None
     for ahead in (-1, 1):
         day = moment.date() + timedelta(days=ahead)
@@ -170,8 +170,8 @@ def _zone_of_day(page: Page, moment: datetime, days: set[date], region: str | No
 def modified(page: Page, stated: list[str], context: DateContext, since: datetime | None) -> When | None:
     """Return the time of the last change, or None.
 
-    Times before ``since``, the publication, are ignored. ``stated`` has the values that the rule's selectors
-    gave.
+    Times before ``since``, the time of publication, are ignored. ``stated`` has the values that the rule's
+    selectors found.
     """
     region = region_of(page)
     candidates = [*from_rule(stated, region), *changed(page, region)]
@@ -262,11 +262,10 @@ def _turned(candidate: Moment, day: date) -> Moment | None:
     return Candidate(Written(local, written.precision, written.zone), candidate.method, candidate.confidence)
 
 
-# --- the time zone of a site whose pages give times only in UTC
-# On these pages the moment of publication is known, but not its day in the local time of the site. If the
-# page also shows a clock time, the difference between this time and UTC gives the zone. If the page shows
-# only a day (in the URL or beside the headline), the zone of the site's country is used, but only if the
-# moment falls on this day in that zone.
+# --- the time zone of a site whose pages state times only in UTC On these pages the moment of publication is
+# known, but not its day in the local time of the site. If the page also shows a clock time, the zone is the
+# difference between this time and UTC. If the page shows only a day (in the URL or beside the headline), the
+# zone of the site's country is used, but only if the moment falls on this day in that zone.
 
 # Offsets of zones are between _WEST and _EAST and, except a few rare offsets, multiples of _STEP.
 _STEP = timedelta(minutes=30)
