@@ -124,8 +124,7 @@ class Reason(StrEnum):
     # why a link is not followed
     BARREN_LIST = "barren_list"
     DOUBTFUL_SHAPE = "doubtful_shape"
-    """So far, no page whose URL has this shape is an article. The link waits until such an article is
-    found."""
+    """No article whose URL has this shape has been found yet. The link waits until one is found."""
     FAILED_SHAPE = "failed_shape"
     """Pages whose URLs have this shape were not articles."""
     FRONT_PAGE = "front_page"
@@ -177,7 +176,7 @@ class Reason(StrEnum):
     TOO_YOUNG = "too_young"
     """The page's interval has not passed since its last visit."""
     UNNAMED = "unnamed"
-    """The page is a source that no rule names any more."""
+    """The page is a source that is no longer named in any rule."""
     # why an article was not stored
     SAME_TEXT = "same_text"
     UNCHANGED = "unchanged"

@@ -4,8 +4,8 @@ Robots directives control newsbot itself. Signals are the owner's statements abo
 mining. They do not control newsbot. They are recorded with each article, so that an export can leave out
 reserved articles (:func:`opted_out`).
 
-A page makes statements in ``X-Robots-Tag``, ``<meta name=robots>``, TDM headers and elements.
-No RFC defines the directives. The reference is
+A page makes statements in ``X-Robots-Tag``, ``<meta name=robots>``, TDM headers and TDM elements. No RFC
+defines the directives. The reference is
 https://developers.google.com/search/docs/crawling-indexing/robots-meta-tag. If directives contradict each
 other, the directive that forbids is obeyed. Text and data mining (TDM) follows
 https://www.w3.org/community/reports/tdmrep/CG-FINAL-tdmrep-20240510/: the page takes precedence over the

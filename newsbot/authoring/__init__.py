@@ -1,4 +1,4 @@
-"""Creates rule files: learned from URLs, from a live site, or from site lists of other projects.
+"""Creates rule files from URLs, from a live site, or from site lists of other projects.
 
 Files in reading order:
 

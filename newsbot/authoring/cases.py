@@ -1,4 +1,4 @@
-"""Saved pages of sites with their expected fields, which test the rules (``scrapy rules test``).
+"""Saved pages with their expected fields, which are used to test the rules (``scrapy rules test``).
 
 A case is a folder ``<domain>/<case>/``. ``page.html`` is the response body, ``meta.json`` has ``url`` and
 ``fetched_at``, and ``expected.json`` has the fields to compare.

@@ -60,7 +60,7 @@ def propose(samples: Sequence[Sample]) -> dict[str, str]:
     """Return CSS selectors that work on all pages, by the name of the field (``title`` and ``text``).
 
     A field is missing if there is no selector that works. At least two pages are needed, because a selector
-    from a single page may work on this page only.
+    from a single page may work only on that page.
     """
     trees = []
     for page, item in samples:
@@ -182,7 +182,7 @@ class Seen:
 
 
 def new(call: Call) -> None:
-    """Run ``scrapy rules new``: crawl a few articles of a site, write its rule and one saved page.
+    """Run ``scrapy rules new``: crawl a few articles of a site, and write its rule and one saved page.
 
     Raises :class:`ArgumentError` if the rule exists, and :class:`DataUnavailable` if no article was found.
     """

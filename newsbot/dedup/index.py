@@ -46,7 +46,8 @@ _CODES = {piece: bytes((code,)) for code, piece in enumerate(_PIECES)}
 
 
 def _pattern() -> bytes:
-    """Return a regular expression that matches the longest piece at a position, or else any byte.
+    """Return a regular expression that matches the longest piece at a position, or any byte if there is no
+    piece.
 
     Its alternatives are grouped by their first character, and the largest groups come first. This makes
     matching twice as fast.
@@ -168,7 +169,7 @@ KEEP = 30 * 86400.0
 _STEP = np.uint64(0xD6E8FEB86659FD93)
 
 BUCKETS = f"{SCHEME} passages={PASSAGES}x{RUN}w bits={BITS}"
-"""Parameters that must be equal in two indexes that return the same results."""
+"""Parameters of an index. Two indexes return the same results only if these parameters are equal."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,7 +118,7 @@ class Signature:
 def signature(text: str) -> Signature:
     """Return the signature of an article's text (without its title).
 
-    The values are exactly the same as datasketch computes.
+    The values are identical to the values that datasketch computes.
     """
     sums = _shingle_sums(text)
     hashes = _distinct(sums)

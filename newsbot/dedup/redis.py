@@ -182,7 +182,7 @@ class RedisIndex:
     def _begin_again(self) -> None:
         """Start again if the server has lost its data, or raise :class:`SchemaError` for another scheme.
 
-        Only the worker that notices the loss first logs it.
+        The loss is logged only by the first worker that notices it.
         """
         if self._client.hsetnx(self._keys.meta, "scheme", SCHEME):
             logger.error(

@@ -136,7 +136,7 @@ EVERY = 512
 
 @dataclass
 class Chunk:
-    """The recent postings of one chunk of buckets, which are not in the buckets yet."""
+    """The recent postings for one chunk of buckets. These postings are not in the buckets yet."""
 
     upto: int = 0
     """The buckets contain the postings of all texts up to this number."""

@@ -180,7 +180,7 @@ def reunite(storage: Storage, article: Article, near: list[Near]) -> bool:
     :class:`newsbot.errors.DataError`.
     """
     kept = {one.doc_id: text for one in near[:MAX_NEIGHBOURS] if (text := storage.articles.get(one.doc_id))}
-    # usually all near texts have the article's story already, and no texts need to be compared
+    # usually all near texts already belong to the article's story, and no texts need to be compared
     if {one.story for one in kept.values()} <= {article.story}:
         return False
     peers = place(article, [one for one in near if one.doc_id in kept], kept).peers

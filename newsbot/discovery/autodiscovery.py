@@ -45,7 +45,8 @@ _FEED_QUERY = re.compile(
 _COMMENTS = re.compile(r"comment|kommentar|commentaire|respon[sd]|/oembed|wp-json|[?&]p=\d", re.IGNORECASE)
 """URLs that are declared with the media type of a feed but do not list articles: feeds of comments, oEmbed,
 and the API of WordPress."""
-# Blanks are written as "[ \t]", because \s also matches line ends, so that the URL could be in the next line.
+# Blanks are written as "[ \t]", because \s also matches line ends, and a URL in the next line would be
+# matched.
 _SITEMAP_LINE = re.compile(
     r"^[ \t]{0,20}sitemap[ \t]{0,20}:[ \t]{0,20}(\S{1,4000})", re.IGNORECASE | re.MULTILINE
 )

@@ -7,8 +7,8 @@ number after the word "page" always counts as a page number. Any other number co
 the text of the link is a number or a word such as "older", because ``/news/3`` may be an article. A link with
 ``rel=next`` always leads to the next page.
 
-One URL may contain several numbers. A *reading* of a URL is one choice of the page number among them. In this
-module, a *name* is a URL in a form for comparison (:func:`_name`).
+One URL may contain several numbers. A *reading* of a URL takes one of these numbers as the page number. In
+this module, a *name* is a URL in a form for comparison (:func:`_name`).
 """
 
 from __future__ import annotations
@@ -279,10 +279,10 @@ MAX_HELD = 400
 MAX_OF_ALL = 20_000
 """Maximum number of lists of all shapes that are held back."""
 BARREN_ENOUGH = 2
-"""Number of lists without articles after which a shape without a fruitful list is skipped in this crawl."""
+"""A shape is skipped in this crawl if this number of its lists had no articles and no list was fruitful."""
 
 KNOWN_ENOUGH = 3
-"""Number of read lists after which a shape without a fruitful list is skipped in this crawl."""
+"""A shape is skipped in this crawl if this number of its lists were read and no list was fruitful."""
 ASK_AGAIN = 1.0
 """Minimum number of seconds between two checks of the state of a list under trial."""
 MAX_WALKS = 2000
@@ -330,7 +330,8 @@ class Walk:
     shown: set[bytes] = field(default_factory=set)
     """Fingerprints of the articles on the pages of the list that were read so far."""
     stale: int = 0
-    """Number of consecutive last pages whose articles were all shown by other lists before."""
+    """Number of consecutive pages, up to the last page read, whose articles were all shown by other lists
+    before."""
     dates: list[float] = field(default_factory=list)
     """The known publication times (POSIX seconds) of the list's articles, in the order in which they were
     found.
@@ -455,8 +456,7 @@ class ListTrials:
         return items
 
     def waiting(self, domain: str, url: str, now: float) -> str | None:
-        """Return the URL of the list under trial because of which ``url`` is held back; None if there is
-        none.
+        """Return the URL of the list under trial whose result ``url`` is waiting for; None if there is none.
 
         The caller then checks whether another worker has visited this list. The URL is returned at most once
         every :data:`ASK_AGAIN` seconds. Between these times, the result is None. ``now`` is in seconds.

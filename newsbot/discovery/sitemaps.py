@@ -1,5 +1,5 @@
-"""Reads sitemaps: lists of pages, news sitemaps, indexes and plain text, plain or as gzip. If a file has too
-many pages, the newest pages are kept.
+"""Reads sitemaps: lists of pages, news sitemaps, indexes and plain text, with or without gzip. If a file has
+too many pages, the newest pages are kept.
 
 Sources: https://www.sitemaps.org/protocol.html,
 https://developers.google.com/search/docs/crawling-indexing/sitemaps/news-sitemap.

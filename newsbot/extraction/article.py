@@ -43,9 +43,9 @@ def extract(html: bytes | str, url: str, rule: Rule | None = None) -> Article | 
     """Return the article of a page, or None if the page is not an article.
 
     ``html`` is the body of the response, or its text. ``url`` is the absolute URL of the page. ``rule`` is
-    the rule of the site, if there is one. Call this function only for pages that are probably articles,
-    because it refuses a page only if the page's text shows that it is not an article. Call :func:`read_page`
-    to get the reason of a refusal.
+    the rule of the site, if there is one. Many pages that are not articles are accepted too, so call this
+    function only for pages that are probably articles. Call :func:`read_page` to get the reason for a
+    refusal.
 
     The function is pure and thread-safe. Time and memory are bounded. Raises ``ValueError`` if ``url`` is not
     an absolute URL.

@@ -16,12 +16,12 @@ from newsbot.text.languages import words as words_of
 LEAST_WORDS = 8
 """An edit of any text is substantial if at least this number of words was added or removed."""
 LEAST_SHARE = 0.02
-"""An edit of a short text is substantial if at least this share of its words was changed, and more than two
-words."""
+"""An edit of a short text is substantial if at least this share of its words, and more than two words, were
+changed."""
 _PROSE = 60
 """Minimum length of a line whose numbers are compared.
 
-Shorter lines contain counts of readers and comments.
+Shorter lines often contain numbers of readers and comments.
 """
 _WITHIN = re.compile(r"(?<=[\w,;:)»”] )[\"'«“„(]?(\w{3,40})\b")
 """Words inside a sentence. If such a word begins with a capital, it is a name (or a German noun)."""

@@ -53,9 +53,9 @@ def next_page(
     """Return the absolute URL of the article's next page, or None.
 
     ``tree`` is the page and ``url`` its URL. A URL that the rule's ``next_page`` selects is trusted if it is
-    on the same site. A URL in ``rel=next`` is trusted only if it differs from ``url`` only in a number,
-    because on many sites ``rel=next`` leads to the next article. ``now`` (aware; by default from the clock)
-    helps to choose the layout of the rule.
+    on the same site. A URL in ``rel=next`` is trusted only if it equals ``url`` except for a number, because
+    on many sites ``rel=next`` leads to the next article. ``now`` (aware; by default from the clock) helps to
+    choose the layout of the rule.
     """
     page = Page.read(tree, url)
     if rule is not None:

@@ -295,7 +295,7 @@ NOTE_KIND = "addresses:"
 SHAPES_NOTE = "address_shapes"
 """The kind of the note with the shapes of URLs that failed or succeeded on several sites."""
 SESSION_NOTE = "session_keys"
-"""The kind of the notes with the query keys of each domain that have no influence on its pages."""
+"""The kind of the notes with a domain's query keys that have no influence on the pages."""
 
 
 @dataclass(slots=True)

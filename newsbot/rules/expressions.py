@@ -33,8 +33,8 @@ _PATTERN_MEMORY: Final = 256 * 1024
 _SET_MEMORY: Final = 2 * 2**20
 """Number of bytes that RE2 may use for all patterns of a rule.
 
-``_INSTRUCTION_MEMORY`` is added for each of their instructions. When this memory is full, RE2 drops cached
-states. A search fails only if a single step needs more memory.
+``_INSTRUCTION_MEMORY`` is added for each instruction of the patterns. When this memory is full, RE2 drops
+cached states. A search fails only if a single step needs more memory.
 """
 _INSTRUCTION_MEMORY: Final = 256
 """Number of bytes that RE2 may use for each instruction of the compiled patterns."""

@@ -93,9 +93,9 @@ def _characters(text: str) -> list[str]:
 
 
 MAX_FEED_INTERVAL = 6 * 3600.0
-"""Maximum interval of feeds in seconds without a hint that articles may be found late."""
+"""A longer interval of feeds, in seconds, causes a hint that articles may be found late."""
 MIN_INTERVAL = 60.0
-"""Minimum interval in seconds without a hint that sites may block the crawler."""
+"""A shorter interval, in seconds, causes a hint that sites may block the crawler."""
 _URL_KEYS = {
     "seeds": Kind.SECTION,
     "feeds": Kind.FEED,

@@ -202,8 +202,7 @@ def _best(
 MAX_EXAMPLES = 2000
 """Maximum number of URLs per label that are used. If there are more, a sample is used."""
 TRUST = 2.5
-"""If a label contradicts the prior, and the log-odds of the prior are this high, its weight is one half (see
-:func:`boost`)."""
+"""A label that contradicts a prior with these log-odds has the weight one half (see :func:`boost`)."""
 LEANING = 0.5
 """Added to the log-odds of every result, because a missed article is worse than an unnecessary fetch."""
 BOUND = 4.0
@@ -502,7 +501,7 @@ class Examples:
     def _forget(self, pattern: str) -> None:
         """Remove a pattern, and the examples of articles that it matches.
 
-        If the examples stayed, the same pattern would be learned again.
+        If these examples were kept, the same pattern would be learned again.
         """
         for url in [url for url in self.articles if re.search(pattern, path_of(url), re.ASCII)]:
             del self.articles[url]

@@ -149,7 +149,7 @@ class Loaded:
 def load_rules(folder: FilePlace) -> RuleSet:
     """Return the rules of a folder.
 
-    Raises :class:`RulesError`, which has the problems of all files, if there are problems.
+    If there are problems, raises :class:`RulesError`, which has the problems of all files.
     """
     loaded = read_folder(folder)
     if loaded.problems:

@@ -380,7 +380,7 @@ class ArticleSearch:
     def rising(self, now: datetime, limit: int) -> list[RisingTerm]:
         """Return at most ``limit`` rising words, strongest first. :func:`rising` finds them.
 
-        A word is left out if none of the articles that are read for it contains it anymore.
+        A word is left out if it no longer occurs in any of the articles that are read for it.
         """
         found = []
         for one in rising(self._index, now, limit):
@@ -416,7 +416,7 @@ class ArticleSearch:
         ]
 
     def events_of(self, articles: Iterable[Article]) -> dict[str, str]:
-        """Return the ids of the events of articles, by canonical URL. See :mod:`newsbot.search.events`.
+        """Return the id of each article's event, by canonical URL. See :mod:`newsbot.search.events`.
 
         All articles of a story have the same event. Articles that are not indexed yet are left out.
         """

@@ -226,7 +226,7 @@ def _packed(columns: tuple[str, str, str, str]) -> bytes:
 
 
 def _unpacked(body: bytes) -> tuple[str, str, str, str]:
-    """Return columns with which FTS5 deletes an article.
+    """Return columns that FTS5 can use to delete an article.
 
     The words of the text are in another order. FTS5 needs only the different words and the total number of
     words.
@@ -433,7 +433,8 @@ class SearchIndex:
         return [Sampled(key, site, _moment(row), *_stems(body)) for key, site, row, body in rows]
 
     def events_of(self, keys: Iterable[bytes]) -> dict[bytes, str]:
-        """Return the ids of the events of articles by key. Articles that are not indexed are left out."""
+        """Return the id of each article's event, by the key of the article. Articles that are not indexed are
+        left out."""
         with self._active() as (database, number):
             found = _Tables(database, number).events_of(keys)
             name = f"SELECT key FROM event_{number} WHERE id = ?"
@@ -526,7 +527,7 @@ class SearchIndex:
             active = _generations(database)[0]
             low = first_row(asked.since) if asked.since else -_LAST
             if asked.until:
-                high = min(high, first_row(asked.until) + active.latest)  # numbers can be later than the time
+                high = min(high, first_row(asked.until) + active.latest)  # can be later than the time
             condition = f"WHERE words_{active.number} MATCH ? AND rowid BETWEEN ? AND ?"
             values: list[object] = [asked.expression, low, high]
             if asked.keys is not None:  # one JSON value, because SQLite limits the number of parameters

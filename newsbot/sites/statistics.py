@@ -42,7 +42,7 @@ class Figures:
     """Number of errors by cause, most frequent first."""
     queue: int | None = None
     waits_for: str = ""
-    """Text that says what the crawl waits for; empty while there are requests."""
+    """Text that says what the crawl is waiting for; empty while there are requests."""
     aside: int = 0
     """URLs that this crawl or an earlier crawl has set aside."""
     useful_share: float | None = None
@@ -195,7 +195,7 @@ def total(sites: list[SiteFigures]) -> SiteFigures:
 
 
 class Rates:
-    """Computes rates per minute over the last :data:`RATE_WINDOW` seconds from totals."""
+    """Computes rates per minute from totals, over the last :data:`RATE_WINDOW` seconds."""
 
     def __init__(self) -> None:
         self._seen: deque[tuple[float, Figures]] = deque()

@@ -176,7 +176,8 @@ class View:
 
     @cached_property
     def held_starts(self) -> Numbers:
-        """Number of other pieces whose start a long piece contains.
+        """For the longest pieces, the number of other pieces whose start they contain; 0 for all other
+        pieces.
 
         Some pages contain the whole text a second time in one piece.
         """
@@ -523,7 +524,7 @@ def _start(sign: str) -> int:
 
 
 def _shared(text: str, expected: set[str]) -> float:
-    """Return the share of the words of a short text that are in a title, 0 to 1."""
+    """Return the share (0 to 1) of a short text's words that are in a title."""
     found = set(words(text)) if len(text) < _TITLE[1] and expected else ()
     return len(expected.intersection(found)) / len(found) if found else 0.0
 
@@ -543,8 +544,8 @@ def distance(marked: NDArray[np.intp], count: int, *, ahead: bool) -> Numbers:
 
 
 def _shifted(values: NDArray[np.generic], step: int) -> NDArray[np.generic]:
-    """Return, for each place, the value ``step`` places after it (before it if negative). -1 beyond the
-    ends."""
+    """Return, for each place, the value ``step`` places after it (before it if negative). The result is -1
+    beyond the ends."""
     result = np.full(len(values), -1, values.dtype)
     if abs(step) < len(values):
         if step > 0:

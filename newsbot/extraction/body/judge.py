@@ -41,7 +41,7 @@ HEADINGS = [tag_number(f"h{level}") for level in range(1, 7)]
 
 @dataclass(frozen=True)
 class Forest:
-    """Boosted trees, evaluated by sets of leaves instead of paths.
+    """Boosted trees that are evaluated with sets of leaves instead of paths.
 
     The leaves of a tree are numbered from left to right. A node compares a column, ``feature``, with a
     ``threshold``. A row with a greater value cannot reach the leaves on the left of the node. ``mask`` has

@@ -242,8 +242,8 @@ def author_candidates(page: Page, hint: Link | None = None) -> Iterator[Candidat
 def _stated_authors(page: Page) -> Iterator[Candidate[list[str]]]:
     node = page.article
     if node is not None:
-        # Many sites state their publisher as the author, so organisations have less confidence than the meta
-        # elements.
+        # Many sites state their publisher as the author, so the confidence in organisations is lower than in
+        # the meta elements.
         persons, others = _by_type(node.get("author") or node.get("creator"), page.nodes)
         found = clean_authors(persons + others)
         if found:

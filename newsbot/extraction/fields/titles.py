@@ -222,7 +222,7 @@ _LEAST_LINE = 20
 
 
 def title_candidates(page: Page, hint: Link | None) -> Iterator[Candidate[str]]:
-    """Yield possible headlines, from which the name of the site is removed.
+    """Yield possible headlines, without the name of the site.
 
     The confidence depends on the source. :func:`choose_title` adds points for the agreement between sources.
     """

@@ -34,7 +34,7 @@ _MULTIBYTE = {
 _UNDECLARED = 5
 """Number of encodings that are tried even if the page does not declare them: the first in
 :data:`_MULTIBYTE`."""
-# Encodings that switch between scripts by escape sequences.
+# Encodings that use escape sequences to switch between scripts.
 _ESCAPING = frozenset({"iso2022_jp"})
 _JAPANESE = re.compile(rb"\x1b\$[@B][!-~]{2}")
 """Matches an escape sequence of ISO-2022-JP. All bytes of this encoding are ASCII."""

@@ -42,7 +42,7 @@ _BAD_ESCAPE = re.compile(r'\\(?![\\/"bfnrtu])')
 _OPENING = re.compile(r"\s*(?:<!--|//\s*<!\[CDATA\[|<!\[CDATA\[|/\*.{0,20}?\*/)?\s*", re.DOTALL)
 _CLOSING = re.compile(r"\s*(?:-->|//\s*\]\]>|\]\]>|;)?\s*$")
 _CLOSING_LENGTH = 200
-"""Number of characters at the end of a script in which the end of a comment is searched.
+"""Number of characters at the end of a script that are searched for the end of a comment.
 
 A search in the whole script would be slow, because a match would be tried at each space.
 """

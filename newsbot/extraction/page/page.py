@@ -405,8 +405,8 @@ class Page:
     def is_aside(self, element: HtmlElement, named: re.Pattern[str], tags: frozenset[str]) -> bool:
         """True for an element inside a side column, a footer or another box that is not part of the article.
 
-        Such a box has one of ``tags``, or its class or id matches ``named``. Boxes that contain the headline
-        and the footer of the page's own article do not count.
+        Such a box has one of ``tags``, or its class or id matches ``named``. Two kinds of boxes do not count:
+        boxes that contain the headline, and the footer of the page's own article.
         """
         footer = False
         for box in islice(chain((element,), element.iterancestors()), MAX_BOXES):

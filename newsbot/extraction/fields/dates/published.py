@@ -207,7 +207,7 @@ def probable_day(page: Page, hint: Link | None, now: datetime) -> datetime | Non
 def _zones(page: Page, candidates: list[Moment], timezone: str | None) -> Zones:
     """Return the zones for times without a zone.
 
-    The zone of the page is the zone of its first time that has a zone other than UTC.
+    The zone of the page is the first zone other than UTC among its times.
     """
     offsets = [c.value.zone for c in candidates if c.value.zone is not None]
     if page.article is not None:
