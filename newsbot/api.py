@@ -64,10 +64,10 @@ def crawl(
     are settings of Scrapy and newsbot. ``arguments`` are further arguments of ``scrapy crawl news``, such as
     ``since="7d"``.
 
-    The crawl runs in a separate process, so it can be started in a notebook and more than once. It begins
-    when the first article is requested from the iterator, and stops when the iterator is closed. Raises
-    :class:`newsbot.errors.ArgumentError` for wrong arguments and :class:`newsbot.errors.UserError` if the
-    crawl fails, with the crawl's own message.
+    The crawl runs in a separate process. It can therefore be started in a notebook, and again after its end.
+    It begins when the first article is requested from the iterator, and stops when the iterator is closed.
+    Raises :class:`newsbot.errors.ArgumentError` for wrong arguments and :class:`newsbot.errors.UserError` if
+    the crawl fails, with the crawl's own message.
     """
     named = [sites] if isinstance(sites, str) else list(sites)
     if not named:

@@ -190,7 +190,8 @@ def empty_index(settings: SettingsLike) -> None:
 
 
 def ignored_settings(settings: SettingsLike) -> list[str]:
-    """Return the settings of scrapy-redis that are set, but have no effect or another effect in newsbot.
+    """Return the settings of scrapy-redis that are set although newsbot ignores them or uses them in another
+    way.
 
     newsbot never flushes the queue, stores entries as JSON, and has no dupefilter, because the frontier knows
     all URLs. Without REDIS_URL the crawl uses the data file, even if a Redis host is set.

@@ -134,7 +134,7 @@ _FAULTS: dict[int, tuple[type[DataError], str]] = {
     # UnsatisfiableWriteConcern
     100: (DataUnavailable, "has too few members for the write concern; start them, or correct MONGO_URI"),
     # WriteConflict: two transactions change one document. A dead worker's transaction ends after a minute.
-    112: (RecordBusy, "another worker is writing the same data, or died meanwhile; try again in a minute"),
+    112: (RecordBusy, "another worker is writing the same data, or died doing so; try again in a minute"),
     262: (DataUnavailable, _SLOW),
 }
 _GONE = frozenset({6, 7, 89, 91, 189, 202, 317, 358, 9001, 10107, 11600, 11602, 13435, 13436})

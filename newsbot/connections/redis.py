@@ -124,7 +124,7 @@ class _Settings:
 
 
 def connect(settings: SettingsLike) -> redis.Redis:
-    """Return a client. Only a cluster client sends something at once: it requests the list of nodes.
+    """Return a client. Only a cluster client sends a request immediately: it requests the list of nodes.
 
     If REDIS_URL names several nodes, a client of a Redis Cluster is returned. One of the nodes must be up.
 

@@ -92,7 +92,7 @@ class GuardedResolver(CachingThreadedResolver):
         """Make the resolver from the crawl's settings."""
         resolver = super().from_crawler(crawler, reactor)
         resolver.allow_private = crawler.settings.getbool("NEWSBOT_ALLOW_PRIVATE")
-        # A proxy often has a private address. Its name comes from our environment, not from a page.
+        # A proxy often has a private address. Its name comes from our environment, so it need not be checked.
         resolver.exempt = frozenset(urlsplit(proxy).hostname or "" for proxy in getproxies().values())
         return resolver
 

@@ -2,7 +2,7 @@
 
 Every call to the frontier, the index and each repository of the storage goes through :class:`Guarded`. A
 *place* is one server or one file. The first fault of a place begins an outage, which is logged once. Until
-the next try is due, every further call to this place fails at once, and nothing is sent. Then one call is
+the next try is due, every further call to this place fails immediately, and nothing is sent. Then one call is
 sent. If it fails too, the pause doubles. (This is the pattern "circuit breaker".)
 
 An outage ends, and its end is logged, when one of these calls succeeds:
@@ -49,7 +49,8 @@ CALM = 5.0
 BUSY_PAUSE = 1.0
 """Seconds before a record that another worker holds is tried again."""
 STEP = 500
-"""Number of records that are read from a server together. The backends read at most this number at once."""
+"""Number of records that are read from a server together. The backends read at most this number of records
+with one query."""
 _LOOK = 0.25
 """Seconds after which a waiting call checks again whether the crawl ends."""
 
@@ -282,8 +283,8 @@ class Guarded:
     async def aside(self, name: str, *given: Any) -> Any:
         """Call the method ``name`` in a thread if the backend is a server, and return its result.
 
-        The reactor is not blocked meanwhile. The backend must be thread-safe. Faults are recorded in the
-        reactor's thread. If the backend is a file, the method is called directly.
+        The reactor is not blocked in the meantime. The backend must be thread-safe. Faults are recorded in
+        the reactor's thread. If the backend is a file, the method is called directly.
         """
         with self._watched(name):
             work = getattr(self._backend, name)

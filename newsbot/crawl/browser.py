@@ -216,7 +216,7 @@ class Renderer:
         in_time = True
         try:
             async with asyncio.timeout(self._seconds):
-                # timeout=0 switches off Playwright's limit, because the limit above includes _quiet()
+                # timeout=0 switches off Playwright's limit: the limit above includes _quiet()
                 await page.goto(traffic.url, wait_until="load", timeout=0)
                 await _quiet(page, traffic)
         except TimeoutError:
@@ -337,7 +337,7 @@ class _Traffic:
 async def _quiet(page: Page, traffic: _Traffic) -> None:
     """Wait until the page has made no request for :data:`QUIET` milliseconds.
 
-    The page's own timer measures this, because a busy page runs late.
+    The page's own timer measures this time, because the timers of a busy page run late.
     """
     before = None
     # The page is quiet if no request was made during the last pause, and every request has an answer.

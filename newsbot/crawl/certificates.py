@@ -14,7 +14,8 @@ from twisted.web.client import BrowserLikePolicyForHTTPS
 from newsbot.crawl.assembly import Crawl
 
 MAX_IDLE = 256
-"""Maximum number of idle connections to sites that are kept, and maximum number of hosts that are kept."""
+"""Maximum number of idle connections to sites, and maximum number of hosts that the connection pool
+remembers."""
 
 
 class HttpHandler(HTTP11DownloadHandler):

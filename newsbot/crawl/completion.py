@@ -175,7 +175,8 @@ class Completion:
         self.feed_details.end(visit)
         self.links.queue_released(visit)
         # The next guessed address of the home page has the same key as this page, so it can be queued only
-        # after the lease has ended. The page is due at once, in case the worker is killed in between.
+        # after the lease has ended. The page is due at once, because the worker may be killed before the next
+        # guess is queued.
         yield visit.lease, record.next_due if home is None else self.context.clock()
         self.context.count("frontier/acked")
         self._queue_what_follows(visit, home)
@@ -385,7 +386,8 @@ class CompletionQueue:
                 return
 
     def _settle_group(self, until: float) -> None:
-        """Complete visits together: one write of all their page records, then one acknowledgement."""
+        """Complete visits together: write all their page records in one call, then acknowledge all their
+        leases in one call."""
         begun: dict[int, tuple[Visit, Iterator[Step]]] = {}
         for visit in list(islice(self._unsettled.values(), LARGEST)):
             if begun and time.monotonic() > until:

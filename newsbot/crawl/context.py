@@ -32,8 +32,8 @@ MAX_HOSTS = 65_536
 class Context:
     """Backends, rules, clock and counters of one crawl.
 
-    The backends are set by :meth:`use`. While a server or a file is unavailable, they raise
-    :class:`newsbot.errors.DataError` at once (:mod:`newsbot.crawl.availability`).
+    The backends are set by :meth:`use`. While a server or a file is unavailable, calls to it raise
+    :class:`newsbot.errors.DataError` immediately (:mod:`newsbot.crawl.availability`).
     """
 
     frontier: Frontier
@@ -42,7 +42,7 @@ class Context:
     """The notes of the storage."""
     index: NearIndex
     together: GroupCalls
-    """Calls the storage for several articles at once."""
+    """Calls the storage for several articles together."""
     bare_frontier: Frontier
     """The frontier without the availability guard.
 

@@ -24,7 +24,8 @@ from newsbot.urls import host_key
 
 
 class Ignored(IgnoreRequest):
-    """A request that newsbot does not make, or whose response it does not want. ``cause`` is the token."""
+    """Raised for a request that newsbot does not make, or for a response that it does not use. ``cause`` is
+    the token."""
 
     def __init__(self, cause: str, text: str = "") -> None:
         super().__init__(text or cause)

@@ -1,8 +1,8 @@
 """Calls the storage once for several pages that need the same kind of data at about the same time.
 
-Each command to a server costs CPU time of the worker and of the server, and a transaction takes most of its
-time at the end. Pages that arrive within 50 ms are therefore processed together: their texts are looked up
-with one query, they are stored in one transaction, and their page records are written together
+Each command to a server costs CPU time of the worker and of the server, and most of the time of a transaction
+is the time of its commit. Pages that arrive within 50 ms are therefore processed together: their texts are
+looked up with one query, they are stored in one transaction, and their page records are written together
 (:mod:`newsbot.crawl.completion`). A page waits only if other pages are being processed.
 
 :class:`ReadAhead` reads the records of all leased pages with one query, when the first of them is needed.
@@ -141,8 +141,9 @@ class GroupCalls:
     async def store(self, article: Article, over: str | None = None, peers: Sequence[str] = ()) -> Stored:
         """Store an article; see :meth:`newsbot.storage.articles.Articles.store`.
 
-        If an article is not certainly new, or if its group met a conflict, it is stored alone, and other
-        articles do not wait for it. If the storage is a server, other pages are processed during the call.
+        If an article is not certainly new, or if there was a conflict in its group, it is stored alone, and
+        other articles do not wait for it. If the storage is a server, other pages are processed during the
+        call.
         """
         # with ``over``, the URL is known
         new = await self._store_new((article, peers)) if over is None else None

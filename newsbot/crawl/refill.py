@@ -1,4 +1,4 @@
-"""Loads pages that are due soon from the storage into a frontier that keeps only these pages.
+"""Loads pages from the storage into a frontier that keeps only pages that are due soon.
 
 The frontier in Redis keeps only entries that are due within the next ``keep_within`` seconds (its horizon)
 and drops all other entries. This module reads the dropped pages from the storage when their due time comes
@@ -44,7 +44,7 @@ WRONG_CLOCK = 5.0
 class Refill:
     """One worker's part of the refill.
 
-    :meth:`step` is called several times a second. Usually, it has nothing to do.
+    :meth:`step` is called several times per second. Usually, it has nothing to do.
     """
 
     def __init__(self, frontier: LeanFrontier, storage: Storage, owner: str, clock: Clock) -> None:

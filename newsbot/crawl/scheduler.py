@@ -55,7 +55,7 @@ LOOK_AGAIN = 1.0
 LOOK_SHARE = 0.05
 """Maximum share of the time that is spent on finding out when the next entry can be leased.
 
-The answer can change with each finished page, up to a hundred times a second, and each query takes some
+The answer may change with each finished page, up to a hundred times per second, and each query takes a few
 milliseconds of the server's time.
 """
 REFILL_EVERY = 0.1
@@ -80,8 +80,8 @@ MAX_TAKEN = 0.5
 MOST_LEFT = 100
 """Maximum number of times that one call of ``next_request`` leases entries.
 
-The call leases again if some of the leased entries are not worth a fetch. With the limit, the call takes at
-most some tenths of a second.
+The call leases again if some of the leased entries are not worth a fetch. With this limit, the call takes
+less than a second.
 """
 
 
@@ -276,7 +276,7 @@ class FrontierScheduler(Component, BaseScheduler):
         self._crawl.close()
 
     def _hand_back(self) -> None:
-        """Release all leases of this worker, so that others can fetch their pages."""
+        """Release all leases of this worker, so that other workers can fetch their pages."""
         try:
             self._context.frontier.release(self._crawl.owner)
         except DataError:  # the outage has logged the fault
@@ -286,7 +286,7 @@ class FrontierScheduler(Component, BaseScheduler):
 
     # --- Scrapy's scheduler interface
     def has_pending_requests(self) -> bool:
-        """Return True while the crawl has work, for this worker or another one.
+        """Return True while the crawl has work, for this worker or for another worker.
 
         Scrapy closes the spider if this is False and no request is in progress.
         """

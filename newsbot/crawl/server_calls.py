@@ -2,7 +2,7 @@
 
 Most code of a crawl is synchronous, and calls MongoDB and Redis. Such code runs in *sections*. A section is a
 greenlet (https://greenlet.readthedocs.io). If a section calls a slow server, the call runs in a thread, and
-the section is suspended until the answer comes. The event loop is free meanwhile. (SQLAlchemy's asyncio
+the section is suspended until the answer comes. The event loop is free in the meantime. (SQLAlchemy's asyncio
 extension works in the same way.)
 
 Only one section of a crawl runs at a time. The other sections wait while it is suspended. The state of the
@@ -67,7 +67,7 @@ class Latency:
         """Return True if the next call may block the event loop."""
         if self._direct <= FAST:
             return True
-        # A slow server is measured again, at most once a second and only if it seems nearly fast.
+        # A slow server is measured again if it seems nearly fast, at most once per second.
         return self._quick >= ENOUGH and time.monotonic() - self._probed >= PROBE_EVERY
 
     def took(self, seconds: float, *, direct: bool) -> None:

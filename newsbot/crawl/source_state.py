@@ -214,7 +214,7 @@ def make_due(
 
 # --- hubs
 # Each page has one note of the kind ``hub``: ``{"topic": …, "hubs": […]}``, so that ``scrapy serve`` can
-# subscribe to the hubs. The note is deleted if the page names no hub any more. WebSub is a W3C
+# subscribe to the hubs. The note is deleted if the page no longer names a hub. WebSub is a W3C
 # recommendation. A hub is a server that notifies its subscribers when a page changes.
 
 HUB = "hub"
@@ -232,8 +232,8 @@ class Hubs:
     def offer(self, response: Response, visit: Visit, hubs: Sequence[str], self_url: str | None) -> None:
         """Store the hubs of a page: first the hubs in its Link headers, then ``hubs`` from the document.
 
-        ``self_url`` is the topic that the document names. The topic is the URL to which one subscribes.
-        Raises :class:`newsbot.errors.DataError`.
+        ``self_url`` is the topic that the document names. The topic is the URL to which a subscriber
+        subscribes. Raises :class:`newsbot.errors.DataError`.
         """
         headers = [value.decode("latin-1") for value in response.headers.getlist("Link")]
         found = topic_and_hubs(headers, response.url, hubs, self_url)
@@ -241,7 +241,7 @@ class Hubs:
         page, known = visit.lease.entry.url, self._offers
         if page not in known:
             known[page] = notes.get_many([(HUB, page)]).get((HUB, page))
-        # ``scrapy serve`` must not renew a subscription to a hub that the page does not name any more.
+        # ``scrapy serve`` must not renew a subscription to a hub that the page no longer names.
         if found is None:
             if known[page] is not None:
                 notes.forget(HUB, page)

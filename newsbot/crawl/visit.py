@@ -68,7 +68,7 @@ class Visit:
     rule: Rule
     started: float
     record: PageRecord | None = None
-    """The page record as it was before the visit; None if no record existed or if it was not read."""
+    """The page record before the visit; None if there was no record or if the record was not read."""
     outcome: Outcome
     carrier: object = None
     """The request that carries the visit now: the leased request, or the last hop of its redirects."""

@@ -61,7 +61,7 @@ class Alerts(Extension):
         """Stop the checks. Another worker takes over when the lock is released or, after a crash, expires."""
         super().spider_closed(spider, reason)
         if self._round is not None:
-            # A thread that sends a message is not interrupted, but its result is not stored any more.
+            # A thread that sends a message is not interrupted, but its result is not stored.
             self._round.cancel()
 
     def _look(self) -> None:

@@ -33,7 +33,8 @@ logger = logging.getLogger(__name__)
 FIRST_AFTER = 2.0
 """Maximum number of seconds until the first log line, so that people soon see that something happens."""
 MAX_INTERVAL = 10**6
-"""Maximum interval in seconds (eleven days). A timer accepts neither infinity nor more than some months."""
+"""Maximum interval in seconds (eleven days). The limit is needed because a timer does not accept infinity or
+many months."""
 REFRESH = 0.5
 """Seconds between two updates of the live display."""
 

@@ -71,7 +71,8 @@ class EntryData(TypedDict, total=False):
     tried: list[str]
     """Spellings of the URL that were tried before and failed."""
     same_headline: bytes
-    """Fingerprint of another URL that had the same headline earlier. Set only while links are judged."""
+    """Fingerprint of another URL that had the same headline earlier. This field is set only while links are
+    judged."""
     aside: str
     """Why the entry was set aside, as text for people (:data:`ASIDE`)."""
 
@@ -176,7 +177,8 @@ class Outlook:
     """Number of leases of all owners. Only entries of the same hosts that are due within the horizon
     count."""
     host: str | None = None
-    """Host of the entry that can be leased next; None if unknown. Redis knows it only with ``accept``."""
+    """Host of the entry that can be leased next; None if unknown. In Redis it is known only with
+    ``accept``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

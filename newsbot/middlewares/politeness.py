@@ -123,7 +123,7 @@ class PolitenessMiddleware(Middleware):
         return response
 
     def _is_strangers(self, visit: Visit, url: str) -> bool:
-        """Return True if another site linked ``url`` or redirected to it, and both sites have rules."""
+        """Return True if another site linked to ``url`` or redirected to it, and both sites have rules."""
         named_by = visit.data.get("referrer") or visit.lease.entry.url
         sites = {self._context.rule_for(one).domain for one in (url, named_by)}
         return len(sites) > 1 and all(self._context.rules.get(one) is not None for one in sites)

@@ -1,6 +1,7 @@
 """Obeys robots.txt (RFC 9309) and uses its Crawl-delay and Sitemap lines.
 
-The file is fetched once a day per host, for all workers and both schemes (:mod:`newsbot.sites.rights`).
+For each host, the file is fetched once per day, for all workers and both schemes
+(:mod:`newsbot.sites.rights`).
 
 The middleware of Scrapy 2.19 is not used, because it lets disallowed requests pass if several requests are
 made at the same time: they await one Deferred, and only the first request gets the file. In this middleware,
@@ -111,7 +112,7 @@ class RobotsMiddleware(Middleware):
         # the file with the scheme of this request.
         while True:
             robots = self._known.get(host)
-            # A result that is too old, or a fault of the other scheme, cannot be used any more.
+            # A result that is too old, or a fault of the other scheme, cannot be used.
             if robots is None or robots.expires < self._context.clock() or not robots.holds_for(origin):
                 if host not in self._asked:
                     task = self._asked[host] = asyncio.ensure_future(self._learn(origin, request))

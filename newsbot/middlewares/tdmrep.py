@@ -1,9 +1,10 @@
-"""Fetches ``/.well-known/tdmrep.json`` of each host once a day, before its first article page of the day.
+"""Fetches ``/.well-known/tdmrep.json`` of each host once per day, before the first article page of the host
+on that day.
 
 The file states rights reservations on text and data mining (TDM Reservation Protocol, W3C Community Group).
 All workers, and the schemes http and https, share one copy of the file (:mod:`newsbot.sites.rights`). Its
-content is recorded with the articles. If the site has no such file or does not respond, it reserves nothing
-by this protocol. The request for the file obeys robots.txt.
+content is recorded with the articles. If the site has no such file or does not respond, it counts as a site
+that reserves nothing with this protocol. The request for the file obeys robots.txt.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from newsbot.storage.notes import MAX_NOTE, Notes, to_json
 SUMMARIES = "monitor"
 """Kind of the notes with the summaries of sites; the key is the domain."""
 MAX_RUNS = 30
-"""Maximum number of runs that are stored for a site; the latest ones are kept."""
+"""Maximum number of runs that are stored for a site. The latest runs are kept."""
 PARTS: Mapping[str, tuple[str, ...]] = {
     "broken": ("broken", "refused"),
     "moved": ("moved",),

@@ -1,7 +1,8 @@
 """Computes the report on one site: responses, broken links and the pages that contain them, structure.
 
 Each page record of the site is read once, with its last check. Checks of pages without a record are also read
-once. Memory grows with the length of the lists and the number of folders, not with the number of pages.
+once. Memory use depends on the length of the lists and the number of folders, but it does not grow with the
+number of pages.
 """
 
 from __future__ import annotations
@@ -337,7 +338,7 @@ class _Survey:
         referrers = [] if page is None else list(page.referrers)
         if last.found_on and last.found_on not in referrers:
             referrers.append(last.found_on)
-        # The record counts all referrers, but stores only the first ones.
+        # The record counts all referrers, but stores only the first referrers.
         number = max(len(referrers), 0 if page is None else page.referrer_count)
         plain |= {
             "since": checked.since,

@@ -79,7 +79,7 @@ class CopyFilter:
             if owner is not None and fingerprint(canonicalize(item.url)) != fingerprint(item.canonical_url):
                 self._context.storage.articles.store(item)  # makes this address an alias too
                 self._removals.stored(item)
-            if kept.rights != item.rights:  # a new reservation holds at once, even if the text is unchanged
+            if kept.rights != item.rights:  # a new reservation is stored, even if the text is unchanged
                 self._context.storage.articles.save_rights(kept.canonical_url, item.rights)
             # The worker that stored the article may have been killed before it merged the stories.
             settle_again(self._context.storage, kept)

@@ -61,8 +61,8 @@ class LimitsPipeline(Component):
         if self.per_site is not None and self._taken.get(item.source, 0) >= self.per_site:
             self._scope.limited.add(item.source)
             raise LimitReached("max_articles_per_site")
-        # The place is taken now, and not when the article is stored: several articles are in the pipelines at
-        # the same time.
+        # The place is taken now, before the article is stored, because several articles are in the pipelines
+        # at the same time.
         self._taken[item.source] = self._taken.get(item.source, 0) + 1
         self._under_way.add(id(item))
         return item

@@ -95,8 +95,8 @@ class StorePipeline(Component):
     async def _look_again(self, article: Article) -> Article | None:
         """Choose the URL again, because the article of another page was stored under it in the meantime.
 
-        Returns the article that is stored under the new URL, or None. In the index, the text of each of the
-        two articles may be under the URL of the other article, so both entries are written again.
+        Returns the article that is stored under the new URL, or None. In the index, each of the two texts may
+        be under the URL of the other article, so both entries are written again.
         """
         before = article.canonical_url
         other = await self._context.outage.patiently(self._context.storage.articles.get, before)

@@ -42,7 +42,7 @@ class Ladder:
         kind = outcome.seen_as
         floor = rule.interval.get(kind, 0.0)
         first_seen = now if record is None or record.first_seen <= 0 else record.first_seen
-        if unchanged_in_a_row(record, outcome) >= QUIET_AFTER:  # it is not edited any more
+        if unchanged_in_a_row(record, outcome) >= QUIET_AFTER:  # the article is no longer edited
             return None
         age = max(0.0, now - first_seen)
         # A visit at 98 % of an age counts as the visit at this age, so the next visit is at the next age.
@@ -157,7 +157,7 @@ def observations(record: PageRecord, now: float, changed: bool | None) -> list[t
     """Return the observations of a page for :func:`change_rate`.
 
     ``now`` and ``changed`` describe the current visit. The record's history has only the last visits; the
-    earlier visits are assumed to have been at equal distances.
+    earlier visits are assumed to be at equal distances in time.
     """
     looks = [*visits(record), (now, changed)]
     found = [
@@ -187,9 +187,9 @@ def unchanged_rate(seconds: float, visits_each: float) -> float:
 def rough_rate(record: PageRecord, visits_each: float) -> float | None:
     """Return the number of changes per second, estimated from the counters of the record alone.
 
-    Return None if the page was not visited twice. The visits are assumed to be at equal distances. For such
-    visits the formula is the estimate of Cho and Garcia-Molina (2003) with its correction for few visits.
-    ``visits_each`` is the number of visits of an average page per second, for :func:`unchanged_rate`.
+    Return None if the page was not visited twice. The visits are assumed to be at equal distances in time.
+    For such visits, the formula is the estimate of Cho and Garcia-Molina (2003) with its correction for few
+    visits. ``visits_each`` is the number of visits of an average page per second, for :func:`unchanged_rate`.
     """
     count = record.checks - 1
     if count < 1 or record.last_fetched is None or not 0 < record.first_seen < record.last_fetched:

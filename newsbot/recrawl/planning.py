@@ -11,7 +11,7 @@ applies the limits that hold for every policy:
   publication, even if one poll is missed. Only intervals that a person fixed, and intervals of old lists, may
   be longer.
 * A failing source is polled less and less often. It is *dead* after 20 failures in a row, and is then polled
-  once a day. Polling never ends.
+  once per day. Polling never ends.
 * A failing page is visited at growing intervals. After 10 failures in a row, the visits end. A missing page
   (404 or 410) is visited twice.
 * Retry-After is obeyed up to a day; for a working source only up to the limit of 6 hours.
@@ -36,7 +36,7 @@ FULL_FETCH_EVERY = 24 * 3600.0
 """Seconds after which a page is fetched without conditional headers. Some servers never change an ETag,
 although the page changes."""
 
-_SLACK = 1.0  # in seconds; a due page may come some milliseconds before its interval has passed
+_SLACK = 1.0  # in seconds; a due page may be requested a few milliseconds before its interval has passed
 _MAX_VALIDATOR = 500
 """Maximum length of an ETag or Last-Modified value that is sent back."""
 
@@ -166,7 +166,7 @@ FIRST_PAGE_RETRY: Final = HOUR
 failure."""
 LONGEST_PAGE_RETRY: Final = DAY
 GIVE_UP_AFTER: Final = 10
-"""Number of failures in a row after which a page that is not a source is not visited any more."""
+"""Number of failures in a row after which a page that is not a source is no longer visited."""
 MISSING_TOO_EARLY: Final = HOUR
 """Seconds until the second visit of a missing page that was never fetched.
 
@@ -224,9 +224,9 @@ def plan(
     previous visit. It is None if nothing is known of the page. ``now`` is in POSIX seconds.
 
     If ``as_written``, a working source is polled at the policy's interval, even if its publisher asks for
-    another one in the feed or the caching headers; only Retry-After is obeyed. ``jitter`` (0 to 1, random)
-    changes the intervals of failing sources by up to a fifth, so that sources that failed together are not
-    polled together.
+    another interval in the feed or in the caching headers. Only Retry-After is obeyed. ``jitter`` (0 to 1,
+    random) changes the intervals of failing sources by up to a fifth, so that sources that failed together
+    are not polled together.
     """
     rest = policy.interval(record, outcome, rule, now)
     # These two causes come from newsbot itself, before any request, so they do not count as failures.
@@ -383,7 +383,7 @@ def may_retry(cause: str | None, attempts: int) -> bool:
 
 
 def retry_delay(attempts: int, jitter: float = 0.5) -> float:
-    """Return the seconds until the next attempt, after ``attempts`` (1 or more) failed ones.
+    """Return the seconds until the next attempt, after ``attempts`` (1 or more) failed attempts.
 
     The delay doubles with each attempt, from 10 s up to an hour. It is then multiplied by ``0.5 + jitter``
     (``jitter`` is random, 0 to 1), so that visits that failed together are not repeated together.

@@ -154,13 +154,13 @@ class MinifluxType:
 HALF_LIFE: Final = 7 * DAY
 """Half-life of the level, in seconds."""
 PROFILE_HALF_LIFE: Final = 60 * DAY
-"""Half-life of the weights, in seconds. It is longer, because each weekday occurs only once a week."""
+"""Half-life of the weights, in seconds. It is longer, because each weekday occurs only once per week."""
 SURGE_HALF_LIFE: Final = 1.5 * HOUR
 """Half-life of the counts that show a busy hour (:attr:`Rhythm.surge`), in seconds."""
 PRIOR_ITEMS, PRIOR_HOURS = 0.5, 1.0
 """Items and hours that are assumed for a new source before its first observation."""
 HOUR_SHRINK, DAY_SHRINK, SURGE_SHRINK = 1.0, 30.0, 6.0
-"""Numbers of items that are added to both the observed and the expected items. They keep a weight near 1
+"""Numbers of items that are added to the observed items and to the expected items. They keep a weight near 1
 while few items were observed. The first number is for an hour of the day, the second for a day of the week,
 and the third for the last hours."""
 MOST_ODD: Final = 10.0

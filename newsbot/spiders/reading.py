@@ -383,7 +383,8 @@ class HtmlPage:
     refusal: str = ""
     """The token of the reason why the page is not an article."""
     scripts: bool = False
-    """True if the page has no article or a list has no links, because scripts of the page write them."""
+    """True if the page has no article or a list has no links, because scripts of the page write the article
+    or the links."""
     next_page: str | None = None
     """The URL of the article's next page."""
     seconds: dict[str, float] = field(default_factory=dict)

@@ -123,8 +123,8 @@ def may_be_plain(given: Sequence[Record]) -> list[bool]:
     """Return for each article of a batch whether it differs from all earlier articles of the batch.
 
     True means that no earlier article of the batch has one of its URLs or its text. The result of storing the
-    article is then the same if it is stored before the others. An article with True is not necessarily new,
-    because stored records may have its URLs or its text.
+    article is then the same if it is stored before the other articles. An article with True is not
+    necessarily new, because stored records may have its URLs or its text.
     """
     seen: set[object] = set()
     found = []
@@ -184,7 +184,7 @@ class Change:
     fingerprint: bytes
     """Fingerprint of the canonical URL."""
     article: Article | None
-    """The current article; None if there is no article under this URL any more."""
+    """The current article; None if there is no longer an article under this URL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,10 +253,10 @@ class Articles(Protocol):
         """Store the articles that are certainly new, in one transaction.
 
         ``peers`` is empty, or has the third argument of :meth:`store` for each article. An article is not
-        certainly new if one of its URLs or its text is known, or if an earlier article of the batch has them.
-        The result is None for these articles and for faulty articles. The caller then passes them to
-        :meth:`store`. If another worker writes one of the records at the same time, or if a record cannot be
-        stored, the result is None for all articles.
+        certainly new if one of its URLs or its text is known, or if an earlier article of the batch has the
+        same URL or text. The result is None for these articles and for faulty articles. The caller then
+        passes them to :meth:`store`. If another worker writes one of the records at the same time, or if a
+        record cannot be stored, the result is None for all articles.
         """
 
     def readdress(self, canonical_url: str, content_hash: str, to: str) -> bool:

@@ -45,7 +45,7 @@ class Storage:
     load: Load
 
     def interrupt(self) -> None:
-        """Make a running read in another thread fail with :class:`newsbot.errors.DataError`.
+        """Interrupt a read in another thread, so that it raises :class:`newsbot.errors.DataError`.
 
         Does nothing if the backend cannot interrupt a read. The read then ends at the server's time limit.
         """

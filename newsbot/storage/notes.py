@@ -63,7 +63,7 @@ class Notes(Protocol):
 
 
 def identity_of(notes: Notes) -> str:
-    """Return the identity of a storage: a random text by which a frontier recognizes its own storage.
+    """Return the identity of a storage: a random text that a frontier uses to recognize its own storage.
 
     The first call stores the identity as a note. ``scrapy move`` copies this note with all other notes.
     Raises subclasses of :class:`newsbot.errors.DataError`.
@@ -116,7 +116,7 @@ MAX_READ = 2000
 
 
 class NotesAhead:
-    """The notes of a crawl. The notes that a new site needs are read with one query, not one by one.
+    """The notes of a crawl. All notes that a new site needs are read with one query.
 
     It has the methods of :class:`Notes`. The first :meth:`get_many` for an expected note reads all expected
     notes. A note that was read ahead is returned only once, so the next call reads the stored note. Another
@@ -132,7 +132,7 @@ class NotesAhead:
         return getattr(self._notes, name)
 
     def expect(self, names: Iterable[NoteName]) -> None:
-        """Read these notes together with the others."""
+        """Read these notes together with the other expected notes."""
         self._expected.add(*names)
 
     def get_many(self, names: Sequence[NoteName]) -> dict[NoteName, dict[str, Any]]:

@@ -37,7 +37,7 @@ class Pages(Protocol):
     def save(self, pages: Sequence[PageRecord]) -> None:
         """Write whole records. Known pages keep their ``referrers``, ``referrer_count`` and ``first_seen``.
 
-        New events of ``history`` are added to the stored ones, see :func:`merged`.
+        New events of ``history`` are added to the stored events, see :func:`merged`.
         """
 
     def iter(self, *, source: str | None = None, kind: Kind | None = None) -> Iterator[PageRecord]:
@@ -78,7 +78,7 @@ _BITS = 8 * _BYTES
 class Referrers:
     """The pages that link to one page, in bounded space.
 
-    The first :data:`MAX_REFERRERS` referrers are stored as URLs. The number of further ones is estimated
+    The first :data:`MAX_REFERRERS` referrers are stored as URLs. The number of further referrers is estimated
     with a bitmap of 128 bytes by linear counting (K.-Y. Whang et al., "A linear-time probabilistic counting
     algorithm for database applications", ACM Transactions on Database Systems 15(2), 1990). Adding a referrer
     twice has no effect. The error is about 3 % for up to 2,000 referrers.

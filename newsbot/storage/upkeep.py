@@ -73,8 +73,8 @@ class Removal(Protocol):
     def old_pages(self, before: float) -> int:
         """Return the number of old page records that still have their history or their referrers.
 
-        A record is old if the page is never due again and was last fetched (if never: first seen) before this
-        time (POSIX seconds).
+        A record is old if the page is never due again and was last fetched before this time (POSIX seconds).
+        If the page was never fetched, the time when it was first seen counts.
         """
 
     def slim_pages(self, before: float, limit: int) -> int:

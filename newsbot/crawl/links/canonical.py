@@ -128,7 +128,7 @@ class Canonical:
         ``entries`` are the entries of a page's links to known URLs. Raises :class:`newsbot.errors.DataError`.
         """
         # Lists show the same links at each visit, so checked URLs are remembered to avoid queries. If the
-        # state of a URL cannot change any more, its fingerprint is remembered. If a URL was compared with its
+        # state of a URL can no longer change, its fingerprint is remembered. If a URL was compared with its
         # article, it is remembered with its headline (_offer), because it must be compared again when a list
         # shows another headline.
         settled = self._trust.settled

@@ -195,7 +195,7 @@ class LinkJudge:
             return True
         if not listed:
             return False
-        # A feed may list articles of other sites. These are followed if the other site has a rule. If a
+        # A feed may list articles of other sites. These links are followed if the other site has a rule. If a
         # person or a rule named the feed, articles of any site are followed.
         asked = visit.data.get("where") in (Where.ARGUMENT, Where.SEED)
         return asked or (self._scope.limited_to is None and self._is_crawled(rule))
@@ -243,8 +243,8 @@ class LinkJudge:
         if arguments.until and link.published_at and link.published_at >= arguments.until:
             return True
         since: datetime | None = arguments.since
-        # A sitemap's lastmod is never earlier than the publication. It can therefore prove that an article is
-        # too old, but not that an article is too new, so it is not compared with ``until``.
+        # A sitemap's lastmod is never earlier than the publication. It can prove that an article is too old.
+        # It cannot prove that an article is too new, so it is not compared with ``until``.
         moment = link.published_at or link.modified_at
         if since is None and link.where in (Where.SITEMAP, Where.NEWS_SITEMAP):
             since = self._scope.since_of_sitemaps()

@@ -180,8 +180,8 @@ def parts(found: Found, visit: Visit | None) -> Iterator[Found]:
     """Split the links of a long feed or sitemap into parts of :data:`LINKS_AT_ONCE`.
 
     Queueing 50,000 links at once would take 100 MB, which Python does not return to the system. The links of
-    an HTML page stay together, because each link is judged by comparison with the others. :meth:`Links.steps`
-    divides this work into steps.
+    an HTML page stay together, because each link is judged by comparison with the other links.
+    :meth:`Links.steps` divides this work into steps.
     """
     links = found.links
     if visit is None or visit.kind not in (Kind.FEED, Kind.SITEMAP) or len(links) <= LINKS_AT_ONCE:

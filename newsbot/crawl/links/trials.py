@@ -130,7 +130,7 @@ class ListProbing:
         visit.tried = True
 
     def left(self, lease: Lease) -> Reason | None:
-        """Return the reason why a leased list is not needed any more, or None if it must be read."""
+        """Return the reason why a leased list is no longer needed, or None if it must be read."""
         entry, domain = lease.entry, lease.entry.data["source"]
         if not _is_by_subject(entry) or lease.last_fetched is not None or entry.data.get("force"):
             return None
@@ -450,7 +450,7 @@ class ShapeTrials:
             self._number += 1
 
     def _drop(self, domain: str, shape: str, keys: Iterable[bytes]) -> None:
-        """Remove held links. Shapes and sites without held links are removed too."""
+        """Remove held links. Then remove shapes and sites without held links too."""
         for key in list(keys):
             del self._held[domain][shape][key]
             self._number -= 1

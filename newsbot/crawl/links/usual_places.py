@@ -113,7 +113,8 @@ class UsualPlaces:
         if isinstance(until, int | float) and self._context.clock() < until:
             return
         places = self._places(visit, url)
-        # If the site names a feed, other feeds would show the same articles, but a sitemap has older ones.
+        # If the site names a feed, other feeds would show the same articles, but a sitemap lists older
+        # articles.
         if self._registry.of(domain).any:
             places = [place for place in places if place.url.endswith(SITEMAP)]
         if places:

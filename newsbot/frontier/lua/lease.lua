@@ -13,9 +13,9 @@ local horizon, limit, ttl = horizon_of(ARGV[2]), tonumber(ARGV[3]), tonumber(ARG
 local holder = ARGV[6] .. ARGV[5]
 local PAGE = 64
 
--- Returns the best due entries of a host: `wanted` entries after the first `skip`. Entries that are due after the
--- horizon are ready for another worker only. There may be very many of them. Entries of one priority are sorted by
--- due time, so after the first such entry the next seek skips the rest of its priority.
+-- Returns the best due entries of a host: `wanted` entries after the first `skip`. Entries that are due after
+-- the horizon are ready for another worker only. There may be very many of them. Entries of equal priority
+-- are sorted by due time, so after the first such entry the next seek skips the rest of its priority.
 local function best(name, wanted, skip)
   local found, from, page = {}, '[' .. name .. '\0', wanted + skip
   while true do

@@ -1,4 +1,4 @@
--- split(now, level, index) -> 1, or 0 if this bucket is not the next one to split
+-- split(now, level, index) -> 1, or 0 if this bucket is not the next bucket to split
 --   Splits a bucket of known URLs into two buckets of the next level.
 -- Keys: meta (1, see lib.lua);
 --   KEYS[16]            HASH  the bucket

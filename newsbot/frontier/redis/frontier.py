@@ -67,7 +67,7 @@ VERSION = 1
 
 BATCH = 300
 """Maximum number of entries of one state that one call moves. The limit keeps each call short, because Redis
-executes no other command meanwhile."""
+executes no other command in the meantime."""
 _CHUNK = 500  # entries per round trip
 _PAGE = 200  # minimum number of hosts read per round trip
 _VERDICTS = {"N": Added.NEW, "K": Added.KNOWN, "S": Added.SOONER}

@@ -113,7 +113,7 @@ SET data = json_patch(?, json_object('discovered_at', json_extract(data, '$.disc
 """
 """Replaces the data by the data from a feed, but keeps the time of the first discovery."""
 
-# The reason in the data of an entry that was set aside is removed, because it is not aside any more.
+# The reason in the data of an entry that was set aside is removed, because the entry is no longer aside.
 _MARK_DONE = """
 INSERT INTO frontier_urls (state, at, priority, due, kind, depth, url, data, host, fingerprint)
 VALUES ('done', ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -136,7 +136,8 @@ class _Target:
     dated: bool
     """True if the entry's data have the time of publication."""
     entry: Entry | None = None
-    """The added entry whose url, data and other columns replace the stored ones; None if they stay."""
+    """The added entry whose url, data and other columns replace the stored columns; None if these are not
+    replaced."""
     new_data: EntryData | None = None
     """New data with the time of publication, which replace the stored data; None if these stay."""
     changed: bool = False
@@ -207,7 +208,7 @@ class Adding:
                 if target.row is None
             ],
         )
-        # The order matters: entries leave their hosts before _REPLACE writes the new ones.
+        # The order matters: entries leave their hosts before _REPLACE writes the new hosts.
         db.executemany(_LEAVE_HOST, [(target.row,) for target, _ in whole if target.respelled])
         db.executemany(
             _REPLACE,

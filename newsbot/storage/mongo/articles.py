@@ -114,7 +114,7 @@ class MongoArticles(Repository, Articles):
     def _insert(
         self, database: Collections, documents: list[Document], peers: Mapping[bytes, Sequence[str]]
     ) -> dict[bytes, Joined | None]:
-        """Insert the new ones of these articles. Return their keys with the results of joining.
+        """Insert those of these articles that are new. Return their keys with the results of joining.
 
         Nearly always, all articles are new, so known articles are looked up only after an insertion failed.
         """

@@ -21,7 +21,7 @@ _PATIENCE = 5.0
 """Number of seconds for which a transaction is tried again if it conflicts with another transaction.
 
 If a worker is killed during a transaction, its documents stay locked until the server aborts the transaction
-(``transactionLifetimeLimitSeconds``, 60 by default). If another worker stores the same text meanwhile,
+(``transactionLifetimeLimitSeconds``, 60 by default). If another worker stores the same text in the meantime,
 :class:`newsbot.errors.RecordBusy` is raised, and the worker tries again later.
 """
 _LONGEST_PAUSE = 0.25

@@ -35,7 +35,7 @@ class MongoRemoval(Repository, Removal):
         with self._server.readable() as database:
             urls = {one["_id"]: str(one["url"]) for one in database["aliases"].find(leading)}
             for one in database["articles"].find({"_id": {"$in": list(urls)}}, {"_id": 1}):
-                del urls[one["_id"]]  # the alias has become an article, so it is not an alias any more
+                del urls[one["_id"]]  # the alias has become an article, so it is no longer an alias
         return list(urls.values())
 
     def articles(self, canonical_urls: Sequence[str]) -> int:

@@ -333,7 +333,7 @@ def _carry_out(database: sqlite3.Connection, row: dict[str, Any], over: str | No
     row["version"] = decision.version
     if decision.verdict is Verdict.NEW:
         number = insert(database, row, row["fingerprint"])
-        # The URL now has an article, so it must not be an alias of another article any more.
+        # The URL now has an article, so it must no longer be an alias of another article.
         database.execute("DELETE FROM article_alias WHERE fingerprint = ?", (row["fingerprint"],))
     elif decision.verdict is Verdict.UPDATED:
         number = own["id"]

@@ -137,7 +137,7 @@ class SqliteDump(Repository, Dump):
 
         The first batch starts after the row whose keys have the values ``place``.
         """
-        # The next batch is sought by its key, and not by OFFSET, which would read all earlier rows again.
+        # The next batch is sought by its key. OFFSET would read all earlier rows again.
         while rows := self._file.database.execute(query, (*place, *values, AT_ONCE)).fetchall():
             yield rows
             place = tuple(rows[-1][key] for key in keys)

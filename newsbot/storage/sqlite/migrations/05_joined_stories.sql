@@ -1,5 +1,5 @@
--- Stories that were joined with another one, and the story to which they belong now. That is the story
--- itself if it has members, but its first article is not stored yet.
+-- Stories that were joined with another story, and the story to which they belong now. A story that has
+-- members belongs to itself if its first article is not stored yet.
 CREATE TABLE story_joined (
     story TEXT PRIMARY KEY,
     into_story TEXT NOT NULL  -- never another key of this table

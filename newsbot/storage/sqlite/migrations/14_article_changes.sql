@@ -24,7 +24,7 @@ BEGIN
     INSERT INTO article_change (fingerprint) VALUES (new.fingerprint);
 END;
 -- Exports continue by number, no longer by time. If the time of an export is in the future, its clock was
--- wrong, and the export starts again. The column "stored" is not used anymore, but removing it would rewrite
+-- wrong, and the export starts again. The column "stored" is no longer used, but removing it would rewrite
 -- the table.
 UPDATE note SET body = json_set(body, '$.cursor', (SELECT id FROM article_sequence) || '-' || (
     SELECT count(*) FROM article WHERE stored <= json_extract(body, '$.until')
