@@ -215,7 +215,7 @@ def test_a_crawl_ends_with_the_server(
         assert await asyncio.to_thread(asked.wait, PATIENCE)
         assert folders(tmp_path) > before
         await proposals.close()
-        assert (found.state, found.fault) == ("failed", "the crawl was ended")
+        assert (found.state, found.fault) == ("failed", "the crawl was stopped")
 
     try:
         asyncio.run(whole())

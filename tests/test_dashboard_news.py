@@ -94,7 +94,7 @@ def test_an_article_is_set_for_reading(page: Page) -> None:
     )
     assert 60 <= line <= 80
     expect(page.locator("details pre").first).not_to_be_visible()
-    page.get_by_text("Why is it here?").click()
+    page.get_by_text("Why is this article here?").click()
     expect(page.locator("details pre").first).to_contain_text("prose.test")
     page.emulate_media(media="print")
     expect(page.locator("header")).not_to_be_visible()

@@ -198,7 +198,9 @@ def test_the_dashboard_starts_and_stops_jobs_and_shows_their_logs(
         page.goto("/jobs")
         expect(row).to_contain_text("running")
         row.get_by_role("button", name="Stop").click()
-        expect(page.get_by_role("status")).to_contain_text(f"Job {job} is being stopped; it was running")
+        expect(page.get_by_role("status")).to_contain_text(
+            f"Job {job} is being stopped; its state was: running"
+        )
         assert "Spider closed (shutdown)" in scrapyd.finish(job)
         for path, name in (("/api/jobs", "jobs"), (f"/api/jobs/{job}", "job_log")):
             found = page.request.get(path).json()

@@ -3,8 +3,8 @@
 Files in reading order:
 
 * ``rules``: the alert rules and their thresholds, and the measurements that they need
-* ``state``: stores the open alerts, and which outputs have received them
+* ``state``: stores the open alerts, each with the outputs that have received it
 * ``saved``: saved searches, and notices about their new articles
-* ``outputs``: the log, a webhook, e-mail, a command
-* ``watch``: one round: measure, apply the rules, send
+* ``outputs``: sends messages to the log, to a webhook, by e-mail, or to a command
+* ``watch``: runs a round: measures, applies the rules, and sends the messages
 """

@@ -1,8 +1,8 @@
 """Sends alerts to the log, to a webhook, by e-mail, or to a command.
 
-All addresses come from the settings of the operator, so private addresses are allowed: many operators have a
-chat server in their own network. Redirects of a webhook are not followed. Logs and errors never contain
-passwords or the path of a webhook, because the path is often secret.
+All addresses come from the settings of the operator. Private addresses are allowed, because many operators
+have a chat server in their own network. Redirects of a webhook are not followed. Logs and errors never
+contain passwords or the path of a webhook, because the path is often secret.
 """
 
 from __future__ import annotations
@@ -35,7 +35,10 @@ PATIENCE = 15.0
 COMMAND_PATIENCE = 60.0
 """Seconds after which a command is killed."""
 AT_ONCE = 50
-"""Maximum number of messages of one call of :meth:`Output.send`. The next round sends the other messages."""
+"""Maximum number of messages in one call of :meth:`Output.send`.
+
+All further messages wait for the next round.
+"""
 
 
 class OutputError(Exception):
@@ -47,12 +50,12 @@ class Output(Protocol):
 
     @property
     def name(self) -> str:
-        """A name that never changes. The record of sent messages uses it as key."""
+        """The permanent name of the output. It is the key in the records of sent messages."""
 
     def send(self, messages: Sequence[Message | Found]) -> None:
         """Send all messages.
 
-        Raises :class:`OutputError` if one message fails. The caller then sends all of them again later.
+        Raises :class:`OutputError` if one message fails. The caller then sends all messages again later.
         """
 
 
@@ -69,14 +72,15 @@ class LogOutput:
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
     def redirect_request(self, *_given: Any, **_more: Any) -> None:
-        """Return None: urllib then does not follow the redirect and raises an error with the status."""
+        """Return None, so that urllib does not follow the redirect but raises an error with the status."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Webhook:
     """Sends messages as one JSON object by POST.
 
-    Chats (Slack, Mattermost, Rocket.Chat) read its member ``text``. Programs read its member ``alerts``.
+    Chats (Slack, Mattermost, Rocket.Chat) read the member ``text`` of the object. Programs read the member
+    ``alerts``.
     """
 
     url: str
@@ -148,7 +152,9 @@ class Mail:
         except (OSError, smtplib.SMTPException, ValueError) as error:
             code = getattr(error, "smtp_code", "")
             reason = f"{type(error).__name__} {code}".strip()
-            raise OutputError(f"the mail server {self.host}:{self.port} took no message ({reason})") from None
+            raise OutputError(
+                f"the mail server {self.host}:{self.port} did not accept the message ({reason})"
+            ) from None
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -36,7 +36,7 @@ class Total:
     """Sums over all sites at the time ``at`` (POSIX seconds).
 
     ``pages`` is the number of fetched pages, without feeds, sitemaps and sections. ``articles`` is the number
-    of those pages that had an article.
+    of these pages that contained an article.
     """
 
     at: float
@@ -101,7 +101,7 @@ def _kept(notes: Notes) -> list[Total]:
     rows: Any = notes.all(TOTALS[0]).get(TOTALS[1], {}).get("rows", [])
     try:
         return [Total(float(at), float(pages), float(articles)) for at, pages, articles in rows]
-    except (TypeError, ValueError):  # a note of another version: start again
+    except (TypeError, ValueError):  # a note of another version is replaced
         return []
 
 
@@ -124,25 +124,25 @@ def _free(folder: Path | None) -> float | None:
 
 
 EXPECTED = 20.0
-"""A silence is a problem if at least this number of items was expected in it.
+"""A silence is a problem if at least this number of items was expected while it lasted.
 
 The number of expected items is divided by its usual spread.
 """
 SHORTEST = 6 * HOUR
 """Minimum duration of a silence in seconds. Shorter silences are ignored."""
 LONGEST_LOOK = 30 * 24
-"""Expected items are counted only in this number of hours from the start of a silence."""
+"""Expected items are counted only for this number of hours after the start of a silence."""
 KNOWN_HOURS, KNOWN_ITEMS = 24.0, 10.0
-"""Minimum number of observed hours, and of new links, of a source whose rhythm is used."""
+"""The rhythm of a source is used from this number of observed hours, and from this number of new links."""
 FEWEST_ITEMS = 15.0
-"""Minimum number of remembered items of a source whose rhythm is used.
+"""The rhythm of a source is used only if at least this number of items is remembered.
 
 The weight of a remembered item halves in a week.
 """
 
 
 def expected_items(record: SourceRecord) -> float:
-    """Return the number of items expected during the silence of a source, divided by the usual spread.
+    """Return the number of items that were expected during a source's silence, divided by its usual spread.
 
     The result is 0 if the last poll failed, the silence is short, or too little is known about the source.
     """
@@ -156,9 +156,9 @@ def expected_items(record: SourceRecord) -> float:
 
 
 def expected(rhythm: Rhythm, row: int, heard: float, polled: float) -> float:
-    """Return the number of expected items, divided by the usual spread, for one row of a rhythm.
+    """Return the number of expected items for one row of a rhythm, divided by its usual spread.
 
-    ``heard`` is the time of the last new item, ``polled`` the time of the last poll (POSIX seconds).
+    ``heard`` is the time of the last new item, and ``polled`` is the time of the last poll (POSIX seconds).
     """
     if polled - heard < SHORTEST:
         return 0.0
@@ -168,7 +168,7 @@ def expected(rhythm: Rhythm, row: int, heard: float, polled: float) -> float:
     if not level:
         return 0.0
     hours = int((until[0] - since[0]) / HOUR) + 2
-    # The rhythm gives the shape of the week. Its present level is replaced by the level before the silence.
+    # The rhythm gives the shape of the week. Its current level is replaced by the level before the silence.
     rates = rhythm.rates(rows, since, hours) / HOUR * level / float(rhythm.level(rows)[0])
     items = float((rates * overlaps(since, until, hours)).sum())
     return items / max(1.0, float(rhythm.spread[row]))
@@ -178,13 +178,14 @@ def _level_before(rhythm: Rhythm, row: int, silent: float) -> float:
     """Return the level (items per hour) before a silence of ``silent`` seconds; 0 if too little is known.
 
     The estimate of the level falls during a silence, so a long silence would look normal. Each poll in the
-    silence has lowered the estimate by the same formula. The inverse formula gives the level before.
+    silence has lowered the estimate by the same formula. The inverse formula gives the level before the
+    silence.
     """
     # After some weeks of silence the weight is nearly 0, and a division by it would give meaningless numbers.
     # So it has a lower bound.
     left = max(0.5 ** (silent / HALF_LIFE), 1e-3)
-    # The silence has added hours with this weight. It is the integral of 0.5 ** (t / HALF_LIFE) over the
-    # silence.
+    # This is the weight of the hours that the silence has added: the integral of 0.5 ** (t / HALF_LIFE) over
+    # the silence.
     added = HALF_LIFE / HOUR / np.log(2) * (1 - left)
     hours = max((float(rhythm.hours[row]) - added) / left, KNOWN_HOURS)
     items = float(rhythm.items[row]) / left
@@ -226,11 +227,11 @@ class Alert:
     todo: str
     """What the operator should do."""
     since: float | None = None
-    """When the problem began; None if unknown."""
+    """Time at which the problem began; None if it is unknown."""
 
     @property
     def key(self) -> str:
-        """The identity of the alert. The same rule with the same subject is the same alert."""
+        """The identity of the alert. Alerts with the same rule and the same subject have the same key."""
         return f"{self.rule}/{self.subject}"
 
 
@@ -273,22 +274,22 @@ class Message:
 
 REFUSALS = frozenset({"http_401", "http_402", "http_403", "http_429", "http_451"})
 FAILED_POLLS = 3
-"""Number of failed polls in a row that every source of a site needs before the site counts as failing."""
+"""A site counts as failing if each of its sources had at least this number of failed polls in a row."""
 FAILING_FOR = 3600.0
 """Minimum number of seconds for which every source must have failed."""
 REFUSED_SHARE = 0.5
 """A site counts as refusing if at least this share of its last pages was refused."""
 STORM_SITES, STORM_SHARE = 5, 0.25
-"""If at least this number and at least this share of the sites refuse, there is one alert for all of them."""
+"""If at least this number and this share of the sites refuse, one alert is raised for all these sites."""
 FRESH = 3 * DAY
 """Maximum age in seconds of a refusal. Older refusals are ignored."""
 FELL_TO = 0.6
-"""The useful share has fallen if the last day has less than this part of the share of the week before.
+"""An alert is raised if the useful share of a day, divided by that of the week before, is less than this.
 
-The useful share is the share of fetched pages that had an article.
+The useful share is the share of fetched pages that contained an article.
 """
 FEWEST_PAGES = 200
-"""Minimum number of pages in the last day, and in the week before, for a comparison of the two shares."""
+"""The shares are compared only if the last day and the week before each have this number of pages or more."""
 LATE_SHARE = 0.1
 """An alert is raised if at least this share of the sources is late."""
 NAMED = 5
@@ -320,7 +321,7 @@ def find(measured: Measured, limits: Limits) -> list[Alert]:
 def silent(measured: Measured, _limits: Limits) -> Iterator[Alert]:
     """Yield sites whose main sources have had nothing new for an unusually long time.
 
-    The silent sources must usually bring at least half of the site's items.
+    These sources must usually bring at least half of the site's items.
     """
     for site, records in measured.sources.items():
         quiet = [one for one in records if expected_items(one) >= EXPECTED]
@@ -350,7 +351,7 @@ def failing(measured: Measured, _limits: Limits) -> Iterator[Alert]:
         # If a single source works, the site is not failing.
         if not polled or len(since) < len(polled) or any(one.failures < FAILED_POLLS for one in polled):
             continue
-        # The whole site fails only from the time at which the last of its sources began to fail.
+        # The site as a whole has been failing since the time at which the last source began to fail.
         if measured.now - max(since) < FAILING_FOR:
             continue
         causes = Counter(one.last_error or "unknown" for one in polled)
@@ -371,7 +372,8 @@ def extraction(measured: Measured, _limits: Limits) -> Iterator[Alert]:
     """Yield sites whose pages no longer contain articles that can be extracted."""
     for site, pages in measured.pages.items():
         alarm = pages.alarm()
-        # If a site refuses the crawler, its pages have no articles either; the rule "refused" reports that.
+        # The pages of a site that refuses the crawler have no articles either. The rule "refused" reports
+        # such a site.
         if alarm is None or _refused_share(measured, site) >= REFUSED_SHARE:
             continue
         what, _, cause = alarm.partition(": ")
@@ -387,17 +389,18 @@ def extraction(measured: Measured, _limits: Limits) -> Iterator[Alert]:
 def refused(measured: Measured, _limits: Limits) -> Iterator[Alert]:
     """Yield sites that refuse the crawler (HTTP 401, 402, 403, 429, 451).
 
-    If many sites refuse at the same time, the cause is probably on our side, so they get one common alert.
+    If many sites refuse at the same time, the cause is probably on our side, so there is one alert for all
+    these sites.
     """
     sites = sorted(site for site in measured.sites if _is_refused(measured, site))
     active = sum(bool(records) for records in measured.sources.values())
-    # Sites with reasons of their own would not all begin to refuse at the same time.
+    # Independent sites would hardly begin to refuse at the same time.
     if len(sites) >= STORM_SITES and len(sites) >= STORM_SHARE * active:
         yield Alert(
             rule="refused",
             subject="crawl",
             what=f"{len(sites)} of {active} sites refuse the crawler: {', '.join(sites[:NAMED])}, …",
-            cause="our IP address or user agent is on a blocklist that many sites use",
+            cause="the IP address or the user agent of this crawler is on a blocklist that many sites use",
             todo="set NEWSBOT_CONTACT; ask the sites; raise delay in rules/_defaults.yaml",
         )
         return
@@ -413,7 +416,7 @@ def refused(measured: Measured, _limits: Limits) -> Iterator[Alert]:
 
 
 def useful(measured: Measured, _limits: Limits) -> Iterator[Alert]:
-    """Yield an alert if the useful share of the last day is much lower than in the week before."""
+    """Yield an alert if the useful share of the last day is much lower than that of the week before."""
     latest = measured.totals[-1] if measured.totals else None
     day_ago = next((one for one in measured.totals if one.at >= measured.now - DAY), None)
     first = measured.totals[0] if measured.totals else None
@@ -428,7 +431,7 @@ def useful(measured: Measured, _limits: Limits) -> Iterator[Alert]:
         subject="crawl",
         what=f"{now:.0%} of the pages of the last day contained an article, {before:.0%} in the week before",
         since=day_ago.at,
-        cause="layouts or URLs of large sites changed, or pages are cookie or log-in walls",
+        cause="large sites have changed their layouts or URLs, or pages are cookie or log-in walls",
         todo="scrapy sources shows the sites; scrapy why URL shows what happened to a page",
     )
 
@@ -466,7 +469,7 @@ def disk(measured: Measured, limits: Limits) -> Iterator[Alert]:
         rule="disk",
         subject="disk",
         what=f"only {free / 2**20:.0f} MiB are free on the disk of the data folder",
-        cause="articles and pages fill the disk, or other files do",
+        cause="the disk is filled by articles and pages, or by other files",
         todo="free disk space, or move the data (NEWSBOT_DATA); a full disk stops crawls, no data are lost",
     )
 
@@ -495,7 +498,7 @@ def _is_refused(measured: Measured, site: str) -> bool:
 
 
 def _refused_share(measured: Measured, site: str) -> float:
-    """Return the share of the last pages that were refused, 0 to 1; 1 if every source refuses."""
+    """Return the share of the last pages that were refused (0 to 1). It is 1 if every source refuses."""
     polled = [one for one in measured.sources.get(site, []) if one.last_poll is not None or one.failures]
     if polled and all(one.failures >= FAILED_POLLS and one.last_error in REFUSALS for one in polled):
         return 1.0
@@ -511,6 +514,6 @@ def _share(since: Total, until: Total) -> float | None:
 
 
 def _some(records: list[SourceRecord]) -> str:
-    """Return the URLs of the first few sources as text, with the number of the others."""
+    """Return the URLs of the first few sources as text, with the number of further sources."""
     named = ", ".join(one.url for one in records[:NAMED])
     return named if len(records) <= NAMED else f"{named} and {len(records) - NAMED} more"

@@ -1,9 +1,9 @@
 """Saved searches: named queries that report new articles at once, hourly or daily.
 
-A search is stored as one note. The note has the query, the cursor in the changes of the storage, the articles
-for the next notice, and the notices that at least one output has not received yet. The whole note is written
-by one atomic swap. If the process is killed after it has sent a notice and before it has recorded this, the
-notice is sent again with the same ``id``.
+A search is stored as one note. The note contains the query, the cursor in the changes of the storage, the
+articles for the next notice, and the notices that at least one output has not received yet. The whole note is
+written by one atomic swap. If the process is killed after it has sent a notice but before it has recorded the
+sending, the notice is sent again with the same ``id``.
 
 Only one article of each story is reported. Each round builds its own temporary index of the new articles, so
 no process needs the search index.
@@ -66,7 +66,7 @@ class Notice:
     more: int
     """Number of further articles, which are not listed."""
     told: dict[str, float] = field(default_factory=dict)
-    """When each output received the notice (POSIX seconds), by name of the output."""
+    """Time (POSIX seconds) at which each output received the notice, by name of the output."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class SavedSearch:
     cursor: str
     """The position up to which the changes of the storage were read."""
     last: float
-    """When the last notice was created."""
+    """Time at which the last notice was created."""
     number: int = 0
     """Number of notices so far."""
     known: list[str] = field(default_factory=list)
@@ -110,7 +110,10 @@ class Found:
 
     @property
     def id(self) -> str:
-        """An identifier, the same each time the notice is sent, so that receivers can ignore repetitions."""
+        """The identifier of the notice.
+
+        A repeated notice has the same identifier, so receivers can ignore it.
+        """
         return _id(self.search, self.notice)
 
     @property
@@ -160,16 +163,19 @@ def save(storage: Storage, name: str, query: str, tell: str, now: float) -> Save
     """Save a search, or change the query and the rhythm of the search with this name.
 
     Return the stored search. A new search reports articles that are stored from now on. ``tell`` is a key of
-    :data:`RHYTHMS`; ``now`` is in POSIX seconds. Raises :class:`ArgumentError` for a bad name, query or
-    rhythm or too many searches, and :class:`newsbot.errors.DataError`.
+    :data:`RHYTHMS`; ``now`` is in POSIX seconds. Raises :class:`newsbot.errors.DataError`, and
+    :class:`ArgumentError` for an invalid name, query or rhythm and for too many searches.
     """
     if not name or name != name.strip() or len(name) > MAX_NAME or not name.isprintable():
         raise ArgumentError(f"the name of a saved search must be one line of 1 to {MAX_NAME} characters")
     if tell not in RHYTHMS:
         raise ArgumentError(f"{tell}: is not a rhythm of notices; use {', '.join(RHYTHMS)}")
-    parsed = parse(query, lambda tag: (tag,))  # allows any tag: its first site may come later
+    parsed = parse(query, lambda tag: (tag,))  # allows any tag, as a site with the tag may be added later
     if len(query) > MAX_QUERY or parsed.empty:
-        raise ArgumentError(f"{name}: the query needs a word or a field, and at most {MAX_QUERY} characters")
+        raise ArgumentError(
+            f"{name}: the query must contain a word or a field, and must not be longer than "
+            f"{MAX_QUERY} characters"
+        )
     if parsed.notes:
         raise ArgumentError(f"{name}: correct the query: {parsed.notes[0]}")
     for _ in range(TRIES):
@@ -178,7 +184,7 @@ def save(storage: Storage, name: str, query: str, tell: str, now: float) -> Save
         if name not in kept and len(kept) >= MAX_SAVED:
             raise ArgumentError(f"{MAX_SAVED} searches are saved already; delete one first")
         # A search that was off has an old cursor. With this cursor it would report all articles that were
-        # stored while it was off, so it is replaced by a new search.
+        # stored in the meantime, so a new search replaces it.
         if before is None or (before.tell == "off") != (tell == "off"):
             after = SavedSearch(name, query, tell, now, storage.articles.end_of_changes(), now)
         else:
@@ -194,10 +200,10 @@ def forget(notes: Notes, name: str) -> bool:
 
 
 def look(storage: Storage, tagged: Tagged, now: float) -> None:
-    """Find the articles that were stored since the last call and match a search, and create notices of them.
+    """Match the articles that were stored since the last call with all searches, and create notices.
 
     ``tagged`` returns the sites of a tag; ``now`` is in POSIX seconds. Raises
-    :class:`newsbot.errors.DataError`; the next call then does the rest.
+    :class:`newsbot.errors.DataError`; the next call then continues.
     """
     give_up = time.monotonic() + PATIENCE
     while True:
@@ -209,15 +215,15 @@ def look(storage: Storage, tagged: Tagged, now: float) -> None:
         # Most searches have the same cursor, so changes are read and indexed once for all of them.
         for cursor, searches in groups.items():
             changes = storage.articles.changes_since(cursor, AT_ONCE)
-            # If the storage was replaced or a backup was restored, all articles would be reported as new. So
-            # the search continues at the present end of the changes.
+            # After the storage was replaced or a backup was restored, all articles would be reported as new.
+            # So the search continues at the current end of the changes.
             if changes.restarted and cursor:
                 changes = Changes([], storage.articles.end_of_changes(), restarted=True)
             matches = _matches(changes.found, searches, tagged)
             for search in searches:
                 found = _found(replace(search, cursor=changes.cursor), matches.get(search.name, ()))
                 # The cursor and the notice are written together. If another process was faster, nothing is
-                # written, and the next round repeats the work from the note of that process.
+                # written, and the next round continues from the note of that process.
                 _write(storage.notes, search, _due(found, now))
             behind |= len(changes.found) == AT_ONCE
         if not behind or time.monotonic() > give_up:
@@ -240,10 +246,10 @@ def messages_for(output: str, storage: Storage) -> list[Found]:
 
 
 def note_told(notes: Notes, told: Iterable[tuple[str, Found]], outputs: Sequence[str], now: float) -> None:
-    """Record which outputs received which notices. Drop old notices, and those that all outputs received.
+    """Record which outputs received which notices. Drop old notices, and notices that all outputs received.
 
-    ``told`` has pairs of the name of an output and a notice. ``outputs`` has the names of all outputs. Raises
-    :class:`newsbot.errors.DataError`; the notices are then sent again.
+    ``told`` contains pairs of an output's name and a notice. ``outputs`` contains the names of all outputs.
+    Raises :class:`newsbot.errors.DataError`; the notices are then sent again.
     """
     taken = {(one.id, output) for output, one in told}
     for key in _read(notes):
@@ -259,7 +265,7 @@ def note_told(notes: Notes, told: Iterable[tuple[str, Found]], outputs: Sequence
                 for one in search.notices
             ]
             # A notice stays until all outputs have received it. Outputs that were removed from the settings
-            # do not count.
+            # are ignored.
             left = [one for one in marked if set(outputs) - set(one.told)]
             for one in left:
                 if now - one.at > GIVE_UP:
@@ -303,7 +309,7 @@ def _due(search: SavedSearch, now: float) -> SavedSearch:
 def _matches(
     changes: Sequence[Change], searches: Sequence[SavedSearch], tagged: Tagged
 ) -> dict[str, list[Article]]:
-    """Return the articles among the changes that each search matches, by name of the search."""
+    """Return, by name of the search, the changed articles that match the search."""
     articles = {one.fingerprint: one.article for one in changes if one.article is not None}
     if not articles:
         return {}
@@ -326,9 +332,9 @@ class _Changed:
         self._articles = articles
 
     def changes_since(self, cursor: str = "", limit: int = AT_ONCE) -> Changes:
-        """Return all articles at the first call, none at later calls."""
+        """Return all articles at the first call, and none at later calls."""
         found = [] if cursor else [Change(key, one) for key, one in self._articles.items()]
-        # Any text that is not empty can be the cursor behind all articles.
+        # Any text that is not empty can be the cursor after all articles.
         return Changes(found[:limit], "all", restarted=not cursor)
 
     def with_keys(self, keys: Sequence[bytes]) -> dict[bytes, Article]:
@@ -344,7 +350,7 @@ class _Changed:
         return (one for one in self._articles.values() if story is None or one.story == story)
 
     def newest(self, where: ArticleFilter | None = None, *, limit: int) -> list[Article]:
-        """Return up to ``limit`` articles of a story; their order does not matter here."""
+        """Return up to ``limit`` articles of a story, in any order."""
         return list(self.iter(where))[:limit]
 
     def count(self, where: ArticleFilter | None = None) -> int:
@@ -352,7 +358,7 @@ class _Changed:
         return sum(1 for _ in self.iter(where))
 
     def changes_after(self, cursor: str) -> int:
-        """Return the number of articles for an empty cursor, and 0 for any other."""
+        """Return the number of articles for an empty cursor, and 0 for any other cursor."""
         return 0 if cursor else len(self._articles)
 
 
@@ -362,7 +368,7 @@ def _read(notes: Notes) -> dict[str, SavedSearch]:
 
 
 def _search_from(note: Mapping[str, Any]) -> SavedSearch | None:
-    """Return the search in a note; None if the note is invalid or of another version."""
+    """Return the search in a note, or None if the note is invalid or of another version."""
     try:
         search = SavedSearch(**{**note, "notices": [Notice(**one) for one in note["notices"]]})
     except (KeyError, TypeError):

@@ -1,8 +1,8 @@
 """Records open and sent alerts as notes, so that the beginning and the end of each alert are sent once.
 
 An alert is over if :data:`CALM_ROUNDS` rounds in a row did not find it. If an output fails, only this output
-gets the message again in the next round. Only one process sends at a time. This process holds a lock: a note
-that is swapped atomically. The lock expires if its holder does not renew it.
+gets the message again in the next round. Only one process sends at a time. It holds a lock: a note that is
+swapped atomically. The lock expires if the process does not renew it.
 
 In the notes, ``told`` means that an output has received a message.
 """
@@ -38,15 +38,15 @@ class Entry:
     missing: int = 0
     """Number of rounds in a row that did not find the alert."""
     over: float | None = None
-    """When the alert ended; None while it is open."""
+    """Time at which the alert ended; None while it is open."""
     told: dict[str, float] = field(default_factory=dict)
-    """When each output received the beginning of the alert, by name of the output."""
+    """Time at which each output received the beginning of the alert, by name of the output."""
     told_over: dict[str, float] = field(default_factory=dict)
-    """When each output received the end of the alert, by name of the output."""
+    """Time at which each output received the end of the alert, by name of the output."""
 
 
 def entry_from(plain: Mapping[str, Any]) -> Entry | None:
-    """Return the entry in a note; None if the note is invalid. The rules then find the alert again."""
+    """Return the entry in a note. Return None if the note is invalid; the rules then find the alert again."""
     try:
         return Entry(**{**plain, "alert": Alert(**plain["alert"])})
     except (KeyError, TypeError):
@@ -66,7 +66,10 @@ def current(notes: Notes) -> list[Entry]:
 
 
 def updated(kept: Mapping[str, Entry], found: Sequence[Alert], now: float) -> dict[str, Entry]:
-    """Return the entries after a round that found these alerts; ``kept`` are the entries before."""
+    """Return the entries after a round that found these alerts.
+
+    ``kept`` contains the entries before the round.
+    """
     after: dict[str, Entry] = {}
     for alert in map(_bounded, found):
         known = kept.get(alert.key)
@@ -75,10 +78,10 @@ def updated(kept: Mapping[str, Entry], found: Sequence[Alert], now: float) -> di
                 since = now if alert.since is None else alert.since
                 after[alert.key] = Entry(alert=replace(alert, since=since), first=now, last=now)
             continue
-        # A rule that does not know when the problem began keeps the time of the first round.
+        # If a rule does not know when the problem began, the time of the first round is kept.
         began = known.alert.since if alert.since is None else alert.since
-        # An alert that was over can still be stored, because its end was not sent yet. If a round finds it,
-        # it is open again.
+        # An alert that was over can still be stored, because its end has not been sent yet. If a round finds
+        # such an alert again, the alert is open again.
         after[alert.key] = replace(
             known, alert=replace(alert, since=began), last=now, missing=0, over=None, told_over={}
         )
@@ -113,9 +116,9 @@ def note_told(book: Mapping[str, Entry], output: str, messages: Iterable[Message
 
 
 def write(notes: Notes, before: Mapping[str, Any], book: Mapping[str, Entry], now: float) -> None:
-    """Store the entries that changed, and delete the entries that are done (:func:`_done`).
+    """Store the entries that have changed, and delete the entries that are done (:func:`_done`).
 
-    ``before`` has the stored notes by key, ``book`` the new entries. Raises
+    ``before`` contains the stored notes by key, and ``book`` contains the new entries. Raises
     :class:`newsbot.errors.DataError`.
     """
     done = set(_done(book, now))
@@ -136,8 +139,8 @@ def take_lock(notes: Notes, owner: str, now: float, seconds: float) -> bool:
     held = notes.all(LOCK[0]).get(LOCK[1])
     if held is not None and held.get("owner") != owner:
         until = held.get("until")
-        # Only a machine with a wrong clock can have written a lock that ends so late. It is ignored;
-        # otherwise no process would send alerts until that time.
+        # A lock that ends later can only come from a machine with a wrong clock. It is ignored. Otherwise no
+        # process would send alerts until that time.
         if isinstance(until, int | float) and now < until <= now + 2 * seconds:
             return False
     # If two processes find the lock free, the swap succeeds for only one of them.
@@ -152,7 +155,7 @@ def drop_lock(notes: Notes, owner: str) -> None:
 
 
 def _done(book: Mapping[str, Entry], now: float) -> Iterator[str]:
-    """Yield the keys of alerts whose end was sent to all outputs, or is too old to be sent."""
+    """Yield the keys of alerts whose end all outputs have received, or whose end is too old to be sent."""
     for key, entry in book.items():
         if entry.over is not None and (set(entry.told) <= set(entry.told_over) or now - entry.over > GIVE_UP):
             yield key

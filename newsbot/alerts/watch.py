@@ -1,6 +1,6 @@
 """Runs rounds of alerts. A round measures, applies the rules and sends messages.
 
-A crawl and ``scrapy serve`` run a round every few minutes, ``scrapy alerts --send`` runs one round.
+A crawl and ``scrapy serve`` run a round every few minutes. ``scrapy alerts --send`` runs one round.
 """
 
 from __future__ import annotations
@@ -101,7 +101,8 @@ class Watch:
         The list is empty while another process holds the lock. Raises :class:`newsbot.errors.DataError`.
         """
         now = self._clock()
-        # Each round renews the lock. If its holder has died, another process gets it after three rounds.
+        # Each round renews the lock. If the process that holds it has died, another process gets it after
+        # three rounds.
         seconds = 3 * (self._options.every or EVERY)
         self.is_locked_out = not book.take_lock(self._notes, self._owner, now, seconds)
         if self.is_locked_out:
@@ -118,7 +119,7 @@ class Watch:
                 *saved.messages_for(output.name, self._storage),
             ]
             deliveries.append(Delivery(output, messages[:AT_ONCE]))
-        # The process may be killed while it sends, so the entries are stored before.
+        # The process may be killed while it sends messages, so the entries are stored first.
         book.write(self._notes, self._notes.all(book.KIND), self._book, now)
         return [one for one in deliveries if one.messages]
 
@@ -127,7 +128,7 @@ class Watch:
 
         Raises :class:`newsbot.errors.DataError`; the messages are then sent again.
         """
-        if not deliveries:  # perhaps another process holds the lock; its entries must not be overwritten
+        if not deliveries:  # another process may hold the lock, and its entries must not be overwritten
             return
         now = self._clock()
         told = [(one.output.name, message) for one in deliveries if one.done for message in one.messages]

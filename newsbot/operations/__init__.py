@@ -7,8 +7,10 @@ package. Some actions are elsewhere: those of ``scrapy rules new|test|learn|impo
 ``scrapy demo`` is in :mod:`newsbot.demo.check`.
 
 * ``add``, ``remove``, ``prune``: change data
-* ``explain``: explains one URL (``scrapy why``) * ``sources``: reports on sites and their sources
-* ``articles``: finds, shows and exports articles * ``article``: extracts the article of one page
+* ``explain``: explains one URL (``scrapy why``)
+* ``sources``: reports on sites and their sources
+* ``articles``: finds, shows and exports articles
+* ``article``: extracts the article of one page
 * ``importing``: imports articles from WARC files
 * ``exporting``: writes articles to files
 * ``move``: copies a crawl from the data file to servers, or back

@@ -1,11 +1,11 @@
 """Parses and verifies notices of changed pages (WebSub, IndexNow, rssCloud, pings).
 
 A *notifier* is a server that sends notices: a hub, a sensor, or the site itself. The only effect of a notice
-is that a URL is fetched now; its content is not used. This package does not use the network. The server that
-receives notices is in :mod:`newsbot.web`. Files in reading order:
+is that a URL is fetched now. The content of the notice is not used. This package does not use the network.
+The server that receives notices is in :mod:`newsbot.web`. Files in reading order:
 
 * ``websub``: the state of one WebSub subscription
-* ``indexnow``: IndexNow notices and their key files; rssCloud and XML-RPC pings
-* ``signatures``: signatures of notices, and a memory of recent notices, which prevents replays
+* ``indexnow``: IndexNow notices and their key files, rssCloud verifications, and XML-RPC pings
+* ``signatures``: signatures of notices, and a memory of recent notices that prevents replays
 * ``trust``: measures how reliable each notifier is, and limits the number of fetches that notices cause
 """

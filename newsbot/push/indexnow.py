@@ -32,14 +32,14 @@ class BadNotice(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
-    """A valid notice. Its key file was not read yet."""
+    """A valid notice. Its key file has not been read yet."""
 
     host: str
     key: str
     key_location: str
     """The URL of the key file.
 
-    It is on the host of the reported URLs, which are all in the folder of the key file or below.
+    It is on the host of the reported URLs. All these URLs are in the folder of the key file or below it.
     """
     urls: tuple[str, ...]
 
@@ -62,7 +62,7 @@ def of_json(body: bytes) -> Notice:
     if not isinstance(urls, list) or not urls or not all(isinstance(url, str) for url in urls):
         raise BadNotice("urlList is not a list of URLs")
     if len(urls) > MAX_URLS:
-        raise BadNotice(f"urlList has {len(urls)} URLs, at most {MAX_URLS} are allowed")
+        raise BadNotice(f"urlList has {len(urls)} URLs, but at most {MAX_URLS} are allowed")
     host, key, location = (document.get(name) for name in ("host", "key", "keyLocation"))
     if not isinstance(host, str) or not isinstance(key, str) or not isinstance(location, str | None):
         raise BadNotice("host, key and keyLocation must be strings")
@@ -125,7 +125,7 @@ def pinged(body: bytes) -> list[str]:
     Raises ``ValueError`` if ``body`` is not such a call.
     """
     try:
-        # fromstring() is that of defusedxml. The sender is unknown, and XML entities could expand to
+        # This is fromstring() of defusedxml, because the sender is unknown and XML entities could expand to
         # gigabytes.
         call = fromstring(body[:MAX_BODY], forbid_dtd=True)
     except (ParseError, DefusedXmlException, ValueError) as error:
@@ -141,7 +141,7 @@ def pinged(body: bytes) -> list[str]:
 
 
 def ping_answer(fault: str = "") -> str:
-    """Return the XML-RPC response to a ping. ``fault`` is the reason for a refusal, or empty for success."""
+    """Return the XML-RPC response to a ping. ``fault`` is the reason for a refusal; empty means success."""
     message = fault or "Thanks for the ping."
     return (
         '<?xml version="1.0"?><methodResponse><params><param><value><struct>'

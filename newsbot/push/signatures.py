@@ -1,8 +1,8 @@
 """Creates and checks the signatures of notices, and remembers recent notices.
 
 A hub signs the content with HMAC (WebSub, section 8: ``X-Hub-Signature: method=hex``). A sensor of newsbot
-signs time and body: ``X-Newsbot-Signature: t=<POSIX seconds>,sha256=<hex>`` over ``<t>.<body>``. Because of
-the time, a recorded notice can be replayed only for a few minutes. Signatures are compared in constant time.
+signs time and body: ``X-Newsbot-Signature: t=<POSIX seconds>,sha256=<hex>`` over ``<t>.<body>``. The signed
+time limits the replay of a recorded notice to a few minutes. Signatures are compared in constant time.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def sign(method: str, secret: bytes, body: bytes) -> str:
 
 
 def hub_method(header: str, secret: str, body: bytes, *, at_least: str = STRENGTHS[0]) -> str | None:
-    """Return the signature method if the header of a hub has a valid signature of ``body``, otherwise None.
+    """Return the signature method if the header of a hub contains a valid signature of ``body``, or None.
 
     A method weaker than ``at_least`` is not accepted. After a hub has used a strong method, an attacker must
     not be able to use a weaker one.
@@ -37,8 +37,8 @@ def hub_method(header: str, secret: str, body: bytes, *, at_least: str = STRENGT
     found = _HUB.fullmatch(header.strip())
     if found is None or STRENGTHS.index(found[1]) < STRENGTHS.index(at_least):
         return None
-    # The time that compare_digest() takes does not depend on the position of the first difference, so it does
-    # not reveal the right signature.
+    # The duration of compare_digest() does not depend on the position of the first difference, so it does not
+    # reveal the right signature.
     right = hmac.compare_digest(sign(found[1], secret.encode(), body), found[2].lower())
     return found[1] if right else None
 
@@ -50,7 +50,7 @@ def notice_header(secret: str, body: bytes, now: float) -> str:
 
 
 def genuine_notice(header: str, secret: str, body: bytes, now: float) -> str | None:
-    """Return an identifier of a sensor's notice if its signature and its time are valid, otherwise None.
+    """Return an identifier of a sensor's notice if its signature and its time are valid, or None.
 
     The time must be within :data:`TOLERANCE` of ``now`` (POSIX seconds). The identifier does not depend on
     the spelling of the header, so that :class:`SeenOnce` recognises every repetition.
@@ -71,7 +71,7 @@ MAX_SEEN = 100_000
 
 
 class SeenOnce:
-    """Remembers keys for ``seconds``, but at most :data:`MAX_SEEN` keys.
+    """Remembers at most :data:`MAX_SEEN` keys, each for ``seconds``.
 
     The oldest keys are dropped first.
     """
@@ -98,8 +98,8 @@ class SeenOnce:
         now = self._clock()
         while self._seen:
             until = next(iter(self._seen.values()))
-            # A key that ends later than a new key would was stored while the clock was ahead. It is dropped
-            # too.
+            # A key that would be kept longer than a new key was stored while the clock was ahead. It is
+            # dropped too.
             if len(self._seen) < MAX_SEEN and now < until <= now + self._seconds:
                 break
             self._seen.popitem(last=False)

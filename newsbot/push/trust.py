@@ -1,8 +1,8 @@
 """Measures the trust in notifiers (servers that send notices of changed pages), and limits their fetches.
 
 Two figures are measured for each notifier: the share of its notices that were right (``precision``), and the
-share of changes that it reported (``recall``). The trust depends on the first. A notice is right if the fetch
-after it finds something new. The counts decay exponentially: a count loses half of its weight in
+share of changes that it reported (``recall``). The trust depends on the precision. A notice is right if the
+fetch after it finds something new. The counts decay exponentially: a count loses half of its weight in
 :data:`HALF_LIFE`. So a good hub that starts to send wrong notices soon loses trust, and a notifier that
 improves soon regains trust.
 
@@ -23,7 +23,10 @@ from newsbot.items import Bounded
 from newsbot.storage.notes import Notes
 
 MAX_BUCKETS = 50_000
-"""Maximum number of buckets. Beyond it, the least recently used one is dropped, and later starts full."""
+"""Maximum number of buckets.
+
+If there are more, the least recently used bucket is dropped and later starts full.
+"""
 
 
 @dataclass(slots=True)
@@ -67,7 +70,7 @@ TRUST = "trust"
 HALF_LIFE = 7 * 86400.0
 """Seconds in which a count loses half of its weight."""
 _PRIOR_HITS, _PRIOR_NOTICES = 3.0, 4.0
-"""A new notifier starts as if it had sent four notices, of which three were right."""
+"""A new notifier starts as if three of its first four notices had been right."""
 LEAST = 0.05
 """The lowest share of the budget. It is above 0, so that a notifier can regain trust."""
 
@@ -103,7 +106,7 @@ class Trust:
     def precision(self) -> float:
         """Return the share of notices that were right (0 to 1), shrunk towards the prior.
 
-        The prior is the share of a new notifier. So a single notice has little effect.
+        The prior is the share of a new notifier. Because of the prior, a single notice has little effect.
         """
         return (self.hits + _PRIOR_HITS) / (self.hits + self.misses + _PRIOR_NOTICES)
 
@@ -140,13 +143,13 @@ class Notifier:
     changes: float
     """Number of all changes at the URLs for which it sends notices, with or without a notice."""
     precision: float | None
-    """Share of its notices after which something new was found (0 to 1); None without notices."""
+    """Share of its notices that led to something new (0 to 1); None without notices."""
     recall: float | None
     """Share of the changes that it reported (0 to 1); None without changes."""
     believed: float
     """Share of a host's budget that the notifier may use (0 to 1). This share depends on the precision."""
     last: datetime
-    """When its trust last changed."""
+    """Time of the last change of its trust."""
 
 
 def notifiers(notes: Notes, now: float) -> list[Notifier]:
@@ -157,7 +160,7 @@ def notifiers(notes: Notes, now: float) -> list[Notifier]:
     found = []
     for name, note in notes.all(TRUST).items():
         trust = Trust(**note)
-        # The note has the weights of the time at which it was written. They have decayed since.
+        # The note has the weights of the time at which it was written. They have decayed since then.
         trust.fade(now)
         protocol, _, host = name.partition(":")
         notices = trust.hits + trust.misses
@@ -191,7 +194,7 @@ class _Place:
 
 
 class Ledger:
-    """Keeps the trust in each notifier, and updates it from counts of fetches and changes.
+    """Keeps the trust in each notifier, and updates the trust from counts of fetches and changes.
 
     For each observed URL, the caller reports how often it was fetched and how many changes were found.
     """
@@ -210,7 +213,7 @@ class Ledger:
     def expect(self, notifier: str, url: str, fetches: int, found: int) -> None:
         """Observe ``url``, for which ``notifier`` is expected to send notices.
 
-        ``fetches`` and ``found`` are the current numbers of fetches and of changes found.
+        ``fetches`` is the current number of fetches, and ``found`` is the number of changes that they found.
         """
         if url not in self._places and len(self._places) < MAX_PLACES:
             self._places[url] = _Place(notifier, fetches, found)
@@ -233,7 +236,7 @@ class Ledger:
         if place is None:
             return
         if fetches > place.fetches:
-            # At most one notice is judged for each fetch. Repeated notices between two fetches count once.
+            # At most one notice is judged for each fetch. All notices between two fetches count as one.
             new = found > place.found
             if place.noticed is not None:
                 self._of(place.notifier).tell(now, new=new)

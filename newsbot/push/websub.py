@@ -3,7 +3,7 @@
 Source: W3C Recommendation WebSub, 23 January 2018 (https://www.w3.org/TR/websub/). A subscription has one of
 these states: ``wanted`` (nothing sent yet), ``pending`` (requested, but not verified by the hub yet),
 ``verified``, ``denied``, ``leaving`` (its end is requested). Each subscription has its own random callback
-URL. It cannot be guessed from the URLs of other subscriptions.
+URL, which cannot be guessed from the URLs of other subscriptions.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def links_of(headers: Iterable[str], base: str) -> dict[str, list[str]]:
     """Return the targets of ``Link`` headers (RFC 8288) by relation, in order, as absolute URLs."""
     found: dict[str, list[str]] = {}
     for header in headers:
-        # The length is limited, because any server may send the header and the pattern must not take long.
+        # The length is limited, because any server can send the header, and the pattern must not take long.
         for target, parameters in _LINK.findall(header[:20_000])[:MAX_LINKS]:
             relation = _RELATION.search(parameters)
             for name in (relation[1] or relation[2]).lower().split() if relation else ():
@@ -70,13 +70,13 @@ def topic_and_hubs(
 
 
 LEASE = 10 * 86400
-"""Length in seconds of the lease that is requested. The hub may grant a lease of another length."""
+"""Length in seconds of the requested lease. The hub may grant a lease of a different length."""
 SHORTEST, LONGEST = 60.0, 30 * 86400.0
-"""Shortest and longest lease in seconds. A lease outside these bounds is replaced by the nearer bound."""
+"""Shortest and longest lease in seconds. The length of a lease is limited to this range."""
 PATIENCE = 3600.0
 """Seconds within which a hub must verify a request."""
 AFTER_DENIAL = 7 * 86400.0
-"""Seconds to wait after a denial until the next request."""
+"""Seconds between a denial and the next request."""
 MAX_PAUSE = 86400.0
 """Maximum number of seconds between two attempts."""
 
@@ -96,21 +96,21 @@ class Subscription:
     """URL of the feed in the rules. This source is fetched when the hub reports a change."""
     state: State = "wanted"
     asked: float = 0.0
-    """When the last request was sent to the hub."""
+    """Time of the last request to the hub."""
     tries: int = 0
     """Number of attempts since the hub last verified the subscription."""
     until: float = 0.0
-    """When the lease ends; 0 without a lease."""
+    """Time at which the lease ends; 0 without a lease."""
     renew_at: float = 0.0
-    """When the next request to the hub is due."""
+    """Time at which the next request to the hub is due."""
     method: str = STRENGTHS[0]
     """The strongest signature method that the hub has used. Weaker methods are no longer accepted."""
     reason: str = ""
-    """The reason that the hub gave for a denial, or why a request failed."""
+    """The reason that the hub gave for a denial, or the reason why a request failed."""
 
     @property
     def is_live(self) -> bool:
-        """True if the hub may send content, also while a renewal is pending."""
+        """True if the hub may send content. This includes the time in which a renewal is pending."""
         return self.state == "verified" or (self.state == "pending" and self.until > 0)
 
 
@@ -137,13 +137,14 @@ def request_of(subscription: Subscription, callback: str) -> dict[str, str]:
 def was_asked(subscription: Subscription, now: float, fault: str = "") -> Subscription:
     """Return the subscription after a request to the hub.
 
-    ``fault`` is the reason if the hub did not accept the request, otherwise empty. A failed request is
-    repeated after 1, 2, 4 … minutes, at most after a day. An accepted request is repeated if the hub does not
-    verify it within :data:`PATIENCE`.
+    ``fault`` is the reason why the hub did not accept the request; it is empty if the hub accepted it. A
+    failed request is repeated after 1, 2, 4 … minutes, with a maximum of one day. An accepted request is
+    repeated if the hub does not verify it within :data:`PATIENCE`.
     """
     tries = subscription.tries + 1
     pause = min(60.0 * 2.0 ** min(tries - 1, 20), MAX_PAUSE) if fault else PATIENCE
-    # A subscription that is being ended stays "leaving": "pending" would let the hub confirm it again.
+    # A subscription that is being ended stays "leaving". With the state "pending", the hub could confirm it
+    # again.
     state: State = "pending" if subscription.state != "leaving" and not fault else subscription.state
     return replace(
         subscription, state=state, asked=now, tries=tries, renew_at=now + pause, reason=fault[:300]
@@ -156,8 +157,8 @@ def verify_intent(
     """Handle the verification request of a hub (section 5.3).
 
     Return the new state of the subscription, and the challenge to send back. If the challenge is None, the
-    response must be 404. Only our own requests are confirmed, so the topic must be the same, and a request
-    must be pending. ``spread`` (0 to 1) is a random number that spreads renewals over time.
+    response must be 404. Only our own requests are confirmed, so the topic must match, and a request must be
+    pending. ``spread`` (0 to 1) is a random number that spreads renewals over time.
     """
     mode, challenge = query.get("hub.mode"), query.get("hub.challenge")
     if query.get("hub.topic") != subscription.topic or not challenge:
@@ -216,7 +217,10 @@ def is_genuine(
 
 
 def end_of_lease(subscription: Subscription, now: float) -> Subscription:
-    """Return the subscription. If its lease has ended, its state becomes ``wanted``, and it is due now."""
+    """Return the subscription.
+
+    If its lease has ended, the state becomes ``wanted``, and a request is due now.
+    """
     if 0 < subscription.until < now:
         return replace(subscription, state="wanted", until=0.0, renew_at=now)
     return subscription

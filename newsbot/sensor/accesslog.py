@@ -2,9 +2,9 @@
 
 A log contains no texts. A URL is reported if it looks like an article, the status is 200, and the URL was not
 in the log before. It is reported again if its size clearly differs from all known sizes twice in a row. So a
-counter on the page, which changes the size of a single response, has no effect. Visitors can write one URL in
-several ways: with a query, parameters, further slashes, escapes or segments. A URL is therefore not new if it
-differs from a known URL only in these parts, and the size is known.
+counter on the page has no effect, although it changes the size of a single response. Visitors can write one
+URL in several ways: with a query, parameters, further slashes, escapes or segments. A URL with a known size
+is therefore not new if it differs from a known URL only in these parts.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ class _Page:
     sizes: list[int]
     """The known sizes of the page in bytes.
 
-    There can be several, because a server may send a page compressed to some clients and uncompressed to
-    others.
+    A page can have several sizes, because a server may send it compressed to some clients and uncompressed to
+    other clients.
     """
     other: int | None = None
     """A size that differs from all known sizes and was seen only once."""
@@ -74,8 +74,8 @@ class LogReader:
     def news(self, line: str, *, learning: bool = False) -> str | None:
         """Return the path of the article in this line if it is new or has changed, otherwise None.
 
-        ``learning`` means that the line was written before the sensor started. The line is then remembered,
-        but not reported.
+        ``learning`` means that the line was written before the sensor started. Such a line is remembered, but
+        not reported.
         """
         found = _LINE.match(line[:MAX_LINE])
         if found is None:
@@ -126,7 +126,7 @@ class LogReader:
 def _plain(path: str) -> str:
     """Return a path without the differences that servers ignore.
 
-    These are the query, parameters, escapes, case, dots and slashes.
+    Servers ignore differences in the query, in parameters, escapes, case, dots and slashes.
     """
     plain = unquote(path.partition("?")[0].partition("#")[0])
     return normpath("/" + _IGNORED.sub("", plain).lower().lstrip("/"))
@@ -140,8 +140,8 @@ def _has_changed(page: _Page, size: int) -> bool:
     if any(_is_near(size, one) for one in page.sizes):
         page.other = None
         return False
-    # A new size is reported only after it was seen twice in a row, because a single response may differ for
-    # one visitor.
+    # A new size is reported only after it was seen twice in a row, because the response to one visitor may
+    # differ.
     if page.other is None or not _is_near(size, page.other):
         page.other = size
         return False
@@ -225,5 +225,5 @@ def _opened_again(path: Path, wait: Callable[[], None]) -> IO[bytes]:
     while True:
         try:
             return path.open("rb")
-        except OSError:  # the old file was renamed, the new one does not exist yet
+        except OSError:  # the old file was renamed, and the new file does not exist yet
             wait()

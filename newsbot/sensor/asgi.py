@@ -17,7 +17,7 @@ Application = Callable[[Message, Receive, Send], Awaitable[None]]
 class Sensor:
     """Wraps the ASGI application ``app``.
 
-    ``url``, ``secret`` and ``site`` are those of :class:`newsbot.sensor.notices.Notifier`.
+    ``url``, ``secret`` and ``site`` have the same meaning as in :class:`newsbot.sensor.notices.Notifier`.
     """
 
     def __init__(self, app: Application, url: str, secret: str, site: str) -> None:
@@ -25,7 +25,7 @@ class Sensor:
         self.watch = Watch(Notifier(url, secret, site))
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        """Pass the request to the application, and its response unchanged to the server."""
+        """Pass the request to the application, and pass its response to the server without changes."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -68,8 +68,7 @@ class _Answer:
                 self._pieces = None
 
     def _path(self) -> str:
-        # raw_path is the path of the URL that the visitor requested; path is decoded. raw_path is optional in
-        # ASGI.
+        # raw_path is the path as the visitor requested it, and path is decoded. raw_path is optional in ASGI.
         raw = self._scope.get("raw_path") or self._scope["path"].encode()
         query = self._scope.get("query_string", b"")
         text = bytes(raw).decode("latin-1").partition("?")[0]

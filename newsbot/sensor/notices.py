@@ -1,8 +1,8 @@
 """Sends notices in the background, so that visitors of the site never wait for them.
 
 URLs are collected for a second and sent together in a signed notice (see :mod:`newsbot.push.signatures`). If
-newsbot is unreachable, the latest :data:`MAX_WAITING` URLs are kept and sent later. No exception reaches the
-site.
+newsbot is unreachable, the latest :data:`MAX_WAITING` URLs are kept and sent later. The site never receives
+an exception.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ FIRST_PAUSE, LONGEST_PAUSE = 5.0, 300.0
 
 
 class Notifier:
-    """Reports changed URLs of ``site`` (``https://my.site``) to the newsbot at ``url``.
+    """Reports changed URLs of ``site`` (``https://my.site``) to the newsbot server at ``url``.
 
-    ``secret`` is NEWSBOT_SENSOR_SECRET of that newsbot; ``gather`` is in seconds. Raises ``ValueError`` for
-    an invalid URL or an empty secret.
+    ``secret`` is the NEWSBOT_SENSOR_SECRET of this server; ``gather`` is in seconds. Raises ``ValueError``
+    for an invalid URL or an empty secret.
     """
 
     def __init__(self, url: str, secret: str, site: str, *, gather: float = GATHER) -> None:
@@ -46,7 +46,7 @@ class Notifier:
             if parts.scheme not in ("http", "https") or not parts.hostname:
                 raise ValueError(f"{address!r} is not a URL; write https://…")
         if not secret:
-            raise ValueError("the secret is empty; set it to NEWSBOT_SENSOR_SECRET of newsbot")
+            raise ValueError("the secret is empty; give the NEWSBOT_SENSOR_SECRET of newsbot")
         self._url, self._secret, self._gather = url, secret, gather
         self.site = site.rstrip("/")
         self._host = urlsplit(site).netloc
@@ -91,8 +91,8 @@ class Notifier:
             if self._closed:
                 return
             if not sent:
-                # A new URL or close() ends the pause early. After the pause the event is set, because the
-                # queue is not empty, and the loop must not wait for another URL.
+                # A new URL or close() ends the pause early. The event is set after the pause, because the
+                # queue is not empty and the loop must not wait for another URL.
                 self._wake.wait(pause)
                 self._wake.set()
                 pause = min(2 * pause, LONGEST_PAUSE)
@@ -102,8 +102,8 @@ class Notifier:
     def _send_all(self) -> bool:
         while True:
             with self._lock:
-                # URLs stay in the queue until they are sent. The lock is not held during the request, because
-                # the threads of the site would wait for it in changed().
+                # URLs stay in the queue until they are sent. The lock is not held during the request.
+                # Otherwise the threads of the site would wait for the lock in changed().
                 some = list(self._waiting)[:MAX_AT_ONCE]
             if not some:
                 return True

@@ -1,4 +1,4 @@
-"""The code that both kinds of middleware share: chooses responses, and reports pages that are new or changed.
+"""Chooses responses and reports new or changed pages: the code that both kinds of middleware share.
 
 Two responses for a page are compared by a hash of the main text. Counters, advertisements and dates in menus
 can differ in each response, but the text of an article does not.
@@ -84,16 +84,16 @@ def main_text_hash(page: bytes, charset: str = "utf-8") -> str | None:
 MAX_PAGES = 100_000
 """Maximum number of pages that are remembered.
 
-Beyond it, the page that was not requested for the longest time is forgotten. Its next request is reported as
-a new page.
+If there are more, the page that was not requested for the longest time is forgotten. At its next request, it
+is reported as a new page.
 """
 
 
 class Changes:
     """Remembers the hash of the text of each page. Thread-safe.
 
-    Visitors can request a page by other URLs, for example with an added query. So a new URL is not news if
-    its text is already known from another URL.
+    Visitors can request a page under several URLs, for example with an added query. So a new URL is not news
+    if its text is already known from another URL.
     """
 
     def __init__(self) -> None:
@@ -161,7 +161,7 @@ class Watch:
         """Return True if the body of a response must be copied.
 
         ``headers`` are the headers of the response, with names in lower case. ``signed_in`` is True for a
-        request with credentials. Pages that the site shows to one person only must not be read.
+        request with credentials. Pages that the site shows only to one person must not be read.
         """
         cache = headers.get("cache-control", "").lower()
         private = signed_in or "private" in cache or "no-store" in cache

@@ -16,7 +16,7 @@ Application = Callable[[Environ, Callable[..., Any]], Iterable[bytes]]
 class Sensor:
     """Wraps the WSGI application ``app``.
 
-    ``url``, ``secret`` and ``site`` are those of :class:`newsbot.sensor.notices.Notifier`.
+    ``url``, ``secret`` and ``site`` have the same meaning as in :class:`newsbot.sensor.notices.Notifier`.
     """
 
     def __init__(self, app: Application, url: str, secret: str, site: str) -> None:
@@ -24,7 +24,7 @@ class Sensor:
         self.watch = Watch(Notifier(url, secret, site))
 
     def __call__(self, environ: Environ, start_response: Callable[..., Any]) -> Iterable[bytes]:
-        """Pass the request to the application, and its response unchanged to the server."""
+        """Pass the request to the application, and pass its response to the server without changes."""
         seen: dict[str, Any] = {}
 
         def start(status: str, headers: list[tuple[str, str]], *fault: Any) -> Any:
@@ -32,8 +32,8 @@ class Sensor:
             seen.update(status=int(status[:3]), headers=named)
             return start_response(status, headers, *fault)
 
-        # `seen` can still be empty after this call. An application may call start_response later, when its
-        # first piece is requested.
+        # `seen` can still be empty after this call, because an application may call start_response as late as
+        # when the first part of its response is requested.
         answer = self._app(environ, start)
         if environ.get("REQUEST_METHOD") != "GET":
             return answer
@@ -43,7 +43,7 @@ class Sensor:
 class _Seen:
     """The response of the application. It is copied while the server reads it.
 
-    When the server closes the response, the copy is queued if it is complete.
+    When the server closes the response, a complete copy is queued.
     """
 
     def __init__(self, watch: Watch, environ: Environ, seen: dict[str, Any], answer: Iterable[bytes]) -> None:

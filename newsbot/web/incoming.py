@@ -1,7 +1,7 @@
 """Limits the number of connections, the size and time of requests, and the number of log lines.
 
-Without limits, a connection that sends half a request would use a file descriptor for an hour. Many of these
-connections would use all file descriptors of the process. The module also has functions that return the
+Without limits, a connection that sends half a request would use a file descriptor for an hour. Many such
+connections would use all file descriptors of the process. The module also contains functions that return the
 fields of a form and the address of the sender.
 """
 
@@ -102,14 +102,14 @@ async def listening(app: web.Application, host: str, port: int) -> AsyncIterator
 
 
 def _make_room(server: web.Server, most: int) -> None:
-    """If ``most`` connections are open, close the oldest connection of the sender that has the most.
+    """If ``most`` connections are open, close the oldest connection of the sender with the most connections.
 
     So a sender that opens too many connections loses only its own connections.
     """
     peers = {
         one: one.transport.get_extra_info("peername") or ("",)
         for one in server.connections
-        if one.transport is not None and not one.transport.is_closing()  # not counted: they end soon anyway
+        if one.transport is not None and not one.transport.is_closing()  # closing connections are not counted
     }
     if len(peers) >= most:
         crowd, _ = Counter(peer[0] for peer in peers.values()).most_common(1)[0]
@@ -159,10 +159,10 @@ def receiving(limit_of: Callable[[web.Request], int]) -> Middleware:
 
 
 class LimitedLines(logging.Filter):
-    """A log filter that limits the lines per minute, replaces tracebacks by one line, and drops some lines.
+    """A log filter that limits the lines per minute, replaces tracebacks with one line, and drops some lines.
 
     Lines about invalid requests and broken connections are dropped, because any sender could fill the log
-    with them.
+    with such lines.
     """
 
     def __init__(self, a_minute: int) -> None:
@@ -214,12 +214,13 @@ All addresses in a network of this size count as one sender.
 
 
 def sender_of(request: web.Request) -> str:
-    """Return the address of the sender of a request. For IPv6, return its /64 network.
+    """Return the address of the sender of a request.
 
-    If the request comes from loopback, a proxy on this machine may have forwarded it. The sender is then the
-    last entry of ``X-Forwarded-For``, which the proxy wrote. Otherwise all requests through the proxy would
-    have the same sender, and too many requests of one client would block all clients. Other entries of the
-    header, and other proxies, are not trusted.
+    For an IPv6 address, return its /64 network. If the request comes from loopback, a proxy on this machine
+    may have forwarded it. In this case the sender is the last entry of ``X-Forwarded-For``, which the proxy
+    wrote. Otherwise all requests through the proxy would have the same sender, and too many requests of one
+    client would block all clients. Earlier entries of the header are not trusted, and proxies on other
+    machines are not trusted either.
     """
     remote = _address(request.remote or "")
     if remote is not None and remote.is_loopback:

@@ -2,9 +2,8 @@
 
 Anybody can send a notice, so requests to its URLs must not reach machines in the private network (server-side
 request forgery). Private addresses are refused, and also ports that web servers do not usually use. The
-resolver checks the IP address, and the connection uses the checked address. So a name that resolves to a
-private address a moment later (DNS rebinding) does not help an attacker. The target of each redirect is
-checked too.
+resolver checks the IP address, and the connection uses the checked address. So an attack with a name that
+later resolves to a private address (DNS rebinding) fails. The target of each redirect is checked too.
 """
 
 from __future__ import annotations
@@ -77,7 +76,7 @@ class Outgoing:
             headers={"User-Agent": user_agent},
             # Without cookies, a site cannot recognise later requests.
             cookie_jar=DummyCookieJar(),
-            # A proxy of the environment would resolve the names itself, without the guard.
+            # A proxy from the environment variables would resolve the names itself, without the guard.
             trust_env=False,
         )
 
@@ -144,7 +143,8 @@ class Outgoing:
             async with self._session.request(
                 method, canonicalize(url), data=data, headers=headers, allow_redirects=False
             ) as response:
-                # read() returns the bytes that have arrived, which can be only the beginning of the body.
+                # read() returns the bytes that have arrived so far. This can be only the beginning of the
+                # body.
                 body = bytearray()
                 while len(body) < MAX_BODY and (part := await response.content.read(MAX_BODY - len(body))):
                     body += part

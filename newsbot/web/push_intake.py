@@ -1,8 +1,8 @@
 """Queues the pages and sources that push notices name, so that they are fetched immediately.
 
-The sender of a notice is called the notifier. Its name has the protocol and a host. A notifier gets more
-trust if the fetches after its notices find changes (:mod:`newsbot.push.trust`). Each host has a budget of
-fetches that notices can cause. Only one thread uses storage and frontier (:class:`OffThread`).
+The sender of a notice is called the notifier. Its name consists of the protocol and a host. A notifier gets
+more trust if the fetches after its notices find changes (:mod:`newsbot.push.trust`). Each host has a budget
+of fetches that notices can cause. Only one thread uses the storage and the frontier (:class:`OffThread`).
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ from newsbot.urls import canonicalize, fingerprint, host_key
 PRIORITY = 90.0
 """Priority of queued pages in the frontier.
 
-It is higher than the priority of entries that the crawl found, and lower than that of entries that a person
-adds.
+It is higher than the priority of entries that the crawl found, and lower than the priority of entries that a
+user added.
 """
 MAX_AGAIN = 1000
-"""Maximum number of pages that wait to be queued again. If there are more, the oldest ones are dropped."""
+"""Maximum number of pages that wait to be queued again. If there are more, the oldest pages are dropped."""
 TAKEN = "taken_notice"
 """Kind of the notes that record signed notices, so that a notice that is sent again is refused."""
 UNPROVED = 0.5
 """The part of a host's budget that notices without proof can use (0 to 1).
 
-The rest stays for notices with proof, even in a flood of notices without proof.
+The rest is reserved for notices with proof, even during a flood of notices without proof.
 """
 
 
@@ -99,8 +99,8 @@ class Desk:
         """Queue the URLs of a notice. Return the outcome of each URL, in the same order.
 
         ``proved`` is true if the notifier has proved that it may send notices for the host, for example by a
-        signature. Without proof, only known sources are queued. With proof, known pages are also queued, and
-        new pages of sites that have a rule or a known source.
+        signature. Without proof, only known sources are queued. With proof, known pages are queued too, and
+        also new pages of sites that have a rule or a known source.
         """
         spent: set[str] = set()
         fates = []
@@ -111,7 +111,7 @@ class Desk:
             except ValueError:
                 fate = Fate.BAD
             if fate is Fate.BUDGET:
-                spent.add(host)  # saves the look-ups for further URLs of this host
+                spent.add(host)  # further URLs of this host need no look-ups
             fates.append(fate)
         return fates
 
@@ -139,9 +139,9 @@ class Desk:
         return Fate.QUEUED
 
     def _is_article(self, url: str, rule: Rule) -> bool:
-        """Return True if the URL of an unknown page can be that of an article."""
+        """Return True if the URL of an unknown page can be the URL of an article."""
         _, learned = kept(self.notes, rule.domain)
-        if learned is None and not rule.article:  # no URLs of the site are known: refuse clear cases
+        if learned is None and not rule.article:  # no URLs of the site are known: refuse only clear cases
             return log_odds(url) > CLEARLY_NONE and not classify(rule, canonicalize(url)).denied
         link = Link(url=url, where=Where.PUSH)
         return judge(link, rule, depth=1, now=utc(self._clock()), learned=learned).accepted
@@ -154,8 +154,8 @@ class Desk:
         share = self.ledger.share(notifier)
         if not self._of_notifiers.take(f"{host} {notifier}", share):
             return False
-        # Each notifier must leave a reserve in the host's budget for others. The less trust it has, the
-        # larger is the reserve.
+        # Each notifier must leave a reserve in the host's budget for other notifiers. The less trust a
+        # notifier has, the larger the reserve is.
         return self._budget.take(host, reserve=1.0 - min(share, 1.0 if proved else UNPROVED))
 
     def knows_site(self, url: str) -> bool:
@@ -193,18 +193,22 @@ class Desk:
 
     def _queue(self, entry: Entry) -> None:
         (verdict,) = self.frontier.add([entry], force=True)
-        if verdict is Added.KNOWN:  # its fetch may have begun before the change, so it is queued again later
+        if verdict is Added.KNOWN:  # a fetch may have begun before the change: queue the page again later
             self._again.append(entry)
 
     def queue_again(self) -> None:
-        """Queue the pages again that were being fetched when their notice arrived. Call this every second."""
+        """Queue the pages again that were being fetched when their notice arrived.
+
+        Call this method every second.
+        """
         for _ in range(len(self._again)):
             self._queue_later(self._again.popleft())
 
     def _queue_later(self, entry: Entry) -> None:
         page = self.storage.pages.get([entry.fingerprint]).get(entry.fingerprint)
         noticed_at = float(entry.data["discovered_at"])
-        # A fetch after the notice has found the change. The minute is added because clocks differ a little.
+        # A fetch after the notice has found the change. One minute is added, because the clocks can differ a
+        # little.
         if page is not None and page.last_fetched is not None and page.last_fetched > noticed_at + 60:
             return
         known = self.frontier.known([entry.fingerprint]).get(entry.fingerprint)
@@ -248,7 +252,7 @@ class Desk:
         for url in self.ledger.watched:
             self.ledger.observe(url, *self.seen(url))
         for key, note in self.notes.all(TAKEN).items():
-            # After this time the signature is too old, so the notice would be refused without the note.
+            # After this time the signature is too old, so that the notice is refused even without the note.
             if abs(self._clock() - note["at"]) > 2 * TOLERANCE:
                 self.notes.forget(TAKEN, key)
         while self.ledger.changed:

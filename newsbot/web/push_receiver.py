@@ -1,6 +1,6 @@
 """Receives notices of changed pages: WebSub, IndexNow, notices of sensors, rssCloud and pings.
 
-Responses do not reveal which URLs are known. The length of bodies is limited, the same notice is used only
+Responses do not reveal which URLs are known. The length of bodies is limited, a repeated notice is used only
 once, and each sender has a budget of requests. docs/push.md describes the protocols. Sensors are ``scrapy
 sensor`` and the middleware in :mod:`newsbot.sensor`.
 """
@@ -33,7 +33,7 @@ KEYS_AN_HOUR, KEYS_AT_ONCE = 60.0, 10.0
 Without this limit, forged notices could cause a flood of requests to a host.
 """
 PLAIN = {"X-Content-Type-Options": "nosniff"}
-"""Headers of all responses. They forbid browsers to guess another content type than the declared one."""
+"""Headers of all responses. Browsers must use the declared content type and not guess one."""
 _SPREAD = random.Random()  # noqa: S311  (varies the times of renewals, keeps no secret)
 
 
@@ -41,8 +41,8 @@ class Receiver:
     """The handlers of the push routes and their state.
 
     ``data`` is the thread that calls the blocking methods of ``desk`` and ``subscriptions``.
-    ``sensor_secret`` is the key of sensors. If it is empty, their notices are refused. ``per_sender`` is the
-    number of requests that one address may send in an hour.
+    ``sensor_secret`` is the key of sensors. If it is empty, notices of sensors are refused. ``per_sender`` is
+    the number of requests that one address may send in an hour.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Receiver:
         self.bodies = SeenOnce(2 * TOLERANCE, clock)
         """Digests of the bodies that hubs sent, so that a repeated body is used only once."""
         self.keys, self.wrong_keys = SeenOnce(KEY_LASTS, clock), SeenOnce(WRONG_LASTS, clock)
-        """Digests of IndexNow keys that were found on their host, and of those that were not."""
+        """Digests of IndexNow keys that were found on their host, and of keys that were not found."""
         self.key_files = Budget(KEYS_AN_HOUR, KEYS_AT_ONCE, clock)
         """Budget of requests for key files by host."""
 
@@ -80,7 +80,10 @@ class Receiver:
         app.router.add_post("/push/ping", self.ping)
 
     def limit_of(self, request: web.Request) -> int:
-        """Return the maximum length of a request's body in bytes. It is larger for hubs: they send feeds."""
+        """Return the maximum length of a request's body in bytes.
+
+        It is larger for hubs, because they send feeds.
+        """
         from_hub = self.subscriptions.by_token(request.match_info.get("token", "")) is not None
         return MAX_FEED if from_hub else MAX_BODY
 
@@ -94,7 +97,7 @@ class Receiver:
         if subscription is None:
             return _not_found()
         now = self.clock()
-        # A hub may deny a subscription at any time. It sends no challenge then (WebSub, section 5.2).
+        # A hub may deny a subscription at any time. A denial has no challenge (WebSub, section 5.2).
         if request.query.get("hub.mode") == "denied":
             self.subscriptions.put(websub.deny(subscription, request.query, now))
             await self.data.call(self.subscriptions.keep, subscription.token)
@@ -112,8 +115,8 @@ class Receiver:
     async def receive(self, request: web.Request) -> web.Response:
         """Receive content from a hub. Content without a valid signature is acknowledged, but ignored.
 
-        So the response does not reveal to a forger whether a signature is valid; section 8 of WebSub allows
-        this. The content itself is not used: it only causes a fetch of the feed.
+        So the response does not reveal to a forger whether a signature is valid (allowed by WebSub, section
+        8). The content itself is not used; it only causes a fetch of the feed.
         """
         subscription = self.subscriptions.by_token(request.match_info["token"])
         if subscription is None:
@@ -137,7 +140,8 @@ class Receiver:
     async def index_now(self, request: web.Request) -> web.Response:
         """Receive an IndexNow notice, and use it if the host of its URLs has a key file with its key.
 
-        The response is 202, or 422 for an invalid notice, 403 for a wrong key, 429 for too many requests.
+        The response is 202 for an accepted notice, 422 for an invalid notice, 403 for a wrong key, and 429
+        for too many requests.
         """
         if not self._may_send(request):
             return _too_many()
@@ -179,8 +183,8 @@ class Receiver:
     async def notice(self, request: web.Request) -> web.Response:
         """Receive a notice of a sensor: the JSON of IndexNow, signed with the shared secret.
 
-        The response is 202, or 403 for a wrong signature, 409 for a notice that was received before, 422 for
-        an invalid notice, 429 for too many requests.
+        The response is 202 for an accepted notice, 403 for a wrong signature, 409 for a notice that was
+        received before, 422 for an invalid notice, and 429 for too many requests.
         """
         if not self._may_send(request):
             return _too_many()

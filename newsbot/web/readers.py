@@ -52,10 +52,10 @@ class Data:
 
 
 class Readers:
-    """A pool of ``threads`` threads for reads. The names of the threads begin with ``name``.
+    """A pool of ``threads`` threads for reads.
 
-    The backends are those that ``settings`` name (:mod:`newsbot.backends`). Raises
-    :class:`newsbot.errors.RulesError` for invalid rules.
+    The names of the threads begin with ``name``. The backends are chosen by ``settings``
+    (:mod:`newsbot.backends`). Raises :class:`newsbot.errors.RulesError` for invalid rules.
     """
 
     def __init__(self, settings: SettingsLike, threads: int, name: str) -> None:
@@ -118,7 +118,7 @@ class _Reader:
             return None
         if self._data is None:  # opened in this thread, to which SQLite connections are bound
             self._data = self._open()
-        self._data.rules = self._rules.get()  # the files can have changed since the last read
+        self._data.rules = self._rules.get()  # the rule files can have changed since the last read
         job.data, self._job = self._data, job
         try:
             return job.work(self._data)
@@ -154,7 +154,10 @@ class _Job:
     given_up: bool = False
 
     def give_up(self) -> None:
-        """Cancel the read. SQLite is interrupted. Reads of Redis and MongoDB end at their own time limits."""
+        """Cancel the read.
+
+        A read of SQLite is interrupted. Reads of Redis and MongoDB end at their own time limits.
+        """
         # If the job is still in the queue, _run() skips it because of this flag.
         self.given_up = True
         if self.data is not None:
@@ -169,9 +172,9 @@ _Value = TypeVar("_Value")
 COMPUTING = 120.0
 """Maximum time in seconds of one computation."""
 LOOK = 2.0
-"""Maximum number of seconds for which a page waits for a figure, if the cache has no value or an old one."""
+"""Maximum time in seconds for which a page waits for a figure if the cache has no value or an old value."""
 OLD = 6.0
-"""A cached value is old if its age is more than this number times the age at which it is computed again."""
+"""A cached value is old if it is this many times older than the age at which it is computed again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,9 +211,10 @@ class Memo(Generic[_Value]):
         self._fault: DataError | None = None
 
     async def get(self) -> Known[_Value]:
-        """Return the last known figure. Wait for a new figure only if none is known or the last one is old.
+        """Return the last known figure.
 
-        Raises :class:`newsbot.errors.DataError` if no figure is known and none can be computed in time.
+        Wait for a new figure only if no figure is known or the last one is old. Raises
+        :class:`newsbot.errors.DataError` if no figure is known and the computation fails or takes too long.
         """
         age = self._age()
         if age is None or age > self._seconds:
@@ -230,7 +234,7 @@ class Memo(Generic[_Value]):
         return self._task
 
     def forget(self) -> None:
-        """Delete the value, so that the next :meth:`get` waits for a new one.
+        """Delete the value, so that the next :meth:`get` waits for a new value.
 
         Call this method after an action of a user, because the user expects to see the result.
         """
@@ -256,7 +260,7 @@ class Memo(Generic[_Value]):
             task.result()
             if self._fault is not None:
                 raise self._fault
-        raise DataUnavailable("this is being computed for the first time; try again in a few seconds")
+        raise DataUnavailable("the figure is being computed for the first time; try again in a few seconds")
 
     async def close(self) -> None:
         """Cancel a running computation."""

@@ -1,4 +1,4 @@
-"""Runs ``scrapy serve``: opens the data, serves, and runs regular tasks until the process is stopped."""
+"""Runs ``scrapy serve``: opens the data, serves requests, and runs regular tasks until the process ends."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ logger = logging.getLogger(__name__)
 FIRST_AFTER = 60.0
 """Seconds between the start and the first check for alerts.
 
-A crawl that starts at the same time needs this time to begin its work.
+A crawl that starts together with the server needs this time to begin its work.
 """
 
 
@@ -44,7 +44,7 @@ A crawl that starts at the same time needs this time to begin its work.
 async def alert_rounds(
     settings: SettingsLike, desk: Desk, data: OffThread
 ) -> AsyncIterator[tuple[float, Callable[[], Awaitable[None]]] | None]:
-    """Yield the seconds between two checks and a coroutine function that checks; None if alerts are off.
+    """Yield the seconds between two checks and a coroutine function that checks, or None if alerts are off.
 
     At the end the lock is released, so that another process can send the alerts. ``data`` is the thread in
     which the storage of ``desk`` is used. Raises :class:`newsbot.errors.ArgumentError` for invalid settings.
@@ -70,7 +70,7 @@ async def alert_rounds(
     try:
         yield options.every, look
     finally:
-        with suppress(DataError):  # without this release, another process waits until the lock expires
+        with suppress(DataError):  # without the release, another process would wait until the lock expires
             await data.call(watch.leave)
 
 
@@ -79,13 +79,13 @@ HUBS_EVERY = 5.0
 REVIEW_EVERY = 60.0
 """Seconds between two calls of :meth:`newsbot.web.push_intake.Desk.review`."""
 AGAIN_EVERY = 1.0
-"""Seconds between two attempts to queue pages that were being fetched when their notice came."""
+"""Seconds between two attempts to queue pages that were being fetched when their notice arrived."""
 FOLLOW_EVERY = 2.0
 """Seconds between two updates of the search index."""
 FOLLOW_FOR = 2.0
 """Maximum number of seconds of one step of an index update. The process can stop only between two steps."""
 FREE_KEPT = 32 * 2**20
-"""Bytes of free memory that each thread keeps for later responses. It returns the rest to the system."""
+"""Bytes of free memory that each thread keeps for later responses. The rest is returned to the system."""
 _SPREAD = random.Random()  # noqa: S311  (varies intervals, keeps no secret)
 
 
@@ -138,7 +138,7 @@ async def running(settings: SettingsLike, host: str, port: int, public_url: str 
             per_sender=number_of(settings, "NEWSBOT_PUSH_PER_SENDER"),
         )
         receiver.add_to(app)
-        # The last middleware is the innermost one, so the others handle its errors.
+        # The last middleware is the innermost one, so the other middlewares handle its errors.
         app.middlewares.append(receiving(receiver.limit_of))
         address = await stack.enter_async_context(listening(app, host, port))
         rounds = [
@@ -175,7 +175,7 @@ def _open(settings: SettingsLike) -> tuple[Desk, Subscriptions]:
 
 
 def _close(desk: Desk) -> None:
-    with suppress(DataError):  # the review stores only statistics of notifiers, which may be lost
+    with suppress(DataError):  # only statistics of notifiers are lost
         desk.review()
     desk.close()
 
@@ -214,7 +214,7 @@ def _counts(desk: Desk) -> dict[tuple[str, str], int]:
 async def _readable_faults(
     request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
 ) -> web.StreamResponse:
-    """Respond with 503 and one line if the data are unavailable. Senders of notices then try again later."""
+    """If the data are unavailable, respond with 503 and one line. Senders of notices then try again later."""
     try:
         return await handler(request)
     except DataError as error:
@@ -223,7 +223,7 @@ async def _readable_faults(
 
 
 async def _repeat(seconds: float, work: Callable[[], Awaitable[None]]) -> None:
-    """Run ``work`` again and again, with pauses of about ``seconds``, until the task is cancelled.
+    """Run ``work`` repeatedly, with pauses of about ``seconds``, until the task is cancelled.
 
     A :class:`DataError` does not end the loop.
     """
@@ -236,7 +236,7 @@ async def _repeat(seconds: float, work: Callable[[], Awaitable[None]]) -> None:
             if str(error) != last_error:  # log the same error once, not in each round
                 logger.error("data away fault=%s", error)
             last_error = str(error)
-        # The interval varies by 10 % so that several servers do not load the data at the same moments.
+        # The interval varies by 10 %, so that several servers do not access the data at the same moments.
         await asyncio.sleep(seconds * (0.9 + 0.2 * _SPREAD.random()))
 
 
@@ -257,7 +257,7 @@ def run(call: Call) -> int:
     def ready(address: str) -> None:
         call.note(f"listening on {address}")
         if not public_url:
-            call.note("without --public-url no WebSub hub can reach this server, so no feed is subscribed")
+            call.note("WebSub hubs cannot reach this server without --public-url, so no feeds are subscribed")
 
     asyncio.run(serve(settings, call.options.host, call.options.port, public_url, ready))
     return 0

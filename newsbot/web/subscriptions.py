@@ -1,8 +1,8 @@
 """Keeps the subscriptions to WebSub hubs, and sends the requests to the hubs.
 
 The crawl writes a note of kind :data:`newsbot.crawl.source_state.HUB` for each feed that names hubs. Each of
-these feeds gets one subscription, at the first of its hubs that accepts the request. Subscriptions are stored
-as notes. They are renewed before they expire.
+these feeds gets one subscription, at its first hub that accepts the request. Subscriptions are stored as
+notes. They are renewed before they expire.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from newsbot.web.push_intake import Desk, OffThread, notifier_name
 
 SUBSCRIPTION = "subscription"
 OTHER_HUB_AFTER = 3
-"""Number of failed attempts at a hub after which the next hub of the feed is tried."""
+"""After this number of failed attempts at a hub, the next hub of the feed is tried."""
 
 
 class Subscriptions:
-    """The stored subscriptions, with a copy in memory. Requests of hubs are checked against the copy.
+    """The stored subscriptions and their copy in memory. Requests of hubs are checked against the copy.
 
     :meth:`keep`, :meth:`drop` and :meth:`follow_hubs` write to the storage and block.
     """
@@ -57,7 +57,7 @@ class Subscriptions:
         self._notes.forget(SUBSCRIPTION, token)
 
     def follow_hubs(self) -> None:
-        """Create a subscription for each feed that names a hub. End the subscriptions of other feeds.
+        """Create a subscription for each feed that names a hub. End the subscriptions of all other feeds.
 
         Raises :class:`newsbot.errors.DataError`.
         """
@@ -84,7 +84,7 @@ class Subscriptions:
         self.keep(subscription.token)
 
     def _leave(self, subscription: Subscription) -> None:
-        """Mark a subscription as one to end. :class:`Subscriber` sends the request."""
+        """Mark a subscription for its end. :class:`Subscriber` sends the request to the hub."""
         if not subscription.is_live:  # the hub sends nothing for it, so no request is needed
             self.drop(subscription.token)
             return
@@ -128,7 +128,7 @@ class Subscriber:
         return f"{self._public_url}/push/websub/{subscription.token}"
 
     async def round(self) -> None:
-        """Create subscriptions for new hubs, and send the requests that are due, the oldest first.
+        """Create subscriptions for new hubs, and send the due requests, oldest first.
 
         Raises :class:`newsbot.errors.DataError`.
         """
@@ -142,7 +142,7 @@ class Subscriber:
         if subscription.state == "leaving" and subscription.tries >= LAST_TRIES:
             await self._data.call(self._subscriptions.drop, subscription.token)
             return
-        # A hub may send its verification before its response. So the state is set before the request.
+        # A hub may send its verification before its response, so the state is set before the request is sent.
         self._subscriptions.put(was_asked(subscription, self._clock()))
         fault = await self._fault_of_asking(subscription)
         # If the hub has verified the end during the request, the subscription no longer exists.

@@ -5,11 +5,12 @@ Files in reading order:
 * ``app``: the routes
 * ``service``: the object and functions that all handlers share, and the responses to errors
 * ``access``: access control for reading and for changes
-* ``overview``, ``sites``, ``articles``, ``reports``: the data that pages and API show
-* ``proposals``: rules for new sites, made from a small crawl; ``jobs``: the jobs of scrapyd
-* ``pages``: the HTML pages; ``rendering`` (templates), ``plots`` (inline SVG)
-* ``endpoints``: the operations of the API, also the changes that users can make
-* ``api``: the routes and the description of the operations; ``schema``: parameters of requests and types of
-  responses
+* ``overview``, ``sites``, ``articles``, ``reports``: the data that the pages and the API show
+* ``proposals``: rules for new sites, made from a small crawl
+* ``jobs``: the jobs of scrapyd
+* ``pages``: the HTML pages, with their templates (``rendering``) and charts in inline SVG (``plots``)
+* ``endpoints``: the operations of the API, including the changes that users can make
+* ``api``: the routes and the description of the operations
+* ``schema``: parameters of requests and types of responses
 * ``exports``: feeds, comparisons of queries as files, and metrics for Prometheus
 """

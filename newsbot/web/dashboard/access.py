@@ -2,8 +2,8 @@
 
 If the server listens on a loopback address, everybody may read, but the ``Host`` header must have a loopback
 name. This check prevents DNS rebinding, in which the host name of an attacker's web page resolves to
-127.0.0.1. On other addresses, and behind a proxy (``--public-url``), the token is needed to read. It is
-always needed to change something. Programs send the token with each request (``Authorization: Bearer``).
+127.0.0.1. On other addresses, and behind a proxy (``--public-url``), the token is needed to read. The token
+is always needed to change something. Programs send the token with each request (``Authorization: Bearer``).
 Users log in once and get a session. Each form of a session has a secret, so that other sites cannot forge
 requests (CSRF).
 """
@@ -29,7 +29,7 @@ from newsbot.web.incoming import sender_of
 COOKIE = "newsbot_session"
 SESSION_SECONDS = 14 * 86400.0
 MAX_SESSIONS = 1000
-"""Maximum number of sessions. If there are more, the oldest ones end."""
+"""Maximum number of sessions. If there are more, the oldest sessions end."""
 MIN_TOKEN = 16
 """Minimum length of a token in characters."""
 FREE_TRIES = 10
@@ -37,7 +37,7 @@ FREE_TRIES = 10
 LONGEST_WAIT = 300.0
 """Maximum time in seconds for which a sender has to wait."""
 FORGOTTEN_AFTER = 3600.0
-"""The count of a sender starts again if its last wrong token is this number of seconds ago."""
+"""The count of a sender starts again if its last wrong token was sent this number of seconds ago."""
 MAX_GUESSERS = 10_000
 """Maximum number of senders whose wrong tokens are counted."""
 _HOST_NAMES = frozenset({"localhost", "ip6-localhost"})
@@ -54,7 +54,10 @@ class Session:
 
 
 class Guesses:
-    """Counts wrong tokens by sender. After FREE_TRIES, each further wrong token doubles the waiting time."""
+    """Counts wrong tokens by sender.
+
+    After FREE_TRIES wrong tokens, each further one doubles the waiting time.
+    """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -62,7 +65,7 @@ class Guesses:
         """The number of wrong tokens and the time of the last one (POSIX seconds), by sender."""
 
     def must_wait(self, sender: str) -> bool:
-        """Return True if this sender has to wait before it may log in."""
+        """Return True if this sender has to wait before the next log-in."""
         number, last = self._wrong.get(sender, (0, 0.0))
         wait = 0.0 if number < FREE_TRIES else min(2.0 ** min(number - FREE_TRIES, 20), LONGEST_WAIT)
         # If the clock was set back, the difference is negative. The sender then does not have to wait.
@@ -103,7 +106,7 @@ class Access:
         """Return True if the request may read feeds.
 
         Feed readers send the token as the password of basic authentication. A browser also sends such a
-        password with requests that other sites cause. So basic authentication is accepted for feeds only.
+        password with requests that other sites cause. So basic authentication is accepted only for feeds.
         """
         if self.may_read(request):
             return True
@@ -129,7 +132,7 @@ class Access:
         return _equal(form_secret, session.secret)
 
     def session(self, request: web.Request) -> Session | None:
-        """Return the session of the browser; None if there is none or if it has expired."""
+        """Return the session of the browser; None if there is no session or if it has expired."""
         given = request.cookies.get(COOKIE)
         # The keys are hashes, so the duration of the look-up does not reveal a valid cookie.
         session = self._sessions.get(_digest(given)) if given else None
@@ -137,7 +140,7 @@ class Access:
 
     # --- logging in
     def log_in(self, request: web.Request, token: str) -> str | None:
-        """Return the cookie of a new session. Return None if the token is wrong or the sender must wait."""
+        """Return the cookie of a new session, or None if the token is wrong or the sender must wait."""
         # While a sender must wait, tokens are not compared. Otherwise the sender could continue to guess.
         if self._guesses.must_wait(sender_of(request)) or not self._is_token(request, token):
             return None
@@ -173,11 +176,11 @@ def make_access(token: str, host: str, *, public: bool) -> Access:
     """Return the access rules of a server that listens on ``host``.
 
     ``public`` is true if a proxy makes the server reachable from other machines. Raises
-    :class:`newsbot.errors.UserError` if the token is too short, or if it is missing although it is needed.
+    :class:`newsbot.errors.UserError` if the token is too short, or if a required token is missing.
     """
     if token and len(token) < MIN_TOKEN:
         raise UserError(
-            f"NEWSBOT_WEB_TOKEN has less than {MIN_TOKEN} characters; create a longer one: "
+            f"NEWSBOT_WEB_TOKEN has fewer than {MIN_TOKEN} characters; create a longer one: "
             "python -c 'import secrets; print(secrets.token_urlsafe())'"
         )
     loopback = is_loopback(host) or host in _HOST_NAMES
@@ -221,5 +224,6 @@ def _digest(text: str) -> bytes:
 
 def _equal(one: str, other: str) -> bool:
     """Return True if two texts are equal. The duration of the comparison does not reveal the token."""
-    # compare_digest() needs bytes or ASCII, and reveals the length. Digests are bytes of the same length.
+    # compare_digest() needs bytes or ASCII, and reveals the length. So digests are compared, which all have
+    # the same length.
     return hmac.compare_digest(_digest(one), _digest(other))

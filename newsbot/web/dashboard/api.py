@@ -21,9 +21,9 @@ from newsbot.web.dashboard.service import Dashboard
 from newsbot.web.incoming import read_form
 
 _ERRORS: Mapping[str, str] = {
-    "400": "A parameter is wrong; the error says which.",
+    "400": "A parameter is wrong; the error says which one.",
     "401": "The token is missing or wrong.",
-    "403": "The server has no token, and without one the request is not allowed.",
+    "403": "The server has no token, and the request is not allowed without a token.",
     "404": "Not found; the error says what does not exist.",
     "503": "The data are unavailable, or the request takes too long; try again later.",
 }
@@ -66,7 +66,7 @@ def description() -> Schema:
             "version": __version__,
             "description": "The state of a news crawl and the stored articles. Times are UTC (RFC 3339).",
         },
-        # {} means that requests without the token are possible. They may read if the server listens on a
+        # {} means that requests without the token are possible: they may read if the server listens on a
         # loopback address. Operations that change something override this value.
         "security": [{}, {"token": []}],
         "paths": paths,

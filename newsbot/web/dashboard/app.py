@@ -40,8 +40,8 @@ async def dashboard(
 ) -> AsyncIterator[Dashboard]:
     """Add the dashboard to ``app`` and keep its data open within the block.
 
-    ``settings`` name the backends (:mod:`newsbot.backends`). ``notices`` returns counts of push notices for
-    the metrics. Raises :class:`newsbot.errors.RulesError` for invalid rules.
+    ``settings`` contains the choice of the backends (:mod:`newsbot.backends`). ``notices`` returns counts of
+    push notices for the metrics. Raises :class:`newsbot.errors.RulesError` for invalid rules.
     """
     quick = Readers(settings, QUICK_THREADS, "look")
     slow = Readers(settings, 1, "count")
@@ -120,7 +120,7 @@ def _moved_to(place: str) -> web.Response:
 
 
 async def _health(board: Dashboard, _request: web.Request) -> web.Response:
-    def look(data: Data) -> None:  # shows whether the backends respond; the key need not exist
+    def look(data: Data) -> None:  # checks that the backends respond; the key need not exist
         data.storage.pages.get([bytes(16)])
         data.frontier.known([bytes(16)])
 
@@ -138,8 +138,8 @@ async def _log_in(board: Dashboard, request: web.Request) -> web.Response:
     if cookie is None:
         return board.page(request, "login.html", 403, wrong=True)
     response = _moved_to("/")
-    # A proxy sends the request as plain HTTP, so its header says whether the browser uses HTTPS. A sender
-    # that forges the header only restricts its own cookie.
+    # A proxy sends the request as plain HTTP, and its header says whether the browser uses HTTPS. A sender
+    # that forges the header restricts only its own cookie.
     secure = request.secure or request.headers.get("X-Forwarded-Proto") == "https"
     response.set_cookie(
         COOKIE, cookie, max_age=int(SESSION_SECONDS), httponly=True, samesite="Strict", secure=secure

@@ -1,7 +1,7 @@
 """Reads articles for the pages and the API: search results, one article with all its data, stories, news.
 
-The news page has events that many sites report, rising words and the newest articles. A rising word occurs in
-a larger share of today's articles than before (:mod:`newsbot.search.articles`).
+The news page has events that many sites report, rising words, and the newest articles. A rising word occurs
+in a larger share of articles than in the weeks before (:mod:`newsbot.search.articles`).
 """
 
 from __future__ import annotations
@@ -27,13 +27,16 @@ from newsbot.web.readers import Data
 PER_PAGE = 20
 """Number of articles on a page of a search."""
 MAX_PAGE = 10
-"""Maximum number of result pages of one search. Users who need more articles narrow the search or export."""
+"""Maximum number of result pages of one search.
+
+To see more articles, users can narrow the search or export.
+"""
 MAX_MEMBERS = 30
 """Maximum number of members of a story that are returned."""
 MAX_VERSIONS = 30
-"""Maximum number of versions of an article that are returned. They are the latest ones."""
+"""Maximum number of versions of an article that are returned. The latest versions are returned."""
 STORIES = 40
-"""Maximum number of stories in the list of the latest ones."""
+"""Maximum number of stories in the list of the latest stories."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +54,11 @@ class ArticleRow:
     authors: list[str]
     story: str | None
     relation: str | None
-    """The relation to its story when it was stored: new, member, revision or derived."""
+    """The relation of the article to its story, at the time of storage: new, member, revision or derived."""
     similarity: float | None
     """Similarity to the article that decided the relation, 0 to 1."""
     derived_from: list[str]
-    """Canonical URLs of articles of other stories that share most of the shorter text."""
+    """Canonical URLs of articles in other stories. Most of the shorter text is the same in both articles."""
     version: int
     snippet: str = ""
     """An excerpt of the text; matches are between ``[`` and ``]``."""
@@ -71,11 +74,11 @@ class Found:
     articles: list[ArticleRow]
     page: int
     more: bool
-    """Whether there is a next page."""
+    """True if there is a next page."""
     unindexed: int = 0
     """Number of articles that were not searched, because they are not in the search index yet."""
     notes: list[str] = field(default_factory=list)
-    """Notes on the query for users: which parts were corrected, and why nothing was found."""
+    """Notes for users: which parts of the query were corrected, and why nothing was found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +89,10 @@ class VersionRow:
     fetched_at: datetime | None
     title: str
     changes: dict[str, Any]
-    """For each changed field [before, after]; for ``text`` {"removed": lines, "added": lines}. Empty for the
-    first version."""
+    """Maps each changed field to [before, after], and ``text`` to {"removed": lines, "added": lines}.
+
+    Empty for the first version.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +106,7 @@ class StoryRow:
     first: ArticleRow
     """The article that was published first."""
     members: list[ArticleRow]
-    """Members, oldest first, 30 at most."""
+    """The members, oldest first; at most 30."""
     count: int
     """Number of all members."""
 
@@ -117,7 +122,10 @@ class Whole:
     event: str | None
     """The id of its event; None if the article is not in the search index yet."""
     others: list[ArticleRow]
-    """The first article of each other story of the event, among the first 30 articles of the event."""
+    """The first article of each other story of the event.
+
+    Only the first 30 articles of the event are read.
+    """
 
 
 @dataclass(slots=True, kw_only=True)
@@ -150,9 +158,12 @@ def find(data: Data, words: str, where: ArticleFilter, page: int, *, by_time: bo
 
 
 def whole(data: Data, url: str) -> Whole | None:
-    """Return the article with a URL, or None if there is none. Raises ``ValueError`` for an invalid URL."""
+    """Return the article with a URL, or None if no article has it.
+
+    Raises ``ValueError`` for an invalid URL.
+    """
     article = data.storage.articles.get(canonicalize(url))
-    if article is None:  # it may be stored without the query parameters that the rule drops
+    if article is None:  # the article may be stored without the query parameters that the rule drops
         article = data.storage.articles.get(canonicalize(url, data.rules.for_url(url).drop_query))
     if article is None:
         return None
@@ -196,7 +207,7 @@ def blocks(text: str, structure: Mapping[str, Sequence[int]]) -> list[tuple[str,
 
 
 def version_rows(versions: Sequence[Article]) -> list[VersionRow]:
-    """Return a row for each version, with its differences from the previous one. The oldest comes first."""
+    """Return a row for each version, oldest first, with its differences from the previous version."""
     before = [None, *versions[:-1]]
     return [
         VersionRow(one.version, one.fetched_at, one.title, changes(old, one) if old else {})
@@ -205,12 +216,15 @@ def version_rows(versions: Sequence[Article]) -> list[VersionRow]:
 
 
 def recent_stories(data: Data) -> list[StoryRow]:
-    """Return the latest stories with more than one article. Expensive, so it is cached."""
+    """Return the latest stories with more than one article.
+
+    The result is cached, because this is expensive.
+    """
     return [_story(one) for one in data.storage.stories.recent(limit=STORIES)]
 
 
 def one_story(data: Data, story: str) -> StoryRow | None:
-    """Return the story with this id and its first MAX_MEMBERS members. Return None if there is none.
+    """Return the story with this id and its first MAX_MEMBERS members, or None if it does not exist.
 
     The members are streamed, because a story can have more members than fit into memory.
     """
@@ -231,7 +245,8 @@ def one_story(data: Data, story: str) -> StoryRow | None:
 def _story(story: Story, sources: Counter[str] | None = None) -> StoryRow:
     """Return the row of a story.
 
-    ``sources`` has the number of all members by site. It is needed if ``story`` does not have all members.
+    ``sources`` contains the number of all members by site. It is needed if ``story`` contains only some of
+    the members.
     """
     first = story.first
     sources = sources or Counter(one.source for one in story.members)
@@ -255,11 +270,11 @@ def row_of(article: Article, snippet: str = "", score: float = 0.0, copies: int 
 WINDOW = timedelta(hours=24)
 """The length of the period, up to now, in which events and words are looked for."""
 GROWTH = timedelta(hours=3)
-"""The growth of an event is the number of sites that joined it within this time before now."""
+"""The growth of an event is the number of sites that joined it in this period up to now."""
 EVENTS, TERMS, NEWEST = 10, 12, 25
 """Maximum lengths of the three lists."""
 READ_FOR_NEWEST = 4 * NEWEST
-"""Number of the newest articles that are read. The list shows one article of each story among them."""
+"""Number of newest articles that are read. The list shows one article for each of their stories."""
 MAX_READ = 30
 """Maximum number of articles of an event that are read to find its stories."""
 
@@ -287,7 +302,7 @@ class TopEvent:
     hours: list[Joined]
     """The last 24 hours, oldest first."""
     stories: list[ArticleRow]
-    """The first article of each story of the event, among its first 30 articles, oldest first."""
+    """The first article of each story, oldest first. Only the first 30 articles of the event are read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,8 +319,8 @@ class News:
 def top_events(data: Data) -> list[TopEvent]:
     """Return the EVENTS events with the highest :func:`weight`, best first.
 
-    The function reads from the index the sites and times of the articles of the last 24 hours, 50,000 at
-    most. Then it reads at most MAX_READ articles of each returned event from the storage.
+    The function reads the sites and times of the articles of the last 24 hours from the index (at most 50,000
+    articles). Then it reads at most MAX_READ articles of each returned event from the storage.
     """
     now = utc(data.clock())
     reports: dict[str, list[FirstReport]] = defaultdict(list)
@@ -314,16 +329,17 @@ def top_events(data: Data) -> list[TopEvent]:
     # Events of equal weight are sorted by name, so that their order is the same at each request.
     best = sorted(reports, key=lambda event: (-weight(reports[event], now), event))[:EVENTS]
     read = [(event, data.search.in_event(event, MAX_READ)) for event in best]
-    # An event has no articles if they were removed, or if they moved to another event with their story.
+    # An event has no articles if they were removed, or if they moved to another event together with their
+    # story.
     return [_top_event(event, reports[event], articles, now) for event, articles in read if articles]
 
 
 def weight(reports: Sequence[FirstReport], now: datetime) -> float:
     """Return the weight of an event: a sum over its sites, in which sites that joined earlier count less.
 
-    ``reports`` has the first article of each site on the event. An article that was published now counts 1,
-    and an article that is 12 hours old (half of WINDOW) counts 0.5. So a growing event ranks above an event
-    that was large yesterday.
+    ``reports`` contains the first article of each site on the event. An article that was published just now
+    counts 1, and an article that is 12 hours old (half of WINDOW) counts 0.5. So a growing event ranks above
+    an event that was large yesterday.
     """
     return float(sum(0.5 ** ((now - one.moment) / (WINDOW / 2)) for one in reports))
 
@@ -335,8 +351,8 @@ def _top_event(
     sites: dict[datetime, list[str]] = defaultdict(list)
     for one in reports:
         sites[one.moment.replace(minute=0, second=0, microsecond=0)].append(one.site)
-    # The last 24 hours overlap with 25 hours of the clock. Of the first and the last one, only a part belongs
-    # to them.
+    # The last 24 hours overlap with 25 hours of the clock. Only a part of the first hour and of the last hour
+    # is used.
     hours = [hour - timedelta(hours=back) for back in range(int(WINDOW / timedelta(hours=1)), -1, -1)]
     first = min(articles, key=publication_key)
     return TopEvent(

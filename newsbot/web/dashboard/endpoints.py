@@ -1,7 +1,7 @@
 """The operations of the API. The routes and ``/openapi.json`` are made from the list :data:`OPERATIONS`.
 
-An operation is a function. Its name, the first paragraph of its docstring and the type of its result describe
-it in ``/openapi.json``. Pages use the same functions.
+An operation is a function. In ``/openapi.json``, it is described by its name, the first paragraph of its
+docstring, and the type of its result. Pages use the same functions.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ def action(shown: str, *fields: Parameter) -> Callable[[_Run], _Run]:
 
 
 def reading(work: Callable[[Data, Given], _Read]) -> Callable[[Dashboard, Given], Awaitable[_Read]]:
-    """Return ``work`` as the function of an operation. It runs in a thread of the readers."""
+    """Return ``work`` as the function of an operation that runs in a thread of the readers."""
 
     @wraps(work)
     async def run(board: Dashboard, given: Given) -> _Read:
@@ -183,13 +183,13 @@ def changing_sites(work: Callable[[Data, Given], Done]) -> Callable[[Dashboard, 
 
 
 def missing(what: str) -> web.HTTPNotFound:
-    """Return a 404 error with the text ``what``, which tells users what does not exist."""
+    """Return a 404 error with the text ``what``, which says what does not exist."""
     return web.HTTPNotFound(text=what)
 
 
 @contextmanager
 def told_to_users() -> Iterator[None]:
-    """Convert a ``ValueError`` of the block to an :class:`ArgumentError`, whose text users see."""
+    """Convert a ``ValueError`` in the block to an :class:`ArgumentError`, whose text is shown to users."""
     try:
         yield
     except ValueError as error:
@@ -210,7 +210,7 @@ def filter_of(given: Given) -> ArticleFilter:
 # --- the crawl and its sites
 @operation("/news")
 async def news(board: Dashboard, _given: Given) -> News:
-    """Top events and rising words of 24 hours; newest articles."""
+    """Top events and rising words of the last 24 hours, and the newest articles."""
     top = await board.memos.get(library.top_events)
     rising = await board.memos.get(library.rising_terms)
     newest = await board.readers.call(library.newest_articles)
@@ -221,7 +221,7 @@ async def news(board: Dashboard, _given: Given) -> News:
 
 @operation("/overview")
 async def overview(board: Dashboard, _given: Given) -> Overview:
-    """Articles by hour and day, latency, queue."""
+    """The state of the crawl: articles by hour and day, latency, and the queue."""
     return await board.memos.get(crawl_state)
 
 
@@ -237,13 +237,13 @@ def activity(data: Data, given: Given) -> list[Period]:
 
 @operation("/queue")
 async def queue(board: Dashboard, _given: Given) -> Queue:
-    """The frontier: sizes, lag, workers with their leases."""
+    """The state of the frontier: its sizes, its lag, and the workers with their leases."""
     return (await board.memos.get(crawl_state)).queue
 
 
 @operation("/troubles")
 async def troubles(board: Dashboard, _given: Given) -> list[Trouble]:
-    """The current problems: alerts."""
+    """The current problems of the crawl."""
     return await board.memos.get(current_troubles)
 
 
@@ -256,7 +256,7 @@ async def sources(board: Dashboard, _given: Given) -> list[SiteRow]:
 @operation("/sources/{site}", SITE_PLACE)
 @reading
 def source(data: Data, given: Given) -> SiteSheet:
-    """One site: its feeds, sitemaps and sections, learned patterns, errors.
+    """One site with its feeds, sitemaps, sections, learned patterns and errors.
 
     Raises ``HTTPNotFound`` for an unknown site.
     """
@@ -268,9 +268,9 @@ def source(data: Data, given: Given) -> SiteSheet:
 
 @operation("/proposal", _THE_ADDRESS)
 async def proposal(board: Dashboard, given: Given) -> Proposal:
-    """The feeds and articles found on a new site, and the proposed rule.
+    """The feeds and articles that were found on a new site, and the proposed rule.
 
-    Raises ``HTTPNotFound`` if none was requested.
+    Raises ``HTTPNotFound`` if no proposal was requested.
     """
     if (found := board.proposals.get(given["site"])) is None:
         raise missing(f"{given['site']}: no proposal was requested")
@@ -281,7 +281,7 @@ async def proposal(board: Dashboard, given: Given) -> Proposal:
 @operation("/articles", *FILTERS)
 @reading
 def articles(data: Data, given: Given) -> Found:
-    """Articles by words and filters."""
+    """Articles that match words and filters."""
     where, by_time = filter_of(given), given["sort"] == "time"
     return library.find(data, given["q"] or "", where, given["page"], by_time=by_time)
 
@@ -289,14 +289,14 @@ def articles(data: Data, given: Given) -> Found:
 @operation("/articles/counts", *(one for one in FILTERS if one.name not in ("sort", "page")))
 @reading
 def counts(data: Data, given: Given) -> Counts:
-    """How many articles match, by day; by site and language among the newest 20,000."""
+    """How many articles match: by day, and by site and language among the newest 20,000 articles."""
     return data.search.counts(given["q"] or "", filter_of(given))
 
 
 @operation("/articles/attention", *COMPARED)
 @reading
 def attention(data: Data, given: Given) -> Attention:
-    """How many articles match up to four queries, day by day, and how many articles there are."""
+    """How many articles match each of up to four queries, and how many articles there are, by day."""
     return data.search.attention(given["q"] or [""], filter_of(given), utc(data.clock()))
 
 
@@ -304,7 +304,7 @@ def attention(data: Data, given: Given) -> Attention:
 def whole_article(data: Data, given: Given) -> Whole:
     """Return one article.
 
-    Raises ``HTTPNotFound`` if none is stored, and :class:`ArgumentError` for an invalid URL.
+    Raises ``HTTPNotFound`` if the article is not stored, and :class:`ArgumentError` for an invalid URL.
     """
     with told_to_users():
         found = library.whole(data, given["url"])
@@ -315,7 +315,7 @@ def whole_article(data: Data, given: Given) -> Whole:
 
 @operation("/article", URL)
 async def article(board: Dashboard, given: Given) -> ArticleInEvent:
-    """One article in full."""
+    """One article with all its fields."""
     return ArticleInEvent.of(await whole_article(board, given))
 
 
@@ -327,7 +327,7 @@ async def versions(board: Dashboard, given: Given) -> list[VersionRow]:
 
 @operation("/stories")
 async def stories(board: Dashboard, _given: Given) -> list[StoryRow]:
-    """The latest stories of several articles."""
+    """The latest stories with more than one article."""
     return await board.memos.get(library.recent_stories)
 
 
@@ -347,7 +347,7 @@ def story(data: Data, given: Given) -> StoryRow:
 def explained(data: Data, url: str) -> Explanation:
     """Return the history of a URL. Raises :class:`ArgumentError` for an invalid URL.
 
-    Rule files are given by name only, because paths would reveal folders of the machine.
+    Only the names of rule files are given, because paths would reveal folders of the machine.
     """
     with told_to_users():
         found = explain(url, data.rules, data.storage, data.frontier, now=data.clock())
@@ -380,7 +380,7 @@ def monitor(data: Data, _given: Given) -> dict[str, Any]:
 def monitor_report(data: Data, given: Given) -> dict[str, Any]:
     """The monitor's report on a site (docs/monitoring.md has the fields).
 
-    Raises ``HTTPNotFound`` if there is none.
+    Raises ``HTTPNotFound`` if there is no report.
     """
     found = kept_report(data.storage.notes, ascii_host(given["site"]))
     if found is None:
@@ -435,14 +435,14 @@ def searches(data: Data, _given: Given) -> list[SearchSummary]:
 )
 @reading
 def search_results(data: Data, given: Given) -> list[dict[str, Any]]:
-    """The pages that a search found, 500 at most."""
+    """The pages that a search found (at most 500)."""
     results = data.storage.searches.results(given["search"], source=given["source"])
     return [plain(one) for one in islice(results, 500)]
 
 
 # --- actions
 _SAID = {
-    "new": "was queued: a running crawl fetches it at once",
+    "new": "was queued; a running crawl fetches it at once",
     "sooner": "was known and is fetched again now",
     "known": "is already queued or being fetched",
 }
@@ -451,7 +451,7 @@ _SAID = {
 @action("/why?url={url}", URL, _KIND)
 @reading
 def add(data: Data, given: Given) -> Done:
-    """Queue a URL, known or not.
+    """Queue a URL, even if it is known.
 
     Raises :class:`ArgumentError` for an invalid URL.
     """
@@ -475,10 +475,10 @@ def pause(data: Data, given: Given) -> Done:
     """Pause a site."""
     domain = chosen_site(given["site"], data.storage, data.rules)
     pauses.pause(data.storage.notes, domain, data.clock())
-    return Done("paused", f"{domain} is paused: within seconds its pages are no longer fetched.")
+    return Done("paused", f"{domain} is paused; its pages are no longer fetched after a few seconds.")
 
 
-@action("/sources/{site}", _SITE, words("url", "Only this one."))
+@action("/sources/{site}", _SITE, words("url", "Only this source."))
 @reading
 def poll(data: Data, given: Given) -> Done:
     """Poll the feeds, sitemaps and sections of a site now.
@@ -488,20 +488,20 @@ def poll(data: Data, given: Given) -> Done:
     domain, url = chosen_site(given["site"], data.storage, data.rules), given.get("url")
     (known,) = sites_of(data.storage, data.rules, domain)
     urls = [(one.url, one.kind) for one in known.sources if one.url == (url or one.url)]
-    if not url:  # only sources of the rule, because a crawl finds many other sections
+    if not url:  # only sources in the rule, because a crawl finds many more sections
         urls = [one for one in urls if one[0] in known.named][:MAX_POLLED]
     if not urls:
-        raise ArgumentError(f"{url or domain}: no such source is known; the crawl looks for feeds by itself")
+        raise ArgumentError(f"{url or domain}: no such source is known; the crawl itself looks for feeds")
     rule = data.rules.get(domain)
     entries = [entry_by_hand(one, data.rules, kind, data.clock(), rule) for one, kind in urls]
     queue_by_hand(entries, data.rules, data.storage, data.frontier)
-    text = f"{counted(len(urls), 'source')} of {domain} queued: a running crawl polls them at once."
+    text = f"{counted(len(urls), 'source')} of {domain} queued; a running crawl polls them at once."
     return Done("queued", text)
 
 
 @action("/sources/new?site={site}", _THE_ADDRESS)
 async def propose(board: Dashboard, given: Given) -> Done:
-    """Start a small crawl of a new site, to propose a rule. It takes up to four minutes."""
+    """Start a small crawl of a new site to propose a rule. The crawl takes up to four minutes."""
     found = board.proposals.begin(given["site"])
     return Done("looking", f"A small crawl of {found.site} has begun.")
 
@@ -516,16 +516,16 @@ async def add_site(board: Dashboard, given: Given) -> Done:
 
 @action("/jobs", words("sites", "Only these sites, separated by commas."), _MODE)
 async def start_job(board: Dashboard, given: Given) -> Done:
-    """Start a crawl by scrapyd."""
+    """Start a crawl with scrapyd."""
     job = await _jobs(board).start(given["sites"], given["mode"])
-    return Done("queued", f"Job {job} was queued: scrapyd starts it within seconds.")
+    return Done("queued", f"Job {job} was queued; scrapyd starts it within seconds.")
 
 
 @action("/jobs", words("job", "The id of the job.", required=True))
 async def stop_job(board: Dashboard, given: Given) -> Done:
     """Stop a job of scrapyd."""
     before = await _jobs(board).stop(given["job"])
-    return Done("stopped", f"Job {given['job']} is being stopped; it was {before}.")
+    return Done("stopped", f"Job {given['job']} is being stopped; its state was: {before}.")
 
 
 @action("/saved", _NAME, words("q", "The query.", required=True), _TELL)
@@ -549,7 +549,7 @@ def forget(data: Data, given: Given) -> Done:
     Raises :class:`ArgumentError` if no search has this name.
     """
     if not saving.forget(data.storage.notes, given["name"]):
-        raise ArgumentError(f"no search is saved as {given['name']!r}")
+        raise ArgumentError(f"no saved search has the name {given['name']!r}")
     return Done("forgotten", f"{given['name']} is forgotten.")
 
 

@@ -1,4 +1,4 @@
-"""Serves what other programs read: searches as feeds, sites as OPML, comparisons as files, and metrics."""
+"""Serves data for other programs: searches as feeds, sites as OPML, comparisons as files, and metrics."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from newsbot.web.dashboard.schema import given, number
 from newsbot.web.dashboard.service import FEEDS, Dashboard, stored_articles
 
 Notices = Callable[[], Mapping[tuple[str, str], int]]
-"""A function that returns the number of URLs that push notices contained, by protocol and outcome."""
+"""A function that returns the number of URLs in push notices, by protocol and outcome."""
 LIMIT = 50
 """Number of articles in a feed if the request has no parameter ``limit``."""
 MAX_LIMIT = 200
@@ -98,8 +98,10 @@ def as_jsonl(found: Attention) -> str:
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4"
 MAX_SITES: Final = 2000
-"""Maximum number of sites that have metrics, because each site uses memory in Prometheus. The sites with the
-most fetched pages are chosen."""
+"""Maximum number of sites that have metrics, because each site needs memory in Prometheus.
+
+The sites with the most fetched pages are chosen.
+"""
 
 Sample = tuple[Mapping[str, str], float | None]
 """Labels and value of a sample."""
@@ -119,7 +121,8 @@ def exposition(
     """Return metrics for Prometheus in the text exposition format 0.0.4.
 
     https://prometheus.io/docs/instrumenting/exposition_formats/ describes the format. ``articles`` is the
-    number of stored articles. ``notices`` has the number of URLs in push notices by protocol and outcome.
+    number of stored articles. ``notices`` contains the number of URLs in push notices, by protocol and
+    outcome.
     """
     queue, latency = view.queue, view.latency
     states = [({"state": name}, getattr(queue, name)) for name in ("pending", "leased", "done", "aside")]
@@ -160,9 +163,10 @@ def _sites(sites: Mapping[str, SiteRecord]) -> Iterator[str]:
 
 
 def metric(name: str, text: str, samples: Iterable[Sample]) -> Iterator[str]:
-    """Yield the lines of a metric ``newsbot_<name>``: a counter if its name ends in ``_total``, else a gauge.
+    """Yield the lines of the metric ``newsbot_<name>``.
 
-    ``text`` is its help text. Samples without a value are left out.
+    A metric is a counter if its name ends in ``_total``, otherwise a gauge. ``text`` is the help text.
+    Samples without a value are left out.
     """
     yield f"# HELP newsbot_{name} {text}"
     yield f"# TYPE newsbot_{name} {'counter' if name.endswith('_total') else 'gauge'}"

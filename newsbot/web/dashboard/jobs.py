@@ -1,6 +1,6 @@
 """Lists, starts and stops the jobs of a scrapyd server, and reads their logs.
 
-The setting NEWSBOT_SCRAPYD has its URL. https://scrapyd.readthedocs.io/en/latest/api.html describes its API.
+NEWSBOT_SCRAPYD is the URL of the server. https://scrapyd.readthedocs.io/en/latest/api.html describes its API.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from newsbot.errors import ArgumentError, DataUnavailable
 
 PROJECT, SPIDER = "newsbot", "news"
 PATIENCE, ACTING = 8.0, 60.0
-"""Maximum number of seconds of a GET request, and of a POST request.
+"""Maximum time in seconds of a GET request, and of a POST request.
 
 A POST request takes longer, because scrapyd runs ``scrapy list`` before it schedules a job.
 """
 MAX_BODY = 2**22
 """Maximum number of bytes of a response that are read."""
 MAX_LOG = 30_000
-"""Maximum number of bytes that are shown, from the end of a log."""
+"""Maximum number of bytes that are shown from the end of a log."""
 MAX_FINISHED = 20
-"""Maximum number of finished jobs in the list. The latest ones are listed."""
+"""Maximum number of finished jobs in the list. The latest jobs are listed."""
 STATES = ("running", "pending", "finished")
 
 
@@ -41,9 +41,9 @@ class Job:
     state: str
     """running, pending or finished."""
     started: str | None
-    """The time of the start, in the local time of scrapyd's machine. None if the job is pending."""
+    """Start of the job, in the local time of scrapyd's machine. None if the job is pending."""
     ended: str | None
-    """The time of the end, in the local time of scrapyd's machine. None if the job is not finished."""
+    """End of the job, in the local time of scrapyd's machine. None if the job is not finished."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +64,12 @@ class Jobs:
         self._address = address.rstrip("/")
 
     async def all(self) -> list[Job]:
-        """Return the running jobs, then the pending ones, then the last 20 finished ones, newest first."""
+        """Return the running jobs, then the pending jobs, then the last 20 finished jobs, newest first."""
         answer = await self._ask("listjobs.json", project=PROJECT)
         return [
             Job(one["id"], one.get("spider") or "", state, one.get("start_time"), one.get("end_time"))
             for state in STATES
-            # scrapyd lists the oldest job first. The slice has the last jobs in reverse order.
+            # scrapyd lists the oldest job first. The slice contains the last jobs in reverse order.
             for one in (answer[state][: -MAX_FINISHED - 1 : -1] if state == "finished" else answer[state])
         ]
 
@@ -111,7 +111,7 @@ class Jobs:
         try:
             answer: dict[str, Any] = json.loads(body)
         except ValueError as error:
-            raise DataUnavailable(f"scrapyd answered {status} (setting NEWSBOT_SCRAPYD)") from error
+            raise DataUnavailable(f"scrapyd returned HTTP {status} (setting NEWSBOT_SCRAPYD)") from error
         if answer.get("status") != "ok":  # scrapyd reports errors with the HTTP status 200
             refused = DataUnavailable if form is None else ArgumentError
             raise refused(f"scrapyd: {clean(str(answer.get('message')))[:300]}")

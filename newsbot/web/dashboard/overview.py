@@ -24,7 +24,10 @@ HOURS = 48
 DAYS = 30
 MAX_NOTIFIERS = 50
 ARRIVALS = 2000
-"""Maximum number of articles from which the latency is computed: those that were fetched last."""
+"""Maximum number of articles from which the latency is computed.
+
+The articles that were fetched last are used.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,7 @@ class WorkerRow:
     owner: str
     leases: int
     deadline: datetime
-    """When the first of its leases ends unless a heartbeat renews it."""
+    """Time at which its first lease ends, unless a heartbeat renews this lease."""
     overdue: bool
     """True if the deadline has passed: the worker is dead or stuck."""
 
@@ -75,7 +78,7 @@ class Queue:
     leased: int
     done: int
     aside: int
-    """Number of entries that are set aside: they are not fetched any more."""
+    """Number of entries that are set aside, which means that they are no longer fetched."""
     hosts: int
     lag: float
     """Seconds by which due entries are late."""
@@ -93,9 +96,9 @@ class Overview:
     latency: Latency
     queue: Queue
     at: float = 0.0
-    """When the figures were computed, in POSIX seconds."""
+    """Time at which the figures were computed, in POSIX seconds."""
     notifiers: list[Notifier] = field(default_factory=list)
-    """The notifiers with the most notices, those with most notices first."""
+    """The notifiers with the most notices, in descending order of the number of notices."""
 
     @property
     def last_day(self) -> Period:
@@ -104,7 +107,10 @@ class Overview:
 
 
 def crawl_state(data: Data) -> Overview:
-    """Return the overview. The function reads some thousand small rows, whatever the number of articles."""
+    """Return the overview.
+
+    The function reads some thousand small rows, independent of the number of articles.
+    """
     now = data.clock()
     hours = data.storage.activity.hours(now - DAYS * 24 * HOUR)
     return Overview(
@@ -118,7 +124,7 @@ def crawl_state(data: Data) -> Overview:
 
 
 def _rounded(one: Notifier) -> Notifier:
-    """Return a notifier whose figures have two digits after the point.
+    """Return a notifier with figures that are rounded to two digits after the point.
 
     The counts decay every second, so further digits would differ in each response.
     """
@@ -138,15 +144,18 @@ RANGES: Mapping[str, tuple[int, int]] = {
     "30d": (24 * HOUR, 30),
     "60d": (24 * HOUR, 60),
 }
-"""Ranges of time that a user can choose, by name: the seconds of a period, and the number of periods."""
+"""The time ranges that a user can choose, by name.
+
+Each has the length of a period in seconds, and the number of periods.
+"""
 
 
 def queue(data: Data, now: float) -> Queue:
     """Return counts, lag and workers of the frontier."""
     counts = data.frontier.counts()
     watch = cast("Watched", data.frontier).watch()
-    # Deadlines use the clock of the frontier, for example that of the Redis server. They are converted to our
-    # clock.
+    # Deadlines use the clock of the frontier, for example the clock of the Redis server. They are converted
+    # to the clock of this machine.
     workers = [
         WorkerRow(one.owner, one.leases, utc(one.deadline + now - watch.now), one.deadline < watch.now)
         for one in watch.workers
@@ -180,10 +189,10 @@ def _period(at: int, counts: Mapping[str, int]) -> Period:
 
 
 def latency(arrivals: Sequence[Arrival], since: Mapping[str, float]) -> Latency:
-    """Return the latency of articles that were published after their site was first crawled.
+    """Return the latency of the articles that were published after the first crawl of their site.
 
-    For older articles, the time until storage depends on when the site was added, not on the speed of the
-    crawler. ``since`` has the time of the first crawl by site, in POSIX seconds.
+    The latency of older articles depends on the time at which the site was added, so it does not show the
+    speed of the crawler. ``since`` contains the time of the first crawl of each site, in POSIX seconds.
     """
     delays = [
         # the difference is negative for an article with a date in the future
@@ -226,7 +235,7 @@ def current_troubles(data: Data) -> list[Trouble]:
 
 
 LATE = 3600.0
-"""The queue counts as late if its due entries are late by more than this number of seconds."""
+"""The queue counts as late if its due entries are more than this number of seconds late."""
 SITES_BAD = ("dead", "failing")
 """Values of ``SiteRow.health`` for sites that have a failing source."""
 
@@ -237,24 +246,24 @@ class Sign:
 
     text: str
     broken: bool
-    """True if nothing is fetched at all, False if a part does not work."""
+    """True if nothing is fetched at all, False if only a part of the crawl does not work."""
     since: datetime | None
     page: str
     """Path of the page with details."""
 
 
 def signs(view: Overview, found: Sequence[Trouble], sites: Mapping[str, datetime | None]) -> list[Sign]:
-    """Return signs that something is wrong with the crawl, the worst first. The list is empty if all is well.
+    """Return signs that something is wrong with the crawl, the worst first.
 
-    ``found`` has the current problems. ``sites`` has the sites with a failing source, and the time from which
-    the source fails.
+    The list is empty if all is well. ``found`` contains the current problems. ``sites`` contains the sites
+    with a failing source, each with the time since which the source has been failing.
     """
     workers, result = view.queue.workers, []
     dead = [one for one in workers if one.overdue]
     if view.queue.pending and len(dead) == len(workers):  # also if there is no worker at all
         worked = max((one.at for one in view.hours if one.fetched), default=None)
         # If there are no dead workers, the crawl ended in the last hour in which a page was fetched. The end
-        # of that hour is used, but not a time in the future.
+        # of this hour is used, unless it is in the future.
         since = min((one.deadline for one in dead), default=utc_of(worked and min(worked + HOUR, view.at)))
         result.append(Sign("no worker is fetching", True, since, "/crawl#workers"))
     elif dead:

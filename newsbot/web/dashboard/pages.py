@@ -1,6 +1,6 @@
 """The HTML pages. Each function returns the values that the template of its page shows.
 
-A page that shows the result of one operation needs no function of its own (:func:`_result_page`).
+A page that shows the result of one operation does not need its own function (:func:`_result_page`).
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ LOOK_AGAIN = 2
 Values = dict[str, Any]
 """The values that a template shows. ``status`` is the HTTP status of the page, if it is not 200."""
 Run = Callable[[Dashboard, Given], Awaitable[Values]]
-"""A function that returns the values of a page. It takes the parameters of the request."""
+"""A function that takes the parameters of the request and returns the values of a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class Page:
     """Seconds between two refreshes of the page; 0 if it is not refreshed."""
 
     async def show(self, board: Dashboard, request: web.Request) -> web.Response:
-        """Return the page. The template gets the parameters as ``asked``."""
+        """Return the page. The template gets the parameters of the request as ``asked``."""
         asked = given(request, self.parameters, {})
         values = {"asked": asked, "refresh": self.refresh, **await self.run(board, asked)}
         return board.page(request, self.template, here=self.here, **values)
@@ -177,7 +177,7 @@ async def sources(board: Dashboard, asked: Given) -> Values:
     rows = [
         row
         for row in known.value
-        # clean() converts an international domain to its own script. Users can search for both forms.
+        # clean() converts an international domain name to its own script. Users can search for both forms.
         if (not asked["site"] or asked["site"].lower() in f"{row.site} {clean(row.site)}")
         and (not asked["health"] or asked["health"] in (row.health, PROBLEMS if has_problem(row) else ""))
     ]
@@ -283,7 +283,7 @@ async def stories(board: Dashboard, _asked: Given) -> Values:
 
 @page("/why", "why.html", "/why", words("url", ""))
 async def why(board: Dashboard, asked: Given) -> Values:
-    """Explain what newsbot knows of a URL, with its history."""
+    """Explain what newsbot knows about a URL, with its history."""
     if not asked["url"]:
         return {"kinds": KINDS}
     try:
@@ -307,7 +307,7 @@ async def api(_board: Dashboard, _asked: Given) -> Values:
 
 
 async def simulator_report(board: Dashboard, request: web.Request) -> web.Response:
-    """Return one report of the simulator, unchanged. The content security policy puts it into a sandbox."""
+    """Return one report of the simulator unchanged, in a sandbox of the content security policy."""
     name = request.match_info["name"]
     found = await board.readers.call(lambda _data: reports.report(board.reports, name))
     if found is None:

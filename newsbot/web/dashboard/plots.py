@@ -58,14 +58,14 @@ def bars(
 
 
 def _scale(largest: float) -> tuple[float, list[float]]:
-    """Return the upper end of an axis that reaches to ``largest``, and its ticks. All are round numbers."""
+    """Return the upper end and the ticks of an axis that reaches to ``largest``, as round numbers."""
     if largest <= 0:
         return 1.0, [0.0]
     # The axis has about four steps. A step is 1, 2 or 5 times a power of ten.
     rough = largest / 4
     unit = 10.0 ** floor(log10(rough))
     step = next(factor * unit for factor in (1, 2, 5, 10) if factor * unit >= rough)
-    step = max(step, 1.0) if largest >= 1 else step  # no fractions on an axis of counts
+    step = max(step, 1.0) if largest >= 1 else step  # an axis of counts has no fractions
     number = ceil(largest / step)
     return step * number, [step * place for place in range(number + 1)]
 
@@ -73,7 +73,7 @@ def _scale(largest: float) -> tuple[float, list[float]]:
 def activity_plots(given: Sequence[Period], chosen: str) -> dict[str, Plot]:
     """Return charts of the crawl's activity in a range of time, by caption.
 
-    ``chosen`` is one of :data:`newsbot.web.dashboard.overview.RANGES`, and ``given`` has its periods.
+    ``chosen`` is a key of :data:`newsbot.web.dashboard.overview.RANGES`, and ``given`` contains its periods.
     """
     seconds, days = RANGES[chosen][0], RANGE_NAMES[chosen]
     whole, ticks = together(given), _ticks(given, seconds)
@@ -112,7 +112,7 @@ def _ticks(given: Sequence[Period], seconds: int) -> list[str]:
             one.strftime("%d %b" if one.hour == 0 else "%H:00") if one.hour % 12 == 0 else ""
             for one in moments
         ]
-    # toordinal() counts the days since the year 1, so a day keeps its text when the range moves on.
+    # toordinal() counts the days since the year 1, so the same days have a text when the range moves on.
     step = max(1, len({one.date() for one in moments}) // 6)
     return [one.strftime("%d %b") if one.hour == 0 and one.toordinal() % step == 0 else "" for one in moments]
 
@@ -124,7 +124,8 @@ TICKS = 5
 def attention_plots(found: Attention, *, share: bool) -> list[Plot]:
     """Return a bar chart for each query, all with the same scale.
 
-    Each bar is the number of matching articles of a day, or with ``share`` their share of the day's articles.
+    A bar shows the number of matching articles of a day. With ``share`` it shows their share of the day's
+    articles.
     """
     charts = []
     for one in found.queries:

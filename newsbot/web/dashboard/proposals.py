@@ -1,8 +1,8 @@
 """Proposes rules for new sites.
 
 For a proposal, a separate process (``scrapy rules new``) crawls some pages of the site. The process has a
-time limit and is killed when the server ends. It changes neither the data nor the rules. The proposal is only
-in the memory of the server, until a user saves it. Then its rule is written.
+time limit and is killed when the server ends. It changes neither the data nor the rules. The proposal is kept
+only in the memory of the server. If a user saves it, its rule is written.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from newsbot.items import Bounded
 from newsbot.urls import host_key
 
 ARTICLES, SECONDS = 20, 120
-"""Maximum number of articles of the small crawl, and seconds after which it requests no further pages."""
+"""Limits of the small crawl: number of articles, and seconds after which no more pages are requested."""
 PATIENCE = 240.0
 """Seconds after which the process is killed."""
 MAX_KEPT = 20
@@ -64,19 +64,21 @@ class Proposal:
     state: str
     """looking (the crawl is running), found or failed."""
     since: datetime
-    """When the crawl began."""
+    """Start of the crawl."""
     fault: str = ""
-    """Why no rule was found."""
+    """The reason why no rule was found."""
     rule: str = ""
     """The text of the rule file."""
     articles: int = 0
-    """Number of articles that the rule was made from."""
+    """Number of articles from which the rule was made."""
     sources: list[FoundSource] = field(default_factory=list)
     samples: list[FoundArticle] = field(default_factory=list)
 
 
 def site_named(address: str) -> str:
-    """Return the domain for the rule of a new site, without ``www.``, which the rule covers too.
+    """Return the domain for the rule of a new site, without ``www.`` at its start.
+
+    The rule also covers the host with ``www.``.
 
     Raises :class:`ArgumentError` if ``address`` is neither a domain nor an http(s) URL.
     """
@@ -101,14 +103,14 @@ class Proposals:
         self._task: asyncio.Task[None] | None = None
 
     def get(self, address: str) -> Proposal | None:
-        """Return the proposal for a site; None if there is none.
+        """Return the proposal for a site, or None if it has none.
 
         Raises :class:`ArgumentError` for an invalid address.
         """
         return self._known.get(site_named(address))
 
     def begin(self, address: str) -> Proposal:
-        """Start the crawl of a site, or return its proposal if the crawl is running already.
+        """Start the crawl of a site. If it is already running, return its proposal.
 
         Raises :class:`ArgumentError` if the address is invalid or private, if the site has a rule, or if
         another site is being crawled.
@@ -151,7 +153,7 @@ class Proposals:
             await asyncio.gather(self._task, return_exceptions=True)
 
     async def _look(self, found: Proposal) -> None:
-        found.fault = "the crawl was ended"  # this text stays only if the task is cancelled
+        found.fault = "the crawl was stopped"  # this text stays only if the task is cancelled
         try:
             async with asyncio.timeout(PATIENCE):
                 code, output, log = await self._run(found.site)
@@ -161,7 +163,7 @@ class Proposals:
             else:
                 _read(json.loads(output), found)
         except TimeoutError:
-            found.fault = f"the site did not answer within {PATIENCE:.0f} s"
+            found.fault = f"the crawl of the site took longer than {PATIENCE:.0f} s"
         finally:
             if found.state == "looking":
                 found.state = "failed"
@@ -169,7 +171,7 @@ class Proposals:
     async def _run(self, site: str) -> tuple[int, bytes, bytes]:
         """Run ``scrapy rules new``. Return its exit code, stdout and stderr.
 
-        In any case the process group is killed at the end, also if this task is cancelled.
+        At the end the process group is always killed, even if this task is cancelled.
         """
         command = [sys.executable, "-m", "scrapy", "rules", "new", site, "--print", "--json"]
         command += ["--articles", str(ARTICLES), "--seconds", str(SECONDS)]

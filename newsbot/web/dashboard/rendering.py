@@ -37,7 +37,10 @@ HEADERS: Final = {
     "Server": "newsbot",
 }
 COMPRESSED_FROM = 1400
-"""Minimum length in bytes of a compressed body. A shorter body fits into one network packet anyway."""
+"""Minimum length in bytes of a body that is compressed.
+
+A shorter body fits into one network packet anyway.
+"""
 _MATCH = re.compile(r"\[([^\[\]]*)\]")
 
 
@@ -69,9 +72,9 @@ def make_environment() -> Environment:
 def answer(
     body: str | bytes, content_type: str, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> web.Response:
-    """Return a response in UTF-8 with :data:`HEADERS`, compressed if it is not short.
+    """Return a response in UTF-8 with :data:`HEADERS`.
 
-    ``headers`` are further headers. They replace headers of the same name.
+    A long body is compressed. ``headers`` are additional headers, which replace headers of the same name.
     """
     data = body.encode() if isinstance(body, str) else body
     response = web.Response(
@@ -94,7 +97,7 @@ def link(path: str, **query: object) -> str:
 
 
 def again(query: Iterable[tuple[str, str]], path: str, **changes: object) -> str:
-    """Return a URL with the parameters ``query`` of the present page. ``changes`` replaces some of them.
+    """Return a URL with the parameters of the current page (``query``), changed by ``changes``.
 
     Empty values are left out, so an empty value in ``changes`` removes a parameter.
     """
@@ -115,13 +118,13 @@ def href(url: object) -> str:
 
 
 def ago(value: float | datetime | None) -> str:
-    """Return the distance of a time (POSIX seconds or datetime) from now as text, such as ``5 min ago``."""
+    """Return a time (POSIX seconds or datetime) as text relative to now, such as ``5 min ago``."""
     seconds = value.timestamp() if isinstance(value, datetime) else value
     return when(seconds, time.time())
 
 
 def moment(value: float | datetime | None, precision: str | None = None) -> str:
-    """Return a time as text, in UTC, or only the day if ``precision`` is ``day``. Return ``-`` for None."""
+    """Return a time as text in UTC, or only the day if ``precision`` is ``day``. Return ``-`` for None."""
     if value is None:
         return "-"
     at = value.astimezone(UTC) if isinstance(value, datetime) else utc(value)

@@ -1,7 +1,7 @@
 """Finds and reads the reports of the simulator: the HTML files in the folder that NEWSBOT_REPORTS names.
 
-Reports are served unchanged, but in a sandbox: browsers do not run their scripts and load no other files for
-them.
+Reports are served unchanged, but in a sandbox: browsers neither run scripts of a report nor load further
+files.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ MAX_REPORTS = 200
 MAX_BYTES = 8 * 2**20
 """Maximum size of a report in bytes. Larger files are not listed."""
 DEPTH = 2
-"""Number of levels of subfolders that are searched."""
+"""Number of subfolder levels that are searched."""
 CSP = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'"
 """The content security policy of reports."""
 
@@ -50,7 +50,7 @@ def reports(folder: Path) -> list[ReportRow]:
 def report(folder: Path, name: str) -> bytes | None:
     """Return the content of a report, or None if :func:`reports` does not list it.
 
-    The name comes from a URL. Because it must be in the list, no other file can be read.
+    The name comes from a URL. It must be in the list, so that no other file can be read.
     """
     if name not in {one.name for one in reports(folder)}:
         return None

@@ -1,7 +1,7 @@
 """Declares the parameters of requests, and describes the results of the API.
 
-A declaration is used to read, check and describe a parameter. The description of the API has the types of
-results as JSON Schema.
+A declaration is used to read, check and describe a parameter. In the description of the API, the types of
+results are JSON Schema.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Parameter:
     place: str = "query"
     """Where the parameter is: ``path``, ``query`` or ``form``."""
     most: int = 1
-    """How often the parameter may be given. If this is more than 1, the value is a list."""
+    """Maximum number of values for the parameter. If it is more than 1, the value is a list."""
 
 
 def words(name: str, text: str, *, required: bool = False, place: str = "query") -> Parameter:
@@ -119,7 +119,9 @@ def given(request: web.Request, parameters: Sequence[Parameter], form: Mapping[s
             texts = [word.strip() for word in request.query.getall(one.name, ()) if word.strip()]
             found[one.name] = [one.read(word) for word in texts]
             if len(texts) > one.most or any(len(word) > MAX_LENGTH for word in texts):
-                wrong.append(f"{one.name} may be given {one.most} times, {MAX_LENGTH} characters each")
+                wrong.append(
+                    f"{one.name}: at most {one.most} values with {MAX_LENGTH} characters each are allowed"
+                )
         elif not isinstance(text, str) or not text.strip():  # the field of a form can also be a file
             found[one.name] = one.default
             if one.required:
@@ -172,7 +174,7 @@ def schema_of(kind: Any, components: dict[str, Schema]) -> Schema:
 def _record(kind: type, components: dict[str, Schema]) -> Schema:
     if kind.__name__ not in components:
         schema: Schema = {"type": "object"}
-        components[kind.__name__] = schema  # first, because a type can contain itself
+        components[kind.__name__] = schema  # added before its fields, because a type can contain itself
         texts = _texts(kind)
         hints = get_type_hints(kind) | {
             name: get_type_hints(getattr(kind, name).fget)["return"] for name in properties_of(kind)

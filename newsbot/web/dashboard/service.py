@@ -1,6 +1,6 @@
 """The object that all handlers share, and the responses to errors.
 
-The object has the data and the cached figures, checks access, and makes responses.
+The object holds the data and the cached figures, checks access, and makes responses.
 """
 
 from __future__ import annotations
@@ -55,9 +55,10 @@ The number is the age in seconds at which a result is computed again.
 
 
 class Memos:
-    """The cached figures of the process. They are named by the functions that compute them.
+    """The cached figures of the process.
 
-    Use ``readers`` with a thread of their own, because the computations take long.
+    They are named by the functions that compute them. ``readers`` must have a separate thread, because the
+    computations take long.
     """
 
     def __init__(self, readers: Readers) -> None:
@@ -76,7 +77,7 @@ class Memos:
         self._memos[work].forget()
 
     def warm(self) -> None:
-        """Start to compute all figures in the background, so that the first page waits less."""
+        """Start to compute all figures in the background, so that the first page waits for a shorter time."""
         for memo in self._memos.values():
             memo.refresh()
 
@@ -97,7 +98,7 @@ PAGES = (
     ("/sources", "Sources", "s"),
     ("/crawl", "Crawl", "c"),
 )
-"""The entries of the menu: path, name, and the key that opens the page if it is pressed after ``g``."""
+"""The entries of the menu: path, name, and the key that opens the page when it is pressed after ``g``."""
 MORE_PAGES = (
     ("/why", "Why", "w"),
     ("/monitor", "Monitor", "m"),
@@ -106,8 +107,8 @@ MORE_PAGES = (
 )
 """The entries of the menu in the footer, in the same form."""
 CLOSED = (
-    "No token is set: start scrapy serve with NEWSBOT_WEB_TOKEN. Without a token, pages can only be read, on "
-    "this machine, under a name such as localhost, and without --public-url."
+    "No token is set: start scrapy serve with NEWSBOT_WEB_TOKEN. Without a token, pages can only be read on "
+    "this machine, under a name such as localhost, and not with --public-url."
 )
 FEEDS = "/articles."
 """Prefix of the paths of feeds."""
@@ -259,8 +260,8 @@ _TEXTS = {
 }
 """Texts for users, by the text that aiohttp gives to an error."""
 MAX_TOLD = 500
-"""Maximum number of logged characters, of a path and of an error message."""
-_FAULT = "This is an error in newsbot; its log has the details. Please report it."
+"""Maximum number of characters of a path, and of an error message, in a log line."""
+_FAULT = "This is an error in newsbot. The log has the details. Please report the error."
 
 
 def in_our_words(board: Dashboard) -> Middleware:
@@ -282,7 +283,7 @@ def in_our_words(board: Dashboard) -> Middleware:
             raise  # the middleware in newsbot.web.service makes the response
         except UserError as error:  # for example a rule file that is being edited
             logger.error("data away fault=%s", error)
-            return board.refusal(request, 503, "Unavailable", "This is not possible now; the log says why.")
+            return board.refusal(request, 503, "Unavailable", "Not possible now. The log has the reason.")
         except Exception as error:  # noqa: BLE001  (an error ends its request, not the process)
             _note(request, error)
             return board.refusal(request, 500, "Internal error", _FAULT)

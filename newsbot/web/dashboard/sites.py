@@ -24,7 +24,7 @@ TREND_DAYS = 30
 MAX_SOURCES = 200
 """Maximum number of a site's sources that are shown. Feeds, sitemaps and sections of the rule come first."""
 ASIDE_LOOKED_AT = 1000
-"""Maximum number of set-aside entries of all sites that are read to find those of one site.
+"""Maximum number of set-aside entries of all sites that are read to find the entries of one site.
 
 URLs that are set aside are no longer fetched.
 """
@@ -46,11 +46,11 @@ class SiteRow:
     unchanged: int
     last_article: datetime | None
     next_poll: datetime | None
-    """When the next source of the site is due."""
+    """Time at which the next source of the site is due."""
     last_error: str | None
     last_error_at: datetime | None
     failing_since: datetime | None
-    """Since when a source fails, if the health is dead or failing."""
+    """Start of the failure of a source, if the health is dead or failing."""
     health: str
     """The worst health of the site's sources (dead, failing, quiet, never polled, ok), or ``paused``."""
     sources: dict[str, int]
@@ -58,7 +58,7 @@ class SiteRow:
     trend: list[int]
     """New articles on each of the last 30 days (UTC), oldest first. The last day is not complete."""
     alarm: str | None = None
-    """If a figure of the site fell: which one, and the likely cause."""
+    """The figure that has fallen, and the likely cause; None if no figure has fallen."""
     paused_since: datetime | None = None
 
 
@@ -76,7 +76,7 @@ class PatternRow:
 
 @dataclass(frozen=True, slots=True)
 class AsideRow:
-    """A URL that is set aside: it is not fetched anymore."""
+    """A URL that is set aside, which means that it is no longer fetched."""
 
     url: str
     reason: str
@@ -118,7 +118,7 @@ def all_sites(data: Data) -> list[SiteRow]:
 
 
 def one_site(data: Data, domain: str) -> SiteSheet | None:
-    """Return all data of one site. Return None if the site is neither in the rules nor in the data."""
+    """Return all data of one site, or None if the site is neither in the rules nor in the data."""
     rule = data.rules.get(domain)
     domain = rule.domain if rule else ascii_host(domain)
     if rule is None and domain not in known_sites(data.storage, data.rules):
@@ -207,7 +207,7 @@ failing sources.
 
 
 def has_problem(row: SiteRow) -> bool:
-    """Return True if a source of the site fails, or if one of its figures fell."""
+    """Return True if a source of the site fails, or if a figure of the site has fallen."""
     return row.health in SITES_BAD or row.alarm is not None
 
 

@@ -1,6 +1,6 @@
 "use strict";
 // Keyboard shortcuts: "/" goes to the search, "g" and a letter to a page, "j" and "k" to the next and previous
-// headline, "?" lists all of them. The pages also work without this script.
+// headline, "?" lists all shortcuts. The pages also work without this script.
 const dialog = document.getElementById("keys");
 const shows = document.getElementById("show-keys");
 let going = false; // true if the last key was "g"
@@ -10,7 +10,7 @@ function listKeys() {
 }
 
 function step(by) {
-  // From no headline, "j" goes to the first one and "k" to the last one.
+  // If no headline has the focus, "j" goes to the first headline and "k" to the last one.
   const links = [...document.querySelectorAll("main .headline a")];
   if (!links.length) return;
   const at = links.indexOf(document.activeElement);
@@ -18,7 +18,7 @@ function step(by) {
 }
 
 function pressed(event) {
-  // Other layouts, such as the Cyrillic one, give other letters: then the place of the key decides.
+  // With other keyboard layouts, such as Cyrillic, a key gives another letter. The place of the key is used then.
   if (/^[ -~]$/.test(event.key)) return event.key;
   return event.code === "Slash" ? (event.shiftKey ? "?" : "/") : event.code.replace(/^Key/, "").toLowerCase();
 }
@@ -36,7 +36,7 @@ document.addEventListener("keydown", (event) => {
   } else if (key === "/") {
     event.preventDefault();
     const places = ["main input[type=search]", ".find input"].map((one) => document.querySelector(one));
-    const seen = places.find((one) => one && one.checkVisibility()); // narrow screens hide the one in the header
+    const seen = places.find((one) => one && one.checkVisibility()); // narrow screens hide the search in the header
     if (seen) seen.focus();
     else location.assign("/articles");
   } else if (key === "?") {

@@ -23,7 +23,7 @@ function takeOver(fresh) {
     now.querySelectorAll("details").forEach((one, place) => (one.open = opened[place] || false));
     part.replaceChildren(...now.childNodes);
   }
-  // Parts above the pointer can have changed their height: scroll by the difference.
+  // The height of parts above the pointer can have changed, so the page is scrolled by the difference.
   if (pointed) scrollBy(0, pointed.getBoundingClientRect().top - before);
   seconds = Number(fresh.querySelector("main").dataset.refresh);
 }
@@ -31,7 +31,7 @@ function takeOver(fresh) {
 async function refresh() {
   try {
     const answer = await fetch(location.href);
-    if (answer.status === 401 || answer.status === 403) return; // the session has ended: do not ask again
+    if (answer.status === 401 || answer.status === 403) return; // the session has ended, so no further request is sent
     if (!answer.ok) throw new Error(answer.status);
     takeOver(new DOMParser().parseFromString(await answer.text(), "text/html"));
     faults = 0;
