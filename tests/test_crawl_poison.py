@@ -97,11 +97,11 @@ def test_what_kills_workers_is_set_aside_and_nothing_else(world: World, redis_ur
         assert (counts["pending"], counts["leased"], counts["aside"]) == (0, 0, 1)
         (entry,) = frontier.aside(10)
     assert entry.url == POISON
-    assert entry.data[ASIDE] == "5 leases lost in a row: the workers that had it died or hung"
+    assert entry.data[ASIDE] == "5 leases lost in a row: the workers that held this entry died or hung"
 
     story = scrapy(world, redis_url, "why", POISON)
     assert "queue         aside: set aside; it is not fetched again unless it is added by hand" in story
-    assert "set aside     5 leases lost in a row: the workers that had it died or hung" in story
+    assert "set aside     5 leases lost in a row: the workers that held this entry died or hung" in story
     assert f"remedy        scrapy add '{POISON}' queues it again" in story
     assert (
         json.loads(scrapy(world, redis_url, "why", POISON, "--json"))["queue"]["aside"] == entry.data[ASIDE]

@@ -67,7 +67,7 @@ def number_of(settings: SettingsLike, name: str) -> float:
 
 
 def check_settings(settings: SettingsLike) -> None:
-    """Check all settings of the table, and that the log file can be written.
+    """Check all settings of the table, and check that the log file can be written.
 
     Raises :class:`ArgumentError` for the first fault.
     """
@@ -91,7 +91,8 @@ def check_parts(settings: SettingsLike) -> None:
 
 
 def unknown_names(settings: Mapping[Any, Any], environment: Mapping[str, str]) -> Iterator[str]:
-    """Yield a message for each setting or environment variable without effect, for example a misspelt one.
+    """Yield a message for each setting or environment variable that has no effect, for example because of a
+    spelling error.
 
     Only names that begin with :data:`PREFIX` are checked.
     """

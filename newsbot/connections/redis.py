@@ -321,7 +321,9 @@ def readable_errors(place: str) -> Iterator[None]:
     except redis.exceptions.BusyLoadingError as error:
         raise DataUnavailable(f"{place}: the server is loading its data; wait until it is ready") from error
     except redis.exceptions.TimeoutError as error:
-        raise DataUnavailable(f"{place}: no answer in time; it is overloaded or unreachable") from error
+        raise DataUnavailable(
+            f"{place}: no answer in time; the server is overloaded or unreachable"
+        ) from error
     except (redis.exceptions.ConnectionError, OSError) as error:
         raise DataUnavailable(
             f"{place}: cannot be reached ({_cause(error)}); start it, or correct REDIS_URL"
@@ -368,7 +370,8 @@ def _of_rights_or_cluster(place: str, error: Exception, text: str) -> DataError:
 
 
 def _cause(error: BaseException) -> str:
-    """Return the reason of the operating system, such as ``Connection refused``, or the client's message."""
+    """Return the reason that the operating system gives, such as ``Connection refused``, or the client's
+    message."""
     cause = error.__cause__ or error.__context__ or error
     reason = getattr(cause, "strerror", None)
     return str(reason) if reason else _one_line(error)

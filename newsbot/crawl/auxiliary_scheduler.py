@@ -91,7 +91,8 @@ class SideSpider(Spider):
         return request
 
     def on_site(self, links: Iterable[Link], rule: Rule) -> Iterator[tuple[Link, str]]:
-        """Yield pairs (link, canonical URL) of the links to pages of the site that the rule does not deny."""
+        """Yield a pair (link, canonical URL) for each link to a page of the site, unless the rule denies the
+        page."""
         for link in links:
             try:
                 canonical = canonicalize(link.url, rule.drop_query)
@@ -102,7 +103,7 @@ class SideSpider(Spider):
                 yield link, canonical
 
     def finish(self, reason: str) -> None:
-        """Finish the spider's work. It must handle :class:`newsbot.errors.DataError` itself."""
+        """Finish the spider's work. This method must handle :class:`newsbot.errors.DataError` itself."""
 
 
 class SideScheduler(Component, BaseScheduler):

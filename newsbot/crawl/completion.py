@@ -236,7 +236,7 @@ class Completion:
         return record
 
     def _retry_in(self, visit: Visit, record: PageRecord) -> float | None:
-        """Return the seconds after which the URL is tried again, because its error may be temporary.
+        """Return the number of seconds until the URL is tried again, if its error may be temporary.
 
         Returns None after success, after a final error, and after the last attempt.
         """
@@ -259,7 +259,7 @@ class Completion:
 
         Returns None if the page has not failed or no spelling is left (:mod:`newsbot.crawl.links.spellings`).
 
-        If another site redirected to a page and the redirect failed, this page is queued as well.
+        If another site redirected to a page and the redirect failed, that page is queued as well.
         """
         if (target := self.spellings.target(visit)) is not None:
             self.context.storage.pages.discover([page_for(target, self.context.clock())])
@@ -359,7 +359,8 @@ class CompletionQueue:
 
     @property
     def held(self) -> int:
-        """Number of leases on hosts of this crawl that are kept, because their visits stopped at a limit."""
+        """Number of leases that are kept because their visits stopped at a limit. Only hosts of this crawl
+        count."""
         return sum(self._scope.accepts(lease.entry.host) for lease in self._held)
 
     def leases(self) -> Iterator[Lease]:

@@ -110,7 +110,8 @@ def entry_again(page: PageRecord) -> Entry:
 
 
 def _priority_again(page: PageRecord, where: str) -> float:
-    """Return the priority of a known page. A file of a sitemap index that never changed has the lowest."""
+    """Return the priority of a known page. A file of a sitemap index that never changed has the lowest
+    priority."""
     if page.kind is Kind.SITEMAP and where == Where.SITEMAP and not page.changes:
         return PATIENT_PRIORITY
     return SOURCE_PRIORITY.get(page.kind, AGAIN_PRIORITY)

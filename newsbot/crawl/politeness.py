@@ -77,7 +77,8 @@ class Politeness:
                 self.set_pace(host, rule, self.crawl_delays.get(host, 0.0))
 
     def set_pace(self, host: str, rule: Rule, crawl_delay: float) -> None:
-        """Write a host's delay to the frontier: the rule's delay, or ``crawl_delay`` (seconds) if longer.
+        """Write a host's delay to the frontier: the rule's delay, or ``crawl_delay`` (seconds) if this is
+        longer.
 
         If ``crawl_delay`` is longer, the host gets one request at a time. Raises
         :class:`newsbot.errors.DataError`.

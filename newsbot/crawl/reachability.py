@@ -64,7 +64,8 @@ class Reachability:
 
     @property
     def is_ours(self) -> bool:
-        """True if the sites did not cause the failures. Valid only when there is no other site to try."""
+        """True if the sites did not cause the failures. The value is valid only when there is no other site
+        to try."""
         # If the address guard has refused all sites, one failure is enough, because no site caused it.
         refused_by_us = set(self._failed.values()) == {Reason.PRIVATE_ADDRESS}
         return self.in_doubt and (refused_by_us or len(self._failed) >= ENOUGH)

@@ -108,13 +108,13 @@ class Refill:
         """Log once if this worker's clock differs from the clock of the frontier's server.
 
         The worker plans visits by its own clock, so a wrong clock leads to visits at the wrong time.
-        ``asked`` is the worker's time before the call, ``now`` is the server's time during the call.
+        ``asked`` is the worker's time before the call, and ``now`` is the server's time during the call.
         """
         if self._clock_reported or asked - WRONG_CLOCK <= now <= self._clock() + WRONG_CLOCK:
             return
         self._clock_reported = True
         logger.warning(
-            "clock wrong seconds=%+.0f; it differs from the clock of the queue's server, so this worker"
+            "clock wrong seconds=%+.0f; the clock of the queue's server differs, so this worker"
             " fetches too early or too late. Set the clock (NTP)",
             asked - now,
         )
@@ -138,7 +138,9 @@ class Refill:
         # The next read begins well before the horizon is reached, so that there is time for a retry.
         self._next = self._clock() + self._frontier.keep_within / 4
         if self._anew and self._queued:
-            logger.warning("queue filled from the storage pages=%d; they were missing in it", self._queued)
+            logger.warning(
+                "queue filled from the storage pages=%d; these pages were missing in it", self._queued
+            )
 
     def _queue(self, pages: Sequence[PageRecord]) -> None:
         again: list[Entry] = []

@@ -477,7 +477,8 @@ class FrontierScheduler(Component, BaseScheduler):
             self._undecided.popleft()
 
     def _decide(self, lease: Lease) -> _Decision:
-        """Decide on a lease: fetch its page, return it if no slot is free, or end it if not worth a fetch."""
+        """Decide on a lease: fetch its page, return it if no slot is free, or end it if the page is not worth
+        a fetch."""
         if reason := self._crawl.trials.left(lease) or self._crawl.probing.left(lease):
             self._crawl.trials.leave(lease, reason)
             return _Decision.LEFT

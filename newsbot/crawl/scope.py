@@ -48,7 +48,8 @@ class Scope:
     def take_rules(self, rules: RuleSet) -> None:
         """Use ``rules`` from now on.
 
-        Raises :class:`newsbot.errors.ArgumentError` if the arguments name a site that has no rule in them.
+        Raises :class:`newsbot.errors.ArgumentError` if the arguments name a site for which ``rules`` has no
+        rule.
         """
         self.limited_to = check_scope(self._settings, rules, self.arguments)
         self._domain.cache_clear()
@@ -150,7 +151,7 @@ class Removals:
         self._tombstones.read(self._context.notes)
 
     def covers(self, key: bytes, host: str) -> bool:
-        """Return True if a URL was removed. ``key`` is its fingerprint, ``host`` its host key.
+        """Return True if a URL was removed. ``key`` is its fingerprint, and ``host`` is its host key.
 
         Outside of a section, a server's notes are not read again, because this would block the event loop.
         """

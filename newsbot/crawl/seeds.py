@@ -95,7 +95,8 @@ def _of_arguments(context: Context, arguments: Arguments) -> Iterator[Link]:
 
 
 def _kind_of(url: str, rule: Rule) -> Kind:
-    """Return the kind of a URL from the arguments. The rule decides, else the form of the URL."""
+    """Return the kind of a URL from the arguments. If the rule does not decide, the form of the URL
+    decides."""
     canonical = canonicalize(url, rule.drop_query)
     match = classify(rule, canonical)
     if match.kind is not None:
@@ -109,7 +110,7 @@ def _kind_of(url: str, rule: Rule) -> Kind:
 
 
 def refuse_unnamed(context: Context, scope: Scope, visit: Visit) -> None:
-    """Raise :class:`Ignored` if the page is a source from a rule, and no rule names it any more.
+    """Raise :class:`Ignored` if the page is a source from a rule, and no rule names it now.
 
     If a rule named the source itself, the source is due again only when a rule names it again. If the source
     was found on the site of a deleted rule, it is checked each day.

@@ -47,7 +47,8 @@ class SiteKnowledge:
         self.url_learning.storage = self.shared_lines.storage = self._context.notes
 
     def expect(self, domain: str, url: str) -> None:
-        """Prepare for the first page of a site or host: read its notes together with those of other sites."""
+        """Prepare for the first page of a site or host: read its notes together with the notes of other
+        sites."""
         host = domain, host_key(url)
         if host in self._expected:
             return

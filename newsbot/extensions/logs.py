@@ -39,5 +39,5 @@ class Logs:
         return self
 
     def shape(self) -> None:
-        """Set the format of the present log handlers by the settings."""
+        """Set the format of the present log handlers as the settings say."""
         shape_logs(self._crawler.settings)

@@ -149,7 +149,9 @@ def closing_lines(
     # If no page was fetched and no link was known, the reasons show why the crawl found nothing.
     if now.left and not (now.pages or now.known):
         left = ", ".join(f"{reason} {count}" for reason, count in list(now.left.items())[:SHOWN_REASONS])
-        lines.append(f"no link was followed: {left} (scrapy why URL shows the reason of each; rules: follow)")
+        lines.append(
+            f"no link was followed: {left} (scrapy why URL shows the reason for each link; rule key: follow)"
+        )
     if trial:
         return lines
     if data is None:

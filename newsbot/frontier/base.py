@@ -196,7 +196,7 @@ class Frontier(Protocol):
 
     @property
     def place(self) -> str:
-        """Where the data are, as text for messages: ``data file``, or the product name of the server."""
+        """The place of the data, as text for messages: ``data file``, or the product name of the server."""
 
     @property
     def is_local(self) -> bool:

@@ -110,7 +110,7 @@ class ReprocessingMiddleware(Middleware):
                 # The server violates HTTP: it answers 304 to a request without conditional headers, so the
                 # response has no body.
                 if not _is_conditional(request):
-                    raise Ignored(cause_of_status(304), "304 to a request without a condition")
+                    raise Ignored(cause_of_status(304), "status 304 after a request without a condition")
                 self._count_saving(visit, request)
         return response
 

@@ -83,7 +83,7 @@ class Folder:
     def plain(self, name: str, levels: int = MAX_LEVELS, children: int = MAX_CHILDREN) -> dict[str, Any]:
         """Return the folder as ``{"name", "pages", "broken", "below": [...]}``, the largest folders first.
 
-        ``levels`` is the maximum depth, ``children`` the maximum number of subfolders of each folder.
+        ``levels`` is the maximum depth, and ``children`` is the maximum number of subfolders of each folder.
         """
         found: dict[str, Any] = {"name": name, "pages": self.pages, "broken": self.broken, "below": []}
         if levels <= 0:

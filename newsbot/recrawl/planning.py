@@ -244,7 +244,7 @@ def plan(
 
 
 def _not_yet(record: PageRecord | None, rest: float | None, now: float) -> Plan:
-    """Return the plan after a visit that was refused because the last one is too recent.
+    """Return the plan after a visit that was refused because the last fetch is too recent.
 
     Nothing was fetched. The page keeps its state, and its interval still counts from the last fetch.
     """
@@ -259,7 +259,7 @@ def _not_yet(record: PageRecord | None, rest: float | None, now: float) -> Plan:
 def _source(
     record: PageRecord | None, outcome: Outcome, wish: float | None, now: float, *, spread: float
 ) -> Plan:
-    """Return the plan for a source. ``wish`` is the policy's interval, ``spread`` a factor near 1."""
+    """Return the plan for a source. ``wish`` is the policy's interval, and ``spread`` is a factor near 1."""
     rest = LONGEST_SOURCE_REST if wish is None else min(wish, LONGEST_SOURCE_REST)
     asked = outcome.retry_after or 0.0
     if not outcome.failed:

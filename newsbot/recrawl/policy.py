@@ -87,7 +87,7 @@ class Policy(Protocol):
     """Decides when a page is visited again after a successful visit."""
 
     def interval(self, record: PageRecord | None, outcome: Outcome, rule: Rule, now: float) -> float | None:
-        """Return the seconds from ``now`` until the next visit; None: never.
+        """Return the seconds from ``now`` until the next visit, or None if there is no further visit.
 
         ``record`` is the page after the visit. The same arguments must give the same result, so that a
         simulator can replay the calls.

@@ -290,7 +290,7 @@ class Rhythm:
                 values = np.asarray(note[name], float)
                 fits = values.shape == getattr(self, name)[row].shape
                 if not (fits and np.isfinite(values).all() and (values >= 0).all()):
-                    raise ValueError(f"{name}: wrong number of values, or a value below 0 or not finite")
+                    raise ValueError(f"{name}: wrong number of values, or a value is below 0 or not finite")
                 getattr(self, name)[row] = values
 
 
@@ -323,9 +323,8 @@ def _calendar(at: Array, hours: int) -> tuple[Rows, Rows]:
 LOOK: Final = int(LONGEST / HOUR) + 1
 """Maximum number of clock hours that an interval of up to :data:`LONGEST` overlaps."""
 CAUTION: Final = 2.5
-"""Items that leave the window between two polls are missed. A source is therefore polled so early that the
-new items still fit into the window if they exceed the expected number by this number of standard
-deviations."""
+"""Safety margin in standard deviations. A source is polled before the expected number of new items plus this
+margin exceeds the window, because items that leave the window between two polls are missed."""
 OVERFLOW: Final = 1.5
 """Factor by which the number of new items is multiplied if all shown items are new. The poll then probably
 missed other items."""

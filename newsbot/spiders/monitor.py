@@ -48,11 +48,11 @@ Follow = Literal["known", "links"]
 Method = Literal["HEAD", "GET"]
 
 HELP = {
-    "sites": "domains of rule files, comma separated; without it all rules",
+    "sites": "domains of rule files, comma separated (default: all rules)",
     "method": "head (the default; GET if the host refuses HEAD) or get (conditional, headers only)",
     "follow": "known (the pages of the crawl database; the default) or links (pages are read, and their "
     "links within the site are checked too)",
-    "max_pages": f"maximum number of requested pages (default: all known; with follow=links {MAX_PAGES})",
+    "max_pages": f"maximum number of requested pages (default: all known; {MAX_PAGES} with follow=links)",
     "min_age": "leave out pages that were checked within this time: min_age=12h",
     "report": "write the report on each site to this file: report.html or report.json",
 }

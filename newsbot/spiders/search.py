@@ -43,7 +43,7 @@ AT_ONCE = 500
 Follow = Literal["links", "known"]
 
 HELP = {
-    "sites": "domains of rule files, comma separated; without sites and url all rules",
+    "sites": "domains of rule files, comma separated (default: all rules, if there is no url)",
     "url": "one address to begin with; the search stays on its site",
     "urls": "several addresses, comma or space separated",
     "text": "texts to find, separated by |: text=bridge|town hall",

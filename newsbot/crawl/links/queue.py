@@ -149,7 +149,7 @@ class Links:
             self.scope.named_hosts.add(host)
 
     def _differently_stored(self, entries: list[Entry]) -> list[Entry]:
-        """Return the sources named by a rule whose entries in the frontier must be replaced.
+        """Return the sources that a rule names and whose entries in the frontier must be replaced.
 
         The stored entry has another kind, is never due, or has a spelling from another site. The frontier
         does not change entries that are done, so the caller queues these again with ``force``.

@@ -146,7 +146,7 @@ class Spellings:
         context.count("links/respelled", len(waiting) + len(failed))
 
     def following(self, visit: Visit) -> Entry | None:
-        """Return the next spelling to fetch of a page that failed, or None if no spelling is left.
+        """Return the spelling under which a failed page is fetched next, or None if no spelling is left.
 
         Raises :class:`newsbot.errors.DataError`.
         """

@@ -271,7 +271,7 @@ def _is_by_subject(entry: Entry) -> bool:
 def _of_one_name(lists: Mapping[bytes, Entry]) -> list[bytes]:
     """Return the fingerprints of lists by subject whose link has no text, or the same text as another link.
 
-    If several links have the same text, such as "more", it is not the name of a subject.
+    If several links have the same text, such as "more", this text is not the name of a subject.
     """
     by_subject = {key: entry.data.get("title") for key, entry in lists.items() if _is_by_subject(entry)}
     texts = Counter(by_subject.values())

@@ -253,7 +253,7 @@ local function lose(fingerprint, now) -- counts a lease as lost, because its own
   if record.lost < MAX_LOST then
     move(fingerprint, record, 'w', record.due)
   else
-    record.note = record.lost .. ' leases lost in a row: the workers that had it died or hung'
+    record.note = record.lost .. ' leases lost in a row: the workers that held this entry died or hung'
     move(fingerprint, record, 'a', now)
   end
 end

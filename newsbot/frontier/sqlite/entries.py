@@ -166,7 +166,8 @@ class Adding:
         }
 
     def take(self, entry: Entry) -> Added:
-        """Decide what happens to one entry. A later entry with the same fingerprint sees the result."""
+        """Decide what happens to one entry. A later entry with the same fingerprint is compared with the
+        result."""
         target = self._targets.get(entry.fingerprint)
         if target is None:
             # The target is kept, so a second link to the same URL in this batch is not inserted twice.

@@ -589,7 +589,7 @@ def _reclaim(db: sqlite3.Connection, rows: Iterable[sqlite3.Row], now: float) ->
         if lost < MAX_LOST:
             state, at, data = "waiting", row["due"], row["data"]  # the entry is due: settle() makes it ready
         else:
-            note = f"{lost} leases lost in a row: the workers that had it died or hung"
+            note = f"{lost} leases lost in a row: the workers that held this entry died or hung"
             state, at, data = "aside", now, to_json({**json.loads(row["data"]), ASIDE: note})
         db.execute(_RECLAIM, (state, at, data, lost, row["id"]))
 
@@ -644,7 +644,8 @@ def choose(
 
 
 def _best(db: sqlite3.Connection, host: sqlite3.Row, horizon: float, count: int, skip: int) -> sqlite3.Cursor:
-    """Return the rows of a host's best due entries: ``count`` rows after the first ``skip``, no suspects."""
+    """Return the rows of a host's best due entries: ``count`` rows after the first ``skip``, without
+    suspects."""
     return db.execute(_BEST_OF_HOST, (host["host"], host["id"], horizon, count, skip))
 
 
