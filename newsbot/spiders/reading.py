@@ -249,7 +249,8 @@ class Reader:
             yield Found(links=page.following, referrer=visit.lease.entry.url, depth=depth, force=True)
 
     def _tell_move(self, response: Response, visit: Visit) -> None:
-        """Log that a source named by a rule has moved to another site. Its links belong to that site."""
+        """Log that a source that a rule names has moved to another site. The source's links belong to that
+        site."""
         there = self._context.rule_for(response.url).domain
         if there != visit.rule.domain:
             visit.note(self._context.clock(), EventKind.MOVED, to=there)

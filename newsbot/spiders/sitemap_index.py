@@ -168,8 +168,8 @@ class SitemapIndexes:
     def _may_look_again(self, seen: float, visit: Visit) -> bool:
         """Return True if a changed file may be read again.
 
-        ``seen`` is the time of its last fetch (POSIX seconds). Without this limit, two indexes that name each
-        other with new dates would be read in an endless loop.
+        ``seen`` is the time of the file's last fetch (POSIX seconds). Without this limit, two indexes that
+        name each other with new dates would be read in an endless loop.
         """
         return self._context.clock() - seen >= visit.rule.interval.get(Kind.SITEMAP, 0.0)
 

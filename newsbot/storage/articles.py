@@ -308,7 +308,8 @@ class Articles(Protocol):
         """Return the number of matching articles."""
 
     def changes_since(self, cursor: str = "", limit: int = 500) -> Changes:
-        """Return up to ``limit`` changes after ``cursor``. If there are fewer, no more changes exist yet.
+        """Return up to ``limit`` changes after ``cursor``. If the result has fewer changes, there are no
+        further changes yet.
 
         ``cursor`` comes from an earlier result. An empty cursor starts before the first change. Changes are
         numbered in the order of their commits, not by a clock, so no change is missed. An article that
@@ -322,7 +323,7 @@ class Articles(Protocol):
     def changes_after(self, cursor: str) -> int:
         """Return approximately how many changes come after ``cursor``, in constant time.
 
-        An article that changed several times can be counted several times.
+        An article that changed several times may be counted several times.
         """
 
 

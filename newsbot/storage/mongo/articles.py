@@ -454,7 +454,7 @@ def texts_had(database: Collections, session: Session, own: Document, kept: list
 def _move_story(database: Collections, session: Session, old: str, new: str) -> None:
     """Rename the story whose id was made from the old URL.
 
-    Another article can get the old URL later, and would begin a story with the same id.
+    Another article may get the old URL later, and would begin a story with the same id.
     """
     joined = database["joined"]
     redirect = joined.find_one({"_id": new}, session=session)

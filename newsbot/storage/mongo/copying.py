@@ -49,7 +49,7 @@ class MongoDump(Repository, Dump):
     """:class:`newsbot.storage.upkeep.Dump` of MongoDB."""
 
     def count(self) -> dict[str, int]:
-        """Return the server's estimates. The server does not read the documents for them."""
+        """Return the numbers that the server estimates without reading the documents."""
         with self._server.readable() as database:
             return {kind: database[kind].estimated_document_count() for kind in _KINDS}
 
