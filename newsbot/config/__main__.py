@@ -12,12 +12,12 @@ BEGINNING = """\
 
 `python -m newsbot.config` prints this page.
 
-A setting can be given in `newsbot/settings.py`, by an environment variable (if it is marked *env*), and by
-`-s NAME=VALUE` on the command line. A value on the command line overrides an environment variable, and an
-environment variable overrides `newsbot/settings.py`. An empty environment variable counts as not set. An
-invalid value is an error before anything begins. Unknown names, and environment variables that newsbot does
-not read, are reported on stderr. Scrapy's settings work as in Scrapy. Delay, concurrency and intervals of
-sites are set in [rules](rules.md).
+You can set a setting in `newsbot/settings.py`, with an environment variable (if the setting is marked with
+*env*), or with `-s NAME=VALUE` on the command line. A value on the command line overrides an environment
+variable, and an environment variable overrides `newsbot/settings.py`. An empty environment variable counts as
+not set. If a value is invalid, the command fails at the start. Unknown names, and environment variables that
+newsbot does not read, are reported on stderr. Scrapy's settings work as in Scrapy. The delay, the concurrency
+and the intervals of a site are set in its [rule](rules.md).
 """
 
 
