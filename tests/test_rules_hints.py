@@ -13,7 +13,7 @@ HINTS = [
     ("article: ^/shop/\\d+\ndeny: ^/shop/", 2, "article", "is denied by ^/shop/ ("),
     ("section: ^/login$", 2, "section", "_defaults.yaml:1); deny wins"),
     ("article: '^/(?:a|b)/\\d'\ndeny: ['^/a/', '^/b/']", 2, "article", "deny wins"),
-    ("article: https://example.org/news", 2, "article", "never matches: patterns see path and query only"),
+    ("article: https://example.org/news", 2, "article", "never matches: patterns match only path and query"),
     ("article: ^/новости/", 2, "article", "never matches: URLs are percent-encoded"),
     ("deny: ['^/x', '/']", 2, "deny", "denies the whole site"),
     ("article: /news/*.html", 2, "article", "/* means any number of slashes"),

@@ -38,7 +38,7 @@ def test_it_prints_patterns_with_evidence_and_how_well_they_hold(place: Place) -
     answer = place.run("rules", "learn", "fresh.example")
     assert answer.code == 0, answer.err
     assert "learned from 36 articles and 12 other pages" in answer.out
-    assert "on links held out, these patterns: precision 100 %, recall 100 %" in answer.out
+    assert "on held-out links, these patterns: precision 100 %, recall 100 %" in answer.out
     assert re.search(r"^  # 36 known articles, 0 other pages; /news/", answer.out, re.MULTILINE)
     assert re.search(r"^  - '\^/news/", answer.out, re.MULTILINE)
 

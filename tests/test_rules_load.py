@@ -209,7 +209,7 @@ def test_files_that_are_no_rules(tmp_path: Path) -> None:
     (tmp_path / "folder.yaml").mkdir()
     assert len(load_rules(tmp_path)) == 1
     (tmp_path / "other.org.yml").write_text("domain: other.org")
-    assert problems_of(tmp_path) == ["other.org.yml: rule files end in .yaml in lower case; rename this one"]
+    assert problems_of(tmp_path) == ["other.org.yml: rule files end in .yaml in lower case; rename this file"]
 
 
 def test_bounded_size_and_encoding(tmp_path: Path) -> None:
@@ -511,4 +511,4 @@ def test_the_quick_parser_gives_the_tree_of_the_careful_one(value: object) -> No
 
 def test_an_abbreviation_of_a_time_zone_suggests_no_other_abbreviation(tmp_path: Path) -> None:
     (problem,) = problems_of(write(tmp_path, example__org=HEAD + "timezone: MSK\n"))
-    assert problem.endswith("'MSK' is not a time zone, write for example Europe/Moscow or UTC")
+    assert problem.endswith("'MSK' is not a time zone; write for example Europe/Moscow or UTC")

@@ -59,7 +59,7 @@ def test_a_wrong_change_is_told_once_with_its_line(folder: Path, caplog: pytest.
     put(folder, "a.test", "domain: a.test\nartcle: ^/x\n")
     assert watch.changed() is None
     assert "a.test.yaml:2: artcle: unknown key" in caplog.text
-    assert "the old rules stay" in caplog.text
+    assert "the old rules stay in use" in caplog.text
     caplog.clear()
     assert watch.changed() is None
     assert caplog.text == ""

@@ -321,7 +321,7 @@ def test_what_was_understood_is_said_when_nothing_is_found(
     library.store(make_article("b", "Река вышла.", title="Погода"))
     search.follow()
     assert search.explain("мост", found=True) == []
-    assert search.explain('"мост', found=True) == ["a quote was not closed: the phrase goes to the end"]
+    assert search.explain('"мост', found=True) == ["a quote was not closed: the phrase extends to the end"]
     assert search.explain("мост -троллейбус пароход lang:ru", found=False) == [
         "understood as: мост AND -троллейбус AND пароход AND lang:ru",
         "no article has пароход; look for another spelling, or write word*",

@@ -32,7 +32,7 @@ GOOD = ("",) * 80
         ("http_404", "URLs have changed"),
         ("http_403", "refuses the crawler"),
         ("robots", "robots.txt"),
-        ("timeout", "down or moved"),
+        ("timeout", "down or has moved"),
         ("no_text", "the layout changed"),
     ],
 )
@@ -122,4 +122,4 @@ def test_a_site_whose_layout_broke_is_flagged_in_sources(world: World, site: Moc
     assert answer.returncode == 0, answer.stderr
     (alarm,) = [line for line in answer.stderr.splitlines() if line.startswith("news.test: ")]
     assert "articles in 0% of the last 40 pages, 75% before; mostly no_text (40)" in alarm
-    assert "the layout changed, or pages are walls: scrapy rules test" in alarm
+    assert "the layout changed, or the pages are login or consent pages: scrapy rules test" in alarm

@@ -162,7 +162,7 @@ def learn_site(call: Call) -> None:
         call.text(f"# learned from {counted(articles, 'article')} and {counted(others, 'other page')}")
         for name, score in (("the crawler's judgement", learned.whole), ("these patterns", learned.patterns)):
             call.text(
-                f"# on links held out, {name}: precision {percent(score.precision)}, "
+                f"# on held-out links, {name}: precision {percent(score.precision)}, "
                 f"recall {percent(score.recall)}"
             )
         lines = as_lines(learned) if learned.rule.patterns else ["# no pattern is good enough"]

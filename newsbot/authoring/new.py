@@ -239,7 +239,7 @@ def as_rule(domain: str, seen: Seen) -> str:
     if seen.learned is not None and seen.learned.rule.patterns:
         held_out = seen.learned.patterns
         lines.append(
-            f"# on links held out: precision {percent(held_out.precision)}, recall {percent(held_out.recall)}"
+            f"# on held-out links: precision {percent(held_out.precision)}, recall {percent(held_out.recall)}"
         )
         lines += [*as_lines(seen.learned), "learn: true  # addresses of other forms may be articles too"]
     else:

@@ -61,6 +61,6 @@ def add_key(path: Path, domain: str, key: str, lines: list[str]) -> None:
     if file.problems:
         raise RulesError(file.problems)
     if key in file.lines:
-        raise ArgumentError(f"{path}:{file.lines[key]}: already has {key!r}; copy by hand what you want")
+        raise ArgumentError(f"{path}:{file.lines[key]}: already has {key!r}; copy the lines by hand")
     # The lines are appended as text: writing parsed YAML would drop the comments of the file.
     write_new(path, text.rstrip("\n") + "\n" + "\n".join(lines) + "\n", replace=True)

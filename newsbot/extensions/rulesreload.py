@@ -63,7 +63,7 @@ class RulesReload(Extension):
                     crawl.links.queue(replace(found, links=tuple(links)))
             self._new = None
         except ArgumentError as error:
-            logger.error("new rules not used fault=%s; the old rules stay", error)
+            logger.error("new rules not used fault=%s; the old rules stay in use", error)
             self._new = None
         except DataError:
             context.rules = old  # a backend is unavailable, so the next call repeats all steps

@@ -211,7 +211,7 @@ def read_selector(text: str) -> Selector:
         raise ValueError(f"bad XPath {xpath!r}: {error}") from error
     _check_cost(form)
     if found is not list:
-        raise ValueError(f"{text!r} gives a {found.__name__}, not elements or attributes of the page")
+        raise ValueError(f"{text!r} gives a {found.__name__}; a selector must select parts of the page")
     return Selector(text, xpath)
 
 

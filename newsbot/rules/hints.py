@@ -131,7 +131,7 @@ def _hint(file: RuleFile, key: str, text: str, line: int | None = None) -> Probl
 def _defaults_hints(file: RuleFile) -> Iterator[Problem]:
     for key in _URL_KEYS:
         if key in file.lines:
-            yield _hint(file, key, "applies to every site whose own file does not give it; is this intended?")
+            yield _hint(file, key, "applies to every site whose file does not have the key; is this right?")
 
 
 def _domain_hints(file: RuleFile) -> Iterator[Problem]:
@@ -155,7 +155,7 @@ def _pattern_hints(file: RuleFile) -> Iterator[Problem]:
 def _doubt(key: str, pattern: Pattern) -> str | None:
     """Return why a pattern is probably a mistake, or None."""
     if "://" in pattern.text:
-        return f"{pattern.text!r} never matches: patterns see path and query only, without https://host"
+        return f"{pattern.text!r} never matches: patterns match only path and query, without https://host"
     if not pattern.text.isascii():
         return f"{pattern.text!r} never matches: URLs are percent-encoded; write %D0%9D for Н and so on"
     if "/*" in pattern.text:
@@ -181,7 +181,7 @@ def _never(text: str, file: RuleFile) -> str | None:
             return never + why
     domain = str(file.values.get("domain", ""))
     if domain and text.replace("\\", "").lstrip("^").removeprefix("www.").startswith(f"{domain}/"):
-        return f"{never}patterns see path and query only, without the host; begin with ^/"
+        return f"{never}patterns match only path and query, without the host; begin with ^/"
     if re.match(r"\^[A-Za-z0-9]", text) and "|" not in text:
         return f"{never}a path begins with a slash; write ^/{text[1:]}"
     # the key in a pattern such as [?&]id=, with or without brackets around "?" or "&"
@@ -195,7 +195,7 @@ def _never(text: str, file: RuleFile) -> str | None:
 
 _NOT_IN_ADDRESSES = {
     " ": "addresses contain no spaces; write each pattern on a line of its own, after '- '",
-    "#": "patterns do not see the part of an address after #",
+    "#": "patterns do not match the part of an address after #",
 }
 
 

@@ -227,7 +227,7 @@ def _timezone(value: str) -> str:
         near = [] if value.lower() in HOURS else near
         hint = f" — did you mean {cities.get(near[0], near[0])!r}?" if near else ""
         raise ValueError(
-            f"{value!r} is not a time zone, write for example Europe/Moscow or UTC{hint}"
+            f"{value!r} is not a time zone; write for example Europe/Moscow or UTC{hint}"
         ) from error
     return value
 

@@ -173,7 +173,7 @@ def read_folder(folder: FilePlace) -> Loaded:
         return _no_rules(folder, "the rules folder contains no rule file (<domain>.yaml)")
     loaded = read_files(rule_files)
     loaded.problems += [
-        Problem(shown(stray), 0, "", "rule files end in .yaml in lower case; rename this one")
+        Problem(shown(stray), 0, "", "rule files end in .yaml in lower case; rename this file")
         for stray in strays
     ]
     return loaded
@@ -316,7 +316,7 @@ class RulesWatch:
         except RulesError as error:
             for problem in error.problems:
                 logger.error("rules wrong fault=%s", problem)
-            logger.error("new rules not used faults=%d; the old rules stay", len(error.problems))
+            logger.error("new rules not used faults=%d; the old rules stay in use", len(error.problems))
             return None
         logger.info("new rules in use rules=%d", len(rules))
         return rules

@@ -635,7 +635,7 @@ def _readable(path: Path) -> Iterator[None]:
             yield
     except DataError as error:
         if getattr(error.__cause__, "sqlite_errorname", "").startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
-            raise DataError(f"{path}: is damaged; delete it, and it is rebuilt from the articles") from error
+            raise DataError(f"{path}: is damaged; delete it to rebuild it from the articles") from error
         raise
 
 

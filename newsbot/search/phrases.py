@@ -143,7 +143,7 @@ def _compile(text: str) -> regex.Pattern[str]:
     except (regex.error, OverflowError, RecursionError) as error:
         raise ValueError(f"bad pattern {text!r}: {error}") from error
     if expression.match("") is not None:
-        raise ValueError(f"bad pattern {text!r}: it matches an empty text, and so every page; use + for *")
+        raise ValueError(f"bad pattern {text!r}: it matches an empty text, therefore every page; use + for *")
     return expression
 
 

@@ -201,14 +201,14 @@ class _Parser:
                 groups[-1].append(node)
         # the query, or the part in brackets, ends with an operator
         if operator or (len(groups) > 1 and not groups[-1]):
-            self._note("AND, OR and NOT need a word after them; in small letters or quotes they are words")
+            self._note("AND, OR and NOT need a word after them; in lower case or in quotes, they are words")
         # AND has precedence over OR: each group between two ORs is joined with AND first.
         found = [one for one in map(_all, groups) if one is not None]
         return found[0] if len(found) == 1 else Any(tuple(found)) if found else None
 
     def _operator(self, word: str, groups: list[list[Node]]) -> str:
         if word != "NOT" and not groups[-1]:
-            self._note(f"{word} needs a word before and after it; in small letters or quotes it is a word")
+            self._note(f"{word} needs a word before and after it; in lower case or in quotes, it is a word")
         elif word == "OR":
             groups.append([])
         return word
@@ -238,14 +238,14 @@ class _Parser:
         if self._at < len(self._tokens):
             self._at += 1
         elif self._terms < MAX_TERMS:
-            self._note("a bracket was not closed: the group goes to the end")
+            self._note("a bracket was not closed: the group extends to the end")
         return node
 
     def _condition(self, token: re.Match[str], *, without: bool) -> Node | None:
         name = (token["field"] or "").lower()
         value = (token["phrase"] if token["word"] is None else token["word"]).strip()
         if token["word"] is None and not token["closed"]:
-            self._note("a quote was not closed: the phrase goes to the end")
+            self._note("a quote was not closed: the phrase extends to the end")
         if name in ("since", "until", "story", "event"):
             if without:
                 self._note(f"-{name}: cannot be excluded and was ignored")

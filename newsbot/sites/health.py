@@ -37,12 +37,12 @@ _CAUSES = (
         "the site refuses the crawler (NEWSBOT_CONTACT, delay)",
     ),
     (("robots", "robots_unreachable"), "robots.txt forbids pages that it allowed before"),
-    (("http_5xx", "timeout", "dns", "connection", "refused"), "the site is down or moved"),
+    (("http_5xx", "timeout", "dns", "connection", "refused"), "the site is down or has moved"),
     (("render",), "the browser fails (docs/render.md)"),
     (("tls",), "the certificate of the site is not valid (rule key tls)"),
     (("too_large", "not_html", "binary"), "URLs lead to files: a deny pattern excludes them"),
 )
-_LAYOUT = "the layout changed, or pages are walls: scrapy rules test, extract, layouts"
+_LAYOUT = "the layout changed, or the pages are login or consent pages: scrapy rules test, extract, layouts"
 
 
 @dataclass(slots=True)
