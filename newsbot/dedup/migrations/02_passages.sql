@@ -1,15 +1,15 @@
--- Never released: what the first layout held is the resemblance of some days.
+-- The first layout was never released, so its data are dropped.
 DROP TABLE near_doc;
 DROP TABLE near_band;
 DELETE FROM near_scheme;
 
 CREATE TABLE near_text (
-    id     INTEGER PRIMARY KEY AUTOINCREMENT,  -- grows with time and is never used twice
+    id     INTEGER PRIMARY KEY AUTOINCREMENT,  -- increases with time and is never reused
     record BLOB NOT NULL                       -- see newsbot/dedup/index.py
 );
 
--- Postings of six bytes: 16 bits of a hash, 32 bits id of the text, oldest text first.
+-- A posting has six bytes: 16 bits of a hash, and the id of the text in 32 bits. The oldest text comes first.
 CREATE TABLE near_bucket (
-    id       INTEGER PRIMARY KEY,  -- 20 further bits of the hash
+    id       INTEGER PRIMARY KEY,  -- 20 other bits of the hash
     postings BLOB NOT NULL
 );

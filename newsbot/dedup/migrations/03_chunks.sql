@@ -1,16 +1,16 @@
--- Never released either.
+-- The second layout was never released, so its data are deleted.
 DELETE FROM near_text;
 DELETE FROM near_bucket;
 DELETE FROM near_scheme;
 
--- The postings of a text until all chunks of buckets have theirs: 17 hashes of 32 bits.
--- near_bucket, from here on: 16 bits of the hash are its id, 16 stand in the posting.
+-- The postings of a text (17 hashes of 32 bits), until they are written to all chunks of buckets.
+-- In near_bucket, the id is now 16 bits of the hash. The other 16 bits are in the posting.
 CREATE TABLE near_recent (
-    id     INTEGER PRIMARY KEY,  -- of the text
+    id     INTEGER PRIMARY KEY,  -- the id of the text
     hashes BLOB NOT NULL,
-    met    BLOB NOT NULL         -- those that another text had
+    met    BLOB NOT NULL         -- the hashes that another text had before
 );
 CREATE TABLE near_chunk (
-    id   INTEGER PRIMARY KEY,  -- so many buckets: newsbot/dedup/sqlite.py
-    upto INTEGER NOT NULL      -- its buckets have all texts up to this one
+    id   INTEGER PRIMARY KEY,  -- a group of buckets, see newsbot/dedup/sqlite.py
+    upto INTEGER NOT NULL      -- the buckets have all texts up to this id
 );
