@@ -246,7 +246,10 @@ def test_faults_of_a_policy_of_ones_own_are_told_in_one_line(place: Place, text:
         (("--policies", "newbot"), "unknown policy 'newbot' (did you mean 'newsbot'?)"),
         (("--policies", "cyclic,cyclic"), "cyclic is given twice"),
         (("--policies", ""), "1 to 16 are needed, 0 are given"),
-        (("--policies", "cyclic+heat"), "'heat' is not a way to ask; allowed: conditional, head, plain"),
+        (
+            ("--policies", "cyclic+heat"),
+            "'heat' is not a type of requests; allowed: conditional, head, plain",
+        ),
         (("--policies", "gone.py"), "the file does not exist"),
         (("--budget", "0"), "must be 0.25 to 288"),
         (("--budget", "nan"), "must be 0.25 to 288"),

@@ -329,7 +329,7 @@ def silent(measured: Measured, _limits: Limits) -> Iterator[Alert]:
             continue
         rates = {one.url: hourly(one) for one in records}
         lost = sum(rates[one.url] for one in quiet)
-        # If the other sources usually bring more than half of the items, the site is still read well.
+        # If all other sources usually bring more than half of the items, the site is still read well.
         if 2 * lost < sum(rates.values()):
             continue
         last = max(one.last_new or 0.0 for one in quiet)

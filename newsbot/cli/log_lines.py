@@ -41,7 +41,7 @@ _KEYS = (
     r"sig(?:nature)?|(?:access|api|auth|license|private|secret|subscription|user)?key))(?:\[\w*\]|%5b\w*%5d)?"
 )
 _QUERY = re.compile(rf"((?:[?&;#]|%(?:25)*(?:3f|26)){_KEYS}(?:=|%(?:25)*3d))[^&;\s'\"<>#\\]+", re.IGNORECASE)
-"""Matches a query parameter with a secret, also if its URL is percent-encoded in the query of another URL."""
+"""Matches a query parameter with a secret, even if its URL is percent-encoded in the query of another URL."""
 # Matches a header in a log: "Authorization: Bearer …", or in Scrapy's form: b'Authorization': [b'Basic …'].
 _HEADER = re.compile(
     r"((?:proxy-)?authorization['\"]?\s*[:=]\s*\[?b?['\"]?(?:basic|bearer)?\s*)[\w+/=.~-]{4,}", re.IGNORECASE

@@ -80,11 +80,11 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """True if every article was stored exactly once and correctly, and nothing else was stored."""
+        """True if every article was stored exactly once and correctly, and if nothing else was stored."""
         return not self.faults
 
     def rows(self) -> list[Sequence[object]]:
-        """Return a table row for each source, and one row for their sum, with the columns :data:`COLUMNS`."""
+        """Return a table row for each source, and one row for the sum. The columns are :data:`COLUMNS`."""
         rows = [(source, *astuple(tally)) for source, tally in sorted(self.hosts.items())]
         return [*rows, ("all", *(sum(row[at] for row in rows) for at in range(1, len(COLUMNS))))]
 
@@ -160,7 +160,7 @@ class Judged:
 
 
 def judge(articles: Iterable[Article], manifest: Manifest) -> list[Judged]:
-    """Compare the stories that newsbot made of the articles with the stories of the manifest."""
+    """Compare the stories that newsbot has made from the articles with the stories in the manifest."""
     known = {_key(address): _key(one.url) for one in manifest.articles for address in one.addresses}
     keys = ((_key(one.canonical_url), one.story or one.canonical_url) for one in articles)
     story = {known.get(key, key): name for key, name in keys}
@@ -201,7 +201,7 @@ class Figures:
     An article with several requested URLs is counted once.
     """
     pages_fetched: int = 0
-    """Number of complete responses with status 200. Robots.txt, feeds, sitemaps and sections do not count."""
+    """Number of complete responses with status 200, without robots.txt, feeds, sitemaps and sections."""
     conditional_requests: int = 0
     """Number of requests with validators."""
     forbidden: list[str] = field(default_factory=list)
@@ -209,7 +209,7 @@ class Figures:
 
     @property
     def useful_share(self) -> float:
-        """Share of articles among the fetched pages; 1 if none was fetched."""
+        """Share of articles among the fetched pages; 1 if no page was fetched."""
         return round(self.articles_fetched / self.pages_fetched, 4) if self.pages_fetched else 1.0
 
 
@@ -227,8 +227,8 @@ def count_log(log: Iterable[Record], manifest: Manifest) -> Figures:
         if record.status == 200 and record.whole and record.kind not in _SOURCES:
             figures.pages_fetched += 1
             owner = owners.get(_key(f"http://{record.host}{record.path}"))
-            # ``owner`` is None for a page without an article. None is in ``seen`` from the start, so this
-            # page does not count.
+            # ``owner`` is None for a page without an article. ``seen`` contains None from the start, so such
+            # a page is not counted.
             figures.articles_fetched += owner not in seen
             seen.add(owner)
     return figures
@@ -309,10 +309,10 @@ def _server(folder: Path, articles: int, now: datetime) -> DemoServer:
 
 
 def _crawl(server: DemoServer, folder: Path, *, as_json: bool) -> int:
-    """Run ``scrapy crawl`` as a child process with the output on this terminal; return its exit code."""
+    """Run ``scrapy crawl`` as a child process with its output on this terminal. Return the exit code."""
     environment = {**os.environ, **server.crawl_environment, "NEWSBOT_DATA": str(folder)}
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "REDIS_URL", "MONGO_URI"):
-        environment.pop(name, None)  # the demo must not touch servers of the user
+        environment.pop(name, None)  # the demo must not use servers of the user
     sys.stdout.flush()  # in a pipe, the lines of the crawl would otherwise come first
     process = subprocess.Popen(  # noqa: S603  # nothing in the command comes from outside
         CRAWL, env=environment, stdout=STDERR if as_json else None

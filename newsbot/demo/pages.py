@@ -23,9 +23,9 @@ PER_PAGE = 15
 ON_FRONT = 20
 """Number of articles on the front page."""
 COPIES_ON_FRONT = 3
-"""If a site has the trait ``links-copies``, its front page links to the copies of this number of articles."""
+"""The front page of a site with the trait ``links-copies`` links to the copies of this number of articles."""
 TRACKED = 3
-"""Number of items of a feed whose links have tracking parameters."""
+"""Number of items in a feed whose links have tracking parameters."""
 Link = tuple[str, Any]
 """URL of a link, and its text or the story that it shows."""
 
@@ -58,7 +58,7 @@ def make_environment() -> Environment:
 
 def noise(site: Site, page: str, count: int) -> list[Link]:
     """Return ``count`` links to pages that are not articles. A page always gets the same links."""
-    # A seed that is a str does not depend on PYTHONHASHSEED.
+    # With a str as the seed, the result does not depend on PYTHONHASHSEED.
     rng = random.Random(site.name + page)  # noqa: S311  # the web must be the same in each run
     drawn = (fill("{link}", load("noise"), rng).partition("|") for _ in range(count))
     return [(href, text) for href, _, text in drawn]
@@ -76,8 +76,8 @@ class Pages:
         oldest = now - timedelta(days=FRESH_DAYS)
         self._fresh = [one for one in articles if not archive or one.published > oldest]
         self._old = articles[len(self._fresh) :]
-        # Hidden articles are not on any list. Only short links on the front page lead to them. [:-hidden]
-        # would be wrong, because it is empty if hidden is 0.
+        # Hidden articles are in no list. Only short links on the front page lead to them. The slice
+        # [:-hidden] would be wrong, because it is empty if hidden is 0.
         self._listed = self._fresh[: len(self._fresh) - site.hidden]
         self._type = "text/html" + f"; charset={site.charset}" * ("undeclared" not in site.traits)
         self._topics = load(site.languages[0])["topics"] if site.section else {}
@@ -95,8 +95,8 @@ class Pages:
             return page
         elif kind not in load("noise")["kinds"]:
             return Page("missing", lambda: b"<h1>404</h1>", self._type, 404)
-        # Tags, searches and calendars have an endless number of pages, as on real sites. So these pages are
-        # not stored in a list, but made from the path.
+        # As on real sites, tags, searches and calendars have an endless number of pages. So these pages are
+        # made from the path and are not stored.
         return Page(kind, self._html_of("noise_page", path), self._type)
 
     def _html_of(self, macro: str, title: str, *rest: object) -> Callable[[], bytes]:
@@ -111,7 +111,7 @@ class Pages:
         if "no-robots" not in self.site.traits:
             yield "/robots.txt", Page("robots", self._made(self._xml.robots, "utf-8"), "text/plain")
         for path, (kind, part, content_type) in self.site.sources.items():
-            # The part of the list is written as a slice: "::2" is every second article.
+            # ``part`` is a slice of the list in Python's notation: "::2" is every second article.
             articles = self._listed[slice(*(int(end) if end else None for end in part.split(":")))]
             rows = [
                 (one.url + TRACKING * (at < TRACKED and "?" not in one.path), one)
@@ -151,12 +151,12 @@ class Pages:
                 (path, f"{self.site.base}/r/{article.number}", f"/r/{article.number}/", article.path)
             )
             for (start, target), status in zip(chain, (302, 301, 307), strict=True):
-                # The target of the first redirect is a whole URL, that of the others a path. Real sites use
-                # both.
+                # The target of the first redirect is a whole URL. The target of each further redirect is a
+                # path. Real sites use both forms.
                 yield start.removeprefix(self.site.base), Page("redirect", status=status, location=target)
 
     def _odd(self) -> Iterator[tuple[str, Page]]:
-        """Yield pages that are not articles but have URLs like those of articles."""
+        """Yield pages that are not articles, although their URLs look like URLs of articles."""
         for path, fields in self.site.odd.items():
             yield path.format(at=self._now), Page(**fields)
 
@@ -182,7 +182,8 @@ class Pages:
                 yield self._list(path, words["label"], teasers, pages)
 
     def _address(self, topic: str, page: int) -> str:
-        # Many sites have one form of URL for the first page of a section and another for the rest.
+        # On many sites, the URL of the first page of a section has another form than the URLs of its further
+        # pages.
         return self.site.section[page > 1].format(topic=topic, page=page)
 
     def _archive(self) -> Iterator[tuple[str, Page]]:
@@ -200,4 +201,4 @@ class Pages:
 
 
 def _packed(make: Callable[[], bytes]) -> bytes:
-    return gzip.compress(make(), mtime=0)  # no time, so that the bytes and the ETag stay the same
+    return gzip.compress(make(), mtime=0)  # without a time, so that the bytes and the ETag stay the same

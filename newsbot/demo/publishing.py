@@ -1,7 +1,7 @@
 """Decides which site publishes which story, when and under which URLs, and makes the manifest.
 
-The result depends only on the number of articles and the time. The manifest is the expected result of a
-crawl, a JSON file in the folder of the demo's rules.
+The result depends only on the number of articles and the time. The manifest contains the expected result of a
+crawl. It is a JSON file in the folder of the demo's rules.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Expected:
     published: str
     """Time of publication in ISO 8601."""
     addresses: list[str] = field(default_factory=list)
-    """All URLs of the host that have this text. The first one is the canonical URL."""
+    """All URLs of the host that have this text. The first URL is the canonical one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +49,7 @@ class Manifest:
     """The content of the web. All URLs are in the form in which the sites write them."""
 
     now: str
-    """The time of the web in ISO 8601. The newest articles are a little older."""
+    """The current time of the demo web in ISO 8601. The newest articles are a little older."""
     articles: list[Expected]
     families: list[list[str]]
     """Groups of canonical URLs of articles with the same news, in the same or almost the same words."""
@@ -70,7 +70,7 @@ class Manifest:
 
 
 def without_tracking(path: str) -> str:
-    """Return a path with its query, but without tracking and session parameters, which the sites ignore."""
+    """Return a path and its query without tracking and session parameters, which the sites ignore."""
     start, _, query = path.partition("?")
     kept = [part for part in query.split("&") if part and not part.startswith(("utm_", "fbclid=", "sid="))]
     return f"{start}?{'&'.join(kept)}" if kept else start
@@ -157,12 +157,12 @@ class Article:
 
 
 def publish(size: int, now: datetime) -> list[Article]:
-    """Return ``size`` articles, sorted by site, and the newest first within a site.
+    """Return ``size`` articles, sorted by site. The articles of a site are sorted, newest first.
 
     Raises ``ValueError`` if ``size`` is not between MIN_ARTICLES and MAX_ARTICLES.
     """
     if not MIN_ARTICLES <= size <= MAX_ARTICLES:
-        raise ValueError(f"the demo has {MIN_ARTICLES} to {MAX_ARTICLES} articles, not {size}")
+        raise ValueError(f"the demo can have {MIN_ARTICLES} to {MAX_ARTICLES} articles, but not {size}")
     publisher = _Publisher(random.Random(1), now)  # noqa: S311  # the web must be the same in each run
     sites = load_sites()
     counts = {site.name: int(site.share * size) for site in sites}
@@ -185,7 +185,7 @@ class _Publisher:
         self._agency = self._agency or stories
         self._rng.shuffle(stories)
         moments = self._moments(site, count)
-        # Every second article has a fault, until each fault has occurred once.
+        # Every second article has a fault until each fault has occurred once.
         faults = [fault for one in site.faults for fault in ("", one)] + [""] * count
         return [self._article(site, *row) for row in zip(stories, moments, faults, strict=False)]
 
@@ -193,7 +193,7 @@ class _Publisher:
         """Return the stories of a site.
 
         They are texts of the agency, reports, the site's own stories, and second versions of its stories. The
-        first text of the agency is reprinted word for word, its other texts are edited.
+        first text of the agency is reprinted word for word. All further texts of the agency are edited.
         """
         stories: list[Story] = []
         writer = self._writers[site.languages[0]]
@@ -211,8 +211,8 @@ class _Publisher:
     def _moments(self, site: Site, count: int) -> list[datetime]:
         """Return times of publication, the latest first.
 
-        The times are within the last FRESH_DAYS. For a site with an archive this holds for only one third of
-        them; the others are on a few days of many earlier months.
+        The times are within the last FRESH_DAYS. For a site with an archive, only one third of the times are
+        within this period. All other times are on a few days of many earlier months.
         """
         fresh = count // 3 if "archive" in site.traits else count
         step = FRESH_DAYS * 24 * 60 / fresh  # in minutes, because pages show no seconds

@@ -1,7 +1,7 @@
 """The server of the demo: an HTTP server and forward proxy on loopback for all sites.
 
 A client uses the server as its ``http_proxy`` and sends the whole URL in the request line. So any host name
-works, without DNS.
+works without DNS.
 
 Some pages have a fault:
 
@@ -10,7 +10,7 @@ Some pages have a fault:
 - ``slow``: the response is late.
 - ``latin-header`` and ``utf8-header``: the charset in Content-Type is wrong.
 - ``year-9999``: the date of publication is in the year 9999.
-- ``binary``: the body is not HTML although Content-Type says so.
+- ``binary``: the body is not HTML, although the Content-Type is HTML.
 - ``huge``: the body is larger than usual limits.
 """
 
@@ -66,7 +66,7 @@ class Record:
     kind: str
     """The kind of the page (:class:`newsbot.demo.pages.Page`)."""
     status: int
-    """Status of the response; 0 if the server sent none on purpose."""
+    """Status of the response; 0 if the server sent no response on purpose."""
     whole: bool
     """False if the server broke the connection on purpose before the end of the response."""
     conditional: bool
@@ -79,8 +79,8 @@ class Record:
 class DemoServer:
     """The demo on 127.0.0.1, served by a thread between ``__enter__`` and ``__exit__``.
 
-    The rules for the demo's sites, and the manifest, are written into ``folder``. ``now`` is the present time
-    for the demo's sites, with a time zone.
+    The rules for the demo's sites, and the manifest, are written into ``folder``. ``now`` is the current time
+    of the demo's sites, with a time zone.
     """
 
     def __init__(self, folder: Path, *, articles: int = DEFAULT_ARTICLES, now: datetime) -> None:
@@ -167,7 +167,10 @@ class DemoServer:
 
 
 def this_hour() -> datetime:
-    """Return the start of the current hour in UTC. Articles of the demo are from the two days before."""
+    """Return the start of the current hour in UTC.
+
+    The articles of the demo are from the two days before it.
+    """
     return datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
 
 
@@ -193,7 +196,7 @@ def _response(request: web.BaseRequest, page: Page) -> web.Response:
     if page.fault == "huge":
         response.body = _ROW * HUGE_ROWS
         response.enable_chunked_encoding()
-    # A broken response has the length of its uncompressed body in the header.
+    # The header of a broken response has the length of the uncompressed body.
     if page.gzip and page.fault != "broken":
         response.enable_compression()
     return response

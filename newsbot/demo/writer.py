@@ -54,11 +54,11 @@ class Story:
     sentences: tuple[str, ...]
     author: str
     family: str
-    """The title under which the story was first published. Edited versions keep it."""
+    """The title under which the story was first published. It is the same for edited versions."""
     template: str = ""
     """The template of a report; empty for other stories.
 
-    Reports of one template have the same words and different numbers.
+    Reports from the same template differ only in their numbers.
     """
 
     @property
@@ -96,7 +96,7 @@ class Writer:
         return self._story(words, words["title"], [self._rng.choice(words["lead"]), *body])
 
     def report(self, number: int) -> Story:
-        """Return a weather report. All reports have the same words and different numbers."""
+        """Return a weather report. All reports have the same words, but different numbers."""
         words = {**self._cast("transport"), "edition": number}
         return replace(self._story(words, words["report_title"], words["report"]), template=self._language)
 

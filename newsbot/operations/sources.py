@@ -250,7 +250,7 @@ def sources(call: Call) -> None:
         call.note(f"no source is failing; {counted(known, 'site')} checked")
         return
     sites, unread = _parted(sites)
-    # Sites with an alarm come first, then those with the most failing sources.
+    # Sites with an alarm come first, then the sites with the most failing sources.
     sites.sort(key=lambda site: (site.domain not in fallen, -sum(map(_fails, site.sources)), site.domain))
     call.table(SITE_COLUMNS, (_site_row(site, now) for site in sites))
     call.text()

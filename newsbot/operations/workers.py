@@ -210,7 +210,7 @@ def _end(code: int) -> str:
 FOLDER = "newsbot-workers-"
 """Prefix of the folder with the stats of the workers. The health check of the container reads it."""
 LIVE, LINES = 1.0, 10.0
-"""Seconds between two updates of the live display, and between two lines of text if there is no terminal."""
+"""Seconds between two updates of the live display. Without a terminal: seconds between two lines of text."""
 
 
 def workers(call: Call) -> int:

@@ -1,8 +1,8 @@
 """The subscriber's side of a WebSub subscription, as pure functions without network.
 
 Source: W3C Recommendation WebSub, 23 January 2018 (https://www.w3.org/TR/websub/). A subscription has one of
-these states: ``wanted`` (nothing sent yet), ``pending`` (requested, but not verified by the hub yet),
-``verified``, ``denied``, ``leaving`` (its end is requested). Each subscription has its own random callback
+these states: ``wanted`` (no request was sent yet), ``pending`` (requested, but not verified by the hub yet),
+``verified``, ``denied``, ``leaving`` (the end is requested). Each subscription has its own random callback
 URL, which cannot be guessed from the URLs of other subscriptions.
 """
 

@@ -9,8 +9,7 @@ Files for the published experiment of 2005, with robots and sensors on pages:
 * ``page_state``: histories, state and counters for the compiled loops
 * ``runs``: the loops of robots and of sensors, and the result of one run
 * ``plan``: runs the 54 situations and 7 variants with threads
-* ``experiment``: runs the plan for several seeds; tables, correlations, ranking, and comparison with the
-  published figures (published.json)
+* ``experiment``: runs the plan for several seeds, makes tables, and compares them with the published figures
 
 Files for the comparison of polling policies on feeds, section pages and article pages:
 
@@ -18,7 +17,7 @@ Files for the comparison of polling policies on feeds, section pages and article
 * ``visits``: the visits that a policy makes, their cost, and figures such as freshness and delays
 * ``allocation``: formulas that distribute a budget of visits
 * ``strategies``: the strategies by name, and strategies in files of users
-* ``strategy_comparison``: figures with confidence intervals; the smallest budget for a target
+* ``strategy_comparison``: computes figures with confidence intervals, and the smallest budget for a target
 
 Files for both:
 

@@ -1,11 +1,11 @@
-"""Formulas that distribute a budget of visits among pages, and the freshness, age and delay that result.
+"""Formulas that distribute a budget of visits among pages, and the resulting freshness, age and delay.
 
 Page i changes ``rates[i]`` times per unit of time (a Poisson process) and is visited ``visits[i]`` times, at
 equal intervals. Functions with ``random`` in their name assume visits at random times. A page without visits
 is never fresh, and its age is infinite.
 
-Sources: Cho and Garcia-Molina, "Effective page refresh policies for web crawlers", ACM TODS 28 (2003); for
-random visits Azar, Horvitz, Lubetzky, Peres and Shahaf, "Tractable near-optimal policies for crawling", PNAS
+Sources: Cho and Garcia-Molina, "Effective page refresh policies for web crawlers", ACM TODS 28 (2003). For
+random visits: Azar, Horvitz, Lubetzky, Peres and Shahaf, "Tractable near-optimal policies for crawling", PNAS
 115 (2018).
 """
 
@@ -18,7 +18,10 @@ import numpy as np
 from newsbot.simulator.model import Array
 
 INNER, OUTER = 60, 110
-"""Number of bisections in :func:`_inverse` and in :func:`_spend`. They reach the precision of a double."""
+"""Number of bisections in :func:`_inverse`, and in :func:`_spend`.
+
+The results have the precision of a double.
+"""
 MAX_COST = 600.0
 """Highest cost that :func:`freshest` tries: one visit per 600 changes.
 
@@ -27,9 +30,10 @@ The exponential of this number is a finite double.
 
 Rates = Sequence[float] | Array
 Share = Callable[[Rates, float], Array]
-"""A function that takes the rates of change and the budget: the sum of all visits per unit of time.
+"""A function that distributes a budget.
 
-It returns the number of visits of each page per unit of time.
+It takes the rates of change and the budget (the sum of all visits per unit of time). It returns the number of
+visits of each page per unit of time.
 """
 
 
@@ -91,8 +95,8 @@ def youngest(rates: Rates, budget: float) -> Array:
 def freshest_random(rates: Rates, budget: float) -> Array:
     """Return the random visits with the highest mean freshness.
 
-    Only the pages with the lowest rates get visits. Such a page gets the square root of its rate times a
-    common factor, minus its rate.
+    Only the pages with the lowest rates get visits. The visits of such a page are the square root of its
+    rate, multiplied by a common factor, minus its rate.
     """
     known = _checked(rates, budget)
     order = np.argsort(known, kind="stable")
@@ -108,14 +112,14 @@ def freshest_random(rates: Rates, budget: float) -> Array:
 
 
 def freshness(rates: Rates, visits: Rates) -> Array:
-    """Return the freshness of each page: the share of time (0 to 1) in which its known state is true."""
+    """Return the freshness of each page: the share of time (0 to 1) in which its known state is correct."""
     x = _changes_a_visit(rates, visits)
     with np.errstate(invalid="ignore"):
         return np.where(np.isinf(x), 0.0, -np.expm1(-x) / x)
 
 
 def age(rates: Rates, visits: Rates) -> Array:
-    """Return the mean age of each page: the time since its first change that is not known yet.
+    """Return the mean age of each page. The age is the time since the first change that is not known yet.
 
     The age is 0 while all changes are known.
     """
@@ -159,10 +163,10 @@ def _inverse(rising: Callable[[Array], Array], wanted: Array) -> Array:
 
 
 def _spend(visits: Callable[[float], Array], budget: float, high: float) -> Array:
-    """Return the visits at the price at which their sum is the budget, by bisection.
+    """Return the visits for the price at which their sum is the budget, by bisection.
 
-    ``visits`` takes a price and returns fewer visits at a higher price. At ``high`` their sum is not above
-    the budget.
+    ``visits`` takes a price and returns fewer visits for a higher price. At the price ``high``, the sum is
+    not above the budget.
     """
     low = 0.0
     for _round in range(OUTER):

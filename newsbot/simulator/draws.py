@@ -1,6 +1,6 @@
 """Random numbers that depend only on their purpose.
 
-Draw k of a stream is a hash of the key of the stream and k. It does not depend on earlier draws. So the
+Draw k of a stream is a hash of k and the key of the stream. It does not depend on earlier draws. So the
 history of a page does not depend on the number of pages, a run does not depend on the order of the threads,
 and another model can use the same draws. The hash is the output function of SplitMix64 (Steele, Lea and
 Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).

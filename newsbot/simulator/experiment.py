@@ -1,4 +1,5 @@
-"""Runs the plan for several seeds: tables, correlations, ranking, and comparison with the published figures.
+"""Runs the plan for several seeds, and makes tables, correlations, a ranking, and a check of published
+figures.
 
 The published figures are in published.json. A deviation from them must be within a tolerance.
 """
@@ -24,9 +25,9 @@ from newsbot.simulator.runs import Run
 MB = 2**20
 """Bytes in the "Мб" of the published traffic."""
 FIRST_ROWS = (0, 10_000, 20_000, 30_000, 40_000)
-"""Times of the rows of table 3.10 of the publication, in units of 100 ms.
+"""Times of the rows in table 3.10 of the publication, in units of 100 ms.
 
-The publication prints the labels of the rows at the wrong rows.
+In the publication, the labels of the rows are at the wrong rows.
 """
 FIRST_FIELDS = (1, 4, 7, 10, 13, 16, 19)
 """Situations of the columns of this table.
@@ -42,7 +43,7 @@ ORDERS = (
     ("traffic of 3 > 4", "sumsize", (3, 4)),
     ("traffic of 5 > 6", "sumsize", (5, 6)),
 )
-"""Orders of variants that hold in every situation, as the publication claims.
+"""Orders of variants that hold in every situation according to the publication.
 
 Each order has a description, the column of the figure, and the variants from the highest to the lowest
 figure.
@@ -54,7 +55,7 @@ ByVariant = Mapping[tuple[int, int], Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A published figure and our figure."""
+    """A published figure and the figure of this simulator."""
 
     group: str
     """The table or the kind of figures to which the figure belongs."""
@@ -74,7 +75,7 @@ class Check:
         return None if self.tolerance is None else abs(self.deviation) <= self.tolerance + 1e-9
 
     def row(self, *, judged: bool) -> dict[str, Any]:
-        """Return a row for a table. If ``judged`` is False, the row has no tolerance and no verdict."""
+        """Return a row for a table. If ``judged`` is False, it has neither a tolerance nor a verdict."""
         numbers = {name: float(getattr(self, name)) for name in ("published", "ours", "deviation")}
         verdict = {"tolerance": self.tolerance, "within": self.within} if judged else _NOT_JUDGED
         return {"group": self.group, "figure": self.figure, **numbers, "unit": self.unit, **verdict}
@@ -113,8 +114,8 @@ def compare_with_published(
 def summarize_checks(comparison: Rows) -> list[tuple[object, ...]]:
     """Return a row for each group of figures.
 
-    A row has the group, the number of its figures, the number of figures within their tolerance, the largest
-    deviation, and the figure with this deviation.
+    A row contains the group, the number of its figures, the number of figures within their tolerance, the
+    largest deviation, and the figure with this deviation.
     """
     rows: list[tuple[object, ...]] = []
     for group, grouped in groupby(comparison, key=itemgetter("group")):
@@ -165,8 +166,8 @@ def _correlations(published: Published, ours: dict[str, Any]) -> Iterator[Check]
 def _processing(published: Published, rows: ByVariant) -> Iterator[Check]:
     """Compare the largest numbers of simultaneous downloads.
 
-    The published table is sorted by time, then by pages, changes and queries. So our table is sorted in this
-    way before the comparison.
+    The published table is sorted by time, then by pages, changes and queries. So the simulated table is
+    sorted in the same way before the comparison.
     """
     sensors = [row for (_situation, variant), row in rows.items() if variant == SENSORS]
     sensors.sort(key=lambda row: (row["time"], row["pages"], row["change"], row["query"]))
@@ -219,7 +220,7 @@ def _events(published: Published, events: dict[str, Any], scale: int) -> Iterato
     """
     for table, name in (("P2_3_changes", "changes"), ("P2_4_queries", "queries")):
         for theirs, ours in zip(published[table], events[name], strict=True):
-            # Each page has exactly one row beyond the end of the run. The number of the other rows is random,
+            # Each page has exactly one row beyond the end of the run. The number of all other rows is random,
             # with the mean c N.
             pages, intensity, rows = ours["N"], ours["intensity"], ours["events"]
             expected, chance = (intensity + 1) * pages, 4 * sqrt(intensity * pages)
@@ -281,7 +282,7 @@ def run_experiment(
 
 
 def as_document(found: Experiment) -> dict[str, Any]:
-    """Return the JSON-able output for ``--json``."""
+    """Return the JSON-serializable output for ``--json``."""
     return {
         "runs": [{name: row[name] for name in IN_JSON} for row in found.runs],
         "correlations": found.correlations,
@@ -350,9 +351,9 @@ def series_table(named: Iterable[tuple[int, int, Run]]) -> Columns:
 
 
 def traffic_table(named: Iterable[tuple[int, int, Run]]) -> Columns:
-    """Return the bytes over time, of all robots together and of each robot.
+    """Return the bytes over time, for all robots together and for each robot.
 
-    The columns of robots that a variant does not have are 0.
+    If a variant has fewer robots, the columns of the missing robots are 0.
     """
     return _joined(
         {
@@ -371,7 +372,7 @@ def traffic_table(named: Iterable[tuple[int, int, Run]]) -> Columns:
 
 
 def correlations(runs: Rows) -> dict[str, Any]:
-    """Return Pearson's correlations of traffic and stale pages with each factor of the plan, by variant.
+    """Return, by variant, Pearson's correlations of traffic and stale pages with each factor of the plan.
 
     Robots do not use queries. As in the publication, their correlation with queries is 0.
     """

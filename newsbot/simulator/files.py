@@ -1,12 +1,12 @@
 """Reads and writes the files of the simulator: tables (CSV and Parquet), input files and runs (Parquet).
 
-Users can replace generated logs by recorded logs, so files are checked when they are read. Pages are numbered
-from 1. This list has the columns of each file, and the order of its rows:
+Users can replace generated logs with recorded logs, so files are checked when they are read. Pages are
+numbered from 1. The following list has the columns of each file and the order of its rows:
 
 * pages: ``page``, ``size``; by page, without missing pages
 * change log: ``page``, ``time``, ``type``, ``size``; by page, then by time
 * query log: ``page``, ``time``; by page, then by time
-* routes: ``robot`` (from 1), ``page``; by robot, the pages of each in the order of visits
+* routes: ``robot`` (from 1), ``page``; by robot, then in the order of its visits
 
 All functions that read raise :class:`newsbot.errors.UserError` with the file and, if possible, the row.
 """
@@ -65,7 +65,7 @@ def write_tables(folder: Path, tables: Mapping[str, Rows | Columns]) -> None:
 
 
 def read_table(path: Path, kind: str, columns: Sequence[str], *, whole: bool = False) -> Any:
-    """Return these columns of a Parquet file as a pyarrow table; all columns if ``whole`` is True.
+    """Return these columns of a Parquet file as a pyarrow table, or all columns if ``whole`` is True.
 
     ``kind`` is the name of this kind of file in error messages.
     """
@@ -147,7 +147,8 @@ def read_routes(path: Path, pages: int) -> Routes:
         raise UserError(
             f"{path}: page {int(counts.argmax()) + 1} occurs twice; it must be in one route only once"
         )
-    # There is one more start than robots: the last one is the end of the last route.
+    # The number of starts is one more than the number of robots, because the last start is the end of the
+    # last route.
     return Routes(np.searchsorted(robots, np.arange(1, int(robots[-1]) + 2)).astype(np.int64), visited)
 
 
@@ -181,7 +182,8 @@ def read_run(path: Path) -> tuple[str, Run]:
             cycles=tuple(row["cycles"]),
             **{name: row[name] for name in _NUMBERS},
         )
-        # A series of another length, for example in an edited file, would give wrong charts and no error.
+        # A series of a wrong length, for example in an edited file, would lead to wrong charts without an
+        # error.
         sizes = len(run.fresh_times()), len(run.traffic_times())
         if (len(run.stale), run.traffic.shape[1]) != sizes:
             raise ValueError("series of wrong length")
@@ -228,8 +230,8 @@ def _pages(starts: Array) -> Array:
 def _starts(path: Path, columns: dict[str, Array], pages: int) -> Array:
     """Return the index of the first row of each page, after a check of the order of the rows."""
     page, time = columns["page"].astype(np.int64), columns["time"].astype(np.int64)
-    # Page and time are compared as one number. Its upper bits are the page, its lower 32 bits are the time.
-    # Item 0 of diff() compares rows 1 and 2 of the file. If it is negative, row 2 is wrong.
+    # Page and time are compared as one number. Its upper bits are the page, and its lower 32 bits are the
+    # time. Item 0 of diff() compares rows 1 and 2 of the file. If this item is negative, row 2 is wrong.
     unsorted = np.diff((page << 32) + time) < 0
     _check_rows(path, unsorted, "not sorted by page and then by time; sort the log first", 2)
     return np.searchsorted(page, np.arange(1, pages + 2)).astype(np.int64)

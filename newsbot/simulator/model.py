@@ -1,10 +1,10 @@
-"""Generates the data of the experiment of 2005: sizes of pages, their changes and queries, routes of robots.
+"""Generates the data of the experiment of 2005: sizes, changes and queries of pages, and routes of robots.
 
-Times are whole units of 100 ms, sizes are bytes. The rows of a log are sorted by page and then by time. The
-rows of page p are ``starts[p]`` to ``starts[p + 1]`` (excluded). The gaps between two events of a page are
-exponentially distributed. Times are the sums of the gaps, rounded down to whole units. As in the experiment
-of 2005, a log also has the first event of each page beyond the end of a run, so it has about (intensity + 1)
-rows per page. Events at time 0 and beyond the end have no effect.
+Times are in whole units of 100 ms, and sizes are in bytes. The rows of a log are sorted by page and then by
+time. The rows of page p are ``starts[p]`` to ``starts[p + 1]`` (excluded). The gaps between two events of a
+page are exponentially distributed. Times are the sums of the gaps, rounded down to whole units. As in the
+experiment of 2005, a log also has the first event of each page beyond the end of a run, so it has about
+(intensity + 1) rows per page. Events at time 0 and beyond the end have no effect.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ MIN_NOTICE, MAX_NOTICE = 1, 3
 FRESH_STEP, TRAFFIC_STEP = 5_000, 10_000
 """Units of time between two rows of a series.
 
-The first is for the series of stale pages and of downloads, the second for the series of traffic.
+``FRESH_STEP`` is for the series of stale pages and of downloads, and ``TRAFFIC_STEP`` is for the series of
+traffic.
 """
 MAX_TIME = 10**9
 """Duration of the longest run in units (about three years). Times are stored in 32 bits."""
@@ -40,8 +41,8 @@ LAST_MOMENT = 2**31 - 1
 FORBIDDEN, GONE, BROKEN, SHRINKS, GROWS, AVAILABLE = 1, 2, 3, 4, 5, 6
 """Types of changes.
 
-The first three make a page unavailable (status 403, 404, 500), the others make it available. ``SHRINKS`` and
-``GROWS`` also change the size of the page.
+The first three types make a page unavailable (status 403, 404, 500). The last three types make it available.
+``SHRINKS`` and ``GROWS`` also change the size of the page.
 """
 
 FREQUENCIES = {
@@ -82,7 +83,7 @@ class QueryLog(Log):
 class ChangeLog(Log):
     """The changes of pages.
 
-    ``sizes`` has the size of the page after each change, also while it is unavailable.
+    ``sizes`` contains the size of the page after each change, even while the page is unavailable.
     """
 
     types: Array
@@ -93,7 +94,7 @@ class ChangeLog(Log):
 class Routes:
     """The order in which robots visit pages.
 
-    Robot r visits ``pages[starts[r]:starts[r + 1]]`` again and again.
+    Robot r visits ``pages[starts[r]:starts[r + 1]]`` repeatedly.
     """
 
     starts: Array
@@ -136,8 +137,8 @@ def make_changes(
     """
     rows = estimate_rows(len(sizes), intensity)
     starts, times = _make_times(len(sizes), time, time / intensity, rows, stream(key, "times"))
-    # The last bound is left out: if the sum of the probabilities is rounded below 1, there must be no seventh
-    # type.
+    # The last bound is left out. Otherwise, if the sum of the probabilities is rounded below 1, a seventh
+    # type could be drawn.
     bounds = np.cumsum(frequencies)[:-1]
     types, row_sizes = _make_types(starts, sizes, bounds, stream(key, "types"), stream(key, "sizes"))
     return ChangeLog(starts, times, types, row_sizes)

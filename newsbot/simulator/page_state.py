@@ -6,8 +6,9 @@ page ends. Rows of the log at time 0 and beyond the end of the run are left out.
 
 A change is *seen* when a robot or sensor detects it. A page with an unseen change is *stale*.
 
-A series has a row every ``step`` units from 0. Each row shows the state before the events of its own time.
-For the end of the run there are two rows: the state before the events of that time, and the state after them.
+A series has a row every ``step`` units, beginning at 0. Each row shows the state before the events at the
+time of the row. For the end of the run there are two rows: the state before the events at this time, and the
+state after them.
 """
 
 from __future__ import annotations
@@ -41,9 +42,9 @@ KNOWN = -1
 WAITS, WAIT_SUM, MIN_WAIT, MAX_WAIT, DOWNLOADS, FOUND = range(6)
 """Indexes in :attr:`Measures.tally`.
 
-The first four are the number of changes that were seen, and the sum, the minimum and the maximum of the times
-until they were seen. ``DOWNLOADS`` counts downloads of available pages that ended before the end of the run.
-``FOUND`` counts the downloads among them that brought new content.
+The first four are the number of seen changes, and the sum, the minimum and the maximum of the times until
+these changes were seen. ``DOWNLOADS`` counts downloads of available pages that ended before the end of the
+run. ``FOUND`` counts the downloads among them that brought new content.
 """
 
 
@@ -74,7 +75,7 @@ class State(NamedTuple):
     next_time: Array
     """Time of the next row of each page. It is stored separately because a loop reads it at each visit."""
     last: Array
-    """The last applied row of each page. It describes the present state of the page."""
+    """The last applied row of each page. It describes the current state of the page."""
     since: Array
     """The time of the first unseen change of each page, or :data:`KNOWN`."""
 
@@ -82,8 +83,8 @@ class State(NamedTuple):
 class Measures(NamedTuple):
     """The counters of a run.
 
-    During the run, a row of a series has only the difference from the row before. At the end, the differences
-    are added up.
+    During the run, a row of a series contains only the difference from the previous row. At the end, the
+    differences are added up.
     """
 
     end: int
@@ -184,11 +185,11 @@ def size_of(row: int) -> int:
 @compiled
 def row_after(at: int, end: int, step: int) -> int:
     """Return the index of the first row of a series that shows an event at the time ``at``."""
-    # The loop of a robot spends half of its time in this division. With 32 bits it is three times as fast as
-    # with 64 bits.
+    # This division takes half of the time of a robot's loop. With 32 bits it is three times as fast as with
+    # 64 bits.
     row = np.uint32(min(at, end - 1)) // np.uint32(step)
-    # + 1, because a row shows the state before its own time. Events at the end of the run are shown only by
-    # the last row.
+    # 1 is added, because a row shows the state before the events at its time. Only the last row shows the
+    # events at the end of the run.
     return int(row) + 1 + (at >= end)
 
 

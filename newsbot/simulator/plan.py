@@ -2,7 +2,7 @@
 
 All variants of a situation see the same history. A change log depends on pages, time and change intensity. A
 query log depends on pages, time and query intensity. Each log is made once for all runs that need it. Robots
-do not use queries, so situations that differ only in queries share the runs of robots.
+do not use queries, so situations that differ only in queries share their robot runs.
 """
 
 from __future__ import annotations
@@ -113,7 +113,8 @@ def scaled_steps(scale: int) -> Steps:
 def memory_needed(plan: Iterable[Situation], workers: int) -> int:
     """Return the bytes of memory that the plan needs.
 
-    They are the bytes of all histories, and for each worker the bytes of a query log with its crawls.
+    The result is the sum of the bytes of all histories and, for each worker, the bytes of a query log with
+    its crawls.
     """
     plan = list(plan)
     histories = {(one.pages, one.time, one.change) for one in plan}
@@ -162,8 +163,8 @@ class _Work:
         histories: dict[tuple[int, int, int], Future[History]] = {}
         tasks: list[Future[None]] = []
         # The largest tasks are submitted first, so that no thread has a long task left at the end. The tasks
-        # of sensors wait for histories. This cannot deadlock, because they wait only for tasks that were
-        # submitted before them, and the executor starts tasks in this order.
+        # of sensors wait for histories. A deadlock is impossible, because they wait only for tasks that were
+        # submitted earlier, and the executor starts tasks in the order of submission.
         for pages, time in sorted({(one.pages, one.time) for one in plan}, reverse=True):
             fields = [one for one in plan if (one.pages, one.time) == (pages, time)]
             for change in sorted({one.change for one in fields}, reverse=True):
@@ -190,7 +191,7 @@ class _Work:
         history = pack(sizes, log, one.time)
         self._count("changes", one, one.change, log.rows)
         self.outcome.volumes[one.pages] = int(sizes.sum())
-        del log  # only the packed history is needed from here on; free memory allows more workers
+        del log  # frees memory for more workers, because only the packed history is needed from here on
         for variant in ROBOTS:
             key = stream("variant", *words, variant.number)
             routes = make_routes(one.pages, variant.robots)

@@ -1,4 +1,4 @@
-"""Writes HTML reports with charts and tables: of the published experiment, of merged runs, of policies."""
+"""Writes HTML reports with charts and tables for the published experiment, merged runs, and policies."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ SHOWN = (10, 52)
 The text of the publication quotes these situations.
 """
 MAX_POINTS = 400
-"""Maximum number of points of a line. More points would not be visible."""
+"""Maximum number of points in a line. More points would not be visible."""
 OVER_TIME = (
     ("Freshness", "% of pages", "series", "freshness", 1, False),
     ("Stale pages", "pages", "series", "needfresh", 1, False),
     ("Traffic", "MB (log)", "traffic", "sumsize", MB, True),
-    ("Downloads of sensors at one time (maxima)", "downloads", "series", "processing", 1, False),
+    ("Simultaneous downloads of sensors (maxima)", "downloads", "series", "processing", 1, False),
 )
 """Charts over time: title, unit, table, column, divisor, and True for a logarithmic scale."""
 OVER_SITUATIONS = (
@@ -50,7 +50,10 @@ OVER_SITUATIONS = (
 
 
 class Line(NamedTuple):
-    """One line of a chart, or its dots. The same number ``colour`` gives the same colour in all charts."""
+    """One line or one set of dots in a chart.
+
+    Equal numbers in ``colour`` give equal colours in all charts.
+    """
 
     name: str
     colour: int
@@ -59,7 +62,7 @@ class Line(NamedTuple):
 
 
 class Listing(NamedTuple):
-    """A table of a report. If it has a summary, the table is folded, unless it is ``open``."""
+    """A table in a report. A table with a summary is folded, unless it is ``open``."""
 
     columns: Sequence[str]
     rows: Iterable[Sequence[object]]
@@ -68,7 +71,7 @@ class Listing(NamedTuple):
 
 
 class Chart(NamedTuple):
-    """A chart of a report. ``marks`` are the positions of ticks on the x axis."""
+    """A chart in a report. ``marks`` are the positions of ticks on the x axis."""
 
     title: str
     x_title: str
@@ -127,7 +130,7 @@ def write_experiment(folder: Path, found: Experiment, about: list[str], *, judge
 
 
 def write_runs_report(folder: Path, title: str, about: Sequence[str], tables: Mapping[str, Any]) -> None:
-    """Write ``report.html`` of runs into a folder. ``about`` are lines that describe the runs.
+    """Write ``report.html`` of runs into a folder. ``about`` contains lines that describe the runs.
 
     The tables are ``runs``, ``series``, ``traffic``, and ``comparison`` if there are published figures.
     """
@@ -148,7 +151,10 @@ def write_runs_report(folder: Path, title: str, about: Sequence[str], tables: Ma
 
 
 def write_policies_report(folder: Path, about: Sequence[str], found: Sequence[Compared]) -> None:
-    """Write ``report.html`` of a comparison of policies. ``about`` are lines that describe it."""
+    """Write ``report.html`` of a comparison of policies.
+
+    ``about`` contains lines that describe the comparison.
+    """
     parts: list[Part] = [
         _policies_table([(one.choice.label, one.figures) for one in found]),
         *_policy_charts(found),
@@ -164,8 +170,8 @@ def write_policies_report(folder: Path, about: Sequence[str], found: Sequence[Co
 def draw(chart: Chart) -> str:
     """Return the chart as an ``<svg>`` element. The same chart always gives the same bytes."""
     matplotlib, figures = optional("matplotlib"), optional("matplotlib.figure")
-    # "none" keeps text as text, so that it can be searched. With the salt, the elements get the same ids in
-    # each run.
+    # With "none", text stays text and can be searched. With the salt, the elements have the same ids in each
+    # run.
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "newsbot", "font.size": 9}):
         figure = figures.Figure(figsize=(9, 3.4), layout="constrained")
         axes = figure.add_subplot()
@@ -189,7 +195,7 @@ def draw(chart: Chart) -> str:
         axes.spines[["top", "right"]].set_visible(False)
         figure.legend(loc="outside right upper", frameon=False)
         stream = io.StringIO()
-        # None leaves an entry out. A date would make the bytes different each time.
+        # An entry with the value None is left out. With a date, the bytes would differ in each run.
         metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
         figure.savefig(stream, format="svg", metadata=metadata)
     text = stream.getvalue()
@@ -250,7 +256,7 @@ def _over_time(tables: Mapping[str, Any]) -> Iterator[Part]:
         first = situations[situation][0]
         about = f"{first['pages']:,} pages, {first['time']:,} units of 100 ms"
         if "change" in first:
-            about += f", {first['change']} changes and {first['query']} queries a page"
+            about += f", {first['change']} changes and {first['query']} queries per page"
         yield f"Situation {situation}: {about}"
         names = {row["variant"]: row["strategy"] for row in situations[situation]}
         for title, unit, name, column, divisor, log in OVER_TIME:
@@ -299,7 +305,7 @@ def _over_situations(runs: Rows, comparison: Rows | None) -> Iterator[Chart]:
             Line(name, colour, x, [row[name] for row in most])
             for colour, name in enumerate(("published", "ours"))
         ]
-        title = "Most downloads of sensors at one time"
+        title = "Largest number of simultaneous downloads of sensors"
         yield Chart(title, "situation", "downloads", lines, dots=True, marks=marks)
 
 
@@ -318,7 +324,7 @@ def _policy_charts(found: Sequence[Compared]) -> Iterator[Chart]:
     load = [np.mean([run.requests_by_hour for run in one.runs], axis=0) for one in found]
     for title, unit, values in (
         ("Sources whose known state is right, by the hour of the day (UTC)", "% of sources", known),
-        ("Load by the hour of the day (UTC)", "requests an hour", load),
+        ("Load by the hour of the day (UTC)", "requests per hour", load),
     ):
         lines = [
             Line(label, number, np.arange(24) + 0.5, value)
@@ -331,8 +337,8 @@ def _policy_charts(found: Sequence[Compared]) -> Iterator[Chart]:
         if all(math.isfinite(run.figures["mean"]) for run in one.runs)
     ]
     if lines:
-        title = "What freshness costs: a dot for each seed"
-        yield Chart(title, "megabytes a day", "mean delay, minutes (log)", lines, log=True, dots=True)
+        title = "The cost of freshness: one dot for each seed"
+        yield Chart(title, "megabytes per day", "mean delay, minutes (log)", lines, log=True, dots=True)
 
 
 def _policies_table(rows: Sequence[tuple[str, dict[str, Estimate]]]) -> Listing:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 from newsbot.errors import UserError
 
 _MEMINFO = Path("/proc/meminfo")
-# The limit and use of a container (control group version 2 of Linux).
+# The memory limit and the memory use of a container (control group version 2 of Linux).
 _GROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
 _GROUP_USED = Path("/sys/fs/cgroup/memory.current")
 F = TypeVar("F", bound=Callable[..., object])
@@ -41,9 +41,8 @@ def compiled(function: F) -> F:
     """Return a version of ``function`` that numba compiles to machine code at its first call.
 
     The machine code runs without the global interpreter lock. It is stored beside the module, or in the
-    folder ``NUMBA_CACHE_DIR``. Plain Python would need hours for the published plan. numpy does not help,
-    because each step of a robot depends on its earlier steps, so a run cannot be written as operations on
-    arrays.
+    folder ``NUMBA_CACHE_DIR``. Plain Python would need hours for the published plan. A run cannot be written
+    as numpy operations on arrays, because each step of a robot depends on its earlier steps.
     """
     try:
         return cast("F", numba.njit(cache=True, **_OPTIONS)(function))
@@ -54,13 +53,13 @@ def compiled(function: F) -> F:
 def inlined(function: F) -> F:
     """Return a version of ``function`` that is copied into each compiled function that calls it.
 
-    This avoids a call. A call takes time, because numba counts the references to each array.
+    So there is no call at run time. A call is slow, because numba counts the references to each array.
     """
     return cast("F", numba.njit(inline="always", **_OPTIONS)(function))
 
 
 def available_memory() -> int:
-    """Return the free memory in bytes. The limit of a container is respected."""
+    """Return the free memory in bytes, within the memory limit of the container."""
     free = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if _MEMINFO.exists():
         lines = dict(line.split(":", 1) for line in _MEMINFO.read_text(encoding="ascii").splitlines())
@@ -74,10 +73,10 @@ def available_memory() -> int:
 
 
 def require_memory(needed: float, what: str) -> None:
-    """Raise :class:`UserError` if fewer than ``needed`` bytes of memory are free. ``what`` needs them."""
+    """Raise :class:`UserError` if ``what`` needs more bytes of memory than are free."""
     free = available_memory()
     if needed > free:
         raise UserError(
-            f"{what} would need {needed / 2**30:,.1f} GB of memory, {free / 2**30:,.1f} GB are free; "
-            "take fewer pages, a lower intensity, or a larger --scale"
+            f"{what} would need {needed / 2**30:,.1f} GB of memory, but {free / 2**30:,.1f} GB are free; "
+            "use fewer pages, a lower intensity, or a larger --scale"
         )

@@ -1,11 +1,12 @@
 """Runs robots or sensors on a history of pages, and returns the measurements.
 
 A robot visits its pages in turn; a modified robot sends a HEAD request before a GET. A visit of an
-unavailable page takes no time. If all pages of a robot are unavailable, it would loop without end. So after a
-round that took no time, the robot waits until a page becomes available. The round counts as a cycle.
+unavailable page takes no time. So a robot would loop endlessly while all its pages are unavailable.
+Therefore, after a round that took no time, the robot waits until a page becomes available. The round counts
+as a cycle.
 
-With sensors, a request of a visitor for a changed page causes a notice, and the page is downloaded. If the
-page is unavailable, its download has no bytes and ends after all arrivals of that time. Pages do not
+With sensors, a visitor's request for a changed page causes a notice, and the page is downloaded. If the page
+is unavailable, its download has no bytes and ends after all arrivals of notices at this time. Pages do not
 influence each other, so they are run one after the other. Only the number of simultaneous downloads is
 counted over all pages.
 
@@ -61,11 +62,11 @@ def run_robot(  # noqa: C901  # one loop: a call for each visit would take longe
     keys: tuple[np.uint64, np.uint64],
     modified: bool,
 ) -> int:
-    """Let one robot repeat its route until the end of the run. Returns the number of its complete cycles.
+    """Let one robot repeat its route until the end of the run.
 
-    The bytes of its downloads are added to ``traffic``. ``keys`` has two streams of draws: draw k of the
-    first is the duration of the HEAD request of visit k, draw k of the second is the duration of its
-    download.
+    Return the number of complete cycles. The bytes of its downloads are added to ``traffic``. ``keys``
+    contains two streams of draws. For visit k, draw k of the first stream is the duration of the HEAD
+    request, and draw k of the second stream is the duration of the download.
     """
     next_time, last, since, tally = state.next_time, state.last, state.since, measures.tally
     head_key, load_key = keys
@@ -88,8 +89,8 @@ def run_robot(  # noqa: C901  # one loop: a call for each visit would take longe
                 now += between(load_key, visit, MIN_LOAD, MAX_LOAD)
                 if now > end:
                     return cycles
-                # If the page changed during the download, the download brings the new content. But its number
-                # of bytes is the size of the page at the start of the download.
+                # If the page changes during the download, the download brings the new content. But its bytes
+                # are the size of the page at the start of the download.
                 if next_time[page] <= now:
                     advance(state, measures, page, now)
                 traffic[row_after(now, end, measures.steps.traffic)] += size
@@ -111,7 +112,7 @@ def run_robot(  # noqa: C901  # one loop: a call for each visit would take longe
 def _next_open(state: State, route: Array) -> int:
     """Return the time at which a page of a route becomes available again.
 
-    All its pages are unavailable now.
+    All pages of the route are unavailable now.
     """
     first = NEVER
     for number in range(len(route)):
@@ -147,10 +148,11 @@ class Crawls(NamedTuple):
 def run_sensors(
     history: History, starts: Array, times: Array, measures: Measures, crawls: Crawls, keys: Keys
 ) -> int:
-    """Run all pages until the end of the run. Returns the largest number of simultaneous downloads.
+    """Run all pages until the end of the run.
 
-    ``starts`` and ``times`` are the query log. ``keys`` has two streams of draws: draw k of the first is the
-    duration of the notice of query k, draw k of the second is the duration of its download.
+    Return the largest number of simultaneous downloads. ``starts`` and ``times`` are the query log. ``keys``
+    contains two streams of draws. For query k, draw k of the first stream is the duration of the notice, and
+    draw k of the second stream is the duration of the download.
     """
     for page in range(len(starts) - 1):
         last = starts[page + 1]
@@ -166,7 +168,10 @@ def run_sensors(
 def _run_page(
     history: History, times: Array, measures: Measures, crawls: Crawls, keys: Keys, place: int, query: int
 ) -> None:
-    """Run one page. ``place`` is its next row in the history, ``query`` its first query in ``times``."""
+    """Run one page.
+
+    ``place`` is its next row in the history, and ``query`` is its first query in ``times``.
+    """
     since, pending, due = KNOWN, 0, NEVER
     while True:
         # Without an unseen change and without a notice on its way, queries have no effect. The loop then
@@ -257,9 +262,9 @@ class Run:
     """Length of the run."""
     steps: Steps
     stale: Array
-    """Number of pages with a change that was not seen yet, at the times of :meth:`fresh_times`."""
+    """Number of pages with an unseen change, at the times of :meth:`fresh_times`."""
     traffic: Array
-    """Number of bytes downloaded up to each of the times of :meth:`traffic_times`.
+    """Number of downloaded bytes up to each of the times of :meth:`traffic_times`.
 
     There is one row per robot, or one row for all sensors.
     """
@@ -274,7 +279,7 @@ class Run:
     downloads: int
     """Number of downloads of available pages that ended before the end of the run."""
     found: int
-    """Number of those downloads that brought new content."""
+    """Number of these downloads that brought new content."""
     cycles: tuple[int, ...] = ()
     """Number of complete rounds of each robot."""
     max_processing: int | None = None
@@ -287,7 +292,7 @@ class Run:
 
     @property
     def freshness(self) -> float:
-        """Percentage of pages whose known state is their true state, at the end."""
+        """Percentage of pages whose known state is correct at the end."""
         return 100.0 * (self.pages - self.needfresh) / self.pages
 
     @property

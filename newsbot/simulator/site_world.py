@@ -1,19 +1,19 @@
 """Makes worlds of sources to visit: generated worlds, and worlds from the records of the crawler.
 
-A world has feeds and section pages with new items, and pages with edits. All sources are rows of the same
-arrays. An *event* is a new item of a feed or section, an edit of a page, or the removal of a page. Times are
-seconds. Time 0 is midnight of a Thursday, as in POSIX time, so that policies learn the right hours and
+A world contains feeds and section pages with new items, and pages with edits. All sources are rows of the
+same arrays. An *event* is a new item of a feed or section, an edit of a page, or the removal of a page. Times
+are seconds. Time 0 is midnight of a Thursday, as in POSIX time, so that policies learn the right hours and
 weekdays.
 
 In a generated world the rates of the sources have a lognormal distribution. Each source has a busiest hour, a
 quiet night and a quieter weekend. Its items are a Poisson process with this rate. Some sources release items
-in batches, and sometimes there is a burst with many more items. Most edits of a page are made when it is
-young. Later it changes slowly, and at some time it is removed.
+in batches, and sometimes there is a burst with many more items. Most edits of a page are made while it is
+young. Later it changes slowly, and in the end it may be removed.
 
 The crawler records the number of items that appeared between two polls, but not their times. Each seed gives
-them random times between these polls, so the confidence intervals include this uncertainty. Items that
-appeared in a feed and left it between two polls were not recorded, so they are missing. A source exists from
-its first to its last poll.
+these items random times between the two polls, so the confidence intervals include this uncertainty. Items
+that appeared in a feed and left it between two polls were not recorded, so they are missing. A source exists
+from its first to its last poll.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class SiteWorld:
     begin: float
     """Time of the first visits."""
     learned: float
-    """The time from which results count. Policies learn before it."""
+    """The time from which results count. Policies learn before this time."""
     end: float
     kinds: Rows
     """The kind of each source, as an index in :data:`KINDS`."""
@@ -137,7 +137,7 @@ class SiteWorld:
     gone: Array
     """Time at which each source is removed or its record ends; infinite if this is after the run."""
     mortal: Flags
-    """True if the page is removed at ``gone``; a later visit then finds that it was removed.
+    """True if the page is removed at ``gone``, so that a later visit finds the removal.
 
     False if only the record of the source ends.
     """
@@ -161,7 +161,7 @@ class SiteWorld:
 
     @cached_property
     def keys(self) -> Array:
-        """Sort keys of all events, by source and time. One search in them covers many sources."""
+        """Sort keys of all events, by source and time. One search in these keys covers many sources."""
         # 2 * end is more than any time, so the keys of different sources do not overlap.
         return np.asarray(self.owners * (2 * self.end) + self.moments)
 
@@ -249,8 +249,8 @@ class Generated:
 def read_settings(text: str) -> SiteSettings:
     """Return the settings that a text names, for example ``feeds=100,days=30``.
 
-    The other settings have their defaults. Raises :class:`ArgumentError` for an unknown key or an
-    invalid value.
+    All other settings have their defaults. Raises :class:`ArgumentError` for an unknown key or an invalid
+    value.
     """
     known = {one.name: one for one in fields(SiteSettings)}
     given: dict[str, Any] = {}
@@ -278,7 +278,7 @@ def _number(name: str, text: str, *, whole: bool) -> float:
 def sort_events(owners: Rows, moments: Array, count: int) -> tuple[Array, Rows]:
     """Sort events by source and time. Returns ``moments`` and ``first`` of :class:`SiteWorld`.
 
-    ``owners`` has the source of each event, ``count`` is the number of sources.
+    ``owners`` contains the source of each event, and ``count`` is the number of sources.
     """
     order = np.lexsort((moments, owners))
     first = np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=count))]).astype(np.intp)
@@ -330,7 +330,10 @@ def make_sites(settings: SiteSettings, seed: int) -> SiteWorld:
 
 
 def _lives(settings: SiteSettings, page: Flags, draw: np.random.Generator) -> tuple[Array, Array]:
-    """Return the times at which pages are published and removed. Other sources exist for the whole run."""
+    """Return the times at which pages are published and removed.
+
+    Feeds and sections exist for the whole run.
+    """
     count, end = len(page), settings.days * DAY
     later = page & (draw.uniform(size=count) < settings.born)
     born = np.where(later, draw.uniform(0, end, count), 0.0)
@@ -349,7 +352,7 @@ def _rates(settings: SiteSettings, page: Flags, draw: np.random.Generator) -> Ar
     sharpness = settings.diurnal * draw.uniform(0.6, 2.2, count)[:, None]
     # The middle of each hour, as its angle from the busiest hour on a clock of 24 hours.
     angle = 2 * np.pi * (np.arange(24) + 0.5 - busiest[:, None]) / 24
-    # The curve is a bell around the busiest hour (the form of the von Mises distribution), with a few items
+    # The curve is a bell around the busiest hour, in the form of the von Mises distribution, with a few items
     # at night.
     by_hour = np.exp(sharpness * np.cos(angle)) + 0.05
     # The mean of the factors must be 1, so that the rate per day stays the same.
@@ -385,7 +388,7 @@ def _publish(
 
 
 def _bursts(settings: SiteSettings, page: Flags, draw: np.random.Generator) -> Array:
-    """Return for each source and hour of the run the share of the hour that belongs to a burst."""
+    """Return the share of each hour of the run that belongs to a burst, for each source."""
     hours = settings.days * 24
     share = np.zeros((len(page), hours))
     number = np.where(page, 0, draw.poisson(settings.bursts * settings.days / 7, len(page)))
@@ -395,7 +398,7 @@ def _bursts(settings: SiteSettings, page: Flags, draw: np.random.Generator) -> A
     for owner, begin, end in zip(owners, begins, ends, strict=True):
         hour = np.arange(int(begin), int(np.ceil(end)))
         inside = np.minimum(hour + 1, end) - np.maximum(hour, begin)
-        # If bursts overlap in an hour, the larger share is used and not the sum.
+        # If bursts overlap in an hour, the larger share is used, because a sum would count the overlap twice.
         share[owner, hour] = np.maximum(share[owner, hour], inside)
     return share
 
@@ -438,14 +441,14 @@ class Source:
     @property
     def events(self) -> int:
         """Number of events between the first and the last visit."""
-        # The first visit does not count, because it finds all present items, whose age is unknown.
+        # The first visit does not count, because it finds all existing items, and their age is unknown.
         return sum(self.new[1:])
 
 
 def from_polls(polls: Iterable[tuple[str, Poll]], kinds: Mapping[str, Kind]) -> list[Source]:
     """Return sources from polls, which must be sorted by URL and time.
 
-    ``kinds`` has the kinds of sources by URL. Sources that are not in it count as feeds.
+    ``kinds`` contains the kinds of sources by URL. Sources that are missing in ``kinds`` count as feeds.
     """
     found = []
     # groupby() joins only neighbours, so the polls must be sorted.
@@ -493,7 +496,7 @@ class Recorded:
     def __init__(self, sources: Sequence[Source], settings: SiteSettings) -> None:
         if not sources:
             raise UserError(
-                "nothing to replay: no source was polled twice, two hours apart; crawl for a day, or leave "
+                "nothing to replay: no source was polled for at least two hours; crawl for a day, or leave "
                 "--from-data out"
             )
         require_memory(
@@ -553,7 +556,7 @@ class Recorded:
     def _spread(self, source: Source, draw: np.random.Generator) -> Array:
         """Return random times for the events of a source.
 
-        Each time is between the visit that found the event and the visit before.
+        Each time is between the visit that found the event and the previous visit.
         """
         times = np.array(source.at) - self._origin
         new = np.array(source.new[1:], np.intp)

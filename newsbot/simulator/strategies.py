@@ -1,9 +1,9 @@
-"""The strategies that can be compared, by name (:data:`STRATEGIES`), or from a file of a user.
+"""The strategies that can be compared: built-in strategies (:data:`STRATEGIES`), and those in files of users.
 
 A strategy is created for a :class:`Task`. It is either a :class:`newsbot.recrawl.policy.PollPolicy`, or it
 computes all visits itself, like push (:class:`newsbot.simulator.visits.WholeRun`). The strategies are the
-policies of this crawler, policies of other crawlers, fixed shares of the budget (most of them use the true
-rates of the sources), and push. :func:`choose` reads the option ``--policies``.
+policies of this crawler, policies of other crawlers, fixed shares of the budget, and push. Most fixed shares
+are computed from the true rates of the sources. :func:`choose` reads the option ``--policies``.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Task:
     """The input of a strategy: the world, the budget, and a random generator.
 
     A fair strategy uses only ``sources``, ``interval`` and ``an_hour``. Other strategies use information that
-    a crawler does not have, such as true rates. This is part of their descriptions.
+    a crawler does not have, such as true rates. Their descriptions say so.
     """
 
     world: SiteWorld
@@ -118,7 +118,7 @@ class PageRecords:
     def _rest(self, record: PageRecord, now: float, changed: bool) -> float:
         record.first_seen = record.first_seen or now
         record.checks += 1
-        known = changed if record.checks > 1 else None  # the first visit has nothing to compare with
+        known = changed if record.checks > 1 else None  # the first visit has no earlier state to compare
         record.changes += bool(known)
         outcome = Outcome(kind=Kind.ARTICLE, status=200, changed=known)
         rest = self.policy.interval(record, outcome, self._rule, now)
@@ -143,7 +143,7 @@ class OptimalPages(PageRecords):
         self.policy = Optimum(0.0, self._visits_each)
 
     def spend(self, requests: float, hours: float) -> None:  # noqa: ARG002  (the parameter keeps the budget)
-        """Compute the parameter from the rates that were estimated so far, so that visits keep the budget."""
+        """Compute the parameter from the current estimates of the rates, so that visits keep the budget."""
         each = self._visits_each
         rates = [rate for record in self._records if (rate := rough_rate(record, each)) is not None]
         if rates:
@@ -153,7 +153,7 @@ class OptimalPages(PageRecords):
 class Newsbot:
     """The policies of the crawler: the threshold index for feeds and sections, another policy for pages.
 
-    Each of the two policies gets a part of the budget, in proportion to the number of its sources.
+    Each of the two policies gets a part of the budget in proportion to the number of its sources.
     """
 
     def __init__(self, task: Task, pages: PageRecords) -> None:
@@ -174,7 +174,7 @@ class Newsbot:
         return found
 
     def spend(self, requests: float, hours: float) -> None:  # noqa: ARG002  (pages keep to their own share)
-        """Adjust the index to its part of the budget. Visits of pages do not count."""
+        """Adjust the index to its part of the budget. Visits of pages are not counted."""
         self._index.spend(self._polls, hours)
         self._pages.spend(0, hours)
         self._polls = 0
@@ -226,7 +226,7 @@ class Push:
         rows, at, wait = rows[order], at[order], wait[order]
         until = world.published(rows, at)
         before = np.concatenate([[0], until[:-1]])[: len(until)].astype(np.intp)
-        # Before the first visit of a source nothing was known.
+        # Nothing is known before the first visit of a source.
         before[np.concatenate([[True], rows[1:] != rows[:-1]])[: len(rows)]] = 0
         return Visits(rows, at, before, until, wait)
 
@@ -365,7 +365,7 @@ class Choice:
 def choose(text: str, way: str) -> Sequence[Choice]:
     """Return the strategies that a text names, for example ``name,name+way,file.py``.
 
-    ``way`` is the kind of requests, unless the text names another one for a strategy. Raises
+    ``way`` is the kind of requests, unless the text names another kind for a strategy. Raises
     :class:`ArgumentError` for an unknown name, and :class:`UserError` for a file without a policy.
     """
     labels = [part.strip() for part in text.split(",") if part.strip()]
@@ -382,7 +382,9 @@ def _choice(label: str, way: str) -> Choice:
     if not plus:
         name, own = label, way
     if own not in WAYS:
-        raise ArgumentError(f"--policies {label}: {own!r} is not a way to ask; allowed: {', '.join(WAYS)}")
+        raise ArgumentError(
+            f"--policies {label}: {own!r} is not a type of requests; allowed: {', '.join(WAYS)}"
+        )
     if name.endswith(".py"):
         return Choice(label, from_file(Path(name)), own)
     if name not in STRATEGIES:
@@ -409,7 +411,7 @@ def from_file(path: Path) -> Strategy:
     ]
     if len(found) != 1:
         raise UserError(
-            f"{path}: has {len(found)} classes with next_polls; one is needed (docs/simulator.md)"
+            f"{path}: has {len(found)} classes with next_polls; exactly one is needed (docs/simulator.md)"
         )
     made = found[0]
     return Strategy(

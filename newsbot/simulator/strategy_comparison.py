@@ -28,9 +28,9 @@ STUDENT: Final = (
 AIMS: Final = ("freshness", "age", "median", "mean", "p95", "p99", "lost", "over_12h")
 """Figures that improve with a larger budget. Only these can be targets."""
 LEAST: Final = 0.25
-"""The smallest budget that is tried: the average number of visits of a source per day."""
+"""The smallest budget that is tried, in visits per source and day."""
 PRECISION: Final = 1.05
-"""The budget that is found, divided by the smallest possible budget, is at most this number."""
+"""The budget that is found is at most the smallest possible budget, multiplied by this number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Estimate:
     high: float
 
     def as_dict(self) -> dict[str, float | None]:
-        """Return a JSON-able dict. NaN and infinity become None."""
+        """Return a JSON-serializable dict. NaN and infinity become None."""
         named = {"mean": self.mean, "low": self.low, "high": self.high}
         return {name: value if math.isfinite(value) else None for name, value in named.items()}
 
@@ -67,7 +67,7 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A figure and its bound: a minimum for freshness, a maximum for all others."""
+    """A figure and its bound: a minimum for freshness, and a maximum for all other figures."""
 
     figure: str
     bound: float
@@ -98,7 +98,8 @@ def compare(
     """
     runs: list[list[tuple[VisitFigures, dict[str, VisitFigures]]]] = [[] for _ in choices]
     for seed in seeds:
-        # All strategies see the same world, so their results do not differ because of different worlds.
+        # All strategies see the same world, so that different worlds do not cause differences between their
+        # results.
         world = worlds.of_seed(seed)
         for place, choice in enumerate(choices):
             runs[place].append(run_one(world, choice, a_day, seed, push))
@@ -149,7 +150,7 @@ def _estimates(runs: Sequence[VisitFigures]) -> Estimates:
 
 
 def as_document(about: str, found: Sequence[Compared], seeds: Sequence[int]) -> dict[str, Any]:
-    """Return all results as a JSON-able value. ``about`` describes the world."""
+    """Return all results as a JSON-serializable value. ``about`` describes the world."""
 
     def document(figures: Estimates) -> dict[str, Any]:
         return {name: value.as_dict() for name, value in figures.items()}
@@ -235,10 +236,9 @@ def smallest_budget(
 ) -> tuple[float | None, Compared]:
     """Return the smallest budget that meets all targets, and the results of its run.
 
-    The budget is found by bisection on a logarithmic scale, under the assumption that more visits make no
-    figure worse. If no budget meets the targets, the function returns None and the results with the largest
-    budget. A strategy that is not ``budgeted`` is run once, and the number of its visits counts as its
-    budget.
+    The budget is found by bisection on a logarithmic scale. This assumes that no figure gets worse with more
+    visits. If no budget meets the targets, the function returns None and the results with the largest budget.
+    A strategy that is not ``budgeted`` is run once, and the number of its visits counts as its budget.
     """
 
     def met(compared: Compared) -> bool:

@@ -1,4 +1,4 @@
-"""Runs a polling policy on a world of sources, and computes costs and figures of the visits.
+"""Runs a polling policy on a world of sources, and computes the costs and the figures of the visits.
 
 A host gets one request at a time. The number of requests and bytes of a visit depends on the kind of
 requests:
@@ -8,7 +8,7 @@ requests:
 * ``head``: HEAD, then GET if something has changed or if the server does not support validators.
 * ``plain``: GET without validators.
 
-The figures are freshness and age of known states, delays, losses, cost, and load of hosts.
+The figures are the freshness and age of known states, delays, losses, costs, and the load of hosts.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Visits(NamedTuple):
     until: Rows
     """Number of events of the source up to this visit."""
     wait: Array
-    """Seconds that each visit waited for its host, or until fewer downloads were running."""
+    """Seconds that each visit waited for its host or for a free server."""
 
     def of(self, kept: Flags | Rows) -> Visits:
         """Return the visits that ``kept`` selects, or all visits in the order of ``kept``."""
@@ -71,7 +71,7 @@ def run_policy(world: SiteWorld, policy: PollPolicy | WholeRun, first: Array) ->
     run = _Run(world, policy, first)
     spent = 0
     # No source is visited twice within SHORTEST seconds. So the visits in a step of this length do not depend
-    # on each other, and one call of the policy can plan the next visits of all of them.
+    # on each other, and one call of the policy can plan all their next visits.
     for step in range(int(world.begin // SHORTEST), int(np.ceil(world.end / SHORTEST))):
         spent += run.step((step + 1) * SHORTEST)
         if (step + 1) % int(HOUR / SHORTEST) == 0:
@@ -116,7 +116,7 @@ class _Run:
         new = np.minimum(total - self._seen[rows], np.where(page, 1, window)).astype(float)
         self._seen[rows] = total
         alive = at < world.gone[rows]
-        self._due[rows] = np.inf  # removed pages are not visited again; the others get a time below
+        self._due[rows] = np.inf  # removed pages are not visited again; all other sources get a time below
         if alive.any():
             polled = Polled(rows[alive], at[alive], new[alive], window[alive].astype(float))
             self._due[rows[alive]] = self._next(polled)
@@ -167,16 +167,15 @@ def make_turns(world: SiteWorld, *, servers: int) -> Turns:
 def take_turns(turns: Turns, rows: Rows, wanted: Array) -> Array:
     """Return the time at which each visit begins. It is NaN for visits that are not made.
 
-    A host gets one request at a time, and a server sends one request at a time. ``rows`` are the sources, and
-    ``wanted`` the sorted times at which the visits are wanted. A visit is not made if an earlier visit of its
-    source is still waiting at that time, or if the source has ended.
+    A host gets one request at a time, and a server sends one request at a time. ``rows`` contains the
+    sources, and ``wanted`` contains the sorted times at which the visits are wanted. A visit is not made if
+    an earlier visit of its source is still waiting at this time, or if the source has ended.
     """
     at = np.full(len(rows), np.nan)
     servers = turns.free_servers
     for place in range(len(rows)):
         row = rows[place]
-        # Either the last visit of the source has not begun yet, so it will see the event too, or the source
-        # has ended.
+        # Either the source has ended, or its last visit has not begun yet and will also see the event.
         if turns.begun[row] >= min(wanted[place], turns.gone[row]):
             continue
         host, response = turns.hosts[row], turns.response[row]
@@ -236,12 +235,12 @@ UNITS = {
     "p99": "min",
     "lost": "%",
     "over_12h": "%",
-    "visits": "a source a day",
-    "requests": "a source a day",
-    "megabytes": "a day",
+    "visits": "per source and day",
+    "requests": "per source and day",
+    "megabytes": "per day",
     "useful": "%",
-    "host_mean": "requests an hour",
-    "host_peak": "requests an hour",
+    "host_mean": "requests per hour",
+    "host_peak": "requests per hour",
     "wait": "s",
 }
 """The unit of each figure. docs/simulator.md explains the figures."""
@@ -256,7 +255,7 @@ class VisitFigures:
     delays: Array
     """Delays in seconds of all events that count, sorted."""
     requests_by_hour: Array
-    """Requests in each hour of the day, per day."""
+    """Mean number of requests in each hour of the day."""
     stale_by_hour: Array
     """Share of sources whose known state is wrong, in each hour of the day."""
     hosts: dict[str, tuple[float, float]]
@@ -267,9 +266,9 @@ def measure(world: SiteWorld, visits: Visits, way: str, kind: int | None = None)
     """Return the figures of a run for the time after learning.
 
     If ``kind`` is not None, only sources of this kind count. ``way`` is the kind of requests, one of
-    :data:`WAYS`. If an event left the feed before the next visit, its delay lasts until that visit. If there
-    is no later visit, it lasts until the end of the run. So a policy has no advantage from missed events. A
-    figure without a value is NaN.
+    :data:`WAYS`. If an event left the feed before the next visit, its delay ends at this visit. If there is
+    no later visit, its delay ends with the run. So a policy has no advantage from missed events. A figure
+    without a value is NaN.
     """
     chosen = np.ones(world.sources, bool) if kind is None else world.kinds == kind
     visits = visits.of(chosen[visits.rows])
@@ -321,12 +320,12 @@ def _lifetime(world: SiteWorld, chosen: Flags) -> float:
 def _delays(world: SiteWorld, visits: Visits, chosen: Flags) -> tuple[Array, float]:
     """Return the delays of the events that count, and the share of lost events.
 
-    An event is lost if it left its feed or section before the next visit. Events of pages do not count in the
-    share, because they cannot be lost.
+    An event is lost if it left its feed or section before the next visit. Events of pages cannot be lost, so
+    they do not count in the share.
     """
     # Each visit finds the events ``before`` to ``until`` of its source. Here the arrays are expanded to one
-    # row per event: ``visit`` is the index of its visit, ``place`` its number at the source, ``event`` its
-    # index in the world.
+    # row per event: ``visit`` is the index of its visit, ``place`` is its number at the source, and ``event``
+    # is its index in the world.
     owners = world.owners
     found_at = world.last[owners]
     size = visits.until - visits.before
@@ -350,10 +349,10 @@ def _staleness(world: SiteWorld, visits: Visits, chosen: Flags) -> tuple[float, 
     """Return three sums over all sources: stale seconds, age, and stale seconds by hour of the day.
 
     A source is stale while an event is unknown. The age of a source is the time since its first unknown
-    event; its integral over time is returned.
+    event. The integral of the age over time is returned.
     """
-    # A span begins with the first unknown event. It counts from the response to the previous visit and from
-    # the end of learning, and only while the source exists.
+    # A span begins with the first unknown event. It is counted after the response to the previous visit and
+    # after the end of learning, and only while the source exists.
     rows, begins, until, floor = _stale_spans(world, visits, chosen)
     alive = np.minimum(world.gone, world.end)[rows]
     low = np.maximum(np.maximum(begins, floor), world.learned)
@@ -369,8 +368,8 @@ def _staleness(world: SiteWorld, visits: Visits, chosen: Flags) -> tuple[float, 
 def _stale_spans(world: SiteWorld, visits: Visits, chosen: Flags) -> tuple[Rows, Array, Array, Array]:
     """Return the spans of time in which sources were stale.
 
-    The four arrays have the source, the time of its first unknown event, the time at which this event became
-    known, and the time of the response to the visit before.
+    The four arrays contain the source, the time of its first unknown event, the time at which this event
+    became known, and the time of the response to the previous visit.
     """
     known_at = visits.at + world.response[visits.rows]
     first_of_row = np.r_[True, visits.rows[1:] != visits.rows[:-1]] if len(visits.rows) else np.zeros(0, bool)

@@ -147,7 +147,7 @@ def _move(call: Call, source: Side, target: Side, choice: Choice, journal: Journ
 def _moved_already(call: Call, moment: str) -> None:
     if call.json:
         call.document({"same": True, "finished": moment, "kinds": []})
-    call.note(f"was already moved on {moment}; to move again, empty the target or name another one")
+    call.note(f"was already moved on {moment}; to move again, empty the target or name another target")
 
 
 def _answer(call: Call, compared: list[Compared]) -> int:

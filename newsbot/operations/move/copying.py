@@ -113,7 +113,7 @@ class Journal:
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise DataError(f"{self.path}: cannot be read ({error}); delete it to start again") from error
         if known != self._what and kept.get("finished"):
-            self.found = False  # the other move is complete, so its journal is overwritten
+            self.found = False  # that move is complete, so its journal is overwritten
             return
         if known != self._what:
             raise DataError(

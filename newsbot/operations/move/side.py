@@ -149,7 +149,7 @@ class Choice:
         return (self.max_articles, self.since, self.until) != (None, None, None)
 
     def prepare(self, storage: Storage) -> None:
-        """Choose the articles. Call this before the other methods.
+        """Choose the articles. This method must be called before all other methods.
 
         Articles are ordered by their keys. These are hashes, so the first articles are a random sample.
         """
