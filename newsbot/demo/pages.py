@@ -140,7 +140,7 @@ class Pages:
 
     def _short_links(self) -> list[tuple[str, Article]]:
         # If there are hidden articles, the newest article has a short link too ([:True] is one article). The
-        # lists also show this article, so its redirects lead to a known page.
+        # lists also show this article, so the redirects lead to a known page.
         articles = [*self._fresh[len(self._listed) :], *self._fresh[: self.site.hidden > 0]]
         return [(f"/s/x{article.number:x}", article) for article in articles]
 

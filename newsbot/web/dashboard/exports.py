@@ -108,10 +108,10 @@ Sample = tuple[Mapping[str, str], float | None]
 _COUNTERS = (
     ("fetched", "Responses to requests."),
     ("pages", "Fetched pages, without feeds, sitemaps and sections."),
-    ("article_pages", "Fetched pages that had an article."),
+    ("article_pages", "Fetched pages that contained an article."),
     ("articles", "New articles stored."),
     ("updated", "New versions stored."),
-    ("duplicates", "Articles not stored, because the site has the same text already."),
+    ("duplicates", "Articles that were not stored, because the same text of the site is already stored."),
 )
 
 
@@ -129,12 +129,12 @@ def exposition(
     quantiles = [({"quantile": "0.5"}, latency.p50), ({"quantile": "0.95"}, latency.p95)]
     overdue = sum(worker.overdue for worker in queue.workers)
     fates = [({"protocol": one[0], "fate": one[1]}, count) for one, count in sorted(notices.items())]
-    text = "Time from publication to storage of the last articles."
+    text = "Time from the publication to the storage of the latest articles."
     lines = [
-        *metric("build_info", "The version.", [({"version": __version__}, 1)]),
+        *metric("build_info", "The version of newsbot.", [({"version": __version__}, 1)]),
         *metric("articles", "Articles stored.", [({}, articles)]),
-        *metric("frontier_urls", "URLs of the frontier by state.", states),
-        *metric("frontier_hosts", "Hosts of the frontier.", [({}, queue.hosts)]),
+        *metric("frontier_urls", "URLs in the frontier, by state.", states),
+        *metric("frontier_hosts", "Hosts in the frontier.", [({}, queue.hosts)]),
         *metric("frontier_lag_seconds", "How late due entries are.", [({}, queue.lag)]),
         *metric("workers", "Workers that hold leases.", [({}, len(queue.workers))]),
         *metric("workers_overdue", "Workers whose leases have expired.", [({}, overdue)]),

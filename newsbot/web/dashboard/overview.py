@@ -43,7 +43,10 @@ class Period:
 
     @property
     def useful_share(self) -> float | None:
-        """Share of fetched pages that had an article, 0 to 1. Feeds, sitemaps and sections do not count."""
+        """Share of fetched pages that contained an article (0 to 1).
+
+        Feeds, sitemaps and sections do not count.
+        """
         return share(self.article_pages, self.pages)
 
 
