@@ -91,7 +91,10 @@ class Place:
 
 
 def fill(place: Place, texts: Texts, start: int, stop: int) -> tuple[float, float]:
-    """Write articles in bulk. Return the duration and the processor time, without making the articles."""
+    """Write articles in bulk. Return the duration and the processor time.
+
+    The time to generate the articles does not count.
+    """
     articles = texts.articles(start, stop)
     wall = cpu = 0.0
     server = place.server_seconds()
@@ -193,7 +196,10 @@ def queries(texts: Texts) -> dict[str, Callable[[random.Random], tuple[str, bool
 
 
 def query_times(place: Place, texts: Texts) -> Row:
-    """Return median and 95th percentile of the duration and of the processor time of first pages, in ms."""
+    """Return the median and 95th percentile of the duration and of the processor time, in milliseconds.
+
+    They are measured for the first page of results of each query.
+    """
     found: Row = {}
     with closing(place.open()) as search:
         search.find(f"{texts.by_frequency[0]} {texts.by_frequency[1000]}")

@@ -165,7 +165,7 @@ def make_response(
 
 
 def prose(number: int, words: int = 60) -> str:
-    """Return a text that has no shingles in common with the text of any other number."""
+    """Return a text that has no shingles in common with the text for any other number."""
     return " ".join(f"word{number}x{step}" for step in range(words)) + "."
 
 

@@ -155,7 +155,7 @@ def test_programs_ask_for_it_by_the_api(tmp_path: Path, web: DemoServer) -> None
         answer, _ = await visitor.post("/api/actions/propose", {"site": SITE}, **BEARER)
         assert answer.status == 200
         answer, text = await visitor.post("/api/actions/propose", {"site": "b.example"}, **BEARER)
-        assert (answer.status, "one site at a time" in text) == (400, True)
+        assert (answer.status, "one site can be examined at a time" in text) == (400, True)
         state, end = {"state": "looking"}, time.monotonic() + PATIENCE
         while state["state"] == "looking":
             assert time.monotonic() < end

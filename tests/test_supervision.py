@@ -24,7 +24,10 @@ from tests.redisserver import RedisServer, need_redis
 
 ARTICLES = 60
 MOMENTS = (20, 60)
-"""Request counts at which a worker is killed. A third kill could set aside a page that all had leased."""
+"""Request counts at which a worker is killed.
+
+With a third kill, one page could lose its lease three times and be set aside.
+"""
 
 
 @pytest.fixture

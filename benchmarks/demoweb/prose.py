@@ -22,7 +22,10 @@ _SLOT = re.compile(r"\{(\w+)\}")
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """One field of news. ``slug`` is its name in URLs; the objects follow a process ("the repair of")."""
+    """One field of news.
+
+    ``slug`` is its name in URLs. ``objects`` are nouns that can stand after words such as "the repair of".
+    """
 
     slug: str
     label: str
@@ -178,7 +181,8 @@ class _Slots:
             return self._rng.choice(words)
         if slot in _NUMBERS:
             return str(self._rng.choice(_NUMBERS[slot]))
-        text = self._rng.choice(self._language.words[slot.lower()])  # sentences begin with a capital letter
+        # A slot with a capitalized name begins a sentence.
+        text = self._rng.choice(self._language.words[slot.lower()])
         return text[0].upper() + text[1:]
 
 

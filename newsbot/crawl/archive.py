@@ -64,7 +64,7 @@ class Archive:
             self._lose()
             return
         if self._lost:
-            logger.warning("pages are archived again folder=%s lost=%d", self._folder.folder, self._lost)
+            logger.warning("archiving works again folder=%s lost=%d", self._folder.folder, self._lost)
             self._lost = 0
         self._count("archive/kept")
 

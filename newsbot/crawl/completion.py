@@ -434,11 +434,11 @@ class CompletionQueue:
             yield
             return
         except RecordRefused as error:
-            logger.error("cannot settle url=%s fault=%s", visit.lease.entry.url, error)
+            logger.error("cannot save the result of a visit url=%s fault=%s", visit.lease.entry.url, error)
         except DataError:
             raise
         except Exception:
-            logger.exception("cannot settle url=%s", visit.lease.entry.url)
+            logger.exception("cannot save the result of a visit url=%s", visit.lease.entry.url)
         self._context.count("errors/settlement")
         aside = visit.lease.attempts + 1 >= MAX_ATTEMPTS
         self._context.frontier.nack(visit.lease, delay=REST, aside=aside)

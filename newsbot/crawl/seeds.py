@@ -57,7 +57,7 @@ def seeds(context: Context, scope: Scope) -> Iterator[Found]:
 
 
 def _is_at_home(context: Context, rule: Rule, link: Link) -> bool:
-    """Return True if the host of the link leads to this rule."""
+    """Return True if this rule covers the host of the link."""
     try:
         return context.rule_for(link.url) is rule
     except ValueError:
@@ -113,7 +113,8 @@ def refuse_unnamed(context: Context, scope: Scope, visit: Visit) -> None:
     """Raise :class:`Ignored` if the page is a source from a rule, and no rule names it now.
 
     If a rule named the source itself, the source is due again only when a rule names it again. If the source
-    was found on the site of a deleted rule, it is checked each day.
+    was found on the site of a deleted rule, newsbot checks once a day whether a rule covers it again, without
+    a request.
     """
     if is_unnamed(context, scope, visit):
         if visit.data.get("where") == Where.SEED:

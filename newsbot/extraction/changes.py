@@ -24,7 +24,7 @@ _PROSE = 60
 Shorter lines often contain numbers of readers and comments.
 """
 _WITHIN = re.compile(r"(?<=[\w,;:)»”] )[\"'«“„(]?(\w{3,40})\b")
-"""Words inside a sentence. If such a word begins with a capital, it is a name (or a German noun)."""
+"""Words inside a sentence. If such a word begins with a capital letter, it is a name (or a German noun)."""
 _ALIKE = 0.75
 """Two names with at least this similarity (``ratio()`` of difflib) count as forms of one name."""
 _TIME_LINE = r"^\W{0,3}(?:last |first )?(?:%(published)s|%(updated)s)"

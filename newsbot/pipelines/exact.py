@@ -20,7 +20,8 @@ from newsbot.urls import canonicalize, fingerprint
 class ExactDuplicatePipeline(Component):
     """Fills ``content_hash`` and drops copies before the expensive steps.
 
-    Two workers may store the same text at the same time. The unique indexes of the storage then decide later.
+    Two workers may store the same text at the same time. The unique indexes of the storage then detect the
+    copy.
     """
 
     def __init__(self, crawler: Crawler) -> None:

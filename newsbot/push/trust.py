@@ -7,9 +7,9 @@ fetch after it finds something new. The counts decay exponentially: a count lose
 improves soon regains trust.
 
 Fetches are limited by token buckets (:class:`Budget`): one for each host and one for each sender. A bucket
-holds at most ``burst`` tokens and gains ``per_hour`` tokens per hour. Each accepted notice takes a token from
-the bucket of its sender and from the bucket of its host. The trust in a notifier limits how many tokens it
-may take from its own bucket, and how far it may empty the bucket of the host. A new or bad notifier therefore
+holds at most ``burst`` tokens and gains ``per_hour`` tokens per hour. Each accepted notice takes one token
+from the host's bucket, and one or more from its sender's bucket: the less trust, the more tokens. The
+trust in a notifier also limits how far it may empty the bucket of the host. A new or bad notifier therefore
 cannot use up the budget of other notifiers.
 """
 
@@ -68,7 +68,7 @@ class Budget:
 TRUST = "trust"
 """Kind of the notes with trust; the key is the name of the notifier, ``protocol:host``."""
 HALF_LIFE = 7 * 86400.0
-"""Seconds in which a count loses half of its weight."""
+"""Time in seconds in which a count loses half of its weight."""
 _PRIOR_HITS, _PRIOR_NOTICES = 3.0, 4.0
 """A new notifier starts as if three of its first four notices had been right."""
 LEAST = 0.05
@@ -106,7 +106,8 @@ class Trust:
     def precision(self) -> float:
         """Return the share of notices that were right (0 to 1), shrunk towards the prior.
 
-        The prior is the share of a new notifier. Because of the prior, a single notice has little effect.
+        The prior is the precision with which a new notifier starts. Because of the prior, a single notice has
+        little effect.
         """
         return (self.hits + _PRIOR_HITS) / (self.hits + self.misses + _PRIOR_NOTICES)
 
@@ -160,7 +161,7 @@ def notifiers(notes: Notes, now: float) -> list[Notifier]:
     found = []
     for name, note in notes.all(TRUST).items():
         trust = Trust(**note)
-        # The note has the weights of the time at which it was written. They have decayed since then.
+        # The note contains the counts as of the time when it was written. They have decayed since then.
         trust.fade(now)
         protocol, _, host = name.partition(":")
         notices = trust.hits + trust.misses

@@ -1,8 +1,8 @@
 """Normalizes words and cuts them to their stems, for full-text search.
 
 All forms of a word have the same stem. PyStemmer computes the stem with Snowball's algorithm for the language
-of the article (https://snowballstem.org). If there is no algorithm for the language, Cyrillic words are
-stemmed as Russian, and words with only ASCII letters are stemmed as English. Other words are compared
+of the article (https://snowballstem.org). Cyrillic words are always stemmed as Russian. If there is no
+algorithm for the language, words with only ASCII letters are stemmed as English. Other words are compared
 unchanged. This module is used for both stored texts and queries.
 """
 
@@ -100,9 +100,9 @@ def query_stems(text: str, languages: Iterable[str] = ("",)) -> list[tuple[str, 
 def _query_forms(word: str, language: str) -> tuple[str, ...]:
     """Return the stems under which the forms of a word were stored.
 
-    Most words have one stem. But in some uninflected Russian nouns, Snowball mistakes the end for the ending
-    of a verb or an adjective. Киев, кредит, канал become ки, кред, кана, while Киеве, кредита, канале become
-    Киев, кредит, канал. A query for either form therefore searches for both stems.
+    Most words have one stem. But for some Russian nouns without a case ending, Snowball takes the end of the
+    word for the ending of a verb or an adjective. Киев, кредит, канал become ки, кред, кана, while Киеве,
+    кредита, канале become Киев, кредит, канал. A query for either form therefore searches for both stems.
     """
     first = stem(word, language)
     bare = letters(word)
@@ -111,7 +111,8 @@ def _query_forms(word: str, language: str) -> tuple[str, ...]:
     if bare != first and _CONSONANT_END.search(bare):  # e.g. Киев, which is the stem of its other forms
         return (first, bare)
     second = stem(first)
-    if second != first and _CONSONANT_END.search(first):  # e.g. Киеве, whose stem Киев was stored as ки
+    # e.g. Киеве: its stem is Киев, but the word Киев was stored under ки
+    if second != first and _CONSONANT_END.search(first):
         return (first, second)
     return (first,)
 

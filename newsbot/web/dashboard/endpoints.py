@@ -289,14 +289,14 @@ def articles(data: Data, given: Given) -> Found:
 @operation("/articles/counts", *(one for one in FILTERS if one.name not in ("sort", "page")))
 @reading
 def counts(data: Data, given: Given) -> Counts:
-    """How many articles match: by day, and by site and language among the newest 20,000 articles."""
+    """The number of matches by day; also by site and by language for the newest 20,000 matches."""
     return data.search.counts(given["q"] or "", filter_of(given))
 
 
 @operation("/articles/attention", *COMPARED)
 @reading
 def attention(data: Data, given: Given) -> Attention:
-    """How many articles match each of up to four queries, and how many articles there are, by day."""
+    """For each of at most four queries, the number of matches per day; also the number of all articles."""
     return data.search.attention(given["q"] or [""], filter_of(given), utc(data.clock()))
 
 
@@ -327,7 +327,7 @@ async def versions(board: Dashboard, given: Given) -> list[VersionRow]:
 
 @operation("/stories")
 async def stories(board: Dashboard, _given: Given) -> list[StoryRow]:
-    """The latest stories with more than one article."""
+    """The latest stories that have more than one article."""
     return await board.memos.get(library.recent_stories)
 
 
@@ -424,7 +424,7 @@ def saved(data: Data, _given: Given) -> list[dict[str, Any]]:
 @operation("/searches")
 @reading
 def searches(data: Data, _given: Given) -> list[SearchSummary]:
-    """Searches over pages of sites."""
+    """Searches made with ``scrapy crawl search``."""
     return data.storage.searches.all()[:200]
 
 
@@ -501,7 +501,7 @@ def poll(data: Data, given: Given) -> Done:
 
 @action("/sources/new?site={site}", _THE_ADDRESS)
 async def propose(board: Dashboard, given: Given) -> Done:
-    """Start a small crawl of a new site to propose a rule. The crawl takes up to four minutes."""
+    """Start a small crawl of a new site to propose a rule. It takes at most four minutes in all."""
     found = board.proposals.begin(given["site"])
     return Done("looking", f"A small crawl of {found.site} has begun.")
 

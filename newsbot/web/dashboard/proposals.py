@@ -122,7 +122,9 @@ class Proposals:
             raise ArgumentError(f"{site} has a rule: {path.name}")
         for one in self._known.values():
             if one.state == "looking" and one.site != site:
-                raise ArgumentError(f"a rule for {one.site} is being made; one site at a time")
+                raise ArgumentError(
+                    f"a rule for {one.site} is being made; only one site can be examined at a time"
+                )
             if one.state == "looking":
                 return one
         # An earlier proposal for the site is replaced and becomes the newest.
