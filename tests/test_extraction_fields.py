@@ -263,6 +263,23 @@ def test_the_tag_decides_where_the_text_does_not() -> None:
     assert normal_code("!!") is None
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ଓଡ଼ିଶା ସରକାର " * 10,
+        "አማርኛ ጽሑፍ " * 10,
+        "ＢＲＥＡＫＩＮＧ ＮＥＷＳ " * 10,
+        "𝐁𝐫𝐞𝐚𝐤𝐢𝐧𝐠 " * 10,
+        "ªº々µ" * 10,
+        "བོད་ཡིག " * 10,
+    ],
+)
+def test_a_text_in_a_script_without_a_known_language_has_the_stated_language(text: str) -> None:
+    assert detect(text) is None
+    assert detect(text, "or-IN") == "or"
+    assert detect(text + "the prime minister said that the government will not " * 20) == "en"
+
+
 def test_a_wrong_tag_is_overruled() -> None:
     html = saved("news_ru_plain.html").replace(b"<html>", b'<html lang="en">')
     article = read(html)

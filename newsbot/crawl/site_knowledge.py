@@ -14,7 +14,7 @@ from newsbot.sites import shared_lines
 from newsbot.sites.canonical_trust import CanonicalTrust
 from newsbot.sites.health import SiteHealth
 from newsbot.sites.rendering import RenderTrials
-from newsbot.sites.rights import SiteRights, file_names
+from newsbot.sites.rights import SiteRights, robots_name
 from newsbot.sites.shared_lines import SharedLines
 from newsbot.urls import host_key
 
@@ -59,7 +59,7 @@ class SiteKnowledge:
                 shared_lines.note_name(domain),
                 self.health.note_name(domain),
                 self.canonical_trust.note_name(domain),
-                *file_names(url),
+                robots_name(url),
             ]
         )
 

@@ -18,7 +18,7 @@ from scrapy.http import Response
 
 from newsbot.errors import DataError
 from newsbot.items import Bounded
-from newsbot.rights import PATH, Reservations, RobotsSignals
+from newsbot.rights import Reservations, RobotsSignals
 from newsbot.storage.notes import NoteName, Notes
 from newsbot.urls import host_key
 
@@ -38,9 +38,9 @@ class HostFile:
     expires: float
 
 
-def file_names(url: str) -> list[NoteName]:
-    """Return kind and key of each note that holds a file of the URL's host."""
-    return [(NOTE_KIND + host_key(url), name) for name in (ROBOTS, PATH)]
+def robots_name(url: str) -> NoteName:
+    """Return the kind and key of the note with the robots.txt of a URL's host."""
+    return NOTE_KIND + host_key(url), ROBOTS
 
 
 def kept_file(notes: Notes, host: str, name: str, now: float) -> HostFile | None:

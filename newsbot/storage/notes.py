@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -111,8 +112,10 @@ def key_of(kind: str, key: str) -> tuple[str, str]:
 
 # --- notes that are read ahead
 
-MAX_READ = 2000
-"""Maximum number of notes that are kept until they are needed."""
+MAX_READ = 200
+"""Maximum number of notes that are read ahead. This is enough for the sites of all leased pages."""
+FRESH = 60.0
+"""Seconds after which a note that was read ahead is read again."""
 
 
 class NotesAhead:
@@ -126,7 +129,8 @@ class NotesAhead:
     def __init__(self, notes: Notes) -> None:
         self._notes = notes
         self._expected = Bounded[NoteName, None](MAX_READ)
-        self._read = Bounded[NoteName, dict[str, Any] | None](MAX_READ)
+        self._read = Bounded[NoteName, tuple[float, dict[str, Any] | None]](MAX_READ)
+        """When each note was read (time of ``time.monotonic``), and the note."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._notes, name)
@@ -137,13 +141,19 @@ class NotesAhead:
 
     def get_many(self, names: Sequence[NoteName]) -> dict[NoteName, dict[str, Any]]:
         """Return the notes with these names, like :meth:`Notes.get_many`."""
-        found = {name: self._read.pop(name) for name in names if name in self._read}
+        now = time.monotonic()
+        known = {name: self._read.pop(name) for name in names if name in self._read}
+        found = {name: note for name, (at, note) in known.items() if now - at <= FRESH}
         left = {name for name in names if name not in found}
         if left:
             ahead = self._expected.keys() - left if self._expected.keys() & left else set()
-            read = self._notes.get_many([*left, *ahead])
+            try:
+                read = self._notes.get_many([*left, *ahead])
+            except ValueError:  # one of the notes is damaged; it must not affect other sites
+                self._expected.clear()
+                ahead, read = set(), self._notes.get_many([*left])
             for name in ahead:
-                self._read[name] = read.get(name)
+                self._read[name] = now, read.get(name)
             for name in left | ahead:
                 self._expected.pop(name, None)
             found |= {name: read.get(name) for name in left}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
-from newsbot.storage.notes import MAX_KEY, MAX_NOTE, MAX_READ, NoteName, Notes, NotesAhead, SharedNotes
+from newsbot.storage.notes import FRESH, MAX_KEY, MAX_NOTE, MAX_READ, NoteName, Notes, NotesAhead, SharedNotes
 from tests.contracts.storage_backends import Place
 
 
@@ -193,3 +194,35 @@ def test_more_notes_than_are_kept_are_all_returned(notes: Notes) -> None:
     assert ahead.get_many(names[-1:]) == {names[-1]: {"n": 1}}
     assert ahead.get_many(names) == {names[0]: {"n": 0}, names[-1]: {"n": 1}}
     assert notes.get_many(names) == ahead.get_many(names)
+
+
+def test_a_note_that_was_read_ahead_long_ago_is_read_again(
+    notes: Notes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, other = ("hub", "a"), ("hub", "b")
+    ahead = NotesAhead(notes)
+    ahead.expect([name, other])
+    assert ahead.get_many([other]) == {}
+    notes.save(*name, {"n": 1})  # by another worker
+    later = time.monotonic() + FRESH + 1
+    monkeypatch.setattr(time, "monotonic", lambda: later)
+    assert ahead.get_many([name]) == {name: {"n": 1}}
+
+
+def test_a_damaged_note_of_a_site_does_not_affect_other_sites(notes: Notes) -> None:
+    class Damaged(Counted):
+        """Notes of which one cannot be read."""
+
+        def get_many(self, names: Sequence[NoteName]) -> dict[NoteName, dict[str, Any]]:
+            if ("hub", "damaged") in names:
+                raise ValueError("not JSON")
+            return super().get_many(names)
+
+    for key in "ab":
+        notes.save("hub", key, {"is": key})
+    ahead = NotesAhead(Damaged(notes))
+    ahead.expect([("hub", key) for key in ("a", "damaged", "b")])
+    assert ahead.get_many([("hub", "a")]) == {("hub", "a"): {"is": "a"}}
+    assert ahead.get_many([("hub", "b")]) == {("hub", "b"): {"is": "b"}}
+    with pytest.raises(ValueError, match="not JSON"):
+        ahead.get_many([("hub", "damaged")])

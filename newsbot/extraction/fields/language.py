@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 
 from newsbot.text.languages import by_language
@@ -90,7 +90,7 @@ def detect(text: str, prior: str | None = None) -> str | None:
     possible = _by_script().get(script, ())
     if len(possible) == 1:
         return possible[0]
-    scores = _scores(sample, signs, script, expected)
+    scores = _scores(sample, signs, possible, expected)
     winner = max(scores, key=lambda code: scores[code], default=None)
     if winner is not None and scores[winner] >= _ENOUGH:
         return winner
@@ -117,13 +117,19 @@ def _script(signs: Counter[str]) -> str | None:
 
 @lru_cache(maxsize=4096)
 def _script_of(sign: str) -> str:
-    """Return the script of one letter: the first word of its Unicode name (CYRILLIC SMALL LETTER A)."""
+    """Return the script of one letter: the first word of its Unicode name (CYRILLIC SMALL LETTER A).
+
+    The result is empty for a script of which no language is known.
+    """
     word = unicodedata.name(sign, "").partition(" ")[0].lower()
-    return _SCRIPTS.get(word, word)
+    script = _SCRIPTS.get(word, word)
+    return script if script in ("kana", "han") or script in _by_script() else ""
 
 
-def _scores(sample: str, signs: Counter[str], script: str, expected: str | None) -> dict[str, float]:
-    """Return the score of each language of a script.
+def _scores(
+    sample: str, signs: Counter[str], languages: Iterable[str], expected: str | None
+) -> dict[str, float]:
+    """Return the score of each of these languages.
 
     The score is the share of words that are function words of the language, plus points for letters that are
     typical of the language.
@@ -138,7 +144,7 @@ def _scores(sample: str, signs: Counter[str], script: str, expected: str | None)
     scores: dict[str, float] = {}
     # Letters that are typical of a language are not in ASCII.
     letters = {} if sample.isascii() else by_language("letters")
-    for language in _by_script()[script]:
+    for language in languages:
         # A short text has few function words, so letters count too. Their points are limited, because foreign
         # names contain letters of other languages.
         own = sum(signs[letter] for letter in letters.get(language, ("",))[0])

@@ -94,7 +94,7 @@ def to_feed(
 
 def _clean(value: object) -> str:
     """Return a value as text, without characters that XML 1.0 does not allow."""
-    return _NO_XML.sub("", str(value))
+    return "" if value is None else _NO_XML.sub("", str(value))
 
 
 def _summary(article: Article) -> str:

@@ -458,7 +458,8 @@ def _normal(value: Any) -> Any:
         return {str(name): _normal(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
         return [_normal(item) for item in value]
-    if isinstance(value, int | float) and not isinstance(value, bool):
+    # A larger integer has no exact float.
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= 2**53:
         return float(value)
     if isinstance(value, datetime):
         return stamp(value)
