@@ -24,7 +24,7 @@ from newsbot.config.check import (
     unknown_names,
     value_of,
 )
-from newsbot.config.table import AGE, ANY, LEVEL, PATH, SETTINGS, SWITCH, TEXT, URL, WORDS, defaults
+from newsbot.config.table import AGE, ANY, COMMAND, LEVEL, PATH, SETTINGS, SWITCH, TEXT, URL, WORDS, defaults
 from newsbot.errors import ArgumentError
 from tests import warm
 from tests.commandline import Place
@@ -71,6 +71,7 @@ WRONG: dict[Any, tuple[object, ...]] = {
     PATH: (7, ["a"], "a\0b", b"a"),
     TEXT: (7, ["a"]),
     WORDS: (7, [1]),
+    COMMAND: (7, [1]),
     URL: ("news.example.org", "ftp://example.org/", "http://", "http://[x/", 7),
     LEVEL: ("LOUD", "info", "", ["INFO"]),
     AGE: ("soon", "1s", "-1d", ["90d"]),

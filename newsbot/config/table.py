@@ -146,6 +146,7 @@ SWITCH = Kind("1 (on) or 0 (off)", _switch)
 TEXT = Kind("text", _text)
 PATH = Kind("a path", _path)
 WORDS = Kind("a list, or words separated by commas", _words)
+COMMAND = Kind("a list, or a command line", _words)
 URL = Kind("a URL that begins with http:// or https://", _url)
 LEVEL = Kind("DEBUG, INFO, WARNING, ERROR or CRITICAL", _level)
 ANY = Kind("anything", lambda raw: raw)
@@ -160,6 +161,7 @@ KINDS = {
     "text": TEXT,
     "path": PATH,
     "words": WORDS,
+    "command": COMMAND,
     "url": URL,
     "level": LEVEL,
     "any": ANY,

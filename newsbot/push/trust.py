@@ -8,9 +8,9 @@ improves soon regains trust.
 
 Fetches are limited by token buckets (:class:`Budget`): one for each host and one for each sender. A bucket
 holds at most ``burst`` tokens and gains ``per_hour`` tokens per hour. Each accepted notice takes one token
-from the host's bucket, and one or more from its sender's bucket: the less trust, the more tokens. The
-trust in a notifier also limits how far it may empty the bucket of the host. A new or bad notifier therefore
-cannot use up the budget of other notifiers.
+from the host's bucket, and one or more from its sender's bucket: the less trust, the more tokens. The trust
+in a notifier also limits how far it may empty the bucket of the host. A new or bad notifier therefore cannot
+use up the budget of other notifiers.
 """
 
 from __future__ import annotations
