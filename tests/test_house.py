@@ -38,11 +38,10 @@ class Count:
 
 
 COUNTS: Mapping[str, Count] = {
-    # 40,000 if only docstrings at the head of a module, class or function are left out
     "lines": Count(
-        44_400, 38_700, "lines of code: not blank, no comment, no docstring (nor a string below a name)"
+        43_750, 38_700, "lines of code: not blank, no comment, no docstring (nor a string below a name)"
     ),
-    "files": Count(360, 360, "Python files, __init__.py included"),
+    "files": Count(353, 353, "Python files, __init__.py included"),
     "top_modules": Count(8, 8, "modules at the top of newsbot/, __init__.py not included"),
     "module_circles": Count(0, 0, "modules that are in an import circle"),
     "unit_circles": Count(0, 0, "modules and packages at the top that import each other in a circle"),
