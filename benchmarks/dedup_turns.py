@@ -28,7 +28,7 @@ WARM = 4  # the texts have this many parts; the first part is the warm-up
 @contextmanager
 def place(where: str) -> Iterator[str]:
     """Yield a new Redis or a new file."""
-    from benchmarks.servers import own_redis  # noqa: PLC0415  (of the checkout that has its turn)
+    from benchmarks.servers import own_redis  # noqa: PLC0415  (of the checkout that this process measures)
 
     with tempfile.TemporaryDirectory() as folder, own_redis() if where == "redis" else nullcontext() as url:
         yield url or str(Path(folder) / "newsbot.db")

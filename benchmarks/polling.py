@@ -7,7 +7,7 @@ parameter of each policy is set so that the policy uses the whole budget.
 ``fixed``        the same interval for all feeds
 ``nutch``        like Apache Nutch's adaptive schedule: shorter after a change, longer after no change
 ``miniflux``     like Miniflux's entry frequency: by the items of the last week
-``square_root``  the square-root index with learned hours, without regard to the number of items listed
+``square_root``  the square-root index with learned hourly rates; the number of listed items is ignored
 ``true_rate``    the same with the true rates (without bursts) instead of learned ones
 ``oracle``       the same with the true rates, bursts included
 ``newsbot``      the policy of the crawler

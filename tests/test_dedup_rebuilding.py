@@ -111,7 +111,7 @@ def test_what_came_while_the_index_was_lost_comes_into_its_stories(place: Place)
             storage.articles.store(article(1, text=text, content_hash=text_key(text), fetched_at=at, **given))
     answer = place.run("articles", "reindex")
     assert answer.code == 0
-    assert "joined to a story of similar articles: 1 article" in answer.err
+    assert "1 article joined to stories of similar articles" in answer.err
     with place.storage() as storage:
         stories = {one.canonical_url: one.story for one in storage.articles.iter()}
     assert len({stories[url] for url in texts if "chain" in url}) == 1

@@ -153,7 +153,7 @@ class Crawl:
     def open(self) -> None:
         """Open the backends and read what other crawls stored.
 
-        In a section (:mod:`newsbot.crawl.server_calls`), the call does not block the event loop while it
+        In a greenlet of :mod:`newsbot.crawl.server_calls`, the call does not block the event loop while it
         waits for servers. Raises :class:`newsbot.errors.DataError`.
         """
         self._open_backends()

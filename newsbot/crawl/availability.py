@@ -208,7 +208,7 @@ class Outage:
                 logger.error("data away fault=%s%s", error, more)
         if for_good and not self._given_up:
             self._given_up = True
-            logger.error("data away for good fault=%s", error)
+            logger.error("data permanently unavailable, the crawl ends fault=%s", error)
             self.give_up()
         fault.text, fault.call, fault.calm_since = str(error), call, None
         pause = min(FIRST_PAUSE * 2.0**self._tries, LONGEST_PAUSE)

@@ -340,7 +340,7 @@ def reindex(call: Call) -> None:
         f"{counted(number, 'text')} of the last {index.keep / DAY:g} days indexed; the index holds {kept}"
     )
     if joined:
-        call.note(f"joined to a story of similar articles: {counted(joined, 'article')}")
+        call.note(f"{counted(joined, 'article')} joined to stories of similar articles")
 
 
 def _find(call: Call, storage: Storage) -> Article:

@@ -2,9 +2,10 @@
 
 A log contains no texts. A URL is reported if it looks like an article, the status is 200, and the URL was not
 in the log before. It is reported again if its size clearly differs from all known sizes twice in a row. So a
-counter on the page has no effect, although it changes the size of a single response. Visitors can write one
-URL in several ways: with a query, parameters, further slashes, escapes or segments. A URL with a known size
-is therefore not new if it differs from a known URL only in these parts.
+page on which only a number varies, such as a counter of visitors, is not reported, although the sizes of its
+responses differ. Visitors can write one URL in several ways: with a query, parameters, further slashes,
+escapes or segments. A URL that differs from a known URL only in these parts is therefore not new if its size
+is a known size of that URL.
 """
 
 from __future__ import annotations

@@ -145,7 +145,7 @@ def read_routes(path: Path, pages: int) -> Routes:
     counts = np.bincount(visited, minlength=pages)
     if counts.max() > 1:
         raise UserError(
-            f"{path}: page {int(counts.argmax()) + 1} occurs twice; it must be in one route only once"
+            f"{path}: page {int(counts.argmax()) + 1} occurs twice; a page may occur only once in the file"
         )
     # The number of starts is one more than the number of robots, because the last start is the end of the
     # last route.

@@ -213,7 +213,9 @@ def _target(text: str) -> Target:
         raise ArgumentError(f"--target {text}: unknown figure {name!r}{hint}; allowed: {', '.join(AIMS)}")
     wanted, side = (">", "above") if name == "freshness" else ("<", "below")
     if sign[0] != wanted:
-        raise ArgumentError(f"--target {text}: {name} can only be kept {side} a bound")
+        raise ArgumentError(
+            f"--target {text}: {name} can only be kept {side} a bound; use {wanted} instead of {sign[0]}"
+        )
     return Target(name, _bound(text, name, bound), len(sign) == 1, text)
 
 

@@ -174,7 +174,7 @@ COMPUTING = 120.0
 LOOK = 2.0
 """Maximum time in seconds for which a page waits for a figure if the cache has no value or an old value."""
 OLD = 6.0
-"""A cached value is old if it is this many times older than the age at which it is computed again."""
+"""A cached value is old if its age is more than this many times the ``seconds`` of its :class:`Memo`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -181,7 +181,8 @@ class RedisFrontier:
             # hosts whose entries were leased are no longer in the server's list, so the next page starts
             # earlier
             offset += page - len({one.entry.host for one in got})
-        # The hosts have no other entry. The call is repeated for a suspect that must be leased alone.
+        # These hosts have no ordinary entry to lease. The call is repeated for a suspect, which must be
+        # leased alone.
         if alone and every and not leases:
             return self._lease(owner, 1, horizon, ttl, every[:page], alone=True)
         return leases
@@ -469,7 +470,7 @@ class Scripts:
     def resume(self, owner: str, ttl: float, leases: Sequence[tuple[bytes, bytes]]) -> tuple[int, bool, bool]:
         """Resume ``leases``, pairs (fingerprint, token). Return the fields of ``Resumed``."""
         values = [value for lease in leases for value in lease]
-        # The random identity is stored only if the server has no identity, because it has lost its data.
+        # The random identity is stored only if the server has none: it is new, or it has lost its data.
         kept, *found = self.run("resume", ttl, owner, secrets.token_hex(8), self.process, *values)
         before = self.identity, self.process
         self.identity, self.process = (text.decode() for text in found)
