@@ -63,7 +63,7 @@ def test_where_others_reach_us_reading_takes_the_token(tmp_path: Path, options: 
 def test_another_address_without_a_token_is_refused_at_start() -> None:
     with pytest.raises(UserError, match="NEWSBOT_WEB_TOKEN"):
         make_access("", "0.0.0.0", public=False)
-    with pytest.raises(UserError, match="less than 16"):
+    with pytest.raises(UserError, match="fewer than 16"):
         make_access("short", "127.0.0.1", public=False)
     assert make_access("", "::1", public=False).reads_open
     assert not make_access("", "127.0.0.1", public=True).reads_open
