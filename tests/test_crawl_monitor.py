@@ -15,10 +15,10 @@ from pymongo import MongoClient
 
 from benchmarks.demoweb.messages import Answer, Request
 from newsbot.errors import ArgumentError
-from newsbot.items import PageRecord
+from newsbot.items import EventKind, Kind, PageRecord
 from newsbot.monitoring.kept_reports import kept_report
 from newsbot.sites.pauses_and_removals import keep_out
-from newsbot.spiders.monitor import parse_monitoring
+from newsbot.spiders.monitor import _linked, parse_monitoring
 from newsbot.storage.mongo import MongoStorage
 from newsbot.storage.spider_results import CheckedPage
 from newsbot.urls import canonicalize, fingerprint
@@ -359,3 +359,20 @@ def test_a_site_without_a_rule_is_told_before_anything_begins(monitors: Monitors
     crawl = monitors.crawl("-a", "sites=nowhere.test")
     assert (crawl.code, len(crawl.err.splitlines())) == (2, 1)
     assert "no rule for it" in crawl.err
+
+
+def test_a_link_to_a_page_that_was_removed_meanwhile_brings_no_old_data_back() -> None:
+    url = "https://news.test/a"
+    known = PageRecord(
+        url=url,
+        fingerprint=fingerprint(canonicalize(url)),
+        host="news.test",
+        source="news.test",
+        kind=Kind.ARTICLE,
+        http_status=200,
+        content_hash="old",
+        history=[{"at": 1.0, "event": EventKind.FETCHED}],
+    )
+    linked = _linked(known, "https://news.test/", 1)
+    assert (linked.history, linked.content_hash, linked.http_status) == ([], None, None)
+    assert (linked.fingerprint, linked.referrers) == (known.fingerprint, ["https://news.test/"])

@@ -344,10 +344,7 @@ class MonitorSpider(auxiliary.SideSpider):
             found.setdefault(fingerprint(canonical), link.url)
         try:
             known = self.storage.pages.get(list(found))
-            linked = [
-                replace(page, referrers=[response.url], referrer_count=1, depth=target.depth + 1)
-                for page in known.values()
-            ]
+            linked = [_linked(page, response.url, target.depth + 1) for page in known.values()]
             self.storage.pages.discover(linked)
         except DataError:  # the outage is logged already; the next run reads the links again
             return
@@ -416,3 +413,21 @@ def _item(check: PageCheck) -> dict[str, Any]:
     plain = asdict(replace(check, hops=()))
     plain["hops"] = [{"status": status, "to": to} for status, to in check.hops]
     return {**plain, "verdict": check.verdict, "outcome": check.outcome}
+
+
+def _linked(page: PageRecord, referrer: str, depth: int) -> PageRecord:
+    """Return a record that adds ``referrer`` to the record of a known page when it is stored.
+
+    It has no history. If a person removes the page in the meantime, its old data do not come back.
+    """
+    return PageRecord(
+        url=page.url,
+        fingerprint=page.fingerprint,
+        host=page.host,
+        source=page.source,
+        kind=page.kind,
+        referrers=[referrer],
+        referrer_count=1,
+        depth=depth,
+        first_seen=page.first_seen,
+    )
