@@ -64,7 +64,8 @@ def test_defaults_are_as_told() -> None:
 
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_every_example_loads_and_is_not_suspicious(tmp_path: Path, example: str) -> None:
-    (tmp_path / "example.org.yaml").write_text(example, encoding="utf-8")
+    domain = "" if example.startswith("domain:") else "domain: example.org\n"
+    (tmp_path / "example.org.yaml").write_text(domain + example, encoding="utf-8")
     loaded = read_folder(tmp_path)
     assert [str(problem) for problem in loaded.problems] == []
     assert [str(hint) for hint in find_hints(loaded)] == []
