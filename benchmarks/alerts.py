@@ -36,11 +36,11 @@ def main() -> None:
     parser.add_argument("--feeds", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", action="store_true")
-    given = parser.parse_args()
-    settings = WorldSettings(feeds=given.feeds, days=LEARNED + JUDGED)
-    world = make_world(settings, np.random.default_rng(given.seed))
-    rows = list(judge(world, np.random.default_rng([given.seed, 1])))
-    if given.json:
+    options = parser.parse_args()
+    settings = WorldSettings(feeds=options.feeds, days=LEARNED + JUDGED)
+    world = make_world(settings, np.random.default_rng(options.seed))
+    rows = list(judge(world, np.random.default_rng([options.seed, 1])))
+    if options.json:
         print(json.dumps(rows))
         return
     for row in [dict.fromkeys(rows[0], ""), *rows]:
@@ -66,7 +66,7 @@ def judge(world: FeedWorld, draw: np.random.Generator) -> Iterator[dict[str, Any
 
 
 def _run(world: FeedWorld, stops: Array) -> tuple[Array, Array]:
-    """Return the false alerts of each feed, and the hours from its end to the alert (infinite if none)."""
+    """Return for each feed the number of false alerts, and the hours from its end to the alert (or inf)."""
     count = world.settings.feeds
     rows, rhythm = np.arange(count), Rhythm(count)
     heard, seen, total = np.zeros(count), np.zeros(count), np.zeros(count)

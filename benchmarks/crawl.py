@@ -1,14 +1,14 @@
-"""Pages per second of whole crawls, newsbot and plain scrapy-redis, on the same Redis, MongoDB and site.
+"""Pages per second of whole crawls with newsbot and with scrapy-redis, on the same Redis, MongoDB and site.
 
 Three comparisons, each with 1 and 2 workers on a site of many hosts:
 
 ``scheduler``  a spider that only follows links. scrapy-redis: its scheduler and dupefilter.
                newsbot: its scheduler on the Redis frontier with a storage that discards everything;
                it also judges links, plans visits and acknowledges leases, which scrapy-redis does not do.
-``articles``   the same job: read feeds, extract each article, store it in MongoDB (journaled, majority).
+``articles``   both read feeds, extract each article and store it in MongoDB (journaled, majority).
                scrapy-redis: a callback with ``newsbot.extraction.extract`` and a pipeline with one upsert.
                newsbot: ``scrapy crawl news``, which also keeps the crawl database, versions and stories.
-``polite``     requests per second to one host with a delay of 0.5 s, from its log: 1, 2 and 4 workers.
+``polite``     requests per second in the log of one host with a delay of 0.5 s, by 1, 2 and 4 workers.
 
 The two systems run alternately. A crawl ends when the last page is served and the last article is stored.
 CPU figures are totals over all processes of a type. MongoDB itself counts the commands.
@@ -139,7 +139,7 @@ class Bench:
 
 
 def compare(job: str, web: Web, turns: int, crews: Sequence[int]) -> Iterator[Row]:
-    """Yield the medians of ``turns`` runs of each system, with each of these numbers of workers."""
+    """Yield the medians of ``turns`` runs of each system, for each number of workers in ``crews``."""
     with ExitStack() as servers:
         url = servers.enter_context(own_redis("--appendonly", "yes"))
         mongo = servers.enter_context(own_mongo()) if job == "articles" else None
@@ -186,7 +186,7 @@ def _pace(crew: Crew, web: Web, workers: int) -> Row:
 
 def _print(rows: list[Row]) -> None:
     theirs = {(row["job"], row["workers"]): row["per_second"] for row in rows if row["system"] != "newsbot"}
-    print(f"{'job':11}{'workers':>8}  {'':14}{'pages':>7}{'a second':>10}{'ratio':>8}  CPU ms a page")
+    print(f"{'job':11}{'workers':>8}  {'':14}{'pages':>7}{'pages/s':>10}{'ratio':>8}  CPU ms per page")
     for row in rows:
         ratio = row["per_second"] / theirs[row["job"], row["workers"]]
         cost = ", ".join(f"{name} {value:.2f}" for name, value in row.get("cpu_ms", {}).items())

@@ -169,7 +169,7 @@ def pages(count: int, texts: Texts) -> dict[str, str]:
 
 
 def ask(url: str) -> tuple[float, int]:
-    """Return the seconds until the response is complete, and its bytes."""
+    """Return the seconds until the response is complete, and its size in bytes."""
     began = time.perf_counter()
     try:
         with urllib.request.urlopen(url, timeout=120) as answer:
@@ -200,7 +200,7 @@ def measure(count: int, settings: Settings, texts: Texts) -> list[Row]:
 
 
 def _await_first_count(base: str) -> None:
-    """Wait until the server has counted; print the time to stderr, as it is not the cost of a single page."""
+    """Wait until the server has counted the articles. The duration is printed apart from the figures."""
     began = time.perf_counter()
     while True:
         try:

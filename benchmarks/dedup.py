@@ -7,13 +7,13 @@ same article, 1 = derived, 0 = neither) and prints:
   the index, and by newsbot's final decision (with the number guard within a host); and F1 for "same or
   derived" by containment, the share of the shorter text that the longer one has. Pairs were sampled by tenths
   of similarity, so each labelled pair is weighted by the number of all pairs in its tenth.
-* recall of the index for pairs above a similarity and for derived pairs, the number of texts that it returns
+* recall of the index for similar pairs and for derived pairs, the number of texts that the index returns
   per article, and the adjusted Rand index of the stories built from its answers against those from exact
   similarity;
-* how many pairs of different news of one host are merged into one story, with and without the number guard:
+* how many pairs of different news items of one host become one story, with and without the number guard:
   labelled pairs and generated ones (weather, markets, results: the same words with other numbers);
-* CPU time of the signature of a text of 480 words, for newsbot and for two ways of using datasketch (the
-  fastest of several runs of 20 texts, to separate a busy machine from slow code);
+* CPU time to compute the signature of a text of 480 words, for newsbot and for two ways of using datasketch
+  (the fastest of several runs of 20 texts, so that a busy machine does not look like slow code);
 * insertions per second into the embedded index (mean, and the fastest tenth), and bytes per text.
 
     python -m benchmarks.dedup [--data FOLDER] [--sizes 10000,100000] [--json]
@@ -130,7 +130,7 @@ def quality(corpus: Corpus) -> list[Row]:
         rows.append({"what": what, "how": f"of {len(pairs)} pairs", "value": round(found, 3)})
     read = len(near) + len(contained)
     rows.append(
-        row_of("texts that the index returns, an article", "read to decide", round(read / len(packed), 2))
+        row_of("texts that the index returns per article", "read to decide", round(read / len(packed), 2))
     )
     truth = components(len(corpus.articles), [p for p, v in corpus.exact.items() if v >= SAME_STORY])
     for how, says in (("index", near), ("newsbot's decision", decided)):
@@ -364,12 +364,12 @@ def speed(corpus: Corpus) -> list[Row]:
     return rows
 
 
-def cpu_micros(way: Callable[[T], object], given: Sequence[T]) -> float:
+def cpu_micros(way: Callable[[T], object], values: Sequence[T]) -> float:
     """Return the mean CPU time of one call."""
     start = time.process_time()
-    for one in given:
+    for one in values:
         way(one)
-    return (time.process_time() - start) / len(given) * 1e6
+    return (time.process_time() - start) / len(values) * 1e6
 
 
 def one_by_one(text: str) -> MinHash:

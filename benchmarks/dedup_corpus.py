@@ -12,7 +12,7 @@ from typing import Any
 
 from newsbot.dedup.minhash import shingle_hashes
 
-COMMON = 400  # shingles in more texts than this are stock phrases and do not make candidate pairs
+COMMON = 400  # texts; a shingle in more texts is a stock phrase and does not make candidate pairs
 
 Pair = tuple[int, int]
 

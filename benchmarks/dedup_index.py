@@ -2,9 +2,9 @@
 
 * Rates: 1 and 2 client processes insert new texts, each in one call (newsbot: one round trip). Signatures are
   computed beforehand, so only the index is measured. ``best`` is the rate of the fastest tenth of the
-  intervals, to separate a busy machine from a slow index. The processor time per text in the client and in
-  Redis serves the same purpose. If client and Redis have a free core each, one client can insert 1 / (client
-  time + Redis time) texts per second.
+  intervals, so that a busy machine does not look like a slow index. The processor time per text in the client
+  and in Redis serves the same purpose. If client and Redis have a free core each, one client can insert
+  1 / (client time + Redis time) texts per second.
 * Memory: growth of ``used_memory`` per document, with all that newsbot stores: signature, buckets, time,
   size, source and address. Addresses have 99 characters, the average of real articles. datasketch stores the
   same addresses as keys of ``MinHashLSH(num_perm=128, params=(16, 4))``. This index does not store
@@ -42,7 +42,7 @@ from newsbot.dedup.sqlite import SqliteIndex
 BANDS, ROWS = 16, 4  # of datasketch
 CLIENTS = (1, 2)
 RACERS = (2, 4, 8)
-AT_ONCE = 10_000  # computed beforehand
+AT_ONCE = 10_000  # signatures that are computed before they are inserted
 NOW = 1_795_000_000.0
 STRETCH = 0.1  # seconds
 
@@ -137,8 +137,8 @@ def server_seconds(where: str) -> float:
     if not where.startswith("redis"):
         return 0.0
     with redis.Redis.from_url(where) as client:
-        told = client.info("cpu")
-    return float(told["used_cpu_user"]) + float(told["used_cpu_sys"])
+        usage = client.info("cpu")
+    return float(usage["used_cpu_user"]) + float(as_text["used_cpu_sys"])
 
 
 def best(took: list[float]) -> float:
@@ -236,7 +236,7 @@ def theirs(url: str, documents: int) -> Iterator[Row]:
 
 
 def race(where: str, system: str, racer: int, rounds: int, barrier: Barrier) -> list[int]:
-    """Insert one text per round at the same moment as the others; return how many others were seen."""
+    """Insert one text per round at the same moment as the others; return how many others each round found."""
     seen = []
     index = their_index(where) if system.startswith("datasketch") else open_index(where)
     for round_, one in enumerate(signatures(10**9, 10**9 + rounds)):
@@ -288,7 +288,7 @@ def measure(url: str, folder: Path, arguments: argparse.Namespace) -> Iterator[R
             yield races(system, where, rounds, racers)
 
 
-def told(row: Row) -> str:
+def as_text(row: Row) -> str:
     """Return a row as readable text."""
     if row["what"] == "insert":
         commands = f", {row['commands']:.0f} commands each" if "commands" in row else ""
@@ -296,11 +296,11 @@ def told(row: Row) -> str:
             commands = f", CPU {row['client_cpu_us']:.0f} µs"
             commands += f" + Redis {row['redis_cpu_us']:.0f} µs" if row["redis_cpu_us"] else ""
         text = (
-            f"{row['per_second']:8,.0f} a second (at best {row['best_per_second']:,.0f}), p99"
+            f"{row['per_second']:8,.0f} per second (at best {row['best_per_second']:,.0f}), p99"
             f" {row['p99_ms']:.2f} ms, {row['clients']} clients, {row['documents']:,} documents{commands}"
         )
     elif row["what"] == "memory":
-        text = f"{row['bytes']:8,.0f} bytes a document, {row['documents']:,} documents"
+        text = f"{row['bytes']:8,.0f} bytes per document, {row['documents']:,} documents"
     else:
         text = f"{row['missed']:8,} of {row['rounds']:,} rounds missed, {row['clients']} processes at once"
     return f"{row['system']:20}{text}"
@@ -324,7 +324,7 @@ def main() -> None:
         for row in measure(url, Path(folder), arguments):
             rows.append(row)
             if not arguments.json:
-                print(told(row), flush=True)
+                print(as_text(row), flush=True)
     if arguments.json:
         print(json.dumps(rows))
 

@@ -19,7 +19,7 @@ from contextlib import closing
 import numpy as np
 import redis
 
-from benchmarks.dedup_index import NOW, address, memory, signatures, told, used
+from benchmarks.dedup_index import NOW, address, as_text, memory, signatures, used
 from benchmarks.servers import own_redis
 from newsbot.dedup.index import pack, shorten
 from newsbot.dedup.minhash import PASSAGES
@@ -89,7 +89,7 @@ def main() -> None:
             (signature,) = signatures(arguments.documents, arguments.documents + 1)
             found = [index.check_and_insert(name, "a.org", signature, NOW) for name in ("one", "other")]
             assert [len(near) for near in found] == [0, 1], "the index does not work at this size"
-    print(json.dumps([row]) if arguments.json else told(row))
+    print(json.dumps([row]) if arguments.json else as_text(row))
 
 
 if __name__ == "__main__":

@@ -79,11 +79,11 @@ class Side:
         """End the process."""
         self._process.communicate()
 
-    def told(self) -> str:
+    def as_text(self) -> str:
         """Return the figures as a line of text."""
         counted = self.took[len(self.took) // WARM :]
         took, busy, served = (sum(column) / len(counted) / TURN for column in zip(*counted, strict=True))
-        return f"{1 / took:,.0f} a second, CPU {busy * 1e6:.0f} µs + Redis {served * 1e6:.0f} µs"
+        return f"{1 / took:,.0f} per second, CPU {busy * 1e6:.0f} µs + Redis {served * 1e6:.0f} µs"
 
 
 def main() -> None:
@@ -107,7 +107,7 @@ def main() -> None:
             for side in sides:
                 side.take_turn()
     for folder, side in zip(arguments.folders, sides, strict=True):
-        print(f"{folder!s:30} {side.told()}")
+        print(f"{folder!s:30} {side.as_text()}")
 
 
 if __name__ == "__main__":

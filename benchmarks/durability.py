@@ -1,8 +1,8 @@
 """Counts acknowledged writes that are missing after kill -9 of mongod during writes. The count must be 0.
 
-Three processes store different articles through newsbot's storage and write the number of each acknowledged
-one to a file. At random moments mongod is killed (SIGKILL) and restarted on the same data; the writers wait
-and retry the same article. At the end each acknowledged article must be stored exactly once.
+Three processes store different articles through newsbot's storage. Each writes the numbers of acknowledged
+articles to a file. At random moments mongod is killed (SIGKILL) and restarted on the same data; the writers
+wait and retry the same article. At the end each acknowledged article must be stored exactly once.
 
     python -m benchmarks.durability [--kills 10] [--json]
 """
@@ -32,7 +32,7 @@ EACH = 10**7
 def write(uri: str, folder: str, writer: int) -> None:
     """Store articles until the file ``stop`` exists; record the number of each acknowledged article."""
     path = Path(folder)
-    with (path / f"acknowledged{writer}").open("a", encoding="ascii", buffering=1) as noted:
+    with (path / f"acknowledged{writer}").open("a", encoding="ascii", buffering=1) as acknowledged:
         storage = _connect(uri)
         for number in range(writer * EACH, (writer + 1) * EACH):
             (article,) = articles(number, number + 1)
@@ -42,7 +42,7 @@ def write(uri: str, folder: str, writer: int) -> None:
                     break
                 except DataError:
                     time.sleep(0.05)
-            noted.write(f"{number}\n")
+            acknowledged.write(f"{number}\n")
             if (path / "stop").exists():
                 break
         storage.close()
@@ -74,12 +74,12 @@ def measure(kills: int) -> dict[str, Any]:
         (Path(folder) / "stop").touch()
         for writer in writers:
             writer.join(120)
-        noted = [int(line) for path in Path(folder).glob("ack*") for line in path.read_text().split()]
+        acknowledged = [int(line) for path in Path(folder).glob("ack*") for line in path.read_text().split()]
         with closing(MongoStorage(uri)) as storage:
-            urls = {number: next(articles(number, number + 1)).canonical_url for number in noted}
+            urls = {number: next(articles(number, number + 1)).canonical_url for number in acknowledged}
             missing = [number for number, url in urls.items() if storage.articles.get(url) is None]
             kept = storage.articles.count()
-    return {"kills": kills, "acknowledged": len(noted), "missing": len(missing), "kept": kept}
+    return {"kills": kills, "acknowledged": len(acknowledged), "missing": len(missing), "kept": kept}
 
 
 def main() -> None:

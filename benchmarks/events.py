@@ -1,8 +1,9 @@
 """How well newsbot's events agree with the judgement of a reader, and what an article costs.
 
 Reads real articles of one day (a folder with ``articles.jsonl.gz``) and ``events.txt`` beside this file:
-groups of articles, and which of them report one event. All articles are indexed, in three random orders.
-The figures are for the articles within the groups of one half:
+groups of articles, and which of them report one event. One half of the groups is for choosing parameters, the
+other half is for the test. All articles are indexed, in three random orders. The benchmark prints for each
+half these figures of the articles in its groups:
 
 * B-cubed precision, recall and F1 (A. Bagga and B. Baldwin, "Entity-based cross-document coreferencing using
   the vector space model", ACL 1998): the means over all articles. For an article A, precision is the number
@@ -10,12 +11,14 @@ The figures are for the articles within the groups of one half:
   same number, divided by the number of all articles that report A's event;
 * the same for pairs of articles.
 
-The benchmark also prints the figures of plain TF-IDF of the whole texts, which are clustered in one pass to
-the nearest centroid or the nearest article, with the threshold that is best on the half for choosing.
+The benchmark also prints the figures of a plain method with TF-IDF vectors of the whole texts. In one pass it
+adds each article to the cluster with the nearest centroid, or to that of the nearest article. Its threshold
+is the best one on the half for choosing parameters.
 
-With ``--cost`` the benchmark also generates articles within 48 hours. They are real articles in which
-sentences are left out and names are replaced, with other names for each generated event. The output is
-the processor time per article, one by one and in batches of 500, for events and for the whole index.
+With ``--cost`` the benchmark also generates articles that were published within 48 hours. They are real
+articles in which sentences are left out and names are replaced. Each generated event has names of its own.
+The output is the processor time per article, one by one and in batches of 500, for events and for the whole
+index.
 
     python -m benchmarks.events [--data FOLDER] [--cost 100000]
 """
@@ -71,8 +74,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--cost", type=int, default=0)
-    given = parser.parse_args()
-    articles = dict(read(given.data))
+    options = parser.parse_args()
+    articles = dict(read(options.data))
     halves = labels()
     for half, groups in halves.items():
         pairs = [pair for group in groups for pair in combinations(list(chain(*group)), 2)]
@@ -98,8 +101,8 @@ def main() -> None:
             [found for one in range(ORDERS) for found in plain(matrices, clustered, best, 1, one)],
             halves,
         )
-    if given.cost:
-        cost(list(articles.values()), given.cost)
+    if options.cost:
+        cost(list(articles.values()), options.cost)
 
 
 def read(folder: Path) -> Iterator[tuple[str, Article]]:
@@ -256,7 +259,7 @@ def to_article(cosines: Matrix, threshold: float, rows: Sequence[int]) -> list[i
 
 
 def made(articles: Sequence[Article], number: int) -> Iterator[Article]:
-    """Yield generated articles within 48 hours whose events have one to thirty articles."""
+    """Yield generated articles of 48 hours. Each event has one to thirty articles."""
     chance = random.Random(1)
     place = 0
     while place < number:
@@ -276,10 +279,10 @@ def cost(articles: Sequence[Article], number: int) -> None:
     spent = Counter[str]()
 
     def timed(kind: str, work: Callable[..., Any]) -> Callable[..., Any]:
-        def run(*given: Any, **named: Any) -> Any:
+        def run(*positional: Any, **named: Any) -> Any:
             began = time.process_time()
             try:
-                return work(*given, **named)
+                return work(*positional, **named)
             finally:
                 spent[kind] += time.process_time() - began  # type: ignore[assignment]
 
@@ -302,7 +305,7 @@ def cost(articles: Sequence[Article], number: int) -> None:
                 + ", ".join(f"{kind} {1000 * spent[kind] / many:.2f} ms" for kind in ("events", "index")),
                 flush=True,
             )
-        print(f"search.db: {index.path.stat().st_size / count:.0f} bytes an article")
+        print(f"search.db: {index.path.stat().st_size / count:.0f} bytes per article")
 
 
 if __name__ == "__main__":

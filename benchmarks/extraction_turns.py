@@ -1,4 +1,4 @@
-"""CPU time of extraction in this checkout, in others and in other programs, page by page in turns.
+"""CPU time of extraction in several checkouts and other programs, which take turns page by page.
 
 A busy machine can be twice as fast in one minute as in the next, so times that were measured one after the
 other are not comparable. Times of alternating turns are comparable. Each side is a process of its own; while

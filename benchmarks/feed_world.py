@@ -21,7 +21,7 @@ from newsbot.recrawl.sources import Controller, MinifluxType, NutchType, Rates, 
 HOURS, DAYS = 24, 7
 TWELVE_HOURS: Final = 12 * HOUR
 _THURSDAY: Final = 3
-"""The weekday of time 0, as that of POSIX times."""
+"""The weekday of time 0, the same as that of POSIX time 0."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,14 +163,14 @@ def _bursts(settings: WorldSettings, draw: np.random.Generator) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class Polls:
-    """All polls of a run; those of each feed are in the order of time."""
+    """All polls of a run; those of each feed are in chronological order."""
 
     rows: Rows
     at: Array
     before: Rows
     """Number of items that the feed had published at the previous poll."""
     until: Rows
-    """Number of items that it had published at this poll."""
+    """Number of items that the feed had published at this poll."""
 
 
 @dataclass(frozen=True, slots=True)

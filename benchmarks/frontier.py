@@ -4,11 +4,11 @@ Rates: N client processes queue URLs (newsbot: 100 per call, like the links of a
 call, because it has no other method), take them out (newsbot: 16 per call, with lease and politeness), and
 acknowledge each (newsbot only). Memory: ``MEMORY USAGE`` of all keys, per waiting URL and per known URL.
 
-Known URLs (``--only known``): one to two million URLs are remembered, as after a loss of Redis. Then their
-buckets are copied to the buckets of other fingerprints until there are ``--known`` URLs. The figures are
-bytes per URL (allocated, and resident), processor time of Redis and of the client per URL (to remember it; to
-find it when it is added again), and the snapshot: bytes per URL, and processor time to write it and to load
-it.
+Known URLs (``--only known``): one to two million URLs are remembered, as after Redis has lost its data. Then
+their buckets are copied to the buckets of other fingerprints until there are ``--known`` URLs. The figures
+are bytes per URL (allocated, and resident), processor time of Redis and of the client per URL (to remember
+it; to find it when it is added again), and those of the snapshot: bytes per URL, and processor time to write
+it and to load it.
 
 Waits: how long a lease blocks the reactor of a worker. Two workers fetch 100 pages per second each. They
 lease as many URLs as they have free slots, and acknowledge them.
@@ -53,7 +53,7 @@ PACE = 0.01
 IN_FLIGHT = 8
 CALLS = 1000
 AGAIN = 100_000
-"""Number of known URLs that are added again, and number of other URLs that are remembered then."""
+"""Number of known URLs that are added again. As many other URLs are remembered after that."""
 KNOWN_FIGURES = ("redis_us", "client_us", "seconds", "bytes", "resident")
 REMEMBERED = 2_000_000
 """Maximum number of known URLs that are not copies."""
@@ -305,7 +305,7 @@ def known_urls(url: str, number: int) -> Iterator[dict[str, Any]]:
 
 
 def _copy_buckets(client: redis.Redis, doublings: int) -> None:
-    """Double the number of known URLs several times, by copies of the buckets."""
+    """Double the number of known URLs several times by copying the buckets."""
     for name in list(client.scan_iter("*:known:*", count=1000)):
         stem, level, index = name.decode().rsplit(":", 2)
         with client.pipeline(transaction=False) as pipe:
@@ -369,7 +369,7 @@ def _print(rows: list[dict[str, Any]]) -> None:
 
 
 def _print_rates(rows: list[dict[str, Any]]) -> None:
-    print(f"{'':15}{'':24}{'clients':>8}{'URLs a second':>15}{'p50 of a call':>15}{'p99 of a call':>15}")
+    print(f"{'':15}{'':24}{'clients':>8}{'URLs/s':>15}{'p50 of a call':>15}{'p99 of a call':>15}")
     timed = [row for row in rows if "step" in row]
     theirs = {(row["step"], row["clients"]): row["per_second"] for row in timed if row["system"] != "newsbot"}
     for row in timed:
@@ -379,7 +379,7 @@ def _print_rates(rows: list[dict[str, Any]]) -> None:
             f"{row['system']:15}{row['step']:24}{row['clients']:8}{row['per_second']:15,.0f}"
             f"{row['p50_ms']:12.2f} ms{row['p99_ms']:12.2f} ms{note}"
         )
-    print("\nURLs a second for all steps: add, take out, acknowledge")
+    print("\nURLs per second for all steps: add, take out, acknowledge")
     for clients in CLIENTS:
         pace = {
             system: 1

@@ -56,7 +56,7 @@ MOMENTS: Final = (0.0, 1 * HOUR, 10 * HOUR, 80 * HOUR)
 LONGEST: Final = 6 * HOUR
 """Limit in seconds of newsbot's clock: a crawl that takes longer is an error."""
 ARTICLES: Final = 1050
-"""Number of articles of the demo. Some of them cannot be found. The additional host has more articles."""
+"""Number of articles of the demo. Some of them cannot be found. Those of the additional host come on top."""
 DEFAULTS: Final = """\
 delay: 0
 concurrency: 4
@@ -153,10 +153,10 @@ def _item(number: int) -> str:
 
 def _daily_page(number: int) -> str:
     """Return an article; each tenth article is the previous one with one changed sentence."""
-    told = number - 1 if number % 10 == 9 else number
-    chance = random.Random(told)
+    text_number = number - 1 if number % 10 == 9 else number
+    chance = random.Random(text_number)
     sentences = [" ".join(chance.choices(_WORDS, k=14)).capitalize() + "." for _ in range(18)]
-    if told != number:
+    if text_number != number:
         sentences[5] = "The editors added this sentence to what they had written before about all of it."
     text = "".join(f"<p>{' '.join(sentences[at : at + 3])}</p>" for at in range(0, 18, 3))
     return (
@@ -377,7 +377,7 @@ def _plain_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _digest(value: Any) -> str:
-    """Return a hash, and the length of the hashed value (of a text: the number of its letters)."""
+    """Return a hash, and the length of the hashed value (for a text: the number of characters)."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
     return f"{digest[:16]}:{len(value)}"

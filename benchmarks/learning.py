@@ -61,9 +61,10 @@ TREES = {
     "num_threads": 1,
     "verbosity": -1,
 }
-"""Chosen by the mean over the folds.
+"""These parameters were chosen by the mean result over the folds.
 
-Each tree sees few of the features and of the pieces. Otherwise the trees would overfit to the few publishers.
+Each tree sees only a few of the features and of the pieces. Otherwise the trees would overfit to the few
+publishers.
 """
 ROUNDS = 250
 SEEDS = (0, 1, 2)
@@ -79,7 +80,7 @@ MIXED = 0.5
 MIXED_PAGES = 2
 """Number of pages of each theme of that benchmark: few, because all pages of a theme have the same markup."""
 LEAST_AGREED = 0.3
-"""Minimum share of a gold text in the pieces of its page. With less, it belongs to another page."""
+"""Minimum share of a gold text in the pieces of its page. A text with a lower share is of another page."""
 
 FEW_HELD = 2
 """A piece that contains more other pieces than this is a second copy of the text."""
@@ -136,11 +137,11 @@ for name in sys.argv[2:]:
     for page in load_definitions(folder).ds_flat(str(folder / name)):
         try:
             article = extract(page["read"](), page["url"])
-        except ValueError:  # the set has a URL that is none
+        except ValueError:  # one page of the set has an invalid URL
             continue
         if article is not None:
-            said = {"set": name, "id": page["id"], "title": article.title, "text": article.text}
-            print(json.dumps(said, ensure_ascii=False), flush=True)
+            record = {"set": name, "id": page["id"], "title": article.title, "text": article.text}
+            print(json.dumps(record, ensure_ascii=False), flush=True)
 """
 """This program runs in another checkout, so it uses only functions that all versions have."""
 
@@ -156,10 +157,10 @@ def freeze(folder: Path, target: Path, checkout: Path) -> None:
 
 def read_all(definitions: ModuleType, folder: Path, labels: Path | None) -> Iterator[Sample]:
     """Yield a sample for each page that has a gold text, snippets or a frozen text."""
-    given = _frozen(labels) if labels is not None else {}
-    for name in dict.fromkeys((*SETS, *(LABELLED if given else ()))):
+    frozen = _frozen(labels) if labels is not None else {}
+    for name in dict.fromkeys((*SETS, *(LABELLED if frozen else ()))):
         for page in definitions.ds_flat(str(folder / name)):
-            sample = read(definitions, name, page, given.get((name, page["id"])))
+            sample = read(definitions, name, page, frozen.get((name, page["id"])))
             if sample is not None:
                 yield sample
 
@@ -181,7 +182,7 @@ def read_mixed(definitions: ModuleType, folder: Path) -> Iterator[Sample]:
 def _frozen(labels: Path) -> dict[tuple[str, str], Gold]:
     with labels.open(encoding="utf-8") as lines:
         found = [json.loads(line) for line in lines]
-    return {(said["set"], said["id"]): said for said in found}
+    return {(record["set"], record["id"]): record for record in found}
 
 
 def learn_folds(samples: list[Sample], count: int, folder: Path) -> None:
@@ -204,7 +205,7 @@ def learn_folds(samples: list[Sample], count: int, folder: Path) -> None:
 def read(definitions: ModuleType, name: str, page: Gold, label: Gold | None) -> Sample | None:
     """Return a page with labels from its gold text, frozen text or snippets.
 
-    The result is None if there are none, or if the page lacks the gold text (:data:`LEAST_AGREED`).
+    The result is None if the page has none of these, or if it lacks the gold text (:data:`LEAST_AGREED`).
     """
     gold = page["gold"]
     if "text" not in gold and "inc" not in gold and label is None:
@@ -241,9 +242,9 @@ def _labelled(
     belongs, weights = _by_snippets(texts, gold)
     if found is None:
         return belongs, weights
-    said = weights > 0
-    return np.where(said, belongs, found[0]), np.where(
-        said, np.maximum(weights, LABEL * found[1]), LABEL * found[1]
+    has_snippet = weights > 0
+    return np.where(has_snippet, belongs, found[0]), np.where(
+        has_snippet, np.maximum(weights, LABEL * found[1]), LABEL * found[1]
     )
 
 
@@ -252,11 +253,11 @@ def _by_gold(
 ) -> tuple[NDArray[np.int8], NDArray[np.float64]] | None:
     """Return for each piece whether it is in the gold text or the standfirst, and its weight."""
     labels = _Labels(definitions, gold, strict=strict)
-    said = [(False, 0)] * len(texts)
+    judged = [(False, 0)] * len(texts)
     for index in np.argsort(copies, kind="stable").tolist():
-        said[index] = labels.of(texts[index])
-    belongs = np.array([answer for answer, _ in said], np.int8)
-    counts = np.array([weight for _, weight in said], float)
+        judged[index] = labels.of(texts[index])
+    belongs = np.array([answer for answer, _ in judged], np.int8)
+    counts = np.array([weight for _, weight in judged], float)
     if counts[belongs == 1].sum() < LEAST_AGREED * labels.size:
         return None
     weights = _balanced(counts, belongs, labels.size)
@@ -311,13 +312,15 @@ class _Labels:
 def _by_snippets(texts: list[str], gold: Gold) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
     """Return for each piece whether it has a snippet of the article. The weight of other pieces is 0."""
     wanted, unwanted = ([line for line in map(squash, gold.get(name, ())) if line] for name in ("inc", "exc"))
-    said = [(any(line in text for line in wanted), any(line in text for line in unwanted)) for text in texts]
-    belongs = np.array([inside for inside, _ in said], np.int8)
-    return belongs, np.array([SNIPPET * (inside != outside) for inside, outside in said], float)
+    matches = [
+        (any(line in text for line in wanted), any(line in text for line in unwanted)) for text in texts
+    ]
+    belongs = np.array([inside for inside, _ in matches], np.int8)
+    return belongs, np.array([SNIPPET * (inside != outside) for inside, outside in matches], float)
 
 
 def _balanced(words: NDArray[np.float64], belongs: NDArray[np.int8], size: int) -> NDArray[np.float64]:
-    """Return weights relative to the article's length. The total of all pieces outside is at most 2."""
+    """Return weights relative to the article's length. The total of other pieces is at most 2."""
     weights = words / max(size, 60)
     foreign = weights[belongs == 0].sum()
     if foreign > 2:

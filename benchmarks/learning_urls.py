@@ -59,11 +59,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--domains", action="store_true", help="also a row for each domain and method")
     parser.add_argument("--json", action="store_true")
-    asked = parser.parse_args(arguments)
-    if not asked.links.exists():
-        parser.error(f"{asked.links} does not exist; name a file with --links")
-    table = list(measure(asked.links, asked.seeds, domains=asked.domains))
-    if asked.json:
+    options = parser.parse_args(arguments)
+    if not options.links.exists():
+        parser.error(f"{options.links} does not exist; name a file with --links")
+    table = list(measure(options.links, options.seeds, domains=options.domains))
+    if options.json:
         print(json.dumps(table, ensure_ascii=False))
         return
     for row in table:
@@ -150,7 +150,7 @@ def public_filters() -> dict[str, Chooser]:
 
 
 def _cost_of_judging(path: Path, pages: Sequence[Labelled]) -> Iterator[float]:
-    """Yield the seconds per link to judge by learned rules: for links of whole pages, and for new ones."""
+    """Yield the seconds per link to judge links by learned rules: all links of pages, and each link once."""
     by_domain = _by_domain(pages)
     learned = {name: learn([(page.url, page.positive) for page in own]) for name, own in by_domain.items()}
     now = utc(system_clock())

@@ -200,11 +200,13 @@ def main() -> None:
     parser.add_argument("--budget", type=float, default=6.0, help="polls per hour for all three feeds")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", action="store_true")
-    given = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
-        live = crawl_live(Path(name) / "crawl", given.hours, given.budget, speed=given.speed, seed=given.seed)
-    predicted = predict(given.hours, given.budget)
-    if given.json:
+        live = crawl_live(
+            Path(name) / "crawl", options.hours, options.budget, speed=options.speed, seed=options.seed
+        )
+    predicted = predict(options.hours, options.budget)
+    if options.json:
         print(json.dumps(_rows(live, predicted)))
         return
     print("minutes from publication    polls/h      p50 found      p95 found   p50 stored  p95 stored")

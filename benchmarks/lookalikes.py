@@ -2,13 +2,14 @@
 
 Crawls the hosts of a replayed web (``replayweb.py`` of the shared data; ``siblings.py`` made its corpus).
 Each host has a feed, a news sitemap, and a front page with nine noise links for each article. The URLs of
-half of the noise links look like articles. The rules have one line, plus the home page. ``useful``: the share
-of articles among the pages sent, without robots.txt, feeds, sitemaps and fronts, in the server's log.
-``found``: the share of all articles that were sent.
+half of the noise links look like articles. Each rule has one line, plus the home page. ``useful``: the share
+of articles among the pages that the server sent; robots.txt, feeds, sitemaps and fronts are not counted.
+``found``: the share of all articles that the server sent.
 
-``--forms`` names the addresses of the noise: those of the replayed web (``replay``), 18 others (``other``),
-or forms of more languages and forms that articles have on other sites (``foreign``). With ``--headlines`` the
-texts of noise links are made of the words of the host's headlines, otherwise they are "more".
+``--forms`` selects the URLs of noise links: those of the replayed web (``replay``), 18 other forms
+(``other``), or forms of more languages and forms that articles have on other sites (``foreign``). With
+``--headlines`` the texts of noise links consist of words from the host's headlines; otherwise the text is
+"more".
 
     python -m benchmarks.lookalikes --replay REPLAYWEB.PY --corpus CORPUS.JSON [--forms other] [--headlines]
         [--hosts 40] [--delay 0.1]
@@ -95,18 +96,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--headlines", action="store_true")
     parser.add_argument("--hosts", type=int, default=40)
     parser.add_argument("--delay", type=float, default=0.1)
-    asked = parser.parse_args(arguments)
-    rows = json.loads(asked.corpus.read_text(encoding="utf-8"))
+    options = parser.parse_args(arguments)
+    rows = json.loads(options.corpus.read_text(encoding="utf-8"))
     with tempfile.TemporaryDirectory(prefix="newsbot-lookalikes-") as folder:
-        print(json.dumps(measure(Path(folder), rows, asked)))
+        print(json.dumps(measure(Path(folder), rows, options)))
 
 
-def measure(folder: Path, rows: list[dict[str, Any]], asked: argparse.Namespace) -> dict[str, Any]:
+def measure(folder: Path, rows: list[dict[str, Any]], options: argparse.Namespace) -> dict[str, Any]:
     """Crawl once and return the figures."""
-    hosts = sorted({urlsplit(row["url"]).hostname or "" for row in rows})[: asked.hosts]
+    hosts = sorted({urlsplit(row["url"]).hostname or "" for row in rows})[: options.hosts]
     rules, log = folder / "rules", folder / "log"
     rules.mkdir()
-    (rules / "_defaults.yaml").write_text(f"delay: {asked.delay}\n", encoding="utf-8")
+    (rules / "_defaults.yaml").write_text(f"delay: {options.delay}\n", encoding="utf-8")
     for host in hosts:
         domain = host.removeprefix("www.")
         (rules / f"{domain}.yaml").write_text(f"domain: {domain}\nseeds: http://{host}/\n", encoding="utf-8")
@@ -115,8 +116,8 @@ def measure(folder: Path, rows: list[dict[str, Any]], asked: argparse.Namespace)
     corpus.write_text(json.dumps(wanted), encoding="utf-8")
     port = free_port()
     words = ["--corpus", str(corpus), "--port", str(port), "--log", str(log)]
-    serve = f"from benchmarks.lookalikes import serve; serve({str(asked.replay)!r}, {asked.forms!r}, "
-    serve += f"{asked.headlines}, {words!r})"
+    serve = f"from benchmarks.lookalikes import serve; serve({str(options.replay)!r}, {options.forms!r}, "
+    serve += f"{options.headlines}, {words!r})"
     proxy = f"http://127.0.0.1:{port}"
     own = {"NEWSBOT_DATA": str(folder / "data"), "NEWSBOT_RULES": str(rules), "NEWSBOT_RETRY_SCALE": "0.05"}
     with subprocess.Popen([sys.executable, "-c", serve], stdout=subprocess.DEVNULL) as server:
@@ -133,8 +134,8 @@ def measure(folder: Path, rows: list[dict[str, Any]], asked: argparse.Namespace)
 
 def serve(replay: str, forms: str, headlines: bool, words: list[str]) -> None:
     """Run the replayed web with other noise links, until the process is terminated."""
-    given = runpy.run_path(replay)
-    web = given["Web"]
+    replayed = runpy.run_path(replay)
+    web = replayed["Web"]
 
     class Web(web):  # type: ignore[misc, valid-type]
         def noise_links(self, host: str, page: str) -> list[str]:
@@ -153,9 +154,9 @@ def serve(replay: str, forms: str, headlines: bool, words: list[str]) -> None:
 
             return re.sub(">more</a>", headline, text) if headlines and known else text
 
-    given["main"].__globals__["Web"] = Web
+    replayed["main"].__globals__["Web"] = Web
     sys.argv[1:] = words
-    asyncio.run(given["main"]())
+    asyncio.run(replayed["main"]())
 
 
 def figures(log: Path, articles: int) -> dict[str, Any]:

@@ -74,7 +74,10 @@ def measure(system: str, web: Web, kills: int, in_flight: int, seed: str = "loss
 
 
 def _kill_again_and_again(crew: Crew, moments: list[int]) -> int:
-    """Kill at each moment that the crawl reaches; return the number of kills. Lost pages are never served."""
+    """Kill the worker at each of these numbers of served pages; return the number of kills.
+
+    A crawl that has lost pages may not reach the last numbers.
+    """
     killed = 0
     crew.start()
     for moment in moments:
@@ -140,7 +143,7 @@ def main() -> None:
     if options.json:
         print(json.dumps(rows))
         return
-    print(f"{'':14}{'pages':>7}{'kills':>7}{'lost':>7}{'lost a kill':>13}{'fetched twice':>15}")
+    print(f"{'':14}{'pages':>7}{'kills':>7}{'lost':>7}{'lost/kill':>13}{'fetched twice':>15}")
     for row in rows:
         print(
             f"{row['system']:14}{row['pages']:7}{row['kills']:7}{row['lost']:7}{row['lost_a_kill']:13.1f}"

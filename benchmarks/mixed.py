@@ -1,8 +1,8 @@
 """Quality of the text on pages of small sites: themes of generators, old blogs, forums, press releases.
 
 Posts with a known text in six languages (with headings, lists, quotes, code, tables and pictures; short and
-long ones) are rendered by every theme that is installed and by templates in the style of old pages. The
-figures for each theme, each half and in total:
+long ones) are rendered by every theme that is installed and by templates in the style of old pages. The table
+has these figures for each theme, for each half and in total:
 
 * F1 of the body (4-gram shingles, as :mod:`benchmarks.extraction` measures) of newsbot for the page alone, of
   newsbot for a page that was in a feed, and of trafilatura. A page alone may be refused (``too_short``)
@@ -176,7 +176,7 @@ def make_posts(count: int) -> list[Post]:
 
 
 def _blocks(prose: Prose, number: int, chance: random.Random) -> list[tuple[str, str]]:
-    """Return a short text in every fourth post, and a long one with headings, lists and so on in others."""
+    """Return the blocks of a post: a short text for every fourth post, otherwise a long one with headings."""
     if number % 4 == 0:
         return [("p", prose.paragraph())]
     found = [("p", prose.paragraph(chance.choice((2, 3, 4)))) for _ in range(chance.choice((3, 5, 8, 14)))]
@@ -205,7 +205,7 @@ class Theme:
 
 
 def themes() -> list[Theme]:
-    """Return the themes that can be printed on this machine."""
+    """Return the themes that can be rendered on this machine."""
     groups: list[list[tuple[str, Any]]] = [
         [(f"pelican-{name}", partial(generators.pelican, theme=name)) for name in PELICAN],
         [(f"nikola-{name}", partial(generators.nikola, theme=name)) for name in NIKOLA],
@@ -434,7 +434,7 @@ valign=top><b>{s.title}</b><br>{s.date("%d.%m.%y")}<br><br>{s.body("br")}<br><br
 
 
 def _sidebars(s: Scene) -> str:
-    """A narrow text between two columns of long announcements, as frames had them."""
+    """A narrow text between two columns of long announcements, as on sites with frames."""
     notes = "".join(f"<p><b>{s.prose.title()}</b><br>{s.text(2)}</p>" for _ in range(4))
     return f"""<html><head><title>{s.title}</title></head><body><table width="100%"><tr><td width="22%"
 valign="top"> {s.links(6, "<div>{}</div>")}{notes}</td><td
@@ -549,7 +549,7 @@ TEMPLATES: dict[str, Callable[[Scene], str]] = {
 
 
 def write_pages(folder: Path, posts: Sequence[Post]) -> None:
-    """Write the pages of all themes as a set. Themes whose generator fails are printed and left out."""
+    """Write the pages of all themes as a set. If a generator fails, print the error and skip its theme."""
     (folder / "html").mkdir(parents=True)
     lines = []
     for theme in themes():

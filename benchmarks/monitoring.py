@@ -2,8 +2,8 @@
 
 The data: one site with pages in 1,000 folders, five links to each page, three checks of each page, one in
 twenty pages broken; and many sites with three sources each, one in ten silent. Each task runs in a process of
-its own. The benchmark prints the processor time, the wall-clock time and the peak memory of each task (92 MB
-of it are the program itself).
+its own. The benchmark prints the processor time, the wall-clock time and the peak memory of each task (the
+program itself needs 92 MB of the memory).
 
     python -m benchmarks.monitoring [--pages 20000,100000] [--storages sqlite,mongo] [--sites 1000] [--json]
 """
@@ -66,14 +66,16 @@ def main() -> None:
     parser.add_argument("--storages", default="sqlite")
     parser.add_argument("--sites", type=int, default=1000)
     parser.add_argument("--json", action="store_true")
-    given = parser.parse_args()
+    options = parser.parse_args()
     rows = []
-    for row in measured([int(one) for one in given.pages.split(",")], given.storages.split(","), given.sites):
+    for row in measured(
+        [int(one) for one in options.pages.split(",")], options.storages.split(","), options.sites
+    ):
         rows.append(row)
-        if not given.json:
-            told = f"{row['cpu']:>9.3f} s of processor time {row['clock']:>9.3f} s by the clock"
-            print(f"{row['what']:<46} {told} {row['megabytes']:>6.0f} MB", flush=True)
-    if given.json:
+        if not options.json:
+            times = f"{row['cpu']:>9.3f} s of processor time {row['clock']:>9.3f} s by the clock"
+            print(f"{row['what']:<46} {times} {row['megabytes']:>6.0f} MB", flush=True)
+    if options.json:
         print(json.dumps(rows))
 
 
@@ -94,7 +96,7 @@ def measured(sizes: Sequence[int], storages: Sequence[str], sites: int) -> Itera
                 yield {"what": f"{kind}: reading the kept one", **_apart(partial(_kept, place))}
     with tempfile.TemporaryDirectory(prefix="newsbot-bench-") as name:
         yield {
-            "what": f"look of the alerts over {sites} sites",
+            "what": f"one check of the alerts of {sites} sites",
             **_apart(partial(_alerts, Path(name), sites)),
         }
 
@@ -135,18 +137,18 @@ def _taken(began: float, cpu: float) -> Row:
 def _apart(work: Callable[[], Any]) -> Row:
     """Run ``work`` in a process of its own; return its result and its peak memory."""
     context = multiprocessing.get_context("spawn")
-    told, tell = context.Pipe(duplex=False)
-    process = context.Process(target=_telling, args=(tell, work))
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_send_result, args=(sender, work))
     process.start()
-    tell.close()
-    row: Row = told.recv()
+    sender.close()
+    row: Row = receiver.recv()
     process.join()
     return row
 
 
-def _telling(tell: Any, work: Callable[[], Any]) -> None:
+def _send_result(sender: Any, work: Callable[[], Any]) -> None:
     row = work() or {}
-    tell.send({**row, "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024})
+    sender.send({**row, "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024})
 
 
 def fill_pages(place: Place, start: int, stop: int) -> None:

@@ -2,7 +2,7 @@
 
 The file has pages, each with a referrer and an event. Every fourth page waits in the queue, the others are
 done. The file also has generated articles of 700 words. They were fetched recently, so all of them are in the
-index of near-duplicates too. The figures are items a second, and processor time for an item (this process and
+index of near-duplicates too. The figures are items per second, and processor time per item (this process and
 both servers together), which is stable on a busy machine.
 
     python -m benchmarks.moving [--pages 100000] [--articles 3000] [--json]
@@ -86,7 +86,7 @@ def fill(side: Side, pages: int, texts: int) -> None:
 
 
 def move(way: str, source: Side, target: Side, folder: Path, used: Callable[[], float]) -> Row:
-    """Copy all and compare; return items per second, and milliseconds of processor time for an item."""
+    """Copy all data and compare; return items per second, and milliseconds of processor time per item."""
     copying = Times(used)
     copy_all(source, target, Choice(), Journal(folder, {"way": way}), copying)
     copying.end()
@@ -155,10 +155,10 @@ def main() -> None:
         print(json.dumps(rows))
         return
     for name in rows[0]:
-        print(f"{name:<24}" + "".join(f"{_told(row[name]):>18}" for row in rows))
+        print(f"{name:<24}" + "".join(f"{_cell(row[name]):>18}" for row in rows))
 
 
-def _told(value: object) -> str:
+def _cell(value: object) -> str:
     return f"{value:,.{0 if value >= 100 else 2}f}" if isinstance(value, float) else str(value)
 
 

@@ -26,7 +26,7 @@ from typing import Any, Final
 from newsbot import clock
 
 LOOK_AGAIN: Final = 30.0
-"""Simulated seconds between two checks; in a crawl without a live site nothing changes in between."""
+"""Simulated seconds between two checks. Only a live site changes between them."""
 WORKING: Final = 0.005
 LEAST_SLEEP: Final = 0.02
 _DOUBLE: Final = struct.Struct("d")

@@ -2,10 +2,10 @@
 
 A worker reads an ordinary site of 40 articles and, beside it, a site with three pages or one feed of the kind
 that the row names. While the event loop is blocked, no request is sent, no answer is read and no lease is
-extended. All calls of the loop after the first lease are timed. Columns: the three longest by the clock, in
-milliseconds; the longest by the CPU time of the loop's thread (the time by the clock also includes other
-threads and programs); requested articles of the ordinary site; seconds of the crawl. ``--where`` adds the
-places in newsbot at which the loop had been blocked for 50 ms of CPU time, and how often.
+extended. All calls of the loop after the first lease are timed. Columns: wall-clock time of the three longest
+calls, in milliseconds; the longest CPU time of the loop's thread in one call (wall-clock time also includes
+other threads and programs); requested articles of the ordinary site; seconds of the crawl. ``--where`` adds
+the places in newsbot at which the loop had been blocked for 50 ms of CPU time, and how often.
 
 With ``--slow MS`` the benchmark measures other crawls: the spiders news, search and monitor, one after the
 other, on the ordinary site. Redis and MongoDB answer each command MS milliseconds late. Columns: by how many
@@ -147,14 +147,14 @@ def sites(name: str) -> Iterator[tuple[Web, dict[str, str]]]:
 
 def crawl(name: str, web: Web, environment: dict[str, str], seconds: int, *words: str) -> dict[str, Any]:
     """Run a spider; return its row."""
-    told, before = Path(environment["NEWSBOT_DATA"]) / "pauses.json", web.asked
-    command = [sys.executable, "-m", "benchmarks.pauses", "--worker", str(told), "crawl", *words]
+    file, before = Path(environment["NEWSBOT_DATA"]) / "pauses.json", web.asked
+    command = [sys.executable, "-m", "benchmarks.pauses", "--worker", str(file), "crawl", *words]
     limits = ["-s", f"CLOSESPIDER_TIMEOUT={seconds}", "--loglevel", "ERROR"]
     began = time.monotonic()
     subprocess.run([*command, *limits], env=environment, check=True)
     took = time.monotonic() - began
     return {
-        "pages": name, **json.loads(told.read_text()), "asked": web.asked - before, "seconds": round(took, 1)
+        "pages": name, **json.loads(file.read_text()), "asked": web.asked - before, "seconds": round(took, 1)
     }  # fmt: skip
 
 
@@ -179,13 +179,13 @@ def run_slow(delay: float) -> Iterator[dict[str, Any]]:
             yield crawl(spider, web, environment, SLOW_SECONDS, spider, *words)
 
 
-def worker(told: Path, words: list[str]) -> None:
-    """Run a command of Scrapy; write the longest calls of its event loop to ``told``."""
+def worker(file: Path, words: list[str]) -> None:
+    """Run a command of Scrapy; write the longest calls of its event loop to ``file``."""
     calls: list[tuple[float, float]] = []
     places: Counter[str] = Counter()
     began = [math.inf]
     clock = time.pthread_getcpuclockid(threading.get_ident())
-    real = asyncio.events.Handle._run  # noqa: SLF001  (asyncio shows the length of a call nowhere else)
+    real = asyncio.events.Handle._run  # noqa: SLF001  (asyncio has no public API for this)
 
     def timed(handle: asyncio.events.Handle) -> None:
         started, began[0] = time.perf_counter(), time.clock_gettime(clock)
@@ -197,7 +197,7 @@ def worker(told: Path, words: list[str]) -> None:
         while True:
             time.sleep(HELD / 4)
             if time.clock_gettime(clock) - began[0] > HELD:
-                places[_place(sys._current_frames()[thread])] += 1  # noqa: SLF001  (its public name)
+                places[_place(sys._current_frames()[thread])] += 1  # noqa: SLF001  (documented)
 
     asyncio.events.Handle._run = timed  # type: ignore[assignment,method-assign]  # noqa: SLF001
     threading.Thread(target=watch, args=(threading.get_ident(),), daemon=True).start()
@@ -230,7 +230,7 @@ def worker(told: Path, words: list[str]) -> None:
             "where": places.most_common(10),
             "late_ms": [round(1000 * one, 1) for one in _spread(sorted(late))],
         }
-        told.write_text(json.dumps(report))
+        file.write_text(json.dumps(report))
 
 
 def _spread(values: list[float]) -> tuple[float, float, float]:

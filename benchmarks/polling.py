@@ -6,15 +6,15 @@ parameter of each policy is set so that the policy uses the whole budget.
 
 ``fixed``        the same interval for all feeds
 ``nutch``        like Apache Nutch's adaptive schedule: shorter after a change, longer after no change
-``miniflux``     like Miniflux's entry frequency: by the items of the last week
+``miniflux``     like Miniflux's entry frequency: the interval follows the number of items in the last week
 ``square_root``  the square-root index with learned hourly rates; the number of listed items is ignored
 ``true_rate``    the same with the true rates (without bursts) instead of learned ones
 ``oracle``       the same with the true rates, bursts included
 ``newsbot``      the policy of the crawler
 
-Columns: polls per feed and day (the budget, and the actual number), delay from publication in minutes (of
+Columns: polls per feed and day (the budget, and the actual number), delay from publication in minutes (for
 lost items: until the poll that missed them), share of items that were lost because the feed no longer listed
-them, share found later than 12 hours.
+them, share of items that were found more than 12 hours after publication.
 
     python -m benchmarks.polling [--polls 6,12,24,48] [--only newsbot,…] [--feeds 2000] [--seed 1]
         [--bursts 7] [--factor 40] [--json]

@@ -192,10 +192,10 @@ def main() -> None:
     parser.add_argument("--pause", type=float, default=0.5, help="seconds between two articles, on average")
     parser.add_argument("--interval", type=int, default=10, help="seconds between two polls without a hub")
     parser.add_argument("--json", action="store_true")
-    given = parser.parse_args()
+    options = parser.parse_args()
     rows = {}
-    for way, number in (("hub", given.articles), ("polls", max(5, given.articles // 20))):
-        found = asyncio.run(measure(number, given.pause, given.interval, pushed=way == "hub"))
+    for way, number in (("hub", options.articles), ("polls", max(5, options.articles // 20))):
+        found = asyncio.run(measure(number, options.pause, options.interval, pushed=way == "hub"))
         cuts = statistics.quantiles(found, n=20, method="inclusive")
         rows[way] = {
             "articles": number,
@@ -204,7 +204,7 @@ def main() -> None:
             "max": max(found),
             "lost": sum(delay >= LATEST for delay in found),
         }
-    if given.json:
+    if options.json:
         print(json.dumps(rows, indent=2))
         return
     print("seconds from publication until the article is stored")

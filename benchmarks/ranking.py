@@ -1,7 +1,7 @@
 """How well newsbot distinguishes articles from other pages before it fetches them.
 
-Reads links with weak labels (one JSON object per line: domain, url, text, where = self | nav | body;
-gzip allowed) and prints precision and recall of three ways to choose the links to fetch:
+Reads links with weak labels (one JSON object per line: domain, url, text, where = self | nav | body; the file
+may be compressed with gzip) and prints precision and recall of three ways to choose the links to fetch:
 
 * ``everything``: each link, as in a crawler without ranking;
 * ``address``: the prior over the shape of the URL alone;
@@ -13,7 +13,7 @@ letters in Chinese, Japanese, Korean). Negative: a link that is only in navigati
 words. A domain is counted if it has at least 10 positive and 10 negative pages. ``macro`` is the mean over
 domains.
 
-The row ``rules`` is the time to match the patterns of a rule, as the mean of the shipped rules; a page has
+The row ``rules`` has the time to match the patterns of a rule, averaged over the shipped rules. A page has
 105 links on average.
 
     python -m benchmarks.ranking [--links FILE] [--threshold 0.5] [--domains] [--json]

@@ -1,4 +1,4 @@
-"""What storages of 10^4 to 10^6 articles cost, and an estimate for 10^7 articles (a straight line).
+"""What storages of 10^4 to 10^6 articles cost, and an estimate for 10^7 articles by a straight line.
 
 Each storage and size has a folder in ``--data`` with the data and the figures so far (``figures.json``).
 A later run uses them. The articles are those of benchmarks/searchtexts.py. The steps:
@@ -45,7 +45,7 @@ Figures = dict[str, float]
 
 
 def filled(place: Place, number: int, texts: Texts) -> Figures:
-    """Write the articles. Making their texts is not counted."""
+    """Write the articles. The time to generate their texts is not counted."""
     wall, cpu = fill(place, texts, 0, number)
     return {"fill, s": wall, "fill, s CPU": cpu, "data, MB": place.data_bytes() / 1e6}
 
@@ -167,7 +167,7 @@ def measure(kind: str, number: int, steps: list[str], texts: Texts, folder: Path
 
 
 def extrapolated(name: str, values: Mapping[int, float]) -> float | None:
-    """Return the estimate of a total at :data:`LARGEST` by a straight line; None for other values."""
+    """Return the estimate of a total at :data:`LARGEST` by a straight line; None for values like medians."""
     if len(values) < 2 or not name.endswith((", s", ", s CPU", ", MB")):
         return None
     slope, start = linear_regression(list(values), list(values.values()))

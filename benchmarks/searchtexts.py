@@ -47,7 +47,7 @@ class Texts:
 
     @cached_property
     def by_frequency(self) -> list[str]:
-        """The stems of two or more letters. The stem that is in the most sentences is first."""
+        """The stems of two or more letters. Stems that are in more sentences come first."""
         counted = Counter(stem for one in self.stemmed for stem in set(one))
         return [stem for stem, _ in counted.most_common() if len(stem) > 1]
 
@@ -58,9 +58,9 @@ class Texts:
         some = chance.choices(self.sentences, k=self._an_article)
         title = chance.choice(self.sentences)
         text = " ".join([own, *some])
-        site = int(SITES * chance.random() ** 3)  # few sites have many articles
+        site = int(SITES * chance.random() ** 3)  # a few sites have most of the articles
         url = f"https://{site_name(site)}/2026/{number}-what-happened"
-        # in order of time as in a crawl, but every tenth is from an archive
+        # chronological as in a crawl, but every tenth article is from an archive
         back = chance.randrange(max(1, number)) if number % 10 == 0 else 0
         moment = self._begin + (number - back) * _BETWEEN
         return Article(

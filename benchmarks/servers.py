@@ -18,7 +18,7 @@ TICKS = 100
 
 @contextmanager
 def own_redis(*options: str) -> Iterator[str]:
-    """Run a redis-server with ``options`` as in redis.conf (none: without persistence); yield its URL."""
+    """Run a redis-server with ``options`` as in redis.conf (default: no persistence); yield its URL."""
     with tempfile.TemporaryDirectory(prefix="newsbot-bench-") as folder:
         server = RedisServer(Path(folder), *options)
         try:

@@ -110,7 +110,7 @@ async def _main(pages: Mapping[str, bytes], delay: float, pipe: Connection) -> N
     server = await loop.create_server(lambda: _Protocol(pages, delay, log), "127.0.0.1", 0)
     pipe.send(server.sockets[0].getsockname()[1])
 
-    def told() -> None:
+    def send_report() -> None:
         nonlocal began
         if pipe.recv() == "requests":
             pipe.send(len(log))
@@ -120,7 +120,7 @@ async def _main(pages: Mapping[str, bytes], delay: float, pipe: Connection) -> N
         log.clear()
         began = now
 
-    loop.add_reader(pipe.fileno(), told)
+    loop.add_reader(pipe.fileno(), send_report)
     await server.serve_forever()
 
 

@@ -108,7 +108,7 @@ class Soak:
         except (URLError, OSError) as error:
             self.answers[str(getattr(error, "code", "none"))] += 1
 
-    def hurt(self, what: str) -> None:
+    def kill_and_restart(self, what: str) -> None:
         """Kill a process, and restart it after a while."""
         self.events[f"kill -9 of {what}"] += 1
         if what in ("Redis", "MongoDB"):
@@ -182,7 +182,7 @@ def measure(minutes: float, rate: float, logs: Path, attackers: Attackers | None
 def _grow(soak: Soak, end: float, rate: float) -> None:
     """Publish, measure and kill until ``end``."""
     now = time.monotonic()
-    published, looked, hurt, step = now, now, now + STARTUP, 0
+    published, looked, next_kill, step = now, now, now + STARTUP, 0
     while (now := time.monotonic()) < end:
         while published <= now:
             soak.web.publish()
@@ -190,10 +190,10 @@ def _grow(soak: Soak, end: float, rate: float) -> None:
         if now >= looked:
             soak.look()
             looked = now + LOOK_EVERY
-        if now >= hurt:
-            soak.hurt(STEPS[step % len(STEPS)])
+        if now >= next_kill:
+            soak.kill_and_restart(STEPS[step % len(STEPS)])
             step += 1
-            hurt = now + EVENTS_EVERY
+            next_kill = now + EVENTS_EVERY
         time.sleep(0.05)
 
 
@@ -252,8 +252,10 @@ def _row(soak: Soak, begin: float, end: float, finished: float) -> dict[str, Any
         "tracebacks": _counted(soak, "Traceback (most recent"),
         "errors in logs": _counted(soak, "] ERROR"),
         "logs": str(soak.logs),
-        "memory": {name: told for name, told in grown.items() if told},
-        "MB in each twelfth": {name: course(lives[name], begin, end) for name, told in grown.items() if told},
+        "memory": {name: figures for name, figures in grown.items() if figures},
+        "MB in each twelfth": {
+            name: course(lives[name], begin, end) for name, figures in grown.items() if figures
+        },
         "largest, MB": _largest(soak),
         "data": _data(soak),
     }
@@ -286,7 +288,7 @@ def _data(soak: Soak) -> dict[str, float]:
 
 def good(row: dict[str, Any]) -> bool:
     """Return True if nothing is lost or duplicate, no process ended by itself, and memory did not grow."""
-    grown = [told["growth"] for name, told in row["memory"].items() if name.startswith(VETERAN)]
+    grown = [figures["growth"] for name, figures in row["memory"].items() if name.startswith(VETERAN)]
     ok = not (row["lost"] or row["twice"] or row["ended by itself"])
     return ok and all(one < MEMORY_LIMIT for one in grown)
 
@@ -295,14 +297,14 @@ def _print(row: dict[str, Any]) -> None:
     for name, value in row.items():
         if name == "memory":
             for process, sizes in value.items():
-                told = ", ".join(f"{what} {size:.3f}" for what, size in sizes.items())
-                print(f"{'memory of ' + process:32}{told}")
+                text = ", ".join(f"{what} {size:.3f}" for what, size in sizes.items())
+                print(f"{'memory of ' + process:32}{text}")
         elif isinstance(value, dict):
-            told = ", ".join(
+            text = ", ".join(
                 f"{what} {one:.1f}" if isinstance(one, float) else f"{what} {one}"
                 for what, one in value.items()
             )
-            print(f"{name:32}{told or 'none'}")
+            print(f"{name:32}{text or 'none'}")
         elif isinstance(value, list):
             print(f"{name:32}{len(value)}", *value[:10], sep="\n  " if value else "")
         else:

@@ -46,7 +46,7 @@ from benchmarks.soakweb import HOSTS, GrowingWeb, write_rules
 
 LIMIT = 1.05
 TOP = 25
-"""Number of lines of code that ``--trace`` prints each hour."""
+"""Number of lines of code in each report of ``--trace``."""
 
 
 class StrangeWeb(GrowingWeb):
@@ -120,14 +120,14 @@ def measure(options: argparse.Namespace) -> bool:
                 return False
             pools = int(client.info("clients")["connected_clients"]) - 1, connections(servers.admin)
             row = [articles.estimated_document_count(), *held(process.pid), *pools]
-            told = "".join(f"{one:<{width}}" for one, width in zip(row, (10, 7, 9, 7, 7), strict=True))
-            print(f"{number:4}  {statistics.median(sizes):<7.1f}{told}", flush=True)
+            columns = "".join(f"{one:<{width}}" for one, width in zip(row, (10, 7, 9, 7, 7), strict=True))
+            print(f"{number:4}  {statistics.median(sizes):<7.1f}{columns}", flush=True)
         grown = growth(life, life.began, time.monotonic())
         if not grown:
             return True
         print(
             f"after warm-up {grown['MB after warm-up']:.1f} MB, at the end {grown['MB at the end']:.1f} MB, "
-            f"{grown['MB an hour'] / options.factor:+.2f} MB a simulated hour"
+            f"{grown['MB an hour'] / options.factor:+.2f} MB per simulated hour"
         )
         return grown["growth"] < LIMIT
 
@@ -187,7 +187,7 @@ def worker(begin: float, factor: float, trace: bool, words: list[str]) -> None:
 
 
 def _with_trace(create: Any) -> Any:
-    """Return ``create`` (create_looping_call), which also starts the report of each hour."""
+    """Return a ``create`` (create_looping_call) whose first call also starts the reports of ``--trace``."""
     state: dict[str, Any] = {}
 
     def report() -> None:
@@ -201,11 +201,11 @@ def _with_trace(create: Any) -> Any:
         print("TYPES", grown, file=sys.stderr, flush=True)
         state.update(last=shot, types=now)
 
-    def created(*given: Any, **named: Any) -> Any:
+    def created(*positional: Any, **named: Any) -> Any:
         if "call" not in state:
             state["call"] = create(report)
             state["call"].start(4 * 3600.0, now=False)
-        return create(*given, **named)
+        return create(*positional, **named)
 
     return created
 

@@ -63,9 +63,9 @@ class Life:
         """Describe how the process ended by itself: duration, exit code, reason, last lines of the log."""
         lines = self.log.read_text(errors="replace").splitlines()
         reason = next((line for line in reversed(lines) if "Closing spider" in line), "")
-        told = f"{self.name} {self.number}: after {(self.ended or self.began) - self.began:.0f} s, "
-        told += exit_word(self.process.returncode) + (f", {reason}" if reason else "")
-        return "\n  ".join([told, *(lines[-LAST_LINES:] or ["its log is empty"])])
+        text = f"{self.name} {self.number}: after {(self.ended or self.began) - self.began:.0f} s, "
+        text += exit_word(self.process.returncode) + (f", {reason}" if reason else "")
+        return "\n  ".join([text, *(lines[-LAST_LINES:] or ["its log is empty"])])
 
 
 def exit_word(code: int) -> str:

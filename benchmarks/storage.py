@@ -83,7 +83,7 @@ def store_in_turns(storage: Storage, start: int, stop: int) -> Row:
         counts[size] += len(some)
     return {
         "articles stored/s": counts[1] / spent[1],
-        f"articles stored/s, {BATCH} a call": counts[BATCH] / spent[BATCH],
+        f"articles stored/s, {BATCH} per call": counts[BATCH] / spent[BATCH],
     }
 
 
@@ -97,8 +97,8 @@ def measure(storage: Storage, kept: int) -> Row:
     pages = [page(kept + number) for number in range(TIMED // 2)]
     return {
         "pages discovered/s": discovered,
-        "pages saved/s, one a call": _rate(lambda one: storage.pages.save([one]), pages),
-        "pages saved/s, 16 a call": 16 * _rate(storage.pages.save, _groups(pages, 16)),
+        "pages saved/s, one per call": _rate(lambda one: storage.pages.save([one]), pages),
+        "pages saved/s, 16 per call": 16 * _rate(storage.pages.save, _groups(pages, 16)),
         "pages read/s": _rate(lambda one: storage.pages.get([one.fingerprint]), pages),
         "articles read/s": _rate(
             storage.articles.get, [page(chance.randrange(kept)).url for _ in range(TIMED // 2)]
@@ -167,8 +167,8 @@ def _mongo_bytes(server: MongoServer, number: int) -> Row:
         }
     used = {name: size["storageSize"] + size["totalIndexSize"] for name, size in sizes.items()}
     return {
-        "bytes an article": (used["articles"] + used["texts"]) / number,
-        "bytes a page": used["pages"] / sizes["pages"]["count"],
+        "bytes per article": (used["articles"] + used["texts"]) / number,
+        "bytes per page": used["pages"] / sizes["pages"]["count"],
     }
 
 
@@ -193,8 +193,8 @@ def _sqlite_bytes(path: Path, number: int) -> Row:
     of_pages = sum(size for name, size in sizes.items() if name.startswith(("page", "sqlite_autoindex_page")))
     kept = sum(size for name, size in sizes.items() if "article" in name)
     return {
-        "bytes an article": kept / number,
-        "bytes a page": of_pages / pages,
+        "bytes per article": kept / number,
+        "bytes per page": of_pages / pages,
     }
 
 

@@ -1,4 +1,4 @@
-"""Texts that a site publishes again and again, each time with other numbers (such as weather reports)."""
+"""Texts that a site publishes repeatedly, each time with different numbers (such as weather reports)."""
 
 from __future__ import annotations
 

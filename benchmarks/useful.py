@@ -9,8 +9,8 @@ Crawls the demo's hosts behind a loopback proxy, with the real spider in a proce
 * ``ranking off``: like ``cold``, but every link that no rule denies is followed, with ``--budget`` times as
   many downloads as there are articles.
 
-``useful``: the share of articles among the pages sent completely, without robots.txt, feeds, sitemaps and
-sections, in the server's log; ``found``: the share of all articles that were stored.
+``useful``: the share of articles among the pages that the server sent completely; robots.txt, feeds, sitemaps
+and sections are not counted. ``found``: the share of all articles that were stored.
 
     python -m benchmarks.useful [--articles 600] [--budget 8] [--json]
 """
@@ -45,10 +45,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--articles", type=int, default=600)
     parser.add_argument("--budget", type=int, default=8)
     parser.add_argument("--json", action="store_true")
-    asked = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="newsbot-useful-") as folder:
-        rows = [measure(way, Path(folder), asked.articles, asked.budget) for way in WAYS]
-    if asked.json:
+        rows = [measure(way, Path(folder), options.articles, options.budget) for way in WAYS]
+    if options.json:
         print(json.dumps(rows))
         return
     for row in rows:
@@ -89,10 +89,10 @@ def measure(way: str, folder: Path, articles: int, budget: int) -> dict[str, Any
     }
 
 
-def _one_line_rules(folder: Path, given: Path) -> Path:
+def _one_line_rules(folder: Path, source: Path) -> Path:
     own = folder / "one-line"
     own.mkdir(exist_ok=True)
-    (own / "_defaults.yaml").write_text((given / "_defaults.yaml").read_text())
+    (own / "_defaults.yaml").write_text((source / "_defaults.yaml").read_text())
     for host in HOSTS:
         feeds = host.rule[: host.rule.index("article:")] if host is WIRE else ""
         (own / f"{host.domain}.yaml").write_text(f"domain: {host.domain}{feeds}\n", encoding="utf-8")
@@ -100,7 +100,7 @@ def _one_line_rules(folder: Path, given: Path) -> Path:
 
 
 def _hand_on(before: Path, after: Path) -> None:
-    """Copy the learned knowledge, and nothing else."""
+    """Copy only what the first crawl has learned."""
     after.mkdir()
     with (
         closing(open_storage({"NEWSBOT_DATA": str(before)})) as old,

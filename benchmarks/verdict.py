@@ -106,7 +106,7 @@ def _is_followed(html: bytes, url: str) -> bool:
     headings = Page.read(parse_html(html), url).headings
     link = Link(url=url, where=Where.BODY, text=headings[0] if headings else None)
     rule = Rule(domain=site_of(urlsplit(url).hostname or ""))
-    # Pages that ranking takes for lists are read for their links only.
+    # Only the links are read from a page that ranking takes for a list.
     return judge(link, rule, depth=1, now=utc(system_clock())).kind is Kind.ARTICLE
 
 

@@ -160,12 +160,12 @@ def _newsbot_row(stats: dict[str, Any]) -> dict[str, Any]:
 
 
 def _print(rows: list[dict[str, Any]]) -> None:
-    print(f"{'crawler':24}{'pages':>8}{'articles':>10}{'seconds':>9}{'a second':>10}")
+    print(f"{'crawler':24}{'pages':>8}{'articles':>10}{'seconds':>9}{'per second':>11}")
     for row in rows:
         print(
-            f"{row['crawler']:24}{row['pages']:8}{row['articles']:10}{row['seconds']:9.1f}{row['per_second']:10.1f}"
+            f"{row['crawler']:24}{row['pages']:8}{row['articles']:10}{row['seconds']:9.1f}{row['per_second']:11.1f}"
         )
-    print(f"\nratio: {rows[1]['per_second'] / rows[0]['per_second']:.2f} of bare Scrapy's pages a second")
+    print(f"\nratio: {rows[1]['per_second'] / rows[0]['per_second']:.2f} of bare Scrapy's pages per second")
     print("\nshare of newsbot's time")
     for step, share in sorted(rows[1]["share"].items(), key=lambda item: -item[1]):
         print(f"  {step:20}{share:7.1%}")

@@ -88,7 +88,7 @@ def hexo_themes() -> list[Path]:
 
 
 def pelican(folder: Path, url: str, posts: Sequence[Post], *, theme: str = "notmyidea") -> Path:
-    """Pelican with one of its themes, or with the theme of this package."""
+    """Make a site with Pelican and one of its themes, or a theme from an installed Python package."""
     content = folder / "content"
     for post in posts:
         head = {"Title": post.title, "Date": post.published.isoformat(), "Category": post.category}
@@ -108,7 +108,7 @@ def pelican(folder: Path, url: str, posts: Sequence[Post], *, theme: str = "notm
 
 
 def hugo(folder: Path, url: str, posts: Sequence[Post]) -> Path:
-    """Hugo with a theme of its embedded templates, as ``hugo new theme`` writes it."""
+    """Make a site with Hugo. Its layouts resemble those that ``hugo new theme`` writes."""
     for post in posts:
         head: dict[str, object] = {"title": post.title, "date": post.published.isoformat()}
         head |= {"slug": post.slug, "categories": [post.category], "author": post.author}
@@ -150,7 +150,7 @@ href="{{ .Permalink }}">{{ end }}</head><body><header><h1>{{ site.Title }}</h1><
 
 
 def jekyll(folder: Path, url: str, posts: Sequence[Post]) -> Path:
-    """Jekyll with its theme ``minima``, as packaged by Debian."""
+    """Make a site with Jekyll and its theme ``minima``, as packaged by Debian."""
     for post in posts:
         head = {"layout": "post", "title": post.title, "date": post.published.isoformat(sep=" ")}
         head |= {"categories": post.category, "author": post.author}
@@ -170,7 +170,7 @@ def jekyll(folder: Path, url: str, posts: Sequence[Post]) -> Path:
 
 
 def nikola(folder: Path, url: str, posts: Sequence[Post], *, theme: str = "bootblog4") -> Path:
-    """Nikola with one of its themes."""
+    """Make a site with Nikola and one of its themes."""
     _run(folder, "nikola", "init", "-q", "site")
     site = folder / "site"
     for post in posts:
@@ -188,7 +188,7 @@ def nikola(folder: Path, url: str, posts: Sequence[Post], *, theme: str = "bootb
 
 
 def mkdocs(folder: Path, url: str, posts: Sequence[Post], *, theme: str = "material") -> Path:
-    """MkDocs without a feed. The theme Material shows posts with its blog plugin; other themes show pages."""
+    """Make a site with MkDocs, without a feed. Only the theme Material uses the blog plugin."""
     names = {post.author: f"author-{number}" for number, post in enumerate(posts)}
     for post in posts:
         lines = (
@@ -210,7 +210,7 @@ def mkdocs(folder: Path, url: str, posts: Sequence[Post], *, theme: str = "mater
 
 
 def hexo(folder: Path, url: str, posts: Sequence[Post], *, theme: str = "landscape") -> Path:
-    """Hexo with the theme of the package ``hexo-theme-…``; ``NODE_PATH`` names the folder of npm packages."""
+    """Make a site with Hexo and the theme of the npm package ``hexo-theme-…`` (folder: ``NODE_PATH``)."""
     for post in posts:
         head = {"title": post.title, "date": f"{post.published:%Y-%m-%d %H:%M:%S}", "slug": post.slug}
         head |= {"categories": post.category, "author": post.author}
@@ -245,5 +245,5 @@ def _run(folder: Path, name: str, *words: str) -> None:
 
 
 def _command(name: str) -> str | None:
-    """Return the path of a program beside Python or on PATH."""
+    """Return the path of a program in the folder of the Python interpreter or on PATH."""
     return shutil.which(name, path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")

@@ -90,7 +90,7 @@ def _blocks(paragraphs: Sequence[str], number: int) -> list[tuple[str, str]]:
 
 
 def as_markdown(post: Post) -> str:
-    """Return the text of a post as Markdown. The cells of a row are divided by `` | ``."""
+    """Return the text of a post as Markdown. The cells of a row are separated by `` | ``."""
     forms = {
         "p": "{}", "h2": "## {}", "li": "- {}", "quote": "> {}", "code": "    {}", "row": "| {} |",
         "caption": '<figure><img src="/picture.png" alt=""><figcaption>{}</figcaption></figure>',

@@ -94,7 +94,7 @@ class WordPressSite:
 
 @contextmanager
 def wordpress(name: str, folder: Path) -> Iterator[WordPressSite]:
-    """Run a WordPress of :data:`THEMES` in ``folder``."""
+    """Run the WordPress site ``name`` (a key of :data:`THEMES`) in ``folder``."""
     site = folder / name
     shutil.copytree(SOURCE, site, symlinks=False)
     database = folder / f"{name}-db"

@@ -1,4 +1,4 @@
-"""Weather reports: the same words every day with other numbers. Each of them is different news."""
+"""Weather reports: the same words every day with different numbers. Each report is a news item of its own."""
 
 from __future__ import annotations
 

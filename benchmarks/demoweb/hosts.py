@@ -206,4 +206,4 @@ timezone: Europe/Berlin
 )
 
 HOSTS = (WIRE, GAZETA, HERALD, NOVOSTI, ARCHIVE, COURIER)
-"""The agency comes first: others print its stories."""
+"""The agency is first because other hosts print its stories."""

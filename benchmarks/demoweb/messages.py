@@ -19,7 +19,7 @@ class Request:
 
     @property
     def query(self) -> dict[str, str]:
-        """The parameters of the query; the last value of each name."""
+        """The parameters of the query, each with its last value."""
         return dict(parse_qsl(urlsplit(self.path).query, keep_blank_values=True))
 
 

@@ -1,6 +1,6 @@
 """The content of the demo: which stories appear where, when, at which URLs, and how a crawl can find them.
 
-A pure function of the number of articles, a seed and a moment; without HTML.
+The plan is a pure function of the number of articles, a seed and a moment. It does not contain HTML.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ class _Planner:
         return self.plan
 
     def _drafts(self, host: Host, count: int) -> Iterator[_Draft]:
-        """Yield the stories of a host: the agency's stories first, then its own, some of these twice."""
+        """Yield the stories of a host: first the agency's, then its own, some of which appear twice."""
         made = 0
         if host in (GAZETA, HERALD, COURIER):
             agency = [draft for draft in self.agency if draft.story.language in host.languages]
@@ -185,7 +185,7 @@ class _Planner:
         self._add_copies(host)
 
     def _moments(self, host: Host, count: int) -> list[datetime]:
-        """Return publication times of the last two days; older articles of an archive are from few days."""
+        """Return publication times. They are in the last two days; an archive also has a few older days."""
         fresh = count if host is not ARCHIVE else count // 3
         now = self.plan.now
         step = FRESH_DAYS * 24 * 60 / fresh  # whole minutes: pages show no seconds

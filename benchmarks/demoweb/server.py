@@ -58,7 +58,7 @@ class DemoServer(LoopbackServer):
 
 
 def this_hour() -> datetime:
-    """Return the current hour: the demo's articles are from the last two days before it."""
+    """Return the start of the current hour. The demo's articles are from the two days before this time."""
     return datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
 
 

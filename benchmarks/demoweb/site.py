@@ -29,7 +29,7 @@ _FEED_LINK = {
 
 
 def make_routes(plan: Plan, host: Host) -> Mapping[str, Route]:
-    """Return a mapping from path and query to the function that makes the answer, without noise pages."""
+    """Return a mapping from path and query to the function that makes the answer; it lacks noise pages."""
     frame = _frame(host)
     return dict(
         itertools.chain(
@@ -161,7 +161,7 @@ def _source(kind: str, content_type: str, make: Callable[[], bytes]) -> Route:
 
 
 def _redirects(plan: Plan, host: Host) -> Routes:
-    """Short links: one direct, one over a chain of three redirects, one in a loop."""
+    """Short links: one direct, one through a chain of three redirects, one in a loop."""
     if host is not GAZETA:
         return
     papers = plan.of(host)
