@@ -33,7 +33,7 @@ __all__ = ["Article", "crawl", "extract", "open_storage"]
 PACKAGE = Path(__file__).resolve().parent.parent
 """The folder that contains the package ``newsbot``."""
 STOP_SECONDS = 60.0
-"""Maximum number of seconds between the stop signal and the end of a crawl. The crawl is then killed."""
+"""Maximum number of seconds that a crawl may take to end after the stop signal. After that it is killed."""
 
 
 def open_storage(data: str | os.PathLike[str] = "data") -> Storage:
@@ -66,8 +66,8 @@ def crawl(
 
     The crawl runs in a separate process. It can therefore be started in a notebook, and again after its end.
     It begins when the first article is requested from the iterator, and stops when the iterator is closed.
-    Raises :class:`newsbot.errors.ArgumentError` for wrong arguments and :class:`newsbot.errors.UserError` if
-    the crawl fails, with the crawl's own message.
+    Raises :class:`newsbot.errors.ArgumentError` for wrong arguments, and :class:`newsbot.errors.UserError`
+    with the message of the crawl if the crawl fails.
     """
     named = [sites] if isinstance(sites, str) else list(sites)
     if not named:

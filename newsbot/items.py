@@ -207,7 +207,7 @@ class EventKind(StrEnum):
     LIST = "list"
     """A list was read to decide whether lists of its kind lead to new articles. The event has the result."""
     LEFT = "left"
-    """The URL was queued, but it is not fetched. The crawl has since learned that the page is not wanted."""
+    """The URL was queued but not fetched, because the crawl has since learned that the page is not wanted."""
     GUESSED = "guessed"
     RESPELLED = "respelled"
     """The page failed and is tried under another spelling of the same address."""

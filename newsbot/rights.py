@@ -365,8 +365,10 @@ class _Rule:
     policy: str | None
 
     def matches(self, path: str) -> bool:
-        """Return True if the location matches ``path``. Takes time linear in the length of ``path``; uses no
-        regex."""
+        """Return True if the location matches ``path``.
+
+        The time is linear in the length of ``path``, because no regular expression is used.
+        """
         if not path.startswith(self.parts[0]):
             return False
         at = len(self.parts[0])

@@ -55,7 +55,7 @@ class Output(Protocol):
     def send(self, messages: Sequence[Message | Found]) -> None:
         """Send all messages.
 
-        Raises :class:`OutputError` if one message fails. The caller then sends all messages again later.
+        Raises :class:`OutputError` if any message fails. The caller then sends all messages again later.
         """
 
 

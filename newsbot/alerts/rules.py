@@ -124,20 +124,17 @@ def _free(folder: Path | None) -> float | None:
 
 
 EXPECTED = 20.0
-"""A silence is a problem if at least this number of items was expected while it lasted.
-
-The number of expected items is divided by its usual spread.
-"""
+"""A silence is a problem if :func:`expected_items` returns at least this number."""
 SHORTEST = 6 * HOUR
 """Minimum duration of a silence in seconds. Shorter silences are ignored."""
 LONGEST_LOOK = 30 * 24
 """Expected items are counted only for this number of hours after the start of a silence."""
 KNOWN_HOURS, KNOWN_ITEMS = 24.0, 10.0
-"""The rhythm of a source is used from this number of observed hours, and from this number of new links."""
+"""The rhythm of a source is used only after this number of observed hours and this number of new links."""
 FEWEST_ITEMS = 15.0
-"""The rhythm of a source is used only if at least this number of items is remembered.
+"""The level before a silence is known only if the weights of the remembered items add up to at least this.
 
-The weight of a remembered item halves in a week.
+The weight of an item is 1 at first, and halves every week.
 """
 
 
@@ -437,7 +434,7 @@ def useful(measured: Measured, _limits: Limits) -> Iterator[Alert]:
 
 
 def lag(measured: Measured, limits: Limits) -> Iterator[Alert]:
-    """Yield an alert if many polls are late: no crawl is running, or there are too few workers."""
+    """Yield an alert if many polls are late because no crawl is running or there are too few workers."""
     # Dead sources are polled rarely, so they are not late.
     alive = [
         one for records in measured.sources.values() for one in records

@@ -200,7 +200,7 @@ def forget(notes: Notes, name: str) -> bool:
 
 
 def look(storage: Storage, tagged: Tagged, now: float) -> None:
-    """Match the articles that were stored since the last call with all searches, and create notices.
+    """Match all searches against the articles that were stored since the last call, and create notices.
 
     ``tagged`` returns the sites of a tag; ``now`` is in POSIX seconds. Raises
     :class:`newsbot.errors.DataError`; the next call then continues.
@@ -215,8 +215,8 @@ def look(storage: Storage, tagged: Tagged, now: float) -> None:
         # Most searches have the same cursor, so changes are read and indexed once for all of them.
         for cursor, searches in groups.items():
             changes = storage.articles.changes_since(cursor, AT_ONCE)
-            # After the storage was replaced or a backup was restored, all articles would be reported as new.
-            # So the search continues at the current end of the changes.
+            # If the storage was replaced or a backup was restored, the changes start from the beginning. All
+            # articles would be reported as new. So the search continues at the current end of the changes.
             if changes.restarted and cursor:
                 changes = Changes([], storage.articles.end_of_changes(), restarted=True)
             matches = _matches(changes.found, searches, tagged)
@@ -309,7 +309,7 @@ def _due(search: SavedSearch, now: float) -> SavedSearch:
 def _matches(
     changes: Sequence[Change], searches: Sequence[SavedSearch], tagged: Tagged
 ) -> dict[str, list[Article]]:
-    """Return, by name of the search, the changed articles that match the search."""
+    """Return the changed articles that match each search, by name of the search."""
     articles = {one.fingerprint: one.article for one in changes if one.article is not None}
     if not articles:
         return {}

@@ -139,8 +139,8 @@ def take_lock(notes: Notes, owner: str, now: float, seconds: float) -> bool:
     held = notes.all(LOCK[0]).get(LOCK[1])
     if held is not None and held.get("owner") != owner:
         until = held.get("until")
-        # A lock that ends later can only come from a machine with a wrong clock. It is ignored. Otherwise no
-        # process would send alerts until that time.
+        # A lock that ends after now + 2 * seconds can only come from a machine with a wrong clock. It is
+        # ignored, because otherwise no process would send alerts until that time.
         if isinstance(until, int | float) and now < until <= now + 2 * seconds:
             return False
     # If two processes find the lock free, the swap succeeds for only one of them.
@@ -155,7 +155,10 @@ def drop_lock(notes: Notes, owner: str) -> None:
 
 
 def _done(book: Mapping[str, Entry], now: float) -> Iterator[str]:
-    """Yield the keys of alerts whose end all outputs have received, or whose end is too old to be sent."""
+    """Yield the keys of ended alerts that are no longer needed.
+
+    All outputs have received the end of the alert, or the end is too old to be sent.
+    """
     for key, entry in book.items():
         if entry.over is not None and (set(entry.told) <= set(entry.told_over) or now - entry.over > GIVE_UP):
             yield key

@@ -130,7 +130,7 @@ _SHOWN = 200
 
 
 def test_rules(call: Call) -> int:
-    """Run ``scrapy rules test``: compare each field of each case. The exit code is 1 if one differs."""
+    """Run ``scrapy rules test``: compare each field of each case. The exit code is 1 if any field differs."""
     folder = call.options.fixtures or _beside(call)
     rules = open_rules(call.settings)
     rows: list[dict[str, Any]] = []

@@ -34,7 +34,7 @@ MAX_TAG = 40
 """Maximum number of characters of a tag."""
 _NO_TAG = re.compile(r"\W+")
 _COMMENT = re.compile(r"^\s*(?:#|//).*$", re.MULTILINE)
-# a comma before a closing bracket, which HJSON allows and JSON does not
+# Matches a comma before a closing bracket. HJSON allows this comma, but JSON does not.
 _COMMA = re.compile(r",(\s*[}\]])")
 _FEED_SCHEME = re.compile(r"^\s*feed:(//)?(?=\S)", re.IGNORECASE)
 """Matches the beginning of a feed URL in an old form.
@@ -115,9 +115,9 @@ def _outlines(root: Element) -> Iterator[tuple[Element, tuple[str, ...]]]:
 def read_news_please(data: bytes) -> Sites:
     """Return the sites of a ``sitelist.hjson`` of news-please.
 
-    The file has a list ``base_urls`` of entries with ``url``, which may be a list too. Only a part of the
-    syntax of HJSON (https://hjson.github.io) is supported: comments, keys without quotes, and missing or
-    superfluous commas. Raises ``ValueError`` for other syntax.
+    The file has a list ``base_urls``. Each entry is a URL, or an object whose ``url`` is one URL or a list of
+    URLs. Only a part of the syntax of HJSON (https://hjson.github.io) is supported: comments, keys without
+    quotes, and missing or superfluous commas. Raises ``ValueError`` for other syntax.
     """
     text = _COMMA.sub(r"\1", _COMMENT.sub("", _bounded(data).decode("utf-8-sig", "replace")))
     try:

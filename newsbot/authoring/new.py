@@ -1,7 +1,7 @@
 """``scrapy rules new``: creates a rule from a small crawl of the live site.
 
 The crawl writes its data into a temporary folder. The command also proposes CSS selectors for the title and
-the text, which were tested on several pages.
+the text. It proposes only selectors that work on all saved pages.
 """
 
 from __future__ import annotations
@@ -286,7 +286,8 @@ def _crawl(place: Path, domain: str, defaults: Path, call: Call) -> int:
 def _look(place: Path, domain: str) -> Seen:
     """Return the results of the crawl whose data are in the folder ``place``."""
     seen = Seen()
-    # The crawl ended before it opened its storage, for example because of a wrong setting.
+    # Without a data file, the crawl ended before it opened its storage, for example because of a wrong
+    # setting.
     if not (place / "data" / "newsbot.db").exists():
         return seen
     with closing(open_storage({"NEWSBOT_DATA": str(place / "data")})) as storage:
@@ -330,7 +331,7 @@ def _samples(folder: Path) -> Iterator[tuple[bytes, dict[str, Any]]]:
 
 
 def _save(seen: Seen, path: Path, folder: Path) -> Path | None:
-    """Save the first page that the new rule can read, and return its folder; None if it can read none."""
+    """Save the first page that the new rule can read. Return its folder, or None if no page can be read."""
     (rule,) = read_files([path], path.parent).rules
     for (page, _), meta in zip(seen.samples, seen.metas, strict=True):
         try:

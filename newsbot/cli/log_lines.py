@@ -25,7 +25,8 @@ A shorter secret would be found inside many words.
 """
 MAX_LINE = 64 * 1024
 """Maximum number of characters of a message, and of a traceback, in JSON."""
-# _PAIR matches a name with its placeholder in a message template ("seconds=%.1f"), _PLACE any placeholder.
+# _PAIR matches a name with its placeholder in a message template ("seconds=%.1f"). _PLACE matches any
+# placeholder.
 _PAIR = re.compile(r"([A-Za-z_][\w./]*)=%(?:\([\w]+\))?[-+ #0]*[\d.*]*[sdrfgxi]")
 _PLACE = re.compile(r"%(?:\((\w+)\))?[-+ #0]*[\d.*]*[sdrfgxi]")
 # Matches the user name and the password before the "@" of a URL.
@@ -136,11 +137,10 @@ def _password_of(address: str) -> list[str]:
 def redacted(line: str, secrets: Iterable[str] = ()) -> str:
     """Return a text in which secrets are replaced by :data:`MASK`.
 
-    The texts in ``secrets`` are replaced, also user names and passwords in URLs, and tokens in queries and
-    headers.
+    Secrets are the texts in ``secrets``, user names and passwords in URLs, and tokens in queries and headers.
     """
-    # Most lines do not contain the characters that are looked for first. Looking for them is much faster than
-    # the regular expressions.
+    # A regular expression runs only if the line contains certain characters. Most lines do not contain them,
+    # and this test is much faster than the expression.
     for secret in secrets:
         if secret in line:
             line = line.replace(secret, MASK)
@@ -179,8 +179,8 @@ def pairs_of(record: logging.LogRecord) -> dict[str, Any]:
 def event_of(template: str) -> str:
     """Return the name of an event, for example ``rules_taken_over``.
 
-    The name has the first words of the message template, without placeholders and pairs. So it is the same
-    for all messages from one place in the code.
+    The name consists of the first words of the message template, without placeholders and pairs. So it is
+    the same for all messages from one place in the code.
     """
     words = re.findall(r"[A-Za-z]+", _PLACE.sub(" ", _PAIR.sub(" ", template)))
     return "_".join(words[:8]).lower() or "message"

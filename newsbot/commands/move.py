@@ -14,7 +14,7 @@ def _sites(text: str) -> tuple[str, ...]:
 
 
 def _when(text: str) -> tuple[str, datetime]:
-    """Parse a date. Return the text and the time; the text identifies a move that is continued."""
+    """Parse a date. Return the text and the time. The text is the same when a move is continued later."""
     return text, moment(text)
 
 

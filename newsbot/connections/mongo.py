@@ -48,7 +48,7 @@ _MAJORITY_MS = 20_000
 """Maximum time in milliseconds for a majority of the replica set to acknowledge a write."""
 _ANSWER_MS = 30_000
 _HURRIED: dict[str, Any] = {"serverSelectionTimeoutMS": 2_000, "socketTimeoutMS": 5_000}
-"""Shorter timeouts for a crawl. Its reactor is blocked while it waits, so the crawl retries instead."""
+"""Shorter timeouts for a crawl. A call blocks its reactor, so a call must end soon. The crawl retries."""
 _HURRIED_MAJORITY_MS = 4_000
 FORM = (
     "mongodb://host:27017/newsbot, with a log-in as user:password@ before the host (in a password, write "
@@ -120,7 +120,7 @@ _AWAY = "does not answer; start it, or correct MONGO_URI"
 _SLOW = "answers too slowly; it is overloaded, or a member is unreachable; acknowledged data are safe"
 _MAX_CAUSE = 160
 _FAULTS: dict[int, tuple[type[DataError], str]] = {
-    # AuthenticationFailed; 8000 is the same from MongoDB's cloud service (AtlasError)
+    # AuthenticationFailed. MongoDB's cloud service reports it as AtlasError (8000).
     18: (DataUnavailable, "refuses the user or the password; correct them in MONGO_URI"),
     8000: (DataUnavailable, "refuses the user or the password; correct them in MONGO_URI"),
     # Unauthorized
@@ -175,7 +175,7 @@ def translate(name: str, error: Exception) -> DataError:
 def all_duplicates(error: BulkWriteError) -> bool:
     """Return True if duplicate keys are the only errors of a bulk write.
 
-    Another worker has then inserted the same records first.
+    This happens if another worker has inserted the same records first.
     """
     found = error.details["writeErrors"]
     return (

@@ -33,9 +33,10 @@ from newsbot.config.check import SettingsLike
 from newsbot.errors import DataError, DataFull, DataUnavailable
 
 FEW = 20
-"""Maximum number of connections of a small pool. Each connection is returned to a small pool after use.
+"""A pool that may have at most this number of connections is small.
 
-Otherwise, other threads could wait for a connection that :func:`give_back` keeps.
+:func:`give_back` returns each connection to a small pool, so that other threads need not wait for it. It
+keeps the connections of larger pools.
 """
 
 _ready: WeakKeyDictionary[ConnectionPool, deque[ref[Any]]] = WeakKeyDictionary()
@@ -240,8 +241,8 @@ class Script:
 def _send(client: redis.Redis, *command: Argument) -> Any:
     """Send a command and return the raw response.
 
-    The method ``execute_command`` of the client is slower, because its metrics and retries double the time.
-    Only a cluster client, which has no pool, uses this method, which finds the node of the keys.
+    The client's own method ``execute_command`` takes twice as long, because of its metrics and retries. It is
+    used only for a cluster client, which has no pool, because it finds the node that has the keys.
     """
     pool = getattr(client, "connection_pool", None)
     if pool is None:

@@ -34,7 +34,7 @@ from newsbot.urls import canonicalize, fingerprint
 WORDS_SHARE = 0.8
 """A correct text has at least this share of the number of words of the article."""
 FIRST_LETTERS = 60
-"""A correct text contains this number of characters from the start of the first line."""
+"""A correct text contains this number of characters from the start of the article's first line."""
 COLUMNS = columns(
     "site | expected > | stored once > | missing > | twice > | unexpected > | wrong > | dated >"
 )

@@ -54,7 +54,7 @@ class Manifest:
     families: list[list[str]]
     """Groups of canonical URLs of articles with the same news, in the same or almost the same words."""
     templates: list[list[str]]
-    """Groups of canonical URLs of reports. Only the numbers in the reports of a group differ.
+    """Groups of canonical URLs of reports. The reports of a group differ only in their numbers.
 
     These reports are different news, although they have the same words.
     """
@@ -157,7 +157,7 @@ class Article:
 
 
 def publish(size: int, now: datetime) -> list[Article]:
-    """Return ``size`` articles, sorted by site. The articles of a site are sorted, newest first.
+    """Return ``size`` articles, sorted by site. The articles of each site are sorted by time, newest first.
 
     Raises ``ValueError`` if ``size`` is not between MIN_ARTICLES and MAX_ARTICLES.
     """
@@ -211,15 +211,15 @@ class _Publisher:
     def _moments(self, site: Site, count: int) -> list[datetime]:
         """Return times of publication, the latest first.
 
-        The times are within the last FRESH_DAYS. For a site with an archive, only one third of the times are
-        within this period. All other times are on a few days of many earlier months.
+        The times are within the last FRESH_DAYS days. For a site with an archive, only one third of the times
+        are within this period. All other times are on a few days of many earlier months.
         """
         fresh = count // 3 if "archive" in site.traits else count
         step = FRESH_DAYS * 24 * 60 / fresh  # in minutes, because pages show no seconds
         moments = [self._now - timedelta(minutes=int(step * (index + 0.5))) for index in range(fresh)]
         days = max(1, (count - fresh) // 4)
         for index in range(count - fresh):
-            # Days in steps from 40 to 640 days ago, with about four articles each.
+            # These days are spread evenly between 640 and 40 days ago. Each day has about four articles.
             back = 40 + (index % days) * 600 // days
             moments.append(self._now - timedelta(days=back, minutes=self._rng.randint(1, 300)))
         return sorted(moments, reverse=True)

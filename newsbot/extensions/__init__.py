@@ -20,7 +20,7 @@ from newsbot.crawl.assembly import Component
 
 
 class Extension(Component):
-    """The base of the extensions. Methods with the names of signals are called at these signals."""
+    """The base of the extensions. A method with the name of a signal is called when the signal is sent."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)

@@ -19,8 +19,8 @@ logger = logging.getLogger(__name__)
 FIRST_AFTER = 60.0
 """Maximum number of seconds from the start of the crawl to the first check.
 
-A crawl that starts after a break finds pages that are late. At the time of the first check, these pages are
-being fetched and cause no alert.
+A crawl that starts after a break finds pages that are late. When the first check runs, these pages are
+already being fetched, so they do not cause an alert.
 """
 
 
@@ -79,8 +79,8 @@ class Alerts(Extension):
             run = Crawl.of(self.crawler).context.calls.run
             deliveries = await run(self._watch.look)
             if deliveries:
-                # Sending may take long, so it is not done within a section. The results are stored
-                # afterwards.
+                # Sending may take long, so it runs in a thread, outside of the calls to the backends. The
+                # results are stored afterwards.
                 for fault in await asyncio.to_thread(tell, deliveries):
                     logger.error("alert not sent fault=%s", fault)
                 await run(self._watch.note, deliveries)

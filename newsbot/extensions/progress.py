@@ -147,7 +147,7 @@ def log_lines_above(console: Console) -> Iterator[None]:
 
 
 def wants_live_display(settings: BaseSettings) -> bool:
-    """Return True if stderr is a terminal that can move its cursor and items are not printed on it."""
+    """Return True if stderr is a terminal that can move its cursor, and if no items are printed there."""
     if not sys.stderr.isatty() or os.environ.get("TERM", "dumb") in ("dumb", "unknown"):
         return False
     to_stdout = any(str(uri) == "-" or str(uri).startswith("stdout:") for uri in settings.getdict("FEEDS"))

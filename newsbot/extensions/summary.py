@@ -34,7 +34,7 @@ from newsbot.sites.statistics import (
 SHOWN_SITES = 50
 """Maximum number of sites in the table. One row shows the sums of all other sites."""
 SHOWN_REASONS = 4
-"""Maximum number of reasons in the summary why links were not followed."""
+"""The summary shows at most this number of reasons why links were not followed."""
 SAVED_BY = {"unchanged": "304", "head": "HEAD"}
 """Names that the summary shows for the ways to save downloads, by their names in the stats."""
 
@@ -54,7 +54,7 @@ class Summary(Extension):
         self._data = data_folder(settings).absolute()
         self._began = time.monotonic()
         self._next: str | None = None
-        """A text about the source that is due next. It is written before the backends are closed."""
+        """A text about the source that is due next. It is made while the backends are still open."""
 
     def spider_opened(self, spider: Spider) -> None:
         """Arrange that the next due source is looked up before the backends are closed."""

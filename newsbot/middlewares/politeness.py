@@ -1,10 +1,10 @@
 """Gives each request a turn of its host, and pauses hosts that answer 429 or 503, or do not answer.
 
-*Pauses* apply to all workers. After the statuses 429 and 503 with Retry-After (RFC 9110, 10.2.3), the host
-says how long the pause is. Without Retry-After, and after timeouts and refused connections, the pause doubles
-with each further fault up to a limit. Another site could stop the crawl of a host by linking to URLs of this
-host that always fail. If such a URL fails and both sites have rules, the host therefore pauses only briefly.
-If the whole host has problems, links from its own site fail too.
+*Pauses* apply to all workers. If a response with the status 429 or 503 has the header Retry-After (RFC 9110,
+10.2.3), this header gives the length of the pause. Without Retry-After, and after timeouts and refused
+connections, the pause doubles with each further fault up to a limit. Another site could stop the crawl of a
+host by linking to URLs of this host that always fail. If such a URL fails and both sites have rules, the host
+therefore pauses only briefly. If the whole host has problems, links from its own site fail too.
 
 *Turns* are times that are reserved for one request to a host. They are one delay apart. Every request needs a
 turn, including requests for robots.txt and for the targets of redirects. A request without a turn takes the
@@ -145,7 +145,7 @@ class PolitenessMiddleware(Middleware):
             await self._rest(request.url, visit, asked)
 
     async def _rest(self, url: str, visit: Visit | None, asked: float | None) -> None:
-        """Pause the host of ``url``. After a redirect, this may not be the host of the leased entry.
+        """Pause the host of ``url``. After a redirect, it can differ from the host of the leased entry.
 
         ``asked`` is the length of the pause from Retry-After in seconds, or None.
         """

@@ -33,8 +33,8 @@ MAX_BYTES = 512 * 1024  # RFC 9309, 2.5: at least 500 KiB
 MAX_DOWNLOAD = 32 * MAX_BYTES
 """Maximum number of downloaded bytes of a robots.txt.
 
-Only the first :data:`MAX_BYTES` are used. This limit is larger, because Scrapy drops a response that exceeds
-it.
+Only the first :data:`MAX_BYTES` are used. This limit is larger, because Scrapy drops the whole response if it
+exceeds the limit.
 """
 KEEP_FAILED_SECONDS = 300.0
 """Seconds before a robots.txt that could not be read is requested again."""
@@ -64,7 +64,7 @@ class Robots:
     """
 
     def holds_for(self, origin: str) -> bool:
-        """Return True unless this is a fault of the host's other scheme."""
+        """Return True if this result applies to ``origin``. A fault applies only to its own scheme."""
         return self.fault is None or self.origin == origin
 
 

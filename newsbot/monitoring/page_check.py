@@ -107,7 +107,7 @@ def to_check(target: Target, answer: Answer, now: float) -> PageCheck:
         at=now,
         run=target.run,
         method=answer.method,
-        # for example the status of the last redirect of a circle
+        # A response with a fault can have a status too, for example that of the last redirect of a circle.
         status=None if answer.fault else answer.status,
         fault=answer.fault,
         size=_size(answer),
@@ -134,7 +134,7 @@ def _size(answer: Answer) -> int | None:
 
 CONTENT, NEW = "content", "new"
 LISTED = ("status", "target", "type", "size", "server", NEW)
-"""The kinds of changes, the most important first. Changes of :data:`CONTENT` are only counted."""
+"""The kinds of changes, the most important first. Changes of the kind :data:`CONTENT` are only counted."""
 SIZE_FACTOR = 2.0
 """A page is listed if its size grew or shrank by at least this factor."""
 

@@ -152,7 +152,7 @@ class Structure:
 class Top:
     """Keeps the ``limit`` items with the largest values of ``key``, and counts all items.
 
-    Items with equal values of ``key`` are ordered by the other keys.
+    Items with equal values of ``key`` are ordered by the values of the keys in ``more``.
     """
 
     def __init__(self, limit: int, key: str, *more: str) -> None:
@@ -192,7 +192,7 @@ LIMIT = 1000
 MAX_WORDS = 200
 """Maximum number of server names, and of content types, that are counted separately."""
 TOPS = {"broken": "referrer_count", "refused": "at", "moved": "hops_count", "orphans": "at"}
-"""The lists of pages whose pages are also counted, and the value by which each list is sorted."""
+"""The lists of a report, and the value by which each list is sorted. A report also counts all their pages."""
 REFERRERS = 5
 """Maximum number of feeds and sitemaps that a report names for an orphan (a page that no page links to)."""
 _AT_ONCE = 500

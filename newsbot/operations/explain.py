@@ -274,8 +274,8 @@ def _found_in(facts: Explanation) -> str | None:
 
     Returns None if the place is no longer known.
     """
-    # The page was first found according to its history. The entry in the queue may be newer, because the page
-    # was added by hand or became due again.
+    # The history of the page says where it was first found. The entry in the queue may be newer, because the
+    # page was added by hand or became due again.
     origin: EntryData | Event = facts.entry.data if facts.entry is not None else {}
     if facts.page is not None:
         events = (event for event in facts.page.history if event.get("event") == EventKind.DISCOVERED)

@@ -431,7 +431,7 @@ def _imported(
 
 
 def _begin_process(settings: Settings) -> None:
-    """Set up a process of the pool: logs, the reaction to Ctrl-C, and an end together with the command."""
+    """Set up a process of the pool: its logs, and its reaction to Ctrl-C and to the end of the command."""
     configure_logging(settings)
     shape_logs(settings)
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # ends at once; the position is stored already

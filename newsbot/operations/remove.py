@@ -80,7 +80,7 @@ def find_url(url: str, rules: RuleSet, storage: Storage) -> Found:
 def find_domain(domain: str, storage: Storage) -> Found:
     """Return the data of a domain and its subdomains.
 
-    If there is a site with this domain, all its pages are included, also pages on other hosts. A site can
+    If there is a site with this domain, all its pages are included, even pages on other hosts. A site can
     have such pages because its feed lists them.
     """
     found = Found(what=domain, domain=domain)

@@ -35,7 +35,7 @@ USAGE = 2
 SHORTEST, LONGEST = 1.0, 60.0
 """Bounds of the wait before a restart, in seconds."""
 PATIENCE = 90.0
-"""Seconds that workers have to finish running requests before they are killed.
+"""Seconds that workers have to finish their requests before they are killed.
 
 deploy/newsbot@.service has the same limit.
 """
@@ -208,7 +208,7 @@ def _end(code: int) -> str:
 
 
 FOLDER = "newsbot-workers-"
-"""Prefix of the folder with the stats of the workers. The health check of the container reads it."""
+"""Prefix of the folder with the stats of the workers. The health check of the container reads this folder."""
 LIVE, LINES = 1.0, 10.0
 """Seconds between two updates of the live display. Without a terminal: seconds between two lines of text."""
 

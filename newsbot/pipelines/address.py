@@ -36,8 +36,8 @@ class AddressChoice:
         own, claim = canonicalize(item.url), item.canonical_url
         if fingerprint(own) == fingerprint(claim):
             return self._at_home(item)
-        # If the article is not stored under ``own``, no conflict shows that another page was stored under
-        # this URL in the meantime. The storage is therefore asked again.
+        # Another page may have been stored under ``own`` in the meantime. If this article is stored under the
+        # claim, the storage reports no conflict for ``own``. So the storage is asked again here.
         self._known.forget(fingerprint(own))
         there = self._at_address(item, own)
         variant = is_variant(own, claim)

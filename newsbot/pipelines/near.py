@@ -89,7 +89,8 @@ class StoryFinder:
             found = await self._context.outage.patiently(self._ask, article, mine)
             stored = await self._all_stored(found)
         finally:
-            # The article does not count during the pauses: the missing text may be waiting for this article.
+            # The article is not counted in ``deciding`` during the pauses. Otherwise, the articles that wait
+            # to be stored would wait for this article. The missing text may be among them.
             self._context.together.deciding -= 1
         for pause in WAITS:
             if stored:

@@ -126,7 +126,7 @@ class StorePipeline(Component):
         """Return True if nothing is left to do for the story of a new article.
 
         If the article has peers, all of them must be stored. Otherwise, the story must not have been merged
-        by another worker since.
+        by another worker in the meantime.
         """
         url, story = article.canonical_url, article.story
         if stored.joined is not None or story is None:

@@ -164,8 +164,8 @@ def verify_intent(
     if query.get("hub.topic") != subscription.topic or not challenge:
         return subscription, None
     if mode == "unsubscribe":
-        # The end is confirmed only if we requested it. Otherwise anybody who learns the callback URL could
-        # end the subscription.
+        # The end is confirmed only if we requested it. Otherwise an attacker who learns the callback URL
+        # could end the subscription.
         if subscription.state != "leaving":
             return subscription, None
         return replace(subscription, until=0.0, renew_at=0.0), challenge

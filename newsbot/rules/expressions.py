@@ -38,7 +38,7 @@ cached states. A search fails only if a single step needs more memory.
 """
 _INSTRUCTION_MEMORY: Final = 256
 """Number of bytes that RE2 may use for each instruction of the compiled patterns."""
-# {,5}, {10000} and {1,10000}, unless a backslash makes the bracket text
+# Examples are {,5}, {10000} and {1,10000}. After a backslash, the bracket is literal text and does not match.
 _READ_AS_TEXT: Final = re.compile(r"(?<!\\)\{(?:,\d+|\d{5,},?\d*|\d+,\d{5,})\}")
 """Matches repeat counts that Python's ``re`` accepts and RE2 treats as literal text."""
 _REMEDIES: Final = {

@@ -16,8 +16,8 @@ from newsbot.urls import canonicalize
 MAX_SAMPLES = 24
 """Maximum number of sample texts of a pattern."""
 _SMALL = 4
-"""Maximum number of characters of a class for which each character gets a sample. A larger class gets one
-sample."""
+"""In a character class with at most this number of characters, each character gets a sample. A larger class
+gets one sample."""
 _PREFERRED = "".join(dict.fromkeys("a1-_.?/" + "".join(map(chr, range(33, 127)))))
 """Characters that represent a character class, in this order of preference."""
 # One part of a pattern: a flag or anchor, "(", ")", "|", a repeat, or a character, which may be a class in
@@ -184,7 +184,7 @@ def _never(text: str, file: RuleFile) -> str | None:
         return f"{never}patterns match only path and query, without the host; begin with ^/"
     if re.match(r"\^[A-Za-z0-9]", text) and "|" not in text:
         return f"{never}a path begins with a slash; write ^/{text[1:]}"
-    # the key in a pattern such as [?&]id=, with or without brackets around "?" or "&"
+    # Finds the key in a pattern such as [?&]id=, with or without brackets around "?" or "&".
     for key in re.findall(r"(?:\[\?&\]|\\\?|&)([A-Za-z_][\w-]*)=", text):
         if "?" not in canonicalize(
             f"https://example.org/a?{key}=1", tuple(file.values.get("drop_query", ()))

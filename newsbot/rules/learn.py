@@ -109,7 +109,7 @@ def boost(
     ``names``, ``labels`` and ``first`` have one item per URL: its traits, whether it is an article, and the
     log-odds of the first guess. Automatic labels are sometimes wrong. So a label has a lower weight if the
     first guess contradicts it. The weight is one half if the log-odds of the guess for the opposite label are
-    ``trust``.
+    equal to ``trust``.
     """
     weights = [
         # The weight is a logistic function of the log-odds of the guess for the opposite label. min()
