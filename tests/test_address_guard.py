@@ -103,7 +103,7 @@ def test_other_schemes_are_refused():
     assert caught.value.cause == "bad_url"
 
 
-def test_is_public_refuses_what_is_no_address():
+def test_is_public_refuses_invalid_addresses():
     with pytest.raises(ValueError, match="address"):
         is_public("example.org")
 
@@ -113,7 +113,7 @@ def make_resolver() -> GuardedResolver:
     return GuardedResolver(no_reactor, 100, 1.0)
 
 
-def test_a_name_that_leads_to_a_private_address_is_not_connected_to(monkeypatch):
+def test_no_connection_is_made_to_a_name_with_a_private_address(monkeypatch):
     monkeypatch.setitem(dnscache, "rebound.test", "10.0.0.7")
     monkeypatch.setitem(dnscache, "fine.test", "93.184.216.34")
     monkeypatch.setattr(resolver, "refused", set())
@@ -152,7 +152,7 @@ def test_a_redirect_to_loopback_is_not_followed(site, world):
     assert world.urls() == [f"{HOST}/good"]
 
 
-def test_a_page_names_no_ports(site, world):
+def test_links_of_a_page_cannot_name_ports(site, world):
     asked: list[object] = []
     victim, ours = "http://victim.test:6379/story-1", "http://news.test:8080"
     site.page(victim, asked.append)
@@ -172,7 +172,7 @@ def test_a_page_names_no_ports(site, world):
 
 
 @pytest.mark.parametrize(("where", "asked"), [("argument", True), ("seed", True), ("body", False)])
-def test_people_may_name_ports(where, asked):
+def test_users_may_name_ports(where, asked):
     page = "http://news.test:8080/2026/11/21/one-story.html"
     key = fingerprint(canonicalize(page))
     entry = Entry(url=page, fingerprint=key, host="news.test:8080", kind=Kind.ARTICLE, data={"where": where})
@@ -185,7 +185,7 @@ def test_people_may_name_ports(where, asked):
 
 
 @pytest.mark.parametrize(("port", "asked"), [(8080, True), (6379, False), (443, True)])
-def test_the_monitor_asks_only_ports_that_a_rule_names(port, asked):
+def test_the_monitor_requests_only_ports_that_a_rule_names(port, asked):
     request = Request(f"http://news.test:{port}/", meta={ASIDE_KEY: 0})
     with nullcontext() if asked else pytest.raises(Ignored, match=f"port {port}"):
         guard().process_request(request)

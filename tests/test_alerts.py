@@ -78,7 +78,7 @@ ALWAYS, BY_DAY = learned(), learned(8.0, hours=range(6, 18))
 
 
 # --- silence
-def test_a_source_is_silent_when_its_own_rhythm_says_so() -> None:
+def test_a_source_is_silent_by_its_own_rhythm() -> None:
     heard = MORNING + 12 * HOUR
     hushed = source(rhythm=ALWAYS, last_new=heard)
     (alert,) = found(of(hushed), "silent")
@@ -89,7 +89,7 @@ def test_a_source_is_silent_when_its_own_rhythm_says_so() -> None:
     assert found(of(source(rhythm=ALWAYS, last_new=heard + 6 * HOUR)), "silent") == [], "not long enough yet"
 
 
-def test_the_night_of_a_source_is_no_silence_and_its_day_is() -> None:
+def test_a_source_is_not_silent_at_night_but_by_day() -> None:
     evening = MORNING + 12 * HOUR  # 18:00, the last hour with items is over
     night = source(rhythm=BY_DAY, last_new=evening, last_poll=evening + 11 * HOUR)
     assert found(of(night), "silent") == []
@@ -109,7 +109,7 @@ def test_the_night_of_a_source_is_no_silence_and_its_day_is() -> None:
         {"last_poll": MORNING + 1 * HOUR},  # no poll since then: the source is not silent
     ],
 )
-def test_where_little_is_known_nothing_is_said(fields: dict[str, Any]) -> None:
+def test_little_data_raises_no_alert(fields: dict[str, Any]) -> None:
     assert (
         found(of(source(**dict[str, Any]({"rhythm": ALWAYS, "last_new": MORNING} | fields))), "silent") == []
     )
@@ -145,7 +145,7 @@ def pages(*reasons: str) -> Pages:
 GOOD = ("",) * 80
 
 
-def test_pages_that_stop_being_articles_are_told_with_the_likely_cause() -> None:
+def test_pages_that_are_no_longer_articles_are_reported_with_the_likely_cause() -> None:
     (alert,) = found(of(pages={SITE: pages(*GOOD, *["no_text"] * 40)}), "extraction")
     assert alert.what.startswith("articles in 0% of the last 40 pages")
     assert "layout" in alert.cause
@@ -157,7 +157,7 @@ def refusing(domain: str, at: float = MORNING + 19 * HOUR) -> tuple[SiteRecord, 
     return record, pages(*GOOD, *["http_403", "", "http_429", "http_403"] * 10)
 
 
-def test_refusals_are_one_alert_a_site_and_a_storm_is_one_for_all() -> None:
+def test_refusals_are_one_alert_per_site_and_many_are_one_alert_for_all() -> None:
     names = [f"s{number}.test" for number in range(8)]
     record, seen = refusing(SITE)
     (alert,) = found(of(source(), sites={SITE: record}, pages={SITE: seen}), "refused")
@@ -175,7 +175,7 @@ def test_refusals_are_one_alert_a_site_and_a_storm_is_one_for_all() -> None:
     assert (storm.subject, storm.what.split(":")[0]) == ("crawl", "6 of 8 sites refuse the crawler")
 
 
-def test_feeds_that_are_all_refused_are_a_refusal() -> None:
+def test_a_site_whose_feeds_are_all_refused_is_refusing() -> None:
     record = SiteRecord(source=SITE, last_error="http_403", last_error_at=MORNING + 19 * HOUR)
     polled = source(failures=3, failing_since=MORNING, last_error="http_403")
     assert len(found(of(polled, sites={SITE: record}), "refused")) == 1
@@ -196,7 +196,7 @@ def totals(*rows: tuple[float, float, float]) -> list[Total]:
         ([], 0),
     ],
 )
-def test_the_useful_share_of_all_sites_is_compared_with_the_week_before(
+def test_the_useful_share_of_all_sites_is_compared_with_the_previous_week(
     rows: list[Total], number: int
 ) -> None:
     alerts = found(of(totals=rows), "useful")
@@ -207,7 +207,7 @@ def test_the_useful_share_of_all_sites_is_compared_with_the_week_before(
         )
 
 
-def test_late_polls_are_told_with_who_works() -> None:
+def test_late_polls_are_reported_with_the_active_workers() -> None:
     now = MORNING + 20 * HOUR
     records = [source(str(number), next_due=now - 7 * HOUR) for number in range(3)]
     records += [source(f"x{number}", next_due=now + 60) for number in range(20)]
@@ -222,7 +222,7 @@ def test_late_polls_are_told_with_who_works() -> None:
     assert find(of(*records), Limits(off=frozenset({"lag"}))) == []
 
 
-def test_a_disk_that_fills_is_told() -> None:
+def test_a_disk_that_fills_up_is_reported() -> None:
     (alert,) = found(of(disk_free=100 * 2.0**20), "disk")
     assert alert.what.startswith("only 100 MiB are free")
     assert found(of(disk_free=100 * 2.0**20), "disk", disk=99.0) == []
@@ -297,7 +297,7 @@ class Rounds:
         )
 
 
-def test_an_alert_is_told_once_and_its_end_is_told_once(
+def test_an_alert_and_its_end_are_reported_once_each(
     storage: SqliteStorage, frontier: SqliteFrontier, clock: ManualClock
 ) -> None:
     recorder = Recorder()
@@ -316,7 +316,7 @@ def test_an_alert_is_told_once_and_its_end_is_told_once(
     assert (entry.first, entry.alert.since) == (clock.now, clock.now)
 
 
-def test_an_output_that_fails_is_told_later_and_the_others_not_again(
+def test_a_failed_output_gets_the_message_later_and_others_do_not_get_it_twice(
     storage: SqliteStorage, frontier: SqliteFrontier, clock: ManualClock
 ) -> None:
     good, bad = Recorder("good"), Recorder("bad", refuses=True)
@@ -336,7 +336,7 @@ def test_an_output_that_fails_is_told_later_and_the_others_not_again(
     assert good.told[1:] == bad.told[1:] == [("over", "disk")]
 
 
-def test_who_dies_while_telling_tells_again_rather_than_never(
+def test_a_process_killed_while_sending_sends_again_instead_of_never(
     storage: SqliteStorage, frontier: SqliteFrontier, clock: ManualClock
 ) -> None:
     rounds = Rounds(storage, frontier, clock)
@@ -348,7 +348,7 @@ def test_who_dies_while_telling_tells_again_rather_than_never(
     assert rounds.outputs[0].told == [("began", "disk")]
 
 
-def test_one_process_tells_and_another_takes_over_when_it_is_gone(
+def test_one_process_sends_alerts_and_another_takes_over_when_it_ends(
     storage: SqliteStorage, frontier: SqliteFrontier, clock: ManualClock
 ) -> None:
     first, second = Recorder(), Recorder()
@@ -370,14 +370,14 @@ def test_one_process_tells_and_another_takes_over_when_it_is_gone(
     assert first.told[1:] == [("began", "disk")]
 
 
-def test_a_lock_of_a_clock_that_went_wrong_holds_nobody_up(storage: SqliteStorage) -> None:
+def test_a_lock_with_a_wrong_time_does_not_block_other_processes(storage: SqliteStorage) -> None:
     assert book.take_lock(storage.notes, "a", START + 10 * 365 * DAY, 900.0)
     assert book.take_lock(storage.notes, "b", START, 900.0)
     assert not book.take_lock(storage.notes, "a", START, 900.0)
     assert book.take_lock(storage.notes, "b", START + 5, 900.0)
 
 
-def test_what_an_output_that_is_new_is_told(storage: SqliteStorage) -> None:
+def test_a_new_output_gets_no_end_of_an_alert_whose_begin_it_did_not_get(storage: SqliteStorage) -> None:
     entries = book.updated({}, [alert("a"), alert("b")], 100.0)
     book.note_told(entries, "log", book.messages_for("log", entries), 101.0)
     assert [one.alert.subject for one in book.messages_for("mail", entries)] == ["a", "b"]
@@ -387,7 +387,7 @@ def test_what_an_output_that_is_new_is_told(storage: SqliteStorage) -> None:
     assert {one.event for one in book.messages_for("log", entries)} == {"over"}
 
 
-def test_a_note_that_is_damaged_is_found_anew(storage: SqliteStorage) -> None:
+def test_a_damaged_note_is_made_again(storage: SqliteStorage) -> None:
     storage.notes.save(book.KIND, "silent/x", {"alert": {"rule": 3}})
     storage.notes.save(book.KIND, "silent/y", {"alert": {}, "first": "x"})
     assert book.entries(storage.notes) == {}
@@ -395,7 +395,7 @@ def test_a_note_that_is_damaged_is_found_anew(storage: SqliteStorage) -> None:
     assert set(storage.notes.all(book.KIND)) == {f"silent/{'x'}"}
 
 
-def test_totals_are_kept_by_the_hour_and_bounded(
+def test_totals_are_kept_per_hour_and_bounded(
     storage: SqliteStorage, frontier: SqliteFrontier, clock: ManualClock, tmp_path: Path
 ) -> None:
     for step in range(2 * KEPT_HOURS + 50):

@@ -51,7 +51,7 @@ def hook(site: MockServer, *, status: int = 200, headers: dict[str, str] | None 
     return taken
 
 
-def test_a_webhook_gets_text_for_people_and_fields_for_programs(site: MockServer) -> None:
+def test_a_webhook_gets_a_text_and_fields(site: MockServer) -> None:
     taken = hook(site)
     Webhook(site.url(f"/hook/{SECRET}"), "newsbot/1").send([BEGAN, OVER])
     (request,) = taken
@@ -68,9 +68,7 @@ def test_a_webhook_gets_text_for_people_and_fields_for_programs(site: MockServer
 @pytest.mark.parametrize(
     ("status", "said"), [(500, "returned HTTP 500"), (302, "returned HTTP 302"), (404, "returned HTTP 404")]
 )
-def test_a_webhook_that_takes_nothing_or_leads_elsewhere_is_a_fault(
-    site: MockServer, status: int, said: str
-) -> None:
+def test_a_webhook_that_refuses_or_redirects_is_a_fault(site: MockServer, status: int, said: str) -> None:
     hook(site, status=status, headers={"Location": site.url("/elsewhere")})
     with pytest.raises(OutputError, match=said) as raised:
         Webhook(site.url(f"/hook/{SECRET}")).send([BEGAN])
@@ -78,7 +76,7 @@ def test_a_webhook_that_takes_nothing_or_leads_elsewhere_is_a_fault(
     assert "/elsewhere" not in site.seen()
 
 
-def test_a_webhook_that_is_away_is_a_fault_without_its_secret() -> None:
+def test_an_unreachable_webhook_is_a_fault_whose_message_hides_the_secret() -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     with pytest.raises(
@@ -124,7 +122,7 @@ def post() -> Iterator[Any]:
         thread.join()
 
 
-def test_a_letter_says_all_in_plain_text(post: Any) -> None:
+def test_an_email_has_all_details_in_plain_text(post: Any) -> None:
     port = post.server_address[1]
     Mail(("a@example.org", "b@example.org"), "bot@example.org", "127.0.0.1", port).send([BEGAN, OVER])
     (letter,) = post.letters
@@ -133,7 +131,7 @@ def test_a_letter_says_all_in_plain_text(post: Any) -> None:
     assert "likely cause: it has moved" in letter
 
 
-def test_a_password_that_is_refused_is_not_told(post: Any) -> None:
+def test_a_refused_password_is_not_printed(post: Any) -> None:
     mail = Mail(("a@example.org",), "b@example.org", "127.0.0.1", post.server_address[1], "user", SECRET)
     with pytest.raises(OutputError, match="SMTPAuthenticationError 535") as raised:
         mail.send([BEGAN])
@@ -141,7 +139,7 @@ def test_a_password_that_is_refused_is_not_told(post: Any) -> None:
     assert post.letters == []
 
 
-def test_a_command_reads_the_messages_and_no_shell_reads_its_words(tmp_path: Path) -> None:
+def test_a_command_reads_the_messages_and_runs_without_a_shell(tmp_path: Path) -> None:
     out = tmp_path / "told"
     script = "import sys; open(sys.argv[1], 'w').write(sys.stdin.read() + sys.argv[2])"
     Command((sys.executable, "-c", script, str(out), "$(touch x); *")).send([BEGAN])
@@ -209,13 +207,13 @@ def test_settings_name_the_outputs() -> None:
         ({"NEWSBOT_ALERTS_OFF": "silence"}, "NEWSBOT_ALERTS_OFF=silence"),
     ],
 )
-def test_settings_that_cannot_be_are_told_in_one_line(settings: dict[str, str], said: str) -> None:
+def test_invalid_settings_are_reported_in_one_line(settings: dict[str, str], said: str) -> None:
     with pytest.raises(ArgumentError, match=said) as raised:
         options_from(settings)
     assert len(str(raised.value).splitlines()) == 1
 
 
-def test_a_crawl_tells_and_keeps_what_it_told(world: World, site: MockServer) -> None:
+def test_a_crawl_sends_alerts_and_stores_what_it_sent(world: World, site: MockServer) -> None:
     taken = hook(site)
     urls = [f"http://news.test/story/{number}" for number in range(2)]
     site.page(urls[0], article_html(0))
@@ -241,14 +239,14 @@ def test_a_crawl_tells_and_keeps_what_it_told(world: World, site: MockServer) ->
     assert (row["rule"], sorted(row["told"]), row["found_now"]) == ("disk", ["log", "webhook"], True)
 
 
-def test_a_crawl_says_before_it_begins_what_is_wrong_with_its_settings(world: World) -> None:
+def test_a_crawl_reports_invalid_alert_settings_before_it_starts(world: World) -> None:
     world.rule("news.test")
     crawl = world.crawl("-s", "NEWSBOT_ALERTS_OFF=everything")
     assert (crawl.code, len(crawl.err.splitlines())) == (2, 1)
     assert "is not an alert rule (silent," in crawl.err
 
 
-def test_scrapy_serve_tells_while_no_crawl_runs(world: World, site: MockServer) -> None:
+def test_scrapy_serve_sends_alerts_while_no_crawl_runs(world: World, site: MockServer) -> None:
     taken = hook(site)
     world.rule("news.test")
     full = ("-s", "NEWSBOT_ALERT_EVERY=0.3", "-s", "NEWSBOT_ALERT_DISK=1000000000")
@@ -269,7 +267,7 @@ def place(tmp_path: Path) -> Place:
         return place
 
 
-def test_alerts_are_shown_and_nothing_is_sent(place: Place, site: MockServer) -> None:
+def test_alerts_are_shown_but_not_sent(place: Place, site: MockServer) -> None:
     taken = hook(site)
     chat = {"NEWSBOT_ALERT_WEBHOOK": site.url(f"/hook/{SECRET}")}
     quiet = place.run("alerts", **chat)
@@ -282,7 +280,7 @@ def test_alerts_are_shown_and_nothing_is_sent(place: Place, site: MockServer) ->
     assert place.run("alerts", NEWSBOT_ALERT_LAG="soon").code == 2
 
 
-def test_a_test_message_is_sent_to_all_and_a_round_tells_once(place: Place, site: MockServer) -> None:
+def test_a_test_message_is_sent_to_all_outputs_and_a_round_sends_once(place: Place, site: MockServer) -> None:
     taken = hook(site)
     chat = {"NEWSBOT_ALERT_WEBHOOK": site.url(f"/hook/{SECRET}"), "NEWSBOT_ALERT_DISK": "1000000000"}
     assert place.run("alerts", "--test", **chat).code == 0

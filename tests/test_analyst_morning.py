@@ -19,7 +19,7 @@ from tests.mockserver import MockServer
 LETTERS = "[...document.querySelectorAll('svg text')].map(one => one.getBoundingClientRect().height)"
 
 
-def test_an_analyst_reads_compares_saves_and_is_told(site: MockServer, tmp_path: Path) -> None:
+def test_an_analyst_reads_compares_saves_and_gets_a_notice(site: MockServer, tmp_path: Path) -> None:
     taken: list[dict[str, object]] = []
     told = Event()
 

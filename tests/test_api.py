@@ -26,7 +26,7 @@ def environment(site, world, monkeypatch):
     return {"NEWSBOT_RULES": str(world.rules), "NEWSBOT_RETRY_SCALE": 0.05}
 
 
-def test_a_text_is_read_as_its_bytes_are_whatever_the_page_declares():
+def test_html_in_a_str_is_read_regardless_of_the_declared_charset():
     html = article_html(3, title="Größe der Brücke", head="<meta charset=windows-1251>")
     article = newsbot.extract(html, f"{HOST}/story/3")
     assert article is not None
@@ -47,7 +47,7 @@ def test_an_article_survives_its_mapping_through_json():
     assert newsbot.Article.from_dict({**row, "from_a_later_version": 1}) == article
 
 
-def test_markdown_has_headings_quotes_and_lists_and_nothing_by_accident():
+def test_markdown_has_headings_quotes_and_lists_and_escapes_other_signs():
     article = newsbot.Article(
         url="https://news.test/1",
         canonical_url="https://news.test/1",
@@ -86,7 +86,7 @@ def test_a_site_without_a_rule_is_read_from_its_home_page(site, world, environme
     assert [article.url for article in newsbot.crawl(url, settings=environment)] == [url]
 
 
-def test_faults_are_errors_with_the_text_of_the_crawl(site, world, environment):
+def test_faults_of_a_crawl_are_errors_with_its_message(site, world, environment):
     with pytest.raises(ArgumentError, match="at least one site"):
         newsbot.crawl([])
     with pytest.raises(ArgumentError, match="did you mean 'since'"):
@@ -119,7 +119,7 @@ def test_the_command_reads_an_address_a_file_and_standard_input(site, world, tmp
     assert not world.data.exists()
 
 
-def test_the_command_says_why_there_is_no_article(site, world, tmp_path):
+def test_the_command_prints_why_a_page_is_not_an_article(site, world, tmp_path):
     site.page(f"{HOST}/gone/", "gone", status=404)
     gone = run(world, f"{HOST}/gone/")
     assert gone.returncode == 1

@@ -11,7 +11,7 @@ from newsbot.errors import ArgumentError
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
 
-def test_nothing_given_means_everything_once():
+def test_without_arguments_all_sites_are_crawled_once():
     arguments = parse_arguments({}, now=NOW)
     assert arguments.mode == "once"
     assert not arguments.sites
@@ -81,7 +81,7 @@ def test_an_entity_bomb_in_opml_is_refused_in_one_line(tmp_path):
         parse_arguments({"feeds": str(opml)}, now=NOW)
 
 
-def test_scrapyd_may_pass_its_job():
+def test_the_job_argument_of_scrapyd_is_accepted():
     assert parse_arguments({"_job": "abc"}, now=NOW).mode == "once"
 
 

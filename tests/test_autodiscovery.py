@@ -109,11 +109,11 @@ def test_menus_without_markup_name_sections(menu: str) -> None:
     ],
     ids=["headlines among them", "text beside them", "three are none"],
 )
-def test_other_boxes_with_short_links_are_no_menus(page: str) -> None:
+def test_other_boxes_with_short_links_are_not_menus(page: str) -> None:
     assert find_sections(page.encode(), Rule(domain="site.example")) == []
 
 
-def test_sections_by_number_are_sections() -> None:
+def test_sections_with_numeric_urls_are_found() -> None:
     names = ["/de/europa/s-12322", "/de/sport/s-12284", "/de/welt/s-100029", "/de/kultur/s-1534"]
     items = "".join(f"<li><a href='{name}'>{name[4:8]}</a></li>" for name in names)
     for page in (f"<nav><ul>{items}</ul></nav>", f"<ul>{items}</ul>"):
@@ -121,13 +121,13 @@ def test_sections_by_number_are_sections() -> None:
         assert [link.url for link in found] == [HOME[:-1] + name for name in names]
 
 
-def test_a_host_of_services_is_no_section() -> None:
+def test_a_host_of_services_is_not_a_section() -> None:
     page = b"<nav><a href='https://shop.site.example/'>Shop</a><a href=/sport/>Sport</a></nav>"
     found = find_sections(page, Rule(domain="site.example"))
     assert [link.text for link in found] == ["Sport"]
 
 
-def test_sections_are_few() -> None:
+def test_the_number_of_sections_is_limited() -> None:
     page = (
         b"<nav>"
         + b"".join(b"<a href=/%c%c/>x</a>" % (97 + n // 26, 97 + n % 26) for n in range(200))
@@ -157,7 +157,7 @@ Sitemap:
     ]
 
 
-def test_robots_of_many_lines_is_bounded() -> None:
+def test_a_robots_txt_of_many_lines_is_bounded() -> None:
     text = "\r\n".join(f"Sitemap: /{number}.xml" for number in range(10_000))
     assert len(from_robots(text, HOME)) == MAX_SITEMAPS
 
@@ -192,13 +192,13 @@ def test_addresses_of_feeds(path: str) -> None:
         "/a?x=rss",
     ],
 )
-def test_addresses_of_others(path: str) -> None:
+def test_urls_of_other_pages_are_not_feeds(path: str) -> None:
     assert not is_feed_address("https://a.example" + path)
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.binary(max_size=300), st.text(max_size=300))
-def test_anything_may_come(body: bytes, text: str) -> None:
+def test_any_body_is_parsed_without_an_error(body: bytes, text: str) -> None:
     links = from_robots(text, HOME)
     with suppress(NotAnArticle):
         tree = parse_html(b"<a href=/x>y</a>" + body)
@@ -207,7 +207,7 @@ def test_anything_may_come(body: bytes, text: str) -> None:
         assert link.url.lower().startswith(("http://", "https://"))
 
 
-def test_lines_of_robots_txt_may_end_by_cr_alone() -> None:
+def test_lines_of_robots_txt_may_end_with_only_a_carriage_return() -> None:
     text = "User-agent: *\rDisallow: /x\rSitemap: https://site.example/a.xml\rSitemap: https://site.example/b.xml\r"
     assert [link.url for link in from_robots(text, HOME)] == [
         "https://site.example/a.xml",

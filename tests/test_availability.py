@@ -73,14 +73,14 @@ def messages(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [f"{record.levelname} {record.getMessage()}" for record in caplog.records]
 
 
-def test_what_works_passes_through(part: Any, outage: Outage) -> None:
+def test_successful_calls_pass_through(part: Any, outage: Outage) -> None:
     assert part.read() == "read"
     assert list(part.iter_pages()) == ["page"] * 3
     assert not outage
     assert outage.wait == 0
 
 
-def test_while_it_is_away_nothing_is_sent_until_the_next_try(
+def test_no_call_is_sent_during_a_pause(
     part: Any, backend: Backend, outage: Outage, clock: ManualClock
 ) -> None:
     away(part, backend)
@@ -97,7 +97,7 @@ def test_while_it_is_away_nothing_is_sent_until_the_next_try(
     assert backend.calls == ["write", "read"]
 
 
-def test_pauses_double_up_to_a_limit_and_begin_anew_after_a_recovery(
+def test_pauses_double_up_to_a_limit_and_start_again_after_a_recovery(
     part: Any, backend: Backend, outage: Outage, clock: ManualClock
 ) -> None:
     pauses = []
@@ -132,7 +132,7 @@ def test_pauses_are_spread(clock: ManualClock) -> None:
     assert outage.wait == FIRST_PAUSE / 2
 
 
-def test_it_is_told_once_when_it_begins_and_once_when_it_is_over(
+def test_the_begin_and_the_end_of_an_outage_are_each_reported_once(
     part: Any, backend: Backend, clock: ManualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
@@ -150,7 +150,7 @@ def test_it_is_told_once_when_it_begins_and_once_when_it_is_over(
     ]
 
 
-def test_an_answer_to_another_question_is_no_recovery_at_once(
+def test_a_successful_call_of_another_operation_is_not_an_immediate_recovery(
     part: Any, backend: Backend, outage: Outage, clock: ManualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A full server still answers reads."""
@@ -172,7 +172,7 @@ def test_an_answer_to_another_question_is_no_recovery_at_once(
     assert not outage
 
 
-def test_places_fail_and_recover_each_for_itself(
+def test_operations_fail_and_recover_separately(
     part: Any, backend: Backend, outage: Outage, clock: ManualClock
 ) -> None:
     other = Backend()
@@ -191,7 +191,7 @@ def test_places_fail_and_recover_each_for_itself(
 
 
 @pytest.mark.parametrize("fault", [RecordRefused("too large"), RecordBusy("another has it")])
-def test_a_fault_of_one_record_is_no_outage(
+def test_a_fault_of_one_record_is_not_an_outage(
     part: Any, backend: Backend, outage: Outage, fault: DataError
 ) -> None:
     away(part, backend, fault=fault)
@@ -217,7 +217,7 @@ def test_a_stream_that_breaks_off_is_an_outage(
     assert outage
 
 
-def test_before_the_first_call_after_a_fault_the_way_is_prepared(
+def test_after_a_fault_a_preparation_runs_before_the_first_call(
     part: Any, backend: Backend, outage: Outage, clock: ManualClock
 ) -> None:
     outage.on_return["server"] = lambda: backend.calls.append("resumed")
@@ -242,7 +242,7 @@ def test_a_preparation_that_succeeds_is_a_recovery(
     assert not outage
 
 
-def test_at_the_end_of_a_crawl_what_answers_is_back(
+def test_at_the_end_of_a_crawl_a_successful_call_is_a_recovery(
     part: Any, backend: Backend, outage: Outage, clock: ManualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
@@ -275,7 +275,7 @@ def test_a_preparation_that_fails_is_a_fault_too(
 
 
 @pytest.mark.parametrize("local", [True, False])
-def test_a_full_disk_of_our_own_ends_the_crawl_a_full_server_does_not(
+def test_a_full_local_disk_ends_the_crawl_but_a_full_server_does_not(
     backend: Backend, outage: Outage, local: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     given_up: list[str] = []
@@ -302,7 +302,7 @@ def patiently(outage: Outage, work: Callable[[], str]) -> str:
     return asyncio.run(outage.patiently(work))
 
 
-def test_work_is_done_again_until_the_data_are_back(
+def test_work_is_repeated_until_the_data_is_available(
     part: Any, backend: Backend, outage: Outage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "FIRST_PAUSE", 0.001)
@@ -320,7 +320,7 @@ def test_work_is_done_again_until_the_data_are_back(
     assert not outage
 
 
-def test_a_record_that_another_has_is_waited_for(
+def test_work_waits_for_a_record_that_another_process_has_locked(
     part: Any, backend: Backend, outage: Outage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "BUSY_PAUSE", 0.001)
@@ -337,7 +337,7 @@ def test_a_record_that_another_has_is_waited_for(
 
 
 @pytest.mark.parametrize("fault", [DataUnavailable("server: away"), RecordBusy("server: another has it")])
-def test_nobody_waits_when_the_crawl_ends(
+def test_work_does_not_wait_when_the_crawl_ends(
     part: Any, backend: Backend, outage: Outage, fault: DataError
 ) -> None:
     outage.ending = lambda: True
@@ -348,7 +348,7 @@ def test_nobody_waits_when_the_crawl_ends(
 
 
 @pytest.mark.parametrize("fault", [RecordRefused("too large"), KeyError("a bug")])
-def test_what_time_does_not_heal_is_raised(outage: Outage, fault: Exception) -> None:
+def test_permanent_faults_are_raised(outage: Outage, fault: Exception) -> None:
     def work() -> str:
         raise fault
 
@@ -356,7 +356,7 @@ def test_what_time_does_not_heal_is_raised(outage: Outage, fault: Exception) -> 
         patiently(outage, work)
 
 
-def test_what_still_calls_when_the_crawl_is_over_is_no_fault(
+def test_a_call_after_the_end_of_the_crawl_is_not_a_fault(
     part: Any, backend: Backend, outage: Outage, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def end_meanwhile() -> None:

@@ -21,7 +21,7 @@ def asked_for(site: MockServer, pages: int) -> bool:
     return len({record.path for record in site.log if record.path in (SLOW, QUICKLY)}) == pages
 
 
-def test_emptied_by_a_restart_is_said_and_the_storage_gives_the_rest(
+def test_a_redis_emptied_by_a_restart_is_reported_and_refilled_from_the_storage(
     tmp_path: Path, demo_world: World, demo: DemoServer
 ) -> None:
     need_redis()
@@ -42,7 +42,7 @@ def test_emptied_by_a_restart_is_said_and_the_storage_gives_the_rest(
     server.kill()
 
 
-def test_emptied_by_a_command_is_said_and_the_storage_gives_the_rest(
+def test_a_redis_emptied_by_a_command_is_reported_and_refilled_from_the_storage(
     demo_world: World, demo: DemoServer, redis_server: RedisServer
 ) -> None:
     worker = demo_world.start(REDIS_URL=redis_server.url)

@@ -47,7 +47,9 @@ def check_all_is_well(demo_world: World, demo: DemoServer, uri: str) -> None:
     assert (counts["pending"], counts["leased"], counts["aside"]) == (0, 0, 0)
 
 
-def test_killed_and_started_again(demo_world: World, demo: DemoServer, server: MongoServer, uri: str) -> None:
+def test_a_crawl_continues_after_the_server_was_killed_and_restarted(
+    demo_world: World, demo: DemoServer, server: MongoServer, uri: str
+) -> None:
     worker = demo_world.start(MONGO_URI=uri)
     wait_for_requests(demo, 40)
     server.kill()
@@ -60,7 +62,7 @@ def test_killed_and_started_again(demo_world: World, demo: DemoServer, server: M
     check_fetched_once(demo)
 
 
-def test_a_worker_that_died_while_it_stored_holds_up_nothing_but_its_article(
+def test_a_worker_that_died_while_storing_blocks_only_its_article(
     demo_world: World, demo: DemoServer, server: MongoServer, uri: str
 ) -> None:
     """The dead worker's transaction blocks the article for other workers until the server ends it."""
@@ -86,7 +88,9 @@ def test_a_worker_that_died_while_it_stored_holds_up_nothing_but_its_article(
     check_fetched_once(demo)
 
 
-def test_stopped_and_continued(demo_world: World, demo: DemoServer, server: MongoServer, uri: str) -> None:
+def test_a_crawl_continues_after_the_server_was_stopped_and_continued(
+    demo_world: World, demo: DemoServer, server: MongoServer, uri: str
+) -> None:
     worker = demo_world.start(MONGO_URI=uri + "?socketTimeoutMS=1000")
     wait_for_requests(demo, 40)
     assert server.process is not None
@@ -101,7 +105,7 @@ def test_stopped_and_continued(demo_world: World, demo: DemoServer, server: Mong
 
 
 @pytest.mark.parametrize("fault", [(14031, "disk is full; free some space"), (10107, "does not answer")])
-def test_not_writable_for_a_while(
+def test_a_crawl_continues_after_the_server_refused_writes(
     demo_world: World, demo: DemoServer, server: MongoServer, uri: str, fault: tuple[int, str]
 ) -> None:
     code, words = fault
@@ -116,7 +120,7 @@ def test_not_writable_for_a_while(
     check_fetched_once(demo)
 
 
-def test_interrupted_meanwhile_it_ends_and_the_next_crawl_does_the_rest(
+def test_a_crawl_interrupted_in_an_outage_ends_and_the_next_crawl_does_the_rest(
     demo_world: World, demo: DemoServer, server: MongoServer, uri: str
 ) -> None:
     worker = demo_world.start(MONGO_URI=uri)

@@ -20,7 +20,9 @@ from tests.outages import (
 from tests.redisserver import RedisServer
 
 
-def test_killed_and_started_again(demo_world: World, demo: DemoServer, redis_server: RedisServer) -> None:
+def test_a_crawl_continues_after_the_server_was_killed_and_restarted(
+    demo_world: World, demo: DemoServer, redis_server: RedisServer
+) -> None:
     workers = [demo_world.start(REDIS_URL=redis_server.url) for _ in range(2)]
     wait_for_workers(redis_server, 2)
     wait_for_requests(demo, 40)
@@ -36,7 +38,9 @@ def test_killed_and_started_again(demo_world: World, demo: DemoServer, redis_ser
     assert counts(redis_server) == (0, 0, 0)
 
 
-def test_stopped_and_continued(demo_world: World, demo: DemoServer, redis_server: RedisServer) -> None:
+def test_a_crawl_continues_after_the_server_was_stopped_and_continued(
+    demo_world: World, demo: DemoServer, redis_server: RedisServer
+) -> None:
     worker = demo_world.start(*QUICK, REDIS_URL=redis_server.url)
     wait_for_requests(demo, 40)
     redis_server.signal(signal.SIGSTOP)
@@ -50,7 +54,7 @@ def test_stopped_and_continued(demo_world: World, demo: DemoServer, redis_server
     assert counts(redis_server) == (0, 0, 0)
 
 
-def test_interrupted_meanwhile_it_ends_and_the_next_crawl_does_the_rest(
+def test_a_crawl_interrupted_in_an_outage_ends_and_the_next_crawl_does_the_rest(
     demo_world: World, demo: DemoServer, redis_server: RedisServer
 ) -> None:
     worker = demo_world.start(REDIS_URL=redis_server.url)

@@ -20,7 +20,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_not_writable_for_a_while(
+def test_a_crawl_continues_after_the_server_refused_writes(
     demo_world: World, demo: DemoServer, redis_server: RedisServer, fault: str
 ) -> None:
     breaks, heals, words = FAULTS[fault]

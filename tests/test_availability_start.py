@@ -61,7 +61,7 @@ def lonely(tmp_path: Path) -> World:
 
 
 @pytest.mark.parametrize("command", OF_THE_QUEUE)
-def test_redis_is_not_there(lonely: World, command: str) -> None:
+def test_redis_is_down(lonely: World, command: str) -> None:
     url = f"redis://user:Sekret@127.0.0.1:{free_port()}/0"
     check_one_line(run(lonely, command, REDIS_URL=url), "cannot be reached")
 
@@ -91,23 +91,23 @@ def test_redis_wants_a_password(lonely: World, guarded: RedisServer) -> None:
         "redis://127.0.0.1:6379/Sekret",
     ],
 )
-def test_what_is_no_address_of_redis(lonely: World, url: str) -> None:
+def test_an_invalid_redis_url(lonely: World, url: str) -> None:
     """An unescaped character moves the rest of the password to another part of the URL."""
     check_one_line(run(lonely, "add", REDIS_URL=url), "REDIS_URL: cannot be ")
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_mongodb_is_not_there(lonely: World, command: str) -> None:
+def test_mongodb_is_down(lonely: World, command: str) -> None:
     uri = f"mongodb://user:Sekret@127.0.0.1:{free_port()}/?serverSelectionTimeoutMS=300"
     check_one_line(run(lonely, command, MONGO_URI=uri), "does not answer; start it, or correct MONGO_URI")
 
 
 @pytest.mark.parametrize("command", ["crawl", "sources"])
-def test_what_is_no_address_of_mongodb(lonely: World, command: str) -> None:
+def test_an_invalid_mongodb_uri(lonely: World, command: str) -> None:
     check_one_line(run(lonely, command, MONGO_URI="mongodb://user:Sekret@@host/"), "MONGO_URI: ")
 
 
-def test_a_program_that_starts_a_crawl_is_told_without_a_traceback(world: World) -> None:
+def test_a_program_that_starts_a_crawl_gets_a_message_without_a_traceback(world: World) -> None:
     """The command checks the server first; the program does not. A server may also go down after that."""
     world.rule("news.test")
     program = (

@@ -44,13 +44,13 @@ async def call_all(server: Server, outage: Outage) -> list[Any]:
     return await asyncio.gather(*(guarded.aside("store", what) for what in "abc"), return_exceptions=True)
 
 
-def test_calls_wait_beside_each_other(server: Server, outage: Outage) -> None:
+def test_calls_wait_in_parallel(server: Server, outage: Outage) -> None:
     assert asyncio.run(call_all(server, outage)) == ["a", "b", "c"]
     assert threading.get_ident() not in server.threads
     assert not outage
 
 
-def test_one_fault_of_calls_under_way_together_begins_one_pause(server: Server, outage: Outage) -> None:
+def test_concurrent_calls_that_fail_start_one_pause(server: Server, outage: Outage) -> None:
     server.away = True
     answers = asyncio.run(call_all(server, outage))
     assert [type(one) for one in answers] == [DataUnavailable] * 3
@@ -94,7 +94,7 @@ async def recover(server: Recovering, outage: Outage) -> str:
     return str(await late)
 
 
-def test_a_fault_from_before_the_recovery_is_no_new_outage_and_its_work_is_done_again(
+def test_a_fault_from_before_the_recovery_is_not_a_new_outage_and_its_work_is_repeated(
     outage: Outage, caplog: pytest.LogCaptureFixture
 ) -> None:
     server = Recovering()

@@ -20,7 +20,7 @@ from tests.crawls import ROOT
 from tests.servers import free_port
 
 
-def test_the_data_lie_where_the_setting_says(monkeypatch):
+def test_the_data_folder_is_a_setting(monkeypatch):
     monkeypatch.setenv("HOME", "/home/somebody")
     assert data_folder({}) == Path("data")
     assert data_folder({"NEWSBOT_DATA": ""}) == Path("data")
@@ -48,19 +48,19 @@ def test_the_queue_is_in_redis_where_its_url_is_set(tmp_path, redis_url):
     assert not (tmp_path / "data").exists()
 
 
-def test_a_redis_that_is_not_there_is_a_fault_of_the_data(tmp_path):
+def test_an_unreachable_redis_is_a_data_error(tmp_path):
     settings = {"NEWSBOT_DATA": str(tmp_path), "REDIS_URL": f"redis://:secret@127.0.0.1:{free_port()}/0"}
     with pytest.raises(DataUnavailable, match=r"^redis://127.0.0.1:\d+/0: cannot be reached"):
         open_frontier(settings)
 
 
-def test_a_folder_that_cannot_be_made_is_a_fault_of_the_data(tmp_path):
+def test_a_folder_that_cannot_be_created_is_a_data_error(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(DataError, match="file"):
         open_storage({"NEWSBOT_DATA": str(tmp_path / "file" / "data")})
 
 
-def test_rules_of_the_setting_else_of_the_project_else_of_the_package(tmp_path, monkeypatch):
+def test_rules_come_from_the_setting_or_the_project_or_the_package(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", "/home/somebody")
     assert rules_folder({"NEWSBOT_RULES": "~/rules"}) == Path("/home/somebody/rules")
     assert rules_folder({}) == ROOT / "rules"
@@ -69,7 +69,7 @@ def test_rules_of_the_setting_else_of_the_project_else_of_the_package(tmp_path, 
     assert str(rules_folder({})) == str(ROOT / "newsbot" / "site_rules")
 
 
-def test_rules_that_cannot_be_read_tell_all_problems(tmp_path):
+def test_all_problems_of_invalid_rules_are_reported(tmp_path):
     (tmp_path / "a.test.yaml").write_text("domain: b.test\n")
     (tmp_path / "c.test.yaml").write_text("domain: c.test\nfeds: x\n")
     with pytest.raises(RulesError) as caught:
@@ -146,7 +146,7 @@ def test_the_package_runs_from_a_zip_with_its_rules(tmp_path):
     check(inside(package, tmp_path), package)
 
 
-def test_the_egg_for_scrapyd_carries_the_rules(tmp_path):
+def test_the_egg_for_scrapyd_contains_the_rules(tmp_path):
     pytest.importorskip("setuptools", reason="builds the egg; Python 3.12 and newer bring none")
     project = tmp_path / "project"
     skip = shutil.ignore_patterns("__pycache__")
@@ -169,7 +169,7 @@ def test_the_egg_for_scrapyd_carries_the_rules(tmp_path):
     check(inside(egg, tmp_path), egg)
 
 
-def test_settings_of_scrapy_redis_that_mean_nothing_here_are_named():
+def test_settings_of_scrapy_redis_without_effect_are_named():
     told = backends.ignored_settings
     assert told({"SCHEDULER_PERSIST": False}) == [], "without Redis the setting has no effect"
     assert told({"REDIS_HOST": "127.0.0.1"}) == ["REDIS_HOST"], (

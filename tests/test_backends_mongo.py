@@ -62,7 +62,7 @@ def test_a_crawl_keeps_its_articles_in_mongodb(world: World, site: MockServer, u
         assert storage.articles.count() == 2
 
 
-def test_a_crawl_says_in_one_line_that_mongodb_is_away(world: World) -> None:
+def test_a_crawl_reports_in_one_line_that_mongodb_is_down(world: World) -> None:
     world.rule("news.test")
     uri = f"mongodb://user:Sekret@127.0.0.1:{free_port()}/?serverSelectionTimeoutMS=300"
     crawl = world.crawl(MONGO_URI=uri)

@@ -9,7 +9,7 @@ import pytest
 from benchmarks.patience import TooSlow, bounded
 
 
-def test_who_swallows_every_exception_is_stopped_too() -> None:
+def test_an_extractor_that_catches_every_exception_is_stopped_too() -> None:
     def endless(_: bytes, __: str) -> dict[str, object]:
         while True:
             try:
@@ -21,7 +21,7 @@ def test_who_swallows_every_exception_is_stopped_too() -> None:
         bounded(endless, 0.05)(b"", "")
 
 
-def test_there_is_no_network() -> None:
+def test_the_network_is_blocked() -> None:
     def asking(_: bytes, __: str) -> dict[str, object]:
         with socket.socket() as one, pytest.raises(OSError, match="no network"):
             one.connect(("127.0.0.1", 9))

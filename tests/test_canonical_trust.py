@@ -23,7 +23,7 @@ SITE = "news.test"
         (19, 2, Word.BAD),
     ],
 )
-def test_a_word_is_worth_what_came_of_it(right, wrong, word):
+def test_trust_in_claims_follows_their_results(right, wrong, word):
     assert word_of([False] * wrong + [True] * right) is word
 
 
@@ -36,7 +36,7 @@ def see(desk, claims, *told):
         claims.saw(desk.context.notes, SITE, f"https://{SITE}/{next(PAGES)}", right=right)
 
 
-def test_what_was_seen_counts_at_once_and_is_kept(desk):
+def test_results_of_claims_count_immediately_and_are_stored(desk):
     notes, claims = desk.context.notes, CanonicalTrust()
     see(desk, claims, True, True, True)
     assert claims.word(notes, SITE) is Word.GOOD
@@ -47,7 +47,7 @@ def test_what_was_seen_counts_at_once_and_is_kept(desk):
     assert len(notes.all(NOTE_KIND)[SITE]["claims"]) == 3
 
 
-def test_people_are_told_once_that_a_site_is_not_believed(desk, caplog):
+def test_distrust_of_a_site_is_logged_once(desk, caplog):
     claims = CanonicalTrust()
     see(desk, claims, True, False, False, True)
     told = [record.getMessage() for record in caplog.records if "not trusted" in record.getMessage()]
@@ -55,7 +55,7 @@ def test_people_are_told_once_that_a_site_is_not_believed(desk, caplog):
     assert f"domain={SITE} page=https://{SITE}/" in told[0]
 
 
-def test_workers_learn_of_each_other_what_a_word_is_worth(desk):
+def test_workers_share_the_results_of_claims(desk):
     notes, one, other = desk.context.notes, CanonicalTrust(), CanonicalTrust()
     see(desk, one, True, True)
     see(desk, other, True)
@@ -69,14 +69,14 @@ def test_workers_learn_of_each_other_what_a_word_is_worth(desk):
     assert one.word(notes, SITE) is Word.BAD
 
 
-def test_old_claims_are_forgotten(desk):
+def test_old_claims_are_removed(desk):
     claims = CanonicalTrust()
     see(desk, claims, False, *[True] * WINDOW)
     claims.write(desk.context.notes)
     assert [right for _, right in desk.context.notes.all(NOTE_KIND)[SITE]["claims"]] == [1] * WINDOW
 
 
-def test_a_page_counts_once_however_often_it_is_looked_at(desk):
+def test_a_page_counts_once_even_if_it_is_fetched_repeatedly(desk):
     notes, claims = desk.context.notes, CanonicalTrust()
     for _ in range(9):
         claims.saw(notes, SITE, "https://news.test/1", right=True)
@@ -88,7 +88,7 @@ def test_a_page_counts_once_however_often_it_is_looked_at(desk):
     assert claims.word(notes, SITE) is Word.BAD
 
 
-def test_a_site_that_was_taken_out_leaves_nothing(desk):
+def test_a_removed_site_leaves_no_claims(desk):
     claims = CanonicalTrust()
     see(desk, claims, True)
     claims.write(desk.context.notes, lambda domain: domain == SITE)
@@ -96,7 +96,7 @@ def test_a_site_that_was_taken_out_leaves_nothing(desk):
 
 
 @pytest.mark.parametrize("note", [{}, {"claims": None}, {"claims": "111"}, {"claims": 7}, {"claims": [[1]]}])
-def test_a_damaged_note_counts_as_nothing_seen(desk, note):
+def test_a_damaged_note_counts_as_no_claims(desk, note):
     desk.context.notes.save(NOTE_KIND, SITE, note)
     claims = CanonicalTrust()
     assert claims.word(desk.context.notes, SITE) is Word.UNPROVEN

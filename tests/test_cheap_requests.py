@@ -36,7 +36,7 @@ def compression() -> CompressionMiddleware:
 
 
 @pytest.mark.parametrize("encoding", PACKED)
-def test_each_encoding_is_asked_for_read_and_its_saving_counted(
+def test_each_encoding_is_requested_and_read_and_its_saving_is_counted(
     compression: CompressionMiddleware, encoding: str
 ) -> None:
     request = Request("https://news.test/")
@@ -62,7 +62,7 @@ def visit_of(desk, *, status, body=b"", **page):
     return request
 
 
-def test_a_304_saves_the_body_and_once_a_day_all_is_asked_for(desk):
+def test_a_304_saves_the_body_and_once_a_day_the_whole_page_is_requested(desk):
     assert not visit_of(desk, status=200, body="x" * 5000, content_hash="h").headers
     desk.clock.now += 6 * 3600
     assert visit_of(desk, status=304).headers["If-None-Match"] == b'"1"'

@@ -100,25 +100,25 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
     return run_command
 
 
-def test_people_see_no_secrets_of_urls_and_programs_get_them_whole(run: Any) -> None:
+def test_tables_mask_secrets_of_urls_and_json_does_not(run: Any) -> None:
     url = "https://user:geheim@news.test/feed?api_key=geheim"
     assert "geheim" not in run("greet", url).out
     assert json.loads(run("greet", url, "--json").out)["name"] == url
 
 
-def test_a_pipe_gets_one_plain_line_a_row(run: Any) -> None:
+def test_a_pipe_gets_one_plain_line_per_row(run: Any) -> None:
     answer = run("greet", "Вася", "--limit", "12345")
     assert answer == Answer(0, "name  limit\nВася  12345\n", "greeted\n")
 
 
-def test_json_has_stdout_for_itself(run: Any) -> None:
+def test_only_json_is_on_stdout(run: Any) -> None:
     for words in (("greet", "x", "--json"), ("--json", "greet", "x")):
         answer = run(*words)
         assert json.loads(answer.out) == {"name": "x", "limit": 3}
         assert answer.err == "greeted\n"
 
 
-def test_an_action_gives_the_exit_code(run: Any) -> None:
+def test_an_action_returns_the_exit_code(run: Any) -> None:
     assert run("greet", "seven").code == 7
 
 
@@ -168,7 +168,7 @@ def test_wrong_usage_is_one_line_that_says_what_is_allowed(
         assert part in answer.err
 
 
-def test_what_begins_with_a_dash_comes_after_two(run: Any) -> None:
+def test_arguments_that_start_with_a_dash_follow_two_dashes(run: Any) -> None:
     assert "-x" in run("greet", "--", "-x").out
 
 
@@ -189,7 +189,7 @@ def test_the_longest_name_wins() -> None:
     assert choose(actions, []) == (actions[2], [])
 
 
-def test_did_you_mean() -> None:
+def test_names_are_suggested() -> None:
     assert did_you_mean("serch", ["search", "show"]) == " (did you mean 'search'?)"
     assert did_you_mean("qqq", ["search"]) == ""
 
@@ -214,13 +214,13 @@ def test_ages() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "7", "2024-13", "31.05.2024", "9999999999d", "0001-01-01T00:00+14:00"])
-def test_no_dates(text: str) -> None:
+def test_invalid_dates(text: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError, match="write for example"):
         moment(text)
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "1.5", "", "٣", "9" * 400, "x"])
-def test_no_amounts(text: str) -> None:
+def test_invalid_amounts(text: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError):
         positive(text)
 
@@ -287,7 +287,7 @@ def test_scrapy_finds_the_command_and_keeps_quiet(project: Path) -> None:
     assert "chatter" not in err.decode()
 
 
-def test_the_level_can_be_asked_for(project: Path) -> None:
+def test_the_log_level_can_be_set(project: Path) -> None:
     _, err = start(project, "many", "1", "-L", "INFO").communicate()
     assert "chatter" in err.decode()
 
@@ -297,7 +297,7 @@ def test_json_survives_a_locale_without_unicode(project: Path) -> None:
     assert json.loads(out)["name"] == "Вася 😀"
 
 
-def test_a_reader_that_has_had_enough_is_no_fault(project: Path) -> None:
+def test_a_closed_pipe_is_not_a_fault(project: Path) -> None:
     process = start(project, "many", "100000")
     assert process.stdout is not None
     assert process.stderr is not None

@@ -25,7 +25,7 @@ def lease_all(place: Place) -> dict[str, Kind]:
     return {lease.entry.url: lease.entry.kind for lease in leases}
 
 
-def test_added_urls_are_handed_out(place: Place) -> None:
+def test_added_urls_are_leased(place: Place) -> None:
     answer = place.program("add", URL, "https://other.net/x", "--json")
     assert answer.code == 0
     assert answer.json == [
@@ -39,7 +39,7 @@ def test_added_urls_are_handed_out(place: Place) -> None:
     assert [event["event"] for event in record.history] == ["discovered"]
 
 
-def test_the_kind_is_the_rules_or_the_one_given(place: Place) -> None:
+def test_the_kind_is_that_of_the_rules_or_of_the_option(place: Place) -> None:
     place.run("add", "https://example.org/rss.xml")
     place.run("add", "https://other.net/feed", "--kind", "feed")
     assert lease_all(place) == {
@@ -61,13 +61,13 @@ def test_known_urls_are_fetched_again(place: Place) -> None:
         assert frontier.known([fingerprint(URL)])[fingerprint(URL)].state == "pending"
 
 
-def test_what_waits_already_keeps_its_kind_and_says_so(place: Place) -> None:
+def test_a_pending_url_keeps_its_kind_and_this_is_reported(place: Place) -> None:
     place.run("add", URL)
     answer = place.run("add", URL, "--kind", "feed", "--json")
     assert answer.json == [{"url": URL, "kind": "article", "verdict": "known"}]
 
 
-def test_the_same_page_twice_is_one(place: Place) -> None:
+def test_the_same_page_is_added_once(place: Place) -> None:
     assert len(place.run("add", URL, URL + "?utm_source=x", "--json").json) == 1
 
 
@@ -119,7 +119,7 @@ def seconds_to_the_next(place: Place) -> float:
     return next_at - taken
 
 
-def test_a_new_host_gets_the_rules_delay(place: Place) -> None:
+def test_a_new_host_gets_the_delay_of_the_rule(place: Place) -> None:
     (place.rules / "example.org.yaml").write_text("domain: example.org\ndelay: 300\n")
     place.run("add", URL, "https://example.org/news/2")
     assert seconds_to_the_next(place) == pytest.approx(300, abs=30)

@@ -41,7 +41,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
     return place
 
 
-def test_search_prints_a_row_a_hit_with_whole_urls(place: Place) -> None:
+def test_search_prints_a_row_per_hit_with_complete_urls(place: Place) -> None:
     answer = place.program("articles", "search", "--best-first", "harbour")
     assert answer.code == 0
     (row,) = answer.rows  # one article of a story
@@ -58,7 +58,7 @@ SOON = (
 )
 
 
-def test_search_tells_of_a_date_that_is_none(place: Place) -> None:
+def test_search_reports_an_invalid_date(place: Place) -> None:
     answer = place.run("articles", "search", "harbour since:soon until:2030 -since:x")
     assert (answer.code, answer.out) == (0, "")
     assert answer.err.splitlines() == [
@@ -95,7 +95,7 @@ def test_search_filters(place: Place, options: list[str], titles: list[str]) -> 
     assert [hit["title"] for hit in hits] == titles
 
 
-def test_nothing_found_is_said_on_stderr(place: Place) -> None:
+def test_a_search_without_hits_is_reported_on_stderr(place: Place) -> None:
     answer = place.run("articles", "search", "unheard")
     assert (answer.code, answer.out) == (0, "")
     assert answer.err.splitlines() == [
@@ -112,7 +112,7 @@ def test_dates_that_contradict_each_other(place: Place) -> None:
     assert answer.err == "scrapy articles: --since must be before --until; otherwise no article matches\n"
 
 
-def test_show_says_which_method_gave_what(place: Place) -> None:
+def test_show_prints_the_method_of_each_field(place: Place) -> None:
     answer = place.run("articles", "show", "https://example.org/news/2?utm_medium=x")
     assert answer.code == 0
     assert "Harbour closed until autumn  [json-ld]" in answer.out
@@ -136,7 +136,7 @@ def test_show_versions(place: Place) -> None:
     assert "--- version 1, fetched 2024-05-02T09:00:00Z: Harbour closed" in text
 
 
-def test_show_of_what_is_not_there(place: Place) -> None:
+def test_show_of_an_unknown_article(place: Place) -> None:
     answer = place.run("articles", "show", "https://example.org/news/9")
     assert answer.code == 1
     assert answer.err == (
@@ -188,7 +188,7 @@ def test_export_of_binary_formats(place: Place, tmp_path: Path, name: str) -> No
     assert path.read_bytes()[:4] in (b"PAR1", b"\x1f\x8b\x08\x00")
 
 
-def test_export_where_nothing_can_be_written(place: Place) -> None:
+def test_export_to_a_file_that_cannot_be_written(place: Place) -> None:
     answer = place.run("articles", "export", "-o", "/proc/nothing/out.csv")
     assert answer.code == 1
     assert answer.err.startswith("/proc/nothing/out.csv: cannot be written (")
@@ -228,7 +228,7 @@ def test_data_of_a_newer_version(tmp_path: Path) -> None:
     assert answer.err.count("\n") == 1
 
 
-def test_no_data_file_at_all(tmp_path: Path) -> None:
+def test_no_data_file(tmp_path: Path) -> None:
     other = Place(tmp_path)
     other.data.mkdir()
     (other.data / "newsbot.db").write_text("a letter to a friend " * 100)
@@ -237,7 +237,7 @@ def test_no_data_file_at_all(tmp_path: Path) -> None:
     assert "is not a newsbot data file" in answer.err
 
 
-def test_show_and_why_print_what_was_removed_as_the_sites(place: Place) -> None:
+def test_show_and_why_print_the_removed_lines_of_the_site(place: Place) -> None:
     footline = "The editors are happy about letters."
     url = "https://example.org/news/8"
     with place.storage() as storage:

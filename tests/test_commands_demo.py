@@ -66,14 +66,16 @@ def test_all_stored_once_is_exit_code_0(place: Place, monkeypatch: pytest.Monkey
     assert (place.data / "newsbot.db").exists()
 
 
-def test_a_missing_article_is_exit_code_1_and_named(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_article_is_named_with_exit_code_1(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     answer = run(place, monkeypatch, skip=2)
     assert answer.code == 1
     assert answer.out.count("missing  http://") == 2
     assert "NOT every article" in answer.out
 
 
-def test_many_faults_are_cut_short_for_people_only(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_list_of_faults_is_cut_short_except_in_json(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
     answer = run(place, monkeypatch, skip=30)
     assert "… and 20 more" in answer.out
     assert len(run(place, monkeypatch, "--json", skip=30).json["faults"]) == 30
@@ -94,14 +96,14 @@ def test_json_alone_is_on_stdout(place: Place, monkeypatch: pytest.MonkeyPatch) 
     assert (told["pages_fetched"], told["useful_share"]) == (1, 0)
 
 
-def test_what_robots_txt_forbids_is_a_fault(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_requests_that_robots_txt_forbids_are_a_fault(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     url = "http://gazeta.demo.example/login?next=x"
     answer = run(place, monkeypatch, visits=(url,))
     assert answer.code == 1
     assert f"robots.txt forbids it: {url}" in answer.out
 
 
-def test_a_folder_is_gone_on_with(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_demo_continues_in_its_folder(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run(place, monkeypatch, skip=5).code == 1
     first = json.loads((place.data / "demo.json").read_text())
     monkeypatch.setattr(demo, "this_hour", lambda: pytest.fail("the web has changed"))
@@ -115,7 +117,7 @@ def test_a_folder_is_gone_on_with(place: Place, monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize(
     "text", ["", "{}", "[]", '{"articles": "many", "now": 1}', '{"articles": 60, "now": "x"}']
 )
-def test_a_foreign_state_file_is_told(place: Place, text: str) -> None:
+def test_a_foreign_state_file_is_reported(place: Place, text: str) -> None:
     place.data.mkdir()
     (place.data / "demo.json").write_text(text)
     answer = place.run("demo", "--data", str(place.data))
@@ -124,7 +126,7 @@ def test_a_foreign_state_file_is_told(place: Place, text: str) -> None:
     assert answer.err.count("\n") == 1
 
 
-def test_a_folder_that_cannot_be_made_is_told(place: Place) -> None:
+def test_a_folder_that_cannot_be_created_is_reported(place: Place) -> None:
     (place.folder / "file").touch()
     answer = place.run("demo", "--data", str(place.folder / "file" / "below"))
     assert answer.code == 1

@@ -60,7 +60,7 @@ def test_pages_go_through_the_same_pipelines(place, tmp_path):
     assert again.err == ""
 
 
-def test_sites_of_one_file_may_be_taken_one_after_the_other(place, tmp_path):
+def test_sites_of_one_file_can_be_imported_one_after_the_other(place, tmp_path):
     file = tmp_path / "a.warc.gz"
     other = "https://other.example.net/2026/11/a-long-story-of-a-bridge"
     file.write_bytes(warc({f"{HOST}/news/1": article_html(1), other: article_html(2)}))
@@ -71,7 +71,7 @@ def test_sites_of_one_file_may_be_taken_one_after_the_other(place, tmp_path):
             assert storage.articles.get(url) is not None
 
 
-def test_broken_off_it_goes_on_where_it_was(place, tmp_path, monkeypatch):
+def test_an_interrupted_import_continues_where_it_stopped(place, tmp_path, monkeypatch):
     file = tmp_path / "a.warc.gz"
     file.write_bytes(warc({f"{HOST}/news/{n}": article_html(n) for n in range(6)}))
     taken: list[str] = []
@@ -95,7 +95,7 @@ def test_broken_off_it_goes_on_where_it_was(place, tmp_path, monkeypatch):
     assert len(taken) == 7
 
 
-def test_a_damaged_file_is_told_and_what_stands_before_is_kept(place, tmp_path):
+def test_a_damaged_file_is_reported_and_the_pages_before_the_damage_are_kept(place, tmp_path):
     file = tmp_path / "a.warc.gz"
     data = warc({f"{HOST}/news/{n}": article_html(n) for n in range(3)})
     file.write_bytes(data[: len(data) - 50])
@@ -110,7 +110,7 @@ def test_a_damaged_file_is_told_and_what_stands_before_is_kept(place, tmp_path):
         assert storage.articles.count() == 3
 
 
-def test_a_file_without_pages_is_told_to_be_one(place, tmp_path):
+def test_a_file_without_pages_is_reported(place, tmp_path):
     pages, texts = tmp_path / "a.warc.gz", tmp_path / "b.warc.gz"
     pages.write_bytes(warc({f"{HOST}/news/1": article_html(1)}))
     assert "no page" not in place.run("articles", "import", str(pages)).err
@@ -128,7 +128,7 @@ def test_a_file_without_pages_is_told_to_be_one(place, tmp_path):
         (b"\xff\xd8\xff\xe0 a picture", "expected a WARC record, found the bytes ff d8 ff e0"),
     ],
 )
-def test_a_file_that_is_no_warc_file_is_told_to_be_none(place, tmp_path, content, told):
+def test_a_file_that_is_not_a_warc_file_is_reported(place, tmp_path, content, told):
     file = tmp_path / "x.warc"
     file.write_bytes(content)
     answer = place.run("articles", "import", str(file))
@@ -136,7 +136,7 @@ def test_a_file_that_is_no_warc_file_is_told_to_be_none(place, tmp_path, content
     assert "to continue" not in answer.err
 
 
-def test_what_was_taken_out_is_not_imported(place, tmp_path):
+def test_removed_articles_are_not_imported(place, tmp_path):
     file = tmp_path / "a.warc.gz"
     file.write_bytes(warc({f"{HOST}/news/1": article_html(1), f"{HOST}/news/2": article_html(2)}))
     assert place.run("articles", "import", str(file)).code == 0
@@ -147,7 +147,7 @@ def test_what_was_taken_out_is_not_imported(place, tmp_path):
         assert [one.canonical_url for one in storage.articles.iter()] == [f"{HOST}/news/2"]
 
 
-def test_a_crawl_takes_what_was_imported_for_known(site, world, tmp_path):
+def test_imported_pages_are_known_to_a_crawl(site, world, tmp_path):
     host = "http://news.test"
     story = f"{host}/story/1"
     file = tmp_path / "a.warc.gz"

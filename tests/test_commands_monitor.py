@@ -59,7 +59,7 @@ def test_one_page_is_shown(place: Place) -> None:
     assert place.run("monitor", "page", "nothing").code == 2
 
 
-def test_what_is_kept_of_a_site_is_forgotten(place: Place) -> None:
+def test_the_checks_of_a_site_can_be_removed(place: Place) -> None:
     assert place.run("monitor", "forget", "example.org", "--json").json == {"site": "example.org", "pages": 4}
     assert place.run("monitor", "list", "--json").json == []
     assert "nothing was monitored yet" in place.run("monitor", "list").err
@@ -68,7 +68,7 @@ def test_what_is_kept_of_a_site_is_forgotten(place: Place) -> None:
         assert list(storage.checks.iter()) == []
 
 
-def test_wrong_words_are_told_in_one_line(place: Place) -> None:
+def test_wrong_arguments_are_reported_in_one_line(place: Place) -> None:
     wrong = place.run("monitor", "show", "exampel.org")
     assert (wrong.code, "did you mean 'example.org'" in wrong.err) == (1, True)
     assert place.run("monitor", "show", "example.org", "--html", "x.pdf").code == 2

@@ -31,14 +31,14 @@ def versions(place: Place) -> int:
         return len(storage.articles.versions("https://example.org/news/1"))
 
 
-def test_by_default_all_is_kept_for_ever(place):
+def test_by_default_all_data_is_kept_forever(place):
     answer = place.run("prune", "--yes")
     assert answer.code == 0
     assert "kept forever" in answer.err
     assert versions(place) == 2
 
 
-def test_settings_and_options_say_how_long(place):
+def test_settings_and_options_set_the_retention(place):
     shown = place.run("prune", "--json", NEWSBOT_KEEP_VERSIONS="365d")
     assert shown.json == {"versions": {"old": 1, "pruned": False}}
     assert versions(place) == 2
@@ -62,13 +62,13 @@ def test_settings_and_options_say_how_long(place):
         (("--raw", "90d"), {}, "NEWSBOT_WARC_DIR"),
     ],
 )
-def test_what_is_no_age_is_refused(place, words, settings, says):
+def test_an_invalid_age_is_refused(place, words, settings, says):
     answer = place.run("prune", *words, **settings)
     assert answer.code == 2
     assert says in answer.err
 
 
-def test_only_finished_warc_files_that_are_old_go(place, tmp_path):
+def test_only_old_finished_warc_files_are_removed(place, tmp_path):
     folder = tmp_path / "warc"
     folder.mkdir()
     for name in ("old.warc.gz", "new.warc.gz", "old.warc.gz.open", "old.txt"):
@@ -82,7 +82,7 @@ def test_only_finished_warc_files_that_are_old_go(place, tmp_path):
     assert sorted(path.name for path in folder.iterdir()) == ["new.warc.gz", "old.txt", "old.warc.gz.open"]
 
 
-def test_a_page_whose_details_are_gone_is_not_fetched_as_a_new_one(site, world):
+def test_a_page_whose_details_were_removed_is_not_fetched_as_a_new_page(site, world):
     host = "http://news.test"
     story = f"{host}/story/1"
     site.page(story, article_html(1))

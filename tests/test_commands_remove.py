@@ -67,7 +67,7 @@ def urls(place: Place) -> list[str]:
         return sorted(one.canonical_url for one in storage.articles.iter())
 
 
-def test_without_yes_nothing_changes(place):
+def test_without_yes_no_data_changes(place):
     before = urls(place)
     answer = place.run("remove", STORY, "example.org")
     assert answer.code == 0
@@ -78,7 +78,7 @@ def test_without_yes_nothing_changes(place):
     assert place.run("remove", "--list", "--json").json == []
 
 
-def test_a_url_goes_under_all_its_addresses(place):
+def test_an_article_is_removed_with_all_its_urls(place):
     answer = place.run("remove", f"{STORY}?utm_source=feed&ref=x", "--yes", "--reason", "letter", "--json")
     assert answer.code == 0, answer.err
     assert answer.json[0]["articles"] == 1
@@ -99,7 +99,7 @@ def test_a_url_goes_under_all_its_addresses(place):
     assert place.run("remove", "--allow", STORY).code == 1
 
 
-def test_a_domain_goes_with_all_below_it(place):
+def test_a_domain_is_removed_with_its_subdomains(place):
     assert place.run("remove", "Example.org", "--yes").code == 0
     assert urls(place) == ["https://example.net/1"]
     with place.storage() as storage:
@@ -112,20 +112,20 @@ def test_a_domain_goes_with_all_below_it(place):
     assert not tombstones.covers(b"x" * 16, "notexample.org")
 
 
-def test_a_domain_below_leaves_the_others(place):
+def test_removing_a_subdomain_leaves_other_domains(place):
     assert place.run("remove", "blog.example.org", "--yes").code == 0
     assert STORY in urls(place)
     assert "https://blog.example.org/x" not in urls(place)
 
 
 @pytest.mark.parametrize("what", ["example", "example.org/news", "ftp://example.org/"])
-def test_what_is_neither_is_refused(place, what):
+def test_an_argument_that_is_neither_a_url_nor_a_domain_is_refused(place, what):
     answer = place.run("remove", what)
     assert answer.code == 2
     assert what in answer.err
 
 
-def test_what_a_crawl_stores_meanwhile_is_taken_out_too(place, monkeypatch):
+def test_articles_that_a_crawl_stores_meanwhile_are_removed_too(place, monkeypatch):
     with place.frontier() as frontier:
         frontier.set_politeness("example.org", delay=0, concurrency=5)
     assert place.run("add", OTHER).code == 0
@@ -155,7 +155,7 @@ HOST = "http://news.test"
 XML = {"Content-Type": "application/rss+xml"}
 
 
-def test_a_crawl_collects_none_of_it_again(site, world):
+def test_a_crawl_does_not_store_removed_articles_again(site, world):
     stories = [f"{HOST}/story/{number}" for number in range(3)]
     for number, url in enumerate(stories):
         site.page(url, article_html(number))
@@ -185,7 +185,7 @@ def test_a_crawl_collects_none_of_it_again(site, world):
     assert gone.stat("fetched/feed") == 0
 
 
-def test_what_searches_found_goes_also_without_a_page_record(place):
+def test_search_results_are_removed_also_without_a_page_record(place):
     """Searches follow links to pages that have no page record."""
     found = [STORY, "https://example.org/no/record", "https://blog.example.org/none", "https://example.net/y"]
     with place.storage() as storage:
@@ -209,7 +209,7 @@ def result(search: str, url: str) -> SearchResult:
     )
 
 
-def test_what_was_learned_of_a_domain_and_those_below_goes(place):
+def test_learned_data_of_a_domain_and_its_subdomains_is_removed(place):
     with place.storage() as storage:
         for site in ("example.org", "blog.example.org", "example.net"):
             storage.sites.add([SiteRecord(source=site, counters={"pages": 3.0})])
@@ -226,7 +226,7 @@ def test_what_was_learned_of_a_domain_and_those_below_goes(place):
             assert storage.notes.all(kind + "example.net")
 
 
-def test_what_the_monitor_keeps_goes_too(place):
+def test_data_of_the_monitor_is_removed_too(place):
     blog, unknown = "https://blog.example.org/x", "https://example.org/no/record"
     with place.storage() as storage:
         for url in (STORY, OTHER, blog, unknown):

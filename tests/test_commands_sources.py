@@ -102,7 +102,7 @@ def test_one_site(place: Place) -> None:
     assert {source["source"] for source in answer.json["sources"]} == {"example.org"}
 
 
-def test_found_sections_are_left_to_the_view_of_one_site(place: Place) -> None:
+def test_discovered_sections_are_shown_only_for_one_site(place: Place) -> None:
     found = "https://example.org/topics/a"
     answer = place.run("sources")
     assert found not in answer.out
@@ -114,7 +114,7 @@ def test_found_sections_are_left_to_the_view_of_one_site(place: Place) -> None:
     assert found in {source["url"] for source in place.run("sources", "--json").json["sources"]}
 
 
-def test_sites_that_were_never_read_do_not_hide_those_that_were(place: Place) -> None:
+def test_sites_that_were_never_read_do_not_hide_other_sites(place: Place) -> None:
     for name in "abcdefg":
         (place.folder / "rules" / f"{name}.org.yaml").write_text(
             f"domain: {name}.org\nfeeds: https://{name}.org/f\n"
@@ -158,7 +158,7 @@ def test_a_text_of_many_urls_raises_an_alarm(tmp_path: Path) -> None:
     ]
 
 
-def test_the_alarm_of_one_site_is_told_however_many_others_have(tmp_path: Path) -> None:
+def test_the_alarm_of_one_site_is_printed_even_if_many_sites_have_alarms(tmp_path: Path) -> None:
     walled = Place(tmp_path)
     with walled.storage() as storage:
         for number in range(MOST_REPEATED + 1):
@@ -204,7 +204,7 @@ def test_health(changes: dict[str, Any], state: Health) -> None:
     assert health(record(**changes), NOW) is state
 
 
-def test_notifiers_with_what_their_notices_were_worth(tmp_path: Path) -> None:
+def test_notifiers_are_shown_with_the_results_of_their_notices(tmp_path: Path) -> None:
     told = Place(tmp_path)
     good, gone = Trust(at=NOW - 3600), Trust(at=NOW - 40 * HALF_LIFE)
     for number in range(8):
@@ -230,7 +230,7 @@ def test_notifiers_with_what_their_notices_were_worth(tmp_path: Path) -> None:
     assert "hub.example.org" not in told.run("sources", "example.org").out
 
 
-def test_failing_sources_come_first_and_can_be_asked_for_alone(place: Place) -> None:
+def test_failing_sources_are_first_and_can_be_selected(place: Place) -> None:
     lines = place.run("sources").out.split("\n\n")
     assert [lines[part].splitlines()[1].split()[0] for part in (0, 1)] == ["found.net", "feed"]
     assert "failing" in lines[1].splitlines()[1]

@@ -151,12 +151,12 @@ def test_the_address_that_was_fetched_leads_to_the_article(place: Place) -> None
     assert "Title 7" in place.run("articles", "show", address).out
 
 
-def test_why_nothing_was_stored(place: Place) -> None:
+def test_reasons_why_no_article_was_stored(place: Place) -> None:
     assert "none stored: not an article (section_front)" in place.run("why", DROPPED).out
     assert "none stored: HTTP 404" in place.run("why", GONE).out
 
 
-def test_what_waits_in_the_queue(place: Place) -> None:
+def test_a_url_that_waits_in_the_queue(place: Place) -> None:
     text = place.run("why", WAITING).out
     assert "pending: waits to be fetched" in text
     assert "next due      now" in text
@@ -165,7 +165,7 @@ def test_what_waits_in_the_queue(place: Place) -> None:
     assert place.run("why", WAITING, "--json").json["queue"]["state"] == "pending"
 
 
-def test_what_was_never_seen_is_judged(place: Place) -> None:
+def test_an_unknown_url_is_judged(place: Place) -> None:
     text = place.run("why", "https://example.org/news/99").out
     assert "queue         never queued" in text
     assert "page          never seen" in text
@@ -176,7 +176,7 @@ def test_what_was_never_seen_is_judged(place: Place) -> None:
     assert "rule: none" in place.run("why", "https://nowhere.test/x").out
 
 
-def test_before_the_first_crawl_the_rules_still_speak(tmp_path: Path) -> None:
+def test_before_the_first_crawl_a_url_is_judged_by_the_rules(tmp_path: Path) -> None:
     empty = Place(tmp_path)
     answer = empty.run("why", ARTICLE)
     assert answer.code == 0
@@ -186,7 +186,7 @@ def test_before_the_first_crawl_the_rules_still_speak(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("url", ["news/1", "ftp://example.org/", "https://", "mailto:a@example.org"])
-def test_what_is_no_address(place: Place, url: str) -> None:
+def test_an_invalid_url(place: Place, url: str) -> None:
     answer = place.run("why", url)
     assert answer.code == 2
     assert answer.err.startswith(f"scrapy why: '{url}' is not an absolute")
@@ -194,7 +194,7 @@ def test_what_is_no_address(place: Place, url: str) -> None:
 
 
 @pytest.mark.parametrize("backend", ["file", "servers"])
-def test_all_that_is_known_is_told_whatever_keeps_it(
+def test_all_known_facts_are_printed_with_any_backend(
     backend: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     place = Place(tmp_path)
@@ -248,7 +248,7 @@ def test_all_that_is_known_is_told_whatever_keeps_it(
     assert other["robots"].startswith("allowed it on")
 
 
-def test_lists_are_told_to_be_on_trial(place: Place) -> None:
+def test_lists_on_trial_are_shown_as_such(place: Place) -> None:
     told = place.run("why", "https://example.org/2026/11/20/").out
     assert "is fetched as section: list" in told
     assert "only while they lead to new articles" in told
@@ -266,7 +266,7 @@ def test_lists_are_told_to_be_on_trial(place: Place) -> None:
         ("again in 6h", "again in 6h"),
     ],
 )
-def test_reasons_are_sentences_for_people_whichever_version_stored_them(stored: str, text: str) -> None:
+def test_reasons_stored_by_any_version_are_printed_as_sentences(stored: str, text: str) -> None:
     assert reason_text(stored) == text
 
 
@@ -287,7 +287,7 @@ def test_a_home_page_read_by_http_and_links_that_are_not_followed(tmp_path: Path
     assert "if it is in: sitemaps (follow: in the rule)" in place.run("why", ARTICLE).out
 
 
-def test_an_attempt_that_failed_is_no_reason_after_a_later_download(tmp_path: Path) -> None:
+def test_a_failed_attempt_is_not_a_reason_after_a_later_download(tmp_path: Path) -> None:
     place, home = Place(tmp_path), "https://example.org/"
     failed = {"at": NOW - 60, "event": "no_page", "cause": "robots_unreachable"}
     read = {"at": NOW - 50, "event": "fetched", "status": 200}
@@ -302,7 +302,7 @@ def test_an_attempt_that_failed_is_no_reason_after_a_later_download(tmp_path: Pa
         assert f"article       {told}" in place.run("why", home).out.splitlines()
 
 
-def test_a_queued_link_that_was_left_says_why_and_what_helps(place: Place) -> None:
+def test_why_explains_a_queued_link_that_was_not_followed_and_what_helps(place: Place) -> None:
     url = "https://example.org/gallery/ten-best-1"
     left = [{"at": NOW, "event": "left", "reason": "failed_shape"}]
     with place.storage() as storage:

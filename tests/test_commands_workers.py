@@ -87,7 +87,7 @@ def test_a_wrong_argument_stops_all_of_them_with_one_line_each(world, start):
     assert "restarting" not in said
 
 
-def test_an_interrupt_lets_the_workers_finish_and_ends_well(site, world, start):
+def test_an_interrupt_lets_the_workers_finish_with_exit_code_0(site, world, start):
     process = start("2", "-a", "sites=news.test")
     wait_for(lambda: len(site.log) > 5)
     process.send_signal(signal.SIGINT)

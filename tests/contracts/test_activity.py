@@ -38,7 +38,7 @@ def test_counters_add_up_by_site_and_hour_and_over_all_sites(log: Activity) -> N
     assert log.hours(MIDNIGHT, "c.org") == []
 
 
-def test_nothing_is_kept_of_nothing(log: Activity) -> None:
+def test_empty_counters_are_not_stored(log: Activity) -> None:
     log.add(MIDNIGHT, {})
     log.add(MIDNIGHT, {"a.org": {"pages": 0}})
     assert log.hours(0) == []
@@ -46,7 +46,7 @@ def test_nothing_is_kept_of_nothing(log: Activity) -> None:
     assert log.watched_since() == {}
 
 
-def test_trends_are_new_articles_by_the_day(log: Activity) -> None:
+def test_trends_are_new_articles_per_day(log: Activity) -> None:
     for hours, articles in ((0, 3), (23, 4), (24, 5), (40, 0)):
         log.add(MIDNIGHT + hours * HOUR, {"a.org": {"articles": articles, "pages": 9}})
     log.add(MIDNIGHT + HOUR, {"b.org": {"articles": 1}})
@@ -55,7 +55,7 @@ def test_trends_are_new_articles_by_the_day(log: Activity) -> None:
     assert log.trends(MIDNIGHT + 2 * HOUR) == {"a.org": {day: 4, day + 1: 5}}
 
 
-def test_old_hours_are_forgotten(log: Activity) -> None:
+def test_old_hours_are_deleted(log: Activity) -> None:
     log.add(MIDNIGHT, {"a.org": {"pages": 1}, "b.org": {"pages": 1}})
     log.add(MIDNIGHT + KEEP_HOURS * HOUR, {"a.org": {"pages": 2}})
     assert [one.hour for one in log.hours(0, "a.org")] == [498_000 + KEEP_HOURS]
@@ -63,7 +63,7 @@ def test_old_hours_are_forgotten(log: Activity) -> None:
     assert [one.hour for one in log.hours(0, "b.org")] == [498_000]
 
 
-def test_arrivals_are_the_first_versions_fetched_last(storage: Storage, log: Activity) -> None:
+def test_arrivals_are_the_most_recently_fetched_first_versions(storage: Storage, log: Activity) -> None:
     for number in range(4):
         storage.articles.store(
             Article(

@@ -41,7 +41,7 @@ def test_another_page_does_not_replace_an_article(storage: Storage) -> None:
     assert found(storage, "theatre") == []
 
 
-def test_a_text_that_was_refused_may_be_stored_elsewhere(storage: Storage) -> None:
+def test_a_text_that_was_refused_may_be_stored_under_another_url(storage: Storage) -> None:
     storage.articles.store(make_article("b", "The harbour is open.", url=A))
     storage.articles.store(make_article("b", "The theatre is closed.", url=C))
     assert owner_of(storage, make_article("c", "The theatre is closed.").content_hash) is None
@@ -66,7 +66,9 @@ def test_the_same_page_under_another_form_of_its_address_replaces_its_article(st
     assert storage.articles.store(make_article("b", "The harbour is shut.", url=A)).verdict is Verdict.UPDATED
 
 
-def test_a_url_that_leads_to_an_article_is_taken_for_pages_that_only_name_it(storage: Storage) -> None:
+def test_a_url_that_leads_to_an_article_cannot_be_taken_by_a_page_that_only_names_it(
+    storage: Storage,
+) -> None:
     storage.articles.store(make_article("a", "The harbour is open.", url=B))
     assert storage.articles.store(make_article("b", "The theatre is closed.", url=C)) == Stored(
         Verdict.TAKEN, A, 1
@@ -79,7 +81,7 @@ def test_a_url_that_leads_to_an_article_is_taken_for_pages_that_only_name_it(sto
 
 
 # --- a new URL
-def test_an_article_gets_another_url_with_all_that_belongs_to_it(storage: Storage) -> None:
+def test_an_article_that_gets_another_url_keeps_all_its_data(storage: Storage) -> None:
     for version, text in enumerate(("The river rose.", "The river fell.", "The river is calm.")):
         storage.articles.store(make_article("b", text, url=A, hours=version))
     calm = make_article("b", "The river is calm.", url=A)
@@ -103,7 +105,7 @@ def test_an_article_gets_another_url_with_all_that_belongs_to_it(storage: Storag
     assert (named.duplicate_of, named.derived_from) == (A, [A, f"{SITE}/x"])
 
 
-def test_the_url_is_free_afterwards(storage: Storage) -> None:
+def test_the_old_url_is_free_after_the_change(storage: Storage) -> None:
     first = make_article("b", "The river is calm.", url=A)
     storage.articles.store(first)
     assert storage.articles.readdress(B, first.content_hash, A)
@@ -117,7 +119,7 @@ def test_the_url_is_free_afterwards(storage: Storage) -> None:
     assert (found(storage, "wild"), found(storage, "calm")) == ([A], [])
 
 
-def test_an_article_that_has_changed_or_is_not_there_keeps_its_url(storage: Storage) -> None:
+def test_the_url_of_a_changed_or_missing_article_is_not_replaced(storage: Storage) -> None:
     first = make_article("b", "The river is calm.", url=A)
     storage.articles.store(first)
     assert not storage.articles.readdress(B, "another text", A)
@@ -125,7 +127,7 @@ def test_an_article_that_has_changed_or_is_not_there_keeps_its_url(storage: Stor
     assert addresses(storage) == [B]
 
 
-def test_a_url_that_is_an_article_is_not_taken(storage: Storage) -> None:
+def test_the_url_of_another_article_is_not_taken(storage: Storage) -> None:
     first = make_article("b", "The river is calm.", url=A)
     storage.articles.store(first)
     storage.articles.store(make_article("a", "The theatre is closed."))
@@ -133,7 +135,7 @@ def test_a_url_that_is_an_article_is_not_taken(storage: Storage) -> None:
     assert addresses(storage) == [A, B]
 
 
-def test_giving_another_url_twice_is_giving_it_once(storage: Storage) -> None:
+def test_changing_the_url_is_idempotent(storage: Storage) -> None:
     first = make_article("b", "The river is calm.", url=A)
     storage.articles.store(first)
     assert storage.articles.readdress(B, first.content_hash, A)
@@ -141,7 +143,7 @@ def test_giving_another_url_twice_is_giving_it_once(storage: Storage) -> None:
     assert addresses(storage) == [A]
 
 
-def test_a_story_goes_with_its_article_and_another_may_begin_there(storage: Storage) -> None:
+def test_a_story_follows_its_article_and_a_new_story_may_use_the_old_url(storage: Storage) -> None:
     first = make_article("b", "The river is calm.", url=A, story=story_id(B))
     storage.articles.store(first)
     other = "https://other.org/c"
@@ -162,7 +164,7 @@ def test_a_story_goes_with_its_article_and_another_may_begin_there(storage: Stor
     assert len({one.story for one in storage.articles.iter()}) == 1
 
 
-def test_a_story_that_was_joined_with_another_stays_there(storage: Storage) -> None:
+def test_a_story_that_was_merged_into_another_stays_merged(storage: Storage) -> None:
     older = make_article("c", "The calm river.", source="other.org", story=story_id("https://other.org/c"))
     storage.articles.store(older)
     first = make_article("b", "The river is calm.", url=A, story=story_id(B), hours=1)
@@ -186,7 +188,7 @@ def _claim_at_once(place: Place, barrier: Barrier, name: str, answers: multiproc
         storage.close()
 
 
-def test_of_processes_that_claim_one_url_one_has_it_and_the_others_hear_of_it(place: Place) -> None:
+def test_only_one_of_the_processes_that_claim_a_url_gets_it(place: Place) -> None:
     place.open().close()
     context = warm.context()
     barrier, answers = context.Barrier(3), context.Queue()
@@ -207,7 +209,7 @@ def test_of_processes_that_claim_one_url_one_has_it_and_the_others_hear_of_it(pl
 
 
 # --- several at once
-def test_several_articles_are_read_at_once_by_all_their_addresses(storage: Storage) -> None:
+def test_several_articles_are_read_in_one_call_by_any_of_their_urls(storage: Storage) -> None:
     assert storage.articles.get_many([]) == {}
     first = make_article("a", "The harbour is open.", url=f"{SITE}/amp/a")
     second = make_article("b", "The theatre is closed.", url=B)
@@ -223,7 +225,7 @@ def test_several_articles_are_read_at_once_by_all_their_addresses(storage: Stora
     assert storage.articles.known([]) == set()
 
 
-def test_the_owners_of_several_texts_are_read_at_once(storage: Storage) -> None:
+def test_the_owners_of_several_texts_are_read_in_one_call(storage: Storage) -> None:
     first, second = make_article("a", "The harbour is open."), make_article("b", "The theatre is closed.")
     for one in (first, second, make_article("b", "The theatre is open.")):
         storage.articles.store(one)

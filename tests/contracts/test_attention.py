@@ -53,7 +53,7 @@ def test_queries_are_compared_by_day_and_with_all_articles(search: ArticleSearch
     }  # fmt: skip
 
 
-def test_days_follow_what_is_changed_and_removed(search: ArticleSearch, storage: Storage) -> None:
+def test_counts_per_day_follow_changes_and_removals(search: ArticleSearch, storage: Storage) -> None:
     moved = make_article("0", "A tunnel of number 0, moved", hours=-24, source="site0.example")
     storage.articles.store(moved)
     storage.removal.articles([make_article("1", source="site1.example").canonical_url])
@@ -72,14 +72,16 @@ def test_dates_of_the_filter_choose_the_days_within_bounds(search: ArticleSearch
     assert search.attention(["x"], ArticleFilter(since=EVENING + timedelta(days=3)), EVENING).days == []
 
 
-def test_what_is_too_much_to_count_says_so(search: ArticleSearch, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_count_beyond_the_limit_is_marked_as_incomplete(
+    search: ArticleSearch, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(index, "MAX_DATED", 5)
     counts = search.counts("bridge OR tunnel")
     assert (counts.total, counts.complete) == (5, False)
     assert search.counts("bridge site:site1.example").complete
 
 
-def test_files_have_a_line_for_each_bar_and_run_no_formula(search: ArticleSearch) -> None:
+def test_files_have_a_line_for_each_bar_and_escape_formulas(search: ArticleSearch) -> None:
     found = search.attention(["=bridge", "tunnel"], ArticleFilter(since=NOON), EVENING)
     assert as_csv(found).splitlines() == [
         "day,query,articles,of,share", f"{TODAY},'=bridge,2,4,0.5", f"{TODAY},tunnel,2,4,0.5",

@@ -52,7 +52,7 @@ def test_each_change_comes_after_the_last_one(storage: Storage) -> None:
     assert names(storage, evening)[0] == ["a1"]
 
 
-def test_what_goes_is_a_change(storage: Storage) -> None:
+def test_a_removal_is_a_change(storage: Storage) -> None:
     for name in "abc":
         storage.articles.store(make_article(name, f"The text of {name}."))
     _, cursor = names(storage)
@@ -70,14 +70,14 @@ def test_what_goes_is_a_change(storage: Storage) -> None:
     assert names(storage, cursor)[0] == ["-c"]
 
 
-def test_what_is_moved_here_is_a_change(storage: Storage) -> None:
+def test_a_loaded_article_is_a_change(storage: Storage) -> None:
     one = make_article("a", "The bridge fell.")
     _, cursor = names(storage)
     storage.load.articles([ArticleCopy(fingerprint(one.canonical_url), one, ())])
     assert names(storage, cursor)[0] == ["a1"]
 
 
-def test_page_by_page(storage: Storage) -> None:
+def test_changes_are_read_page_by_page(storage: Storage) -> None:
     for name in "abcdef":
         storage.articles.store(make_article(name, f"The text of {name}."))
     storage.removal.articles([url("b"), url("e")])
@@ -90,7 +90,7 @@ def test_page_by_page(storage: Storage) -> None:
 
 
 @pytest.mark.parametrize("cursor", ["", "another-1", "9", "x", "-", "\0-é", "{id}-999999", "{id}-x"])
-def test_a_cursor_of_another_storage_begins_again(storage: Storage, cursor: str) -> None:
+def test_the_cursor_of_another_storage_starts_from_the_beginning(storage: Storage, cursor: str) -> None:
     storage.articles.store(make_article("a", "The bridge fell."))
     own, _, _ = storage.articles.changes_since().cursor.partition("-")
     changes = storage.articles.changes_since(cursor.format(id=own))
@@ -99,7 +99,9 @@ def test_a_cursor_of_another_storage_begins_again(storage: Storage, cursor: str)
 
 
 @pytest.mark.parametrize("days", [30, -30])
-def test_clocks_do_not_matter(storage: Storage, monkeypatch: pytest.MonkeyPatch, days: int) -> None:
+def test_a_wrong_clock_does_not_affect_the_order_of_changes(
+    storage: Storage, monkeypatch: pytest.MonkeyPatch, days: int
+) -> None:
     now = time.time
     storage.articles.store(make_article("a", "The bridge fell."))
     monkeypatch.setattr(time, "time", lambda: now() + days * 86400)
@@ -111,7 +113,7 @@ def test_clocks_do_not_matter(storage: Storage, monkeypatch: pytest.MonkeyPatch,
     assert names(storage, cursor)[0] == ["c1"]
 
 
-def test_who_reads_while_many_write_misses_nothing(place: Place) -> None:
+def test_a_reader_misses_no_change_while_many_processes_write(place: Place) -> None:
     workers, each = 3, 25
     place.open().close()
 
@@ -151,7 +153,7 @@ def test_who_reads_while_many_write_misses_nothing(place: Place) -> None:
         assert found.result() == wanted
 
 
-def test_behind_the_end_come_only_later_changes(storage: Storage) -> None:
+def test_after_the_last_cursor_only_later_changes_are_returned(storage: Storage) -> None:
     storage.articles.store(make_article("early"))
     end = storage.articles.end_of_changes()
     assert storage.articles.changes_since(end).found == []

@@ -12,7 +12,7 @@ from tests.contracts.frontier_backends import FakeClock, key_of, make_entry
 from tests.contracts.frontier_steps import TTL, fetch, lease, names, state
 
 
-def test_a_new_entry_comes_back_whole(frontier: Frontier, clock: FakeClock) -> None:
+def test_a_new_entry_is_returned_unchanged(frontier: Frontier, clock: FakeClock) -> None:
     entry = make_entry(
         "a",
         kind=Kind.FEED,
@@ -37,7 +37,7 @@ def test_adding_is_idempotent(frontier: Frontier) -> None:
     assert frontier.counts() == {"pending": 2, "leased": 0, "done": 0, "aside": 0, "hosts": 1}
 
 
-def test_one_verdict_an_entry_in_order_also_within_a_batch(frontier: Frontier) -> None:
+def test_add_returns_one_verdict_per_entry_in_order(frontier: Frontier) -> None:
     frontier.add([make_entry("b")])
     verdicts = frontier.add(
         [make_entry("a"), make_entry("b"), make_entry("a"), make_entry("a", priority=1.0), make_entry("c")]
@@ -113,7 +113,7 @@ def test_force_obeys_the_due_time(frontier: Frontier, clock: FakeClock) -> None:
     assert names(lease(frontier, clock)) == ["a"]
 
 
-def test_force_brings_back_what_was_set_aside_with_a_clean_slate(
+def test_force_requeues_an_entry_that_was_set_aside_without_its_failures(
     frontier: Frontier, clock: FakeClock
 ) -> None:
     frontier.add([make_entry("a")])
@@ -134,7 +134,7 @@ def test_a_leased_entry_is_never_changed(frontier: Frontier, clock: FakeClock) -
     assert frontier.ack(one, next_due=None)
 
 
-def test_marking_done_costs_no_fetch(frontier: Frontier, clock: FakeClock) -> None:
+def test_marking_as_done_does_not_count_as_a_fetch(frontier: Frontier, clock: FakeClock) -> None:
     frontier.add([make_entry("queued")])
     frontier.mark_done([make_entry("queued"), make_entry("new", host="b.example")], None)
     frontier.mark_done([], None)
@@ -146,9 +146,7 @@ def test_marking_done_costs_no_fetch(frontier: Frontier, clock: FakeClock) -> No
     assert frontier.add([make_entry("new")]) == [Added.KNOWN]
 
 
-def test_what_was_only_marked_as_done_says_so_and_may_be_read_after_all(
-    frontier: Frontier, clock: FakeClock
-) -> None:
+def test_an_entry_that_was_only_marked_as_done_can_be_forced(frontier: Frontier, clock: FakeClock) -> None:
     queued, new = make_entry("queued"), make_entry("new", host="b.example")
     frontier.add([queued])
     frontier.mark_done([queued, new], None)
@@ -192,7 +190,7 @@ def test_marking_done_leaves_leased_and_fetched_entries_alone(frontier: Frontier
     assert frontier.ack(one, next_due=None)
 
 
-def test_what_waits_and_was_never_fetched_takes_another_spelling(
+def test_a_pending_entry_that_was_never_fetched_takes_another_spelling(
     frontier: Frontier, clock: FakeClock
 ) -> None:
     strange = make_entry("a", host="www.a.example", priority=5.0, data={"referrer": "https://b.example/"})
@@ -217,7 +215,9 @@ def test_what_waits_and_was_never_fetched_takes_another_spelling(
     assert frontier.counts() == {"pending": 1, "leased": 0, "done": 0, "aside": 0, "hosts": 2}
 
 
-def test_another_spelling_keeps_the_losses(frontier: Frontier, clock: FakeClock) -> None:
+def test_another_spelling_does_not_reset_the_number_of_lost_leases(
+    frontier: Frontier, clock: FakeClock
+) -> None:
     frontier.add([make_entry("a", host="www.a.example")])
     lease(frontier, clock)
     clock.advance(TTL)

@@ -257,7 +257,7 @@ class FrontierMachine(RuleBasedStateMachine):
 
 
 @pytest.mark.parametrize("backend", sorted(BACKENDS))
-def test_any_history_keeps_the_contract(backend: str) -> None:
+def test_any_sequence_of_calls_keeps_the_contract(backend: str) -> None:
     class OfBackend(FrontierMachine):
         pass
 

@@ -76,7 +76,7 @@ def test_five_lost_leases_in_a_row_put_an_entry_aside(frontier: Frontier, clock:
     assert "5 leases lost" in entry.data["aside"]
 
 
-def test_what_was_set_aside_is_listed_the_newest_first(frontier: Frontier, clock: FakeClock) -> None:
+def test_entries_that_were_set_aside_are_listed_newest_first(frontier: Frontier, clock: FakeClock) -> None:
     frontier.set_politeness("a.example", delay=0, concurrency=9)
     frontier.add([make_entry(str(n), depth=n, data={"source": "s"}) for n in range(4)])
     for one in lease(frontier, clock)[:3]:
@@ -90,7 +90,7 @@ def test_what_was_set_aside_is_listed_the_newest_first(frontier: Frontier, clock
     assert frontier.aside(0) == []
 
 
-def test_what_is_no_longer_aside_does_not_say_that_it_is(frontier: Frontier, clock: FakeClock) -> None:
+def test_an_entry_that_is_no_longer_set_aside_is_not_listed(frontier: Frontier, clock: FakeClock) -> None:
     for name in ("forced", "marked"):
         frontier.add([make_entry(name, host=name)])
         (one,) = lease(frontier, clock)
@@ -104,7 +104,7 @@ def test_what_is_no_longer_aside_does_not_say_that_it_is(frontier: Frontier, clo
     assert frontier.aside(9) == []
 
 
-def test_a_failed_entry_comes_again_after_its_delay_also_at_a_fixed_horizon(
+def test_a_failed_entry_is_leased_again_after_its_delay_also_at_a_fixed_horizon(
     frontier: Frontier, clock: FakeClock
 ) -> None:
     start = clock.now
@@ -120,7 +120,7 @@ def test_a_failed_entry_comes_again_after_its_delay_also_at_a_fixed_horizon(
     assert (again.attempts, again.lost, again.entry.due) == (1, 0, start)
 
 
-def test_success_forgets_failures(frontier: Frontier, clock: FakeClock) -> None:
+def test_success_resets_failures(frontier: Frontier, clock: FakeClock) -> None:
     frontier.add([make_entry("a")])
     (one,) = lease(frontier, clock)
     frontier.nack(one, delay=0)
@@ -132,7 +132,7 @@ def test_success_forgets_failures(frontier: Frontier, clock: FakeClock) -> None:
     assert (one.attempts, one.lost) == (0, 0)
 
 
-def test_what_is_set_aside_is_kept_with_its_story_and_never_handed_out(
+def test_an_entry_that_was_set_aside_is_kept_with_its_data_and_never_leased(
     frontier: Frontier, clock: FakeClock
 ) -> None:
     frontier.add([make_entry("a", data={"source": "s"})])
@@ -146,7 +146,9 @@ def test_what_is_set_aside_is_kept_with_its_story_and_never_handed_out(
     assert entry.data == {"source": "s", "aside": "given up after attempt 1"}
 
 
-def test_a_clean_stop_hands_back_at_once_and_counts_no_attempt(frontier: Frontier, clock: FakeClock) -> None:
+def test_a_clean_stop_returns_leases_immediately_and_counts_no_attempt(
+    frontier: Frontier, clock: FakeClock
+) -> None:
     frontier.add([make_entry("a"), make_entry("b", host="b.example")])
     lease(frontier, clock, 1, owner="one")
     lease(frontier, clock, 1, owner="two")
@@ -197,7 +199,7 @@ def test_data_outlive_the_process(frontier_place: FrontierPlace, clock: FakeCloc
     second.close()
 
 
-def test_leases_that_end_together_end_as_they_do_alone(
+def test_ending_leases_together_equals_ending_them_one_by_one(
     frontier: Frontier, frontier_place: FrontierPlace, clock: FakeClock
 ) -> None:
     frontier.add([make_entry(name, host=name) for name in "abcd"])

@@ -7,7 +7,7 @@ from tests.contracts.frontier_backends import FakeClock, key_of, make_entry, nam
 from tests.contracts.frontier_steps import TTL, lease
 
 
-def test_unknown_is_unknown(frontier: Frontier) -> None:
+def test_an_unknown_entry_is_not_returned(frontier: Frontier) -> None:
     assert frontier.known([key_of("a")]) == {}
     assert frontier.known([]) == {}
     assert frontier.entry(key_of("a")) is None
@@ -15,7 +15,7 @@ def test_unknown_is_unknown(frontier: Frontier) -> None:
     assert frontier.owners() == []
 
 
-def test_many_are_looked_up_at_once(frontier: Frontier) -> None:
+def test_many_entries_are_looked_up_in_one_call(frontier: Frontier) -> None:
     frontier.add([make_entry(str(n)) for n in range(2000)])
     known = frontier.known([key_of(str(n)) for n in range(-10, 2010)])
     assert len(known) == 2000
@@ -78,7 +78,7 @@ def test_the_outlook_is_for_accepted_hosts(frontier: Frontier, clock: FakeClock)
     assert (outlook.next_at, outlook.pending) == (None, 0)
 
 
-def test_a_scheduler_that_sleeps_as_told_neither_stalls_nor_spins(
+def test_a_scheduler_that_follows_the_outlook_neither_stalls_nor_spins(
     frontier: Frontier, clock: FakeClock
 ) -> None:
     """Despite failures and full or resting hosts, there is work at each wake-up, and all work is done."""

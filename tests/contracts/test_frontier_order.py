@@ -7,7 +7,7 @@ from tests.contracts.frontier_backends import FakeClock, key_of, make_entry, nam
 from tests.contracts.frontier_steps import fetch, lease, names
 
 
-def test_the_best_of_a_host_goes_first_and_the_oldest_among_equals(
+def test_the_best_entry_of_a_host_is_leased_first_and_the_oldest_of_equals(
     frontier: Frontier, clock: FakeClock
 ) -> None:
     frontier.add(
@@ -28,13 +28,15 @@ def test_the_best_of_a_host_goes_first_and_the_oldest_among_equals(
     assert order == ["best", "plain-1", "plain-2", "plain-3", "worst"]
 
 
-def test_what_is_due_longest_goes_first_among_equals(frontier: Frontier, clock: FakeClock) -> None:
+def test_of_equal_entries_the_one_that_was_due_first_is_leased_first(
+    frontier: Frontier, clock: FakeClock
+) -> None:
     """Otherwise some feeds of a host that cannot keep up would be polled all the time and others never."""
     frontier.add([make_entry("late", due=clock.now - 5), make_entry("early", due=clock.now - 9)])
     assert names(lease(frontier, clock)) == ["early"]
 
 
-def test_hosts_whose_turn_came_first_go_first(frontier: Frontier, clock: FakeClock) -> None:
+def test_the_host_whose_turn_came_first_is_leased_first(frontier: Frontier, clock: FakeClock) -> None:
     for host in ("a", "b", "c"):
         frontier.add([make_entry(f"{host}{n}", host=host) for n in range(3)])
     assert names(lease(frontier, clock, 1)) == ["a0"]
@@ -47,7 +49,7 @@ def test_hosts_whose_turn_came_first_go_first(frontier: Frontier, clock: FakeClo
     assert names(lease(frontier, clock, 2)) == ["b1"]
 
 
-def test_a_limit_is_kept_and_zero_gives_nothing(frontier: Frontier, clock: FakeClock) -> None:
+def test_a_limit_is_kept_and_a_limit_of_zero_leases_no_entry(frontier: Frontier, clock: FakeClock) -> None:
     frontier.add([make_entry(str(n), host=f"h{n}") for n in range(5)])
     assert lease(frontier, clock, 0) == []
     assert len(lease(frontier, clock, 3)) == 3
@@ -55,7 +57,7 @@ def test_a_limit_is_kept_and_zero_gives_nothing(frontier: Frontier, clock: FakeC
     assert lease(frontier, clock, 3) == []
 
 
-def test_hosts_that_are_refused_are_passed_over(frontier: Frontier, clock: FakeClock) -> None:
+def test_hosts_that_are_not_accepted_are_skipped(frontier: Frontier, clock: FakeClock) -> None:
     frontier.add([make_entry(f"n{n}", host=f"no{n}") for n in range(50)])
     frontier.add([make_entry("y", host="yes")])
     got = lease(frontier, clock, 10, accept=lambda host: host == "yes")
@@ -64,13 +66,15 @@ def test_hosts_that_are_refused_are_passed_over(frontier: Frontier, clock: FakeC
     assert frontier.counts()["pending"] == 50
 
 
-def test_nothing_is_handed_out_before_its_time(frontier: Frontier, clock: FakeClock) -> None:
+def test_no_entry_is_leased_before_it_is_due(frontier: Frontier, clock: FakeClock) -> None:
     frontier.add([make_entry("a", due=clock.now + 10)])
     assert lease(frontier, clock) == []
     assert names(lease(frontier, clock, horizon=clock.now + 10)) == ["a"]
 
 
-def test_a_horizon_in_the_past_hides_what_was_due_since(frontier: Frontier, clock: FakeClock) -> None:
+def test_a_horizon_in_the_past_hides_entries_that_became_due_later(
+    frontier: Frontier, clock: FakeClock
+) -> None:
     """A crawl that runs once fetches what was due at its start, regardless of other workers."""
     start = clock.now
     frontier.add([make_entry("old", due=start), make_entry("new", host="b.example", due=start + 5)])
@@ -82,7 +86,7 @@ def test_a_horizon_in_the_past_hides_what_was_due_since(frontier: Frontier, cloc
     assert names(lease(frontier, clock)) == ["new"]
 
 
-def test_a_done_entry_falls_due_by_itself(frontier: Frontier, clock: FakeClock) -> None:
+def test_a_done_entry_becomes_due_again(frontier: Frontier, clock: FakeClock) -> None:
     fetch(frontier, clock, "a", next_due=clock.now + 100)
     fetched = clock.now
     assert frontier.known([key_of("a")])[key_of("a")] == Known(
@@ -99,7 +103,7 @@ def test_a_done_entry_falls_due_by_itself(frontier: Frontier, clock: FakeClock) 
     assert lease(frontier, clock) == []
 
 
-def test_many_that_fall_due_at_once_all_come(frontier: Frontier, clock: FakeClock) -> None:
+def test_all_of_many_entries_that_become_due_at_once_are_leased(frontier: Frontier, clock: FakeClock) -> None:
     many = 1000
     frontier.mark_done([make_entry(str(n), host=f"h{n}") for n in range(many)], clock.now + 1)
     clock.advance(1)

@@ -19,7 +19,7 @@ def test_one_turn_of_a_host_gives_one_entry(frontier: Frontier, clock: FakeClock
     assert len(lease(frontier, clock)) == 1
 
 
-def test_unknown_hosts_are_asked_once_a_second_one_at_a_time(frontier: Frontier, clock: FakeClock) -> None:
+def test_unknown_hosts_get_one_request_per_second_one_at_a_time(frontier: Frontier, clock: FakeClock) -> None:
     frontier.add([make_entry(str(n)) for n in range(3)])
     (one,) = lease(frontier, clock)
     clock.advance(0.9)
@@ -31,7 +31,7 @@ def test_unknown_hosts_are_asked_once_a_second_one_at_a_time(frontier: Frontier,
     assert lease(frontier, clock) == []
 
 
-def test_a_host_never_has_more_leases_out_than_its_concurrency(frontier: Frontier, clock: FakeClock) -> None:
+def test_a_host_never_has_more_leases_than_its_concurrency(frontier: Frontier, clock: FakeClock) -> None:
     frontier.set_politeness("a.example", delay=1.0, concurrency=2)
     frontier.add([make_entry(str(n)) for n in range(5)])
     held = []
@@ -56,7 +56,7 @@ def test_a_host_without_delay_gives_as_many_as_its_concurrency(frontier: Frontie
     assert lease(frontier, clock) == []
 
 
-def test_a_host_at_rest_gives_nothing_and_its_rest_is_never_shortened(
+def test_a_resting_host_is_not_leased_and_its_rest_is_never_shortened(
     frontier: Frontier, clock: FakeClock
 ) -> None:
     frontier.back_off("a.example", 30)
@@ -69,7 +69,7 @@ def test_a_host_at_rest_gives_nothing_and_its_rest_is_never_shortened(
     assert names(lease(frontier, clock)) == ["a"]
 
 
-def test_a_turn_taken_beside_the_queue_is_nobody_elses(frontier: Frontier, clock: FakeClock) -> None:
+def test_a_turn_taken_outside_the_queue_is_not_given_to_a_lease(frontier: Frontier, clock: FakeClock) -> None:
     frontier.set_politeness("a.example", delay=10.0, concurrency=9)
     frontier.add([make_entry(str(n)) for n in range(3)])
     assert len(lease(frontier, clock)) == 1
@@ -82,7 +82,7 @@ def test_a_turn_taken_beside_the_queue_is_nobody_elses(frontier: Frontier, clock
     assert frontier.counts()["leased"] == 2
 
 
-def test_a_turn_of_a_host_at_rest_or_unknown(frontier: Frontier, clock: FakeClock) -> None:
+def test_taking_a_turn_of_a_resting_or_unknown_host(frontier: Frontier, clock: FakeClock) -> None:
     frontier.back_off("a.example", 30)
     assert frontier.take_turn("a.example") == pytest.approx(30)
     assert frontier.take_turn("new.example") == 0
@@ -91,7 +91,7 @@ def test_a_turn_of_a_host_at_rest_or_unknown(frontier: Frontier, clock: FakeCloc
     assert frontier.take_turn("new.example") == 0
 
 
-def test_a_longer_delay_holds_from_the_last_turn_on(frontier: Frontier, clock: FakeClock) -> None:
+def test_a_longer_delay_counts_from_the_last_turn(frontier: Frontier, clock: FakeClock) -> None:
     frontier.set_politeness("a.example", delay=1.0, concurrency=9)
     frontier.add([make_entry(str(n)) for n in range(3)])
     lease(frontier, clock)
@@ -102,7 +102,7 @@ def test_a_longer_delay_holds_from_the_last_turn_on(frontier: Frontier, clock: F
     assert len(lease(frontier, clock)) == 1
 
 
-def test_a_shorter_delay_holds_from_the_last_turn_on_and_ends_no_rest(
+def test_a_shorter_delay_counts_from_the_last_turn_and_does_not_end_a_rest(
     frontier: Frontier, clock: FakeClock
 ) -> None:
     frontier.set_politeness("a.example", delay=60.0, concurrency=9)
@@ -125,7 +125,9 @@ def test_impossible_politeness_is_refused(frontier: Frontier, delay: float, conc
         frontier.set_politeness("a.example", delay=delay, concurrency=concurrency)
 
 
-def test_a_missed_turn_is_now_unless_another_was_given_since(frontier: Frontier, clock: FakeClock) -> None:
+def test_a_missed_turn_can_be_taken_now_unless_a_later_one_was_given(
+    frontier: Frontier, clock: FakeClock
+) -> None:
     frontier.set_politeness("a.example", delay=10, concurrency=2)
     frontier.add([make_entry("a"), make_entry("b")])
     (one,) = lease(frontier, clock)
@@ -141,7 +143,7 @@ def test_a_missed_turn_is_now_unless_another_was_given_since(frontier: Frontier,
     assert frontier.take_turn("a.example", missed=clock.now + 10) == 100
 
 
-def test_a_turn_that_was_not_used_is_given_back(frontier: Frontier, clock: FakeClock) -> None:
+def test_an_unused_turn_can_be_returned(frontier: Frontier, clock: FakeClock) -> None:
     frontier.set_politeness("a.example", delay=60.0, concurrency=1)
     frontier.add([make_entry(str(n)) for n in range(3)])
     for _ in range(2):

@@ -7,7 +7,7 @@ from tests.contracts.frontier_backends import FakeClock, key_of, make_entry
 from tests.contracts.frontier_steps import TTL, lease, state
 
 
-def test_leases_that_nobody_could_renew_are_taken_up_again_and_their_loss_is_not_counted(
+def test_leases_that_expired_in_an_outage_are_resumed_without_counting_a_loss(
     frontier: Frontier, clock: FakeClock
 ) -> None:
     frontier.add([make_entry("a"), make_entry("b", host="b.example")])
@@ -37,7 +37,7 @@ def test_leases_that_did_not_end_are_renewed(frontier: Frontier, clock: FakeCloc
     assert lease(frontier, clock, owner="other") == []
 
 
-def test_what_another_has_meanwhile_stays_with_it_but_the_loss_is_not_counted(
+def test_an_entry_that_another_worker_leased_meanwhile_stays_there_without_a_counted_loss(
     frontier: Frontier, clock: FakeClock
 ) -> None:
     frontier.add([make_entry("a")])
@@ -53,7 +53,9 @@ def test_what_another_has_meanwhile_stays_with_it_but_the_loss_is_not_counted(
     assert not frontier.ack(theirs, next_due=None)
 
 
-def test_what_was_set_aside_in_an_outage_comes_back(frontier: Frontier, clock: FakeClock) -> None:
+def test_entries_that_were_set_aside_in_an_outage_are_queued_again(
+    frontier: Frontier, clock: FakeClock
+) -> None:
     frontier.add([make_entry("a", data={"source": "a.example"})])
     for _ in range(4):
         lease(frontier, clock, alone=True)
@@ -70,7 +72,7 @@ def test_what_was_set_aside_in_an_outage_comes_back(frontier: Frontier, clock: F
     assert entry.data == {"source": "a.example"}
 
 
-def test_what_was_done_meanwhile_stays_done(frontier: Frontier, clock: FakeClock) -> None:
+def test_an_entry_that_was_done_meanwhile_stays_done(frontier: Frontier, clock: FakeClock) -> None:
     frontier.add([make_entry("a")])
     mine = lease(frontier, clock)
     clock.advance(TTL + 1)
@@ -81,7 +83,7 @@ def test_what_was_done_meanwhile_stays_done(frontier: Frontier, clock: FakeClock
     assert state(frontier, "a") == "done"
 
 
-def test_an_entry_that_is_not_to_blame_is_put_back_without_an_attempt(
+def test_an_entry_that_caused_no_fault_is_requeued_without_an_attempt(
     frontier: Frontier, clock: FakeClock
 ) -> None:
     frontier.add([make_entry("a")])
@@ -110,7 +112,9 @@ def test_leases_that_the_owner_does_not_have_are_returned(frontier: Frontier, cl
     assert frontier.ack(theirs, next_due=None)
 
 
-def test_a_lease_that_the_frontier_lost_is_given_again(frontier: Frontier, clock: FakeClock) -> None:
+def test_a_lease_that_the_frontier_lost_is_given_to_its_owner_again(
+    frontier: Frontier, clock: FakeClock
+) -> None:
     """After a failover the entry is pending again, although its lease was never lost."""
     frontier.add([make_entry("a")])
     mine = lease(frontier, clock)

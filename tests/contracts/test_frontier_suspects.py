@@ -31,7 +31,7 @@ def test_a_worker_gets_one_suspect_at_a_time(frontier: Frontier, clock: FakeCloc
     assert [(name_of(one.entry), one.lost) for one in lease(frontier, clock)] == [("c", 0), ("a", 0)]
 
 
-def test_a_suspect_goes_with_others_and_before_those_of_its_host(
+def test_a_suspect_is_leased_together_with_others_and_before_those_of_its_host(
     frontier: Frontier, clock: FakeClock
 ) -> None:
     lost_together(frontier, clock, "ab")
@@ -41,7 +41,7 @@ def test_a_suspect_goes_with_others_and_before_those_of_its_host(
     assert lease(frontier, clock, 9) == []
 
 
-def test_of_suspects_on_many_hosts_the_one_whose_turn_came_first_is_handed_out(
+def test_of_suspects_on_many_hosts_the_one_whose_turn_came_first_is_leased(
     frontier: Frontier, clock: FakeClock
 ) -> None:
     for host in ("z", "y", "x"):
@@ -59,7 +59,7 @@ def test_of_suspects_on_many_hosts_the_one_whose_turn_came_first_is_handed_out(
     assert names(lease(frontier, clock)) == ["z"]
 
 
-def test_a_suspect_of_a_full_host_or_for_later_does_not_stand_in_the_way(
+def test_a_suspect_that_cannot_be_leased_yet_does_not_block_other_entries(
     frontier: Frontier, clock: FakeClock
 ) -> None:
     start = clock.now
@@ -74,7 +74,7 @@ def test_a_suspect_of_a_full_host_or_for_later_does_not_stand_in_the_way(
     assert names(lease(frontier, clock, horizon=start)) == ["free"]
 
 
-def test_only_what_kills_is_set_aside(frontier: Frontier, clock: FakeClock) -> None:
+def test_only_entries_that_kill_workers_are_set_aside(frontier: Frontier, clock: FakeClock) -> None:
     """One page in sixty kills its worker, which has up to 16 pages in flight. A new worker is started."""
     frontier.set_politeness("a.example", delay=0, concurrency=16)
     frontier.add([make_entry(str(n)) for n in range(60)])
@@ -99,7 +99,7 @@ def test_only_what_kills_is_set_aside(frontier: Frontier, clock: FakeClock) -> N
     assert [name_of(entry) for entry in frontier.aside(9)] == ["7"]
 
 
-def test_of_suspects_the_one_that_lost_fewer_leases_goes_first(frontier: Frontier, clock: FakeClock) -> None:
+def test_the_suspect_with_fewer_lost_leases_is_leased_first(frontier: Frontier, clock: FakeClock) -> None:
     frontier.add([make_entry("a", priority=9), make_entry("b", priority=1)])
     frontier.set_politeness("a.example", delay=0, concurrency=9)
     assert names(lease(frontier, clock)) == ["a", "b"]
@@ -121,7 +121,7 @@ def test_only_losses_in_a_row_count(frontier: Frontier, clock: FakeClock) -> Non
     assert (one.lost, one.attempts) == (0, 3)
 
 
-def test_after_three_losses_as_the_only_suspect_an_entry_goes_alone_and_last(
+def test_after_three_losses_as_the_only_suspect_an_entry_is_leased_alone_and_last(
     frontier: Frontier, clock: FakeClock
 ) -> None:
     frontier.set_politeness("a.example", delay=0, concurrency=9)
@@ -143,7 +143,7 @@ def test_after_three_losses_as_the_only_suspect_an_entry_goes_alone_and_last(
     assert [one.lost for one in lease(frontier, clock)] == [0]
 
 
-def test_what_is_lost_alone_as_well_is_set_aside(frontier: Frontier, clock: FakeClock) -> None:
+def test_an_entry_whose_lone_lease_is_lost_is_set_aside(frontier: Frontier, clock: FakeClock) -> None:
     frontier.add([make_entry("a")])
     for _ in range(MAX_LOST):
         assert names(lease(frontier, clock, alone=True)) == ["a"]

@@ -76,7 +76,7 @@ def states(frontier: WholeFrontier) -> dict[str, tuple[str, int | None, float | 
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_a_copy_answers_as_the_first_one_did(
+def test_a_copy_answers_like_the_original(
     tested: WholeFrontier, other: SqliteFrontier, clock: FakeClock, there: bool
 ) -> None:
     source, target = (other, tested) if there else (tested, other)
@@ -101,7 +101,9 @@ def test_a_copy_answers_as_the_first_one_did(
     assert sum(target.counts().values()) - target.counts()["hosts"] == len(states(target))
 
 
-def test_it_is_handed_out_as_before(tested: WholeFrontier, other: SqliteFrontier, clock: FakeClock) -> None:
+def test_copied_entries_are_leased_in_the_same_order(
+    tested: WholeFrontier, other: SqliteFrontier, clock: FakeClock
+) -> None:
     fill(other, clock)
     tested.take_entries(list(other.copy_entries()))
     for host in other.copy_hosts():
@@ -125,7 +127,9 @@ def test_it_is_handed_out_as_before(tested: WholeFrontier, other: SqliteFrontier
     assert tested.counts()["pending"] == 0
 
 
-def test_hosts_are_told_as_they_are_treated(tested: WholeFrontier, clock: FakeClock) -> None:
+def test_copies_of_hosts_have_their_delay_concurrency_and_next_turn(
+    tested: WholeFrontier, clock: FakeClock
+) -> None:
     fill(tested, clock)
     hosts = {copy.host: copy for copy in tested.copy_hosts()}
     assert set(hosts) == {"a.example", "slow.example"}
@@ -135,7 +139,7 @@ def test_hosts_are_told_as_they_are_treated(tested: WholeFrontier, clock: FakeCl
     assert tested.host("unknown.example") is None
 
 
-def test_what_is_known_stays_as_it_is(tested: WholeFrontier, clock: FakeClock) -> None:
+def test_known_entries_are_not_overwritten(tested: WholeFrontier, clock: FakeClock) -> None:
     tested.add([make_entry("best", priority=1.0)])
     given = EntryCopy(entry=make_entry("best", priority=9.0), state="aside", at=clock())
     tested.take_entries([given, given])
@@ -145,7 +149,9 @@ def test_what_is_known_stays_as_it_is(tested: WholeFrontier, clock: FakeClock) -
     assert kept.priority == 1.0
 
 
-def test_any_number_is_copied(tested: WholeFrontier, other: SqliteFrontier, clock: FakeClock) -> None:
+def test_any_number_of_entries_is_copied(
+    tested: WholeFrontier, other: SqliteFrontier, clock: FakeClock
+) -> None:
     entries = [
         make_entry(f"e{number}", f"h{number % 7}.example", due=float(number)) for number in range(COPIES)
     ]
@@ -157,7 +163,9 @@ def test_any_number_is_copied(tested: WholeFrontier, other: SqliteFrontier, cloc
     assert len(list(tested.copy_hosts())) == 7
 
 
-def test_who_is_at_work_is_told_until_the_leases_run_out(tested: WholeFrontier, clock: FakeClock) -> None:
+def test_active_workers_are_reported_until_their_leases_expire(
+    tested: WholeFrontier, clock: FakeClock
+) -> None:
     tested.set_politeness("a.example", delay=0, concurrency=9)
     tested.add([make_entry(name) for name in ("one", "two", "three")])
     tested.lease("long", 1, horizon=clock(), ttl=100)

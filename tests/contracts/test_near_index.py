@@ -53,7 +53,7 @@ def test_near_texts_are_found_and_others_never(index: NearIndex) -> None:
 
 
 @pytest.mark.parametrize("first", ["whole", "cut"])
-def test_what_was_cut_from_a_text_is_found_whichever_came_first(index: NearIndex, first: str) -> None:
+def test_an_excerpt_and_its_source_are_found_in_either_order(index: NearIndex, first: str) -> None:
     """The other text has a third of the words and a new beginning. The similarity is .3."""
     words = text_of(1, 450)
     texts = {"whole": words, "cut": [*text_of(2, 20), *words[150:300]]}
@@ -65,7 +65,7 @@ def test_what_was_cut_from_a_text_is_found_whichever_came_first(index: NearIndex
     assert near.contained > 0.6
 
 
-def test_a_formula_that_a_thousand_texts_end_with_hides_nobody(index: NearIndex) -> None:
+def test_a_common_ending_of_a_thousand_texts_does_not_hide_the_similar_text(index: NearIndex) -> None:
     ending = ["read", "more", "about", "it", "on", "our", "channel", "every", "day", "for", "free"]
     for seed in range(MAX_CANDIDATES + 20):
         index.check_and_insert(f"{seed}", "a.org", signature(" ".join([*text_of(seed, 60), *ending])), NOW)
@@ -83,7 +83,7 @@ def test_the_same_document_again_replaces_itself(index: NearIndex) -> None:
     assert index.count() == 3
 
 
-def test_a_text_that_became_short_is_taken_out(index: NearIndex) -> None:
+def test_a_text_that_became_too_short_is_removed(index: NearIndex) -> None:
     index.check_and_insert("doc", "a.org", of(1), NOW)
     assert index.check_and_insert("doc", "a.org", signature("Short now."), NOW) == []
     assert index.count() == 0
@@ -91,13 +91,13 @@ def test_a_text_that_became_short_is_taken_out(index: NearIndex) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "Кратко о главном", "слово " * 10_000, "1 2 3 " * 1000])
-def test_texts_too_poor_to_compare_meet_nothing(index: NearIndex, text: str) -> None:
+def test_texts_with_too_few_shingles_are_not_similar_to_any_text(index: NearIndex, text: str) -> None:
     for name in ("a", "b"):
         assert index.check_and_insert(name, "a.org", signature(text), NOW) == []
     assert index.count() == 0
 
 
-def test_a_short_text_meets_those_that_are_the_same_word_for_word(index: NearIndex) -> None:
+def test_a_short_text_is_similar_only_to_identical_texts(index: NearIndex) -> None:
     text = "The bridge over the river is closed until Monday."
     assert index.check_and_insert("a", "a.org", signature(text), NOW) == []
     for other in (text.replace("Monday", "Sunday"), f"{text} Police said so.", text[: -len(" Monday.")]):
@@ -107,7 +107,7 @@ def test_a_short_text_meets_those_that_are_the_same_word_for_word(index: NearInd
     assert index.count() == 3
 
 
-def test_what_came_long_ago_is_forgotten_and_cleared_away(index: NearIndex) -> None:
+def test_old_texts_are_not_found_and_are_removed(index: NearIndex) -> None:
     same = of(1)
     index.check_and_insert("old", "a.org", same, NOW)
     assert names(index.check_and_insert("month", "a.org", same, NOW + KEEP)) == ["old"]
@@ -117,7 +117,7 @@ def test_what_came_long_ago_is_forgotten_and_cleared_away(index: NearIndex) -> N
     assert index.count() == 100
 
 
-def test_how_long_texts_are_kept_can_be_chosen(index_place: IndexPlace) -> None:
+def test_the_retention_of_texts_can_be_set(index_place: IndexPlace) -> None:
     same, days = of(1), 86400.0
     with closing(index_place.open(keep=90 * days)) as index:
         assert index.keep == 90 * days
@@ -130,14 +130,14 @@ def test_how_long_texts_are_kept_can_be_chosen(index_place: IndexPlace) -> None:
         assert index.count() == 100
 
 
-def test_a_clock_that_goes_back_loses_nothing(index: NearIndex) -> None:
+def test_a_clock_that_goes_back_loses_no_text(index: NearIndex) -> None:
     same = of(1)
     index.check_and_insert("first", "a.org", same, NOW)
     assert names(index.check_and_insert("earlier", "a.org", same, NOW - KEEP / 2)) == ["first"]
     assert names(index.check_and_insert("third", "a.org", same, NOW)) == ["first", "earlier"]
 
 
-def test_of_a_template_the_newest_texts_come_back(index: NearIndex) -> None:
+def test_the_newest_texts_of_a_template_are_found(index: NearIndex) -> None:
     same = of(1)
     for number in range(MAX_CANDIDATES + 30):
         index.check_and_insert(f"{number}", "a.org", same, NOW + number)
@@ -145,7 +145,7 @@ def test_of_a_template_the_newest_texts_come_back(index: NearIndex) -> None:
     assert found == [f"{number}" for number in range(30, MAX_CANDIDATES + 30)]
 
 
-def test_a_page_that_changes_again_and_again_hides_nobody(index: NearIndex) -> None:
+def test_a_page_that_changes_repeatedly_does_not_hide_other_texts(index: NearIndex) -> None:
     index.check_and_insert("other", "a.org", of(1), NOW)
     for turn in range(2 * MAX_CANDIDATES + 20):
         index.check_and_insert("changing", "a.org", of(1 + turn % 2), NOW + turn)
@@ -165,7 +165,7 @@ def test_a_page_that_changes_again_and_again_hides_nobody(index: NearIndex) -> N
         ("", "a.org"),
     ],
 )
-def test_what_went_in_comes_out(index: NearIndex, doc_id: str, source: str) -> None:
+def test_ids_and_sources_are_returned_unchanged(index: NearIndex, doc_id: str, source: str) -> None:
     index.check_and_insert(doc_id, source, of(1), NOW)
     assert index.check_and_insert("asked", "c.org", of(1), NOW) == [Near(doc_id, source, 1.0)]
     assert names(index.check_and_insert(doc_id, source, of(1), NOW)) == ["asked"]
@@ -237,7 +237,7 @@ def test_all_backends_give_the_same_answers(steps: list[tuple[int, int, int, int
     assert all(other == first for other in others)
 
 
-def test_a_mixture_has_all_sorts_of_neighbours(index: NearIndex) -> None:
+def test_the_mixture_has_neighbours_of_all_kinds(index: NearIndex) -> None:
     """Ensure that the data of the previous test has neighbours of all kinds."""
     index.check_and_insert("whole", "a.org", mixture(1, 0), NOW)
     found = [index.check_and_insert("asked", "a.org", mixture(1, changed), NOW) for changed in range(1, 9)]
@@ -246,7 +246,7 @@ def test_a_mixture_has_all_sorts_of_neighbours(index: NearIndex) -> None:
     assert mixture(1, 3).passages.tolist() != mixture(1, 0).passages.tolist()
 
 
-def test_a_text_is_taken_out_by_one_that_is_not_comparable(index: NearIndex) -> None:
+def test_a_text_is_removed_when_its_new_version_is_not_comparable(index: NearIndex) -> None:
     index.check_and_insert("gone", "a.org", of(1), NOW)
     index.check_and_insert("stays", "a.org", of(2), NOW)
     assert index.check_and_insert("gone", "", signature(""), NOW) == []

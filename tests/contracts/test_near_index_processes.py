@@ -39,7 +39,7 @@ def insert_at_once(
         index.close()
 
 
-def test_processes_that_insert_like_texts_at_once_see_each_other(index_place: IndexPlace) -> None:
+def test_processes_that_insert_similar_texts_at_once_find_each_other(index_place: IndexPlace) -> None:
     index_place.open().close()
     context = warm.context()
     barrier, answers = context.Barrier(PROCESSES), context.Queue()

@@ -20,7 +20,7 @@ def notes(place: Place) -> Iterator[Notes]:
     storage.close()
 
 
-def test_a_note_is_kept_until_the_next_of_its_key(notes: Notes, place: Place) -> None:
+def test_a_note_is_kept_until_it_is_replaced(notes: Notes, place: Place) -> None:
     notes.save("hub", "a", {"n": 1})
     notes.save("hub", "b", {"text": "ёжик \ud800", "list": [1, None, {"x.y": 2.5, "$z": True}]})
     notes.save("trust", "a", {"n": 3})
@@ -34,7 +34,7 @@ def test_a_note_is_kept_until_the_next_of_its_key(notes: Notes, place: Place) ->
     other.close()
 
 
-def test_a_note_is_forgotten_once(notes: Notes) -> None:
+def test_a_note_can_be_removed_once(notes: Notes) -> None:
     notes.save("hub", "a", {})
     notes.save("hub", "b", {})
     assert notes.forget("hub", "a")
@@ -54,7 +54,7 @@ def test_keys_may_hold_any_text(notes: Notes) -> None:
 ODD = {"n": 1e22, "f": 0.1, "text": "ёжик \ud800 \u2028", "list": [1, None, {"x.y": [True, -0.0]}], "z": {}}
 
 
-def test_a_note_is_swapped_only_if_nobody_wrote_it_meanwhile(notes: Notes, place: Place) -> None:
+def test_a_note_is_swapped_only_if_it_has_not_changed(notes: Notes, place: Place) -> None:
     other = place.open()
     assert notes.swap("any", "a", None, ODD)
     assert not other.notes.swap("any", "a", None, {"n": 2})
@@ -70,7 +70,7 @@ def test_a_note_is_swapped_only_if_nobody_wrote_it_meanwhile(notes: Notes, place
     other.close()
 
 
-def test_of_many_who_swap_at_once_none_loses_what_another_wrote(place: Place) -> None:
+def test_concurrent_swaps_lose_no_data(place: Place) -> None:
     def count(name: str) -> None:
         storage = place.open()
         done = 0
@@ -94,7 +94,7 @@ def test_sizes_are_bounded(notes: Notes, key: str, text: str) -> None:
     assert notes.all("any") == {}
 
 
-def test_several_notes_are_read_and_swapped_at_once(notes: Notes, place: Place) -> None:
+def test_several_notes_are_read_and_swapped_in_one_call(notes: Notes, place: Place) -> None:
     assert (notes.get_many([]), notes.swap_many([])) == ({}, [])
     names = [("hub", "a"), ("trust", "a"), ("hub", "ёж \ud800")]
     assert notes.swap_many([(*name, None, {"n": 1}) for name in names]) == [True] * 3
@@ -112,7 +112,7 @@ def test_several_notes_are_read_and_swapped_at_once(notes: Notes, place: Place) 
     other.close()
 
 
-def test_of_many_who_add_to_several_notes_at_once_none_loses_what_another_wrote(place: Place) -> None:
+def test_concurrent_merges_into_several_notes_lose_no_data(place: Place) -> None:
     def merged(note: dict[str, Any] | None, number: int) -> dict[str, Any]:
         return {"seen": sorted({*(note or {"seen": []})["seen"], number})}
 
@@ -165,7 +165,7 @@ def test_expected_notes_are_read_with_the_first_one_that_is_needed(notes: Notes)
     assert counted.reads == [[other], sorted([first, second, absent])]
 
 
-def test_a_note_that_was_read_ahead_is_used_once(notes: Notes) -> None:
+def test_a_note_that_was_read_ahead_is_used_only_once(notes: Notes) -> None:
     name = ("hub", "a")
     notes.save(*name, {"n": 1})
     ahead = NotesAhead(notes)

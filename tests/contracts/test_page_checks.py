@@ -61,7 +61,7 @@ def times(kept: Checks, path: str = "a") -> list[float]:
     return [] if page is None else [one.at for one in page.checks]
 
 
-def test_a_check_comes_back_whole(kept: Checks) -> None:
+def test_a_check_is_returned_unchanged(kept: Checks) -> None:
     kept.save([WHOLE])
     assert of(kept) == CheckedPage(url=WHOLE.url, source="example.org", checks=(WHOLE,))
     assert of(kept, "other") is None
@@ -69,7 +69,7 @@ def test_a_check_comes_back_whole(kept: Checks) -> None:
     kept.save([])
 
 
-def test_checks_are_kept_by_time_each_once_whatever_the_order(kept: Checks) -> None:
+def test_checks_are_sorted_by_time_without_duplicates(kept: Checks) -> None:
     kept.save([check(at=3.0), check(at=1.0), check("b", at=9.0)])
     kept.save([check(at=2.0), check(at=3.0)])
     kept.save([check(at=1.0)])
@@ -77,21 +77,21 @@ def test_checks_are_kept_by_time_each_once_whatever_the_order(kept: Checks) -> N
     assert times(kept, "b") == [9.0]
 
 
-def test_the_last_checks_stay(kept: Checks) -> None:
+def test_only_the_last_checks_are_kept(kept: Checks) -> None:
     for at in range(MAX_CHECKS + 5):
         kept.save([check(at=float(at))])
     kept.save([check(at=0.0)])
     assert times(kept) == [float(at) for at in range(5, MAX_CHECKS + 5)]
 
 
-def test_one_page_may_be_named_in_several_ways(kept: Checks) -> None:
+def test_forms_of_a_url_share_one_record(kept: Checks) -> None:
     kept.save([check(at=1.0)])
     kept.save([replace(check(at=2.0), url="http://www.example.org/a")])
     assert times(kept) == [1.0, 2.0]
     assert len(list(kept.iter())) == 1
 
 
-def test_what_sites_write_is_bounded_and_made_harmless(kept: Checks) -> None:
+def test_data_from_sites_is_bounded_and_sanitized(kept: Checks) -> None:
     odd = check(
         server="x" * 999,
         size=10**30,
@@ -107,7 +107,7 @@ def test_what_sites_write_is_bounded_and_made_harmless(kept: Checks) -> None:
     assert len(page.last.hops) == MAX_HOPS
 
 
-def test_sites_are_streamed_and_a_stream_survives_writing(kept: Checks) -> None:
+def test_checks_of_a_site_can_be_streamed_while_checks_are_saved(kept: Checks) -> None:
     kept.save([check(str(n)) for n in range(1200)])
     kept.save([replace(check(), url="https://other.org/a", source="other.org")])
     assert [page.source for page in kept.iter("other.org")] == ["other.org"]
@@ -120,7 +120,7 @@ def test_sites_are_streamed_and_a_stream_survives_writing(kept: Checks) -> None:
     assert len(list(kept.iter())) == 1201
 
 
-def test_pages_without_a_record_are_streamed_apart(place: Place) -> None:
+def test_pages_without_a_record_are_streamed_separately(place: Place) -> None:
     storage = place.open()
     kept = storage.checks
     storage.pages.discover([make_page(str(n)) for n in range(0, 1200, 2)])
@@ -135,7 +135,7 @@ def test_pages_without_a_record_are_streamed_apart(place: Place) -> None:
     storage.close()
 
 
-def test_checks_are_forgotten_by_site_and_by_url(kept: Checks) -> None:
+def test_checks_are_removed_by_site_or_by_url(kept: Checks) -> None:
     other = replace(check(), url="https://other.org/a", source="other.org")
     kept.save([check("a", at=1.0), check("a", at=5.0), check("b", at=2.0), check("c", at=3.0), other])
     assert kept.forget(url=SITE + "b") == 1
@@ -166,7 +166,7 @@ def test_verdicts(fields: dict[str, Any], verdict: str) -> None:
     assert check(**fields).verdict == verdict
 
 
-def test_before_is_of_an_earlier_run_and_since_tells_how_long_it_is_so() -> None:
+def test_before_is_the_last_check_of_an_earlier_run_and_since_the_start_of_the_present_state() -> None:
     checks = (
         check(at=1.0, run=1.0),
         check(at=2.0, run=2.0, status=404),

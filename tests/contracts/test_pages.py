@@ -8,7 +8,7 @@ from newsbot.storage.pages import MAX_HISTORY, MAX_REFERRERS
 from tests.contracts.storage_samples import make_page
 
 
-def test_a_page_comes_back_whole(storage: Storage) -> None:
+def test_a_page_is_returned_unchanged(storage: Storage) -> None:
     page = make_page(
         "a",
         ("front",),
@@ -50,7 +50,7 @@ def test_discovering_adds_referrers_and_the_smaller_depth(storage: Storage) -> N
     assert len(list(storage.pages.iter())) == 2
 
 
-def test_a_page_met_twice_in_one_batch_is_one_page(storage: Storage) -> None:
+def test_a_page_that_occurs_twice_in_a_batch_is_stored_once(storage: Storage) -> None:
     storage.pages.discover([make_page("a", ("x",), depth=4), make_page("a", ("y",), depth=2)])
     (found,) = storage.pages.iter()
     assert (found.referrers, found.referrer_count, found.depth) == (
@@ -60,7 +60,7 @@ def test_a_page_met_twice_in_one_batch_is_one_page(storage: Storage) -> None:
     )
 
 
-def test_many_referrers_are_counted_and_the_first_kept(storage: Storage) -> None:
+def test_many_referrers_are_counted_and_the_first_are_kept(storage: Storage) -> None:
     for _ in range(2):
         for number in range(500):
             storage.pages.discover([make_page("a", (str(number),))])
@@ -69,7 +69,7 @@ def test_many_referrers_are_counted_and_the_first_kept(storage: Storage) -> None
     assert 450 <= found.referrer_count <= 550
 
 
-def test_saving_keeps_what_only_grows(storage: Storage) -> None:
+def test_saving_does_not_change_first_seen_or_referrers(storage: Storage) -> None:
     storage.pages.discover([make_page("a", ("x",), first_seen=100.0)])
     storage.pages.save([make_page("a", ("other",), first_seen=999.0, http_status=404, state="gone")])
     (found,) = storage.pages.iter()
@@ -77,7 +77,7 @@ def test_saving_keeps_what_only_grows(storage: Storage) -> None:
     assert (found.http_status, found.state) == (404, "gone")
 
 
-def test_history_grows_by_what_is_new_and_is_bounded(storage: Storage) -> None:
+def test_new_events_are_appended_to_the_history_which_is_bounded(storage: Storage) -> None:
     events: list[Event] = [{"at": float(number), "event": "fetched"} for number in range(MAX_HISTORY + 10)]
     storage.pages.save([make_page("a", history=events[:5])])
     storage.pages.save([make_page("a", history=events[3:8])])
@@ -90,7 +90,7 @@ def test_history_grows_by_what_is_new_and_is_bounded(storage: Storage) -> None:
     assert next(storage.pages.iter()).history == events[-MAX_HISTORY:]
 
 
-def test_where_a_page_was_discovered_is_never_forgotten(storage: Storage) -> None:
+def test_the_discovery_of_a_page_always_stays_in_its_history(storage: Storage) -> None:
     first = {"at": 1.0, "event": "discovered", "where": "seed"}
     events = [{"at": float(number), "event": "fetched"} for number in range(2, 3 * MAX_HISTORY)]
     storage.pages.discover([make_page("a", history=[first])])
@@ -99,7 +99,7 @@ def test_where_a_page_was_discovered_is_never_forgotten(storage: Storage) -> Non
     assert next(storage.pages.iter()).history == [first, *events[1 - MAX_HISTORY :]]
 
 
-def test_pages_that_are_due_come_earliest_first(storage: Storage) -> None:
+def test_due_pages_are_returned_earliest_first(storage: Storage) -> None:
     dues = {"never": None, "at": 50.0, "after": 51.0, "until": 60.0, "later": 60.5}
     storage.pages.save([make_page(name, next_due=due) for name, due in dues.items()])
     storage.pages.save([make_page(f"together-{n}", next_due=55.0) for n in range(1100)])  # several batches
@@ -111,7 +111,7 @@ def test_pages_that_are_due_come_earliest_first(storage: Storage) -> None:
     assert list(storage.pages.due(after=60.5, until=1e12)) == []
 
 
-def test_pages_are_streamed_by_source_and_kind_while_writing_goes_on(storage: Storage) -> None:
+def test_pages_can_be_streamed_by_source_and_kind_while_pages_are_saved(storage: Storage) -> None:
     storage.pages.discover([make_page(str(number)) for number in range(1200)])
     storage.pages.discover(
         [make_page("feed", kind=Kind.FEED, state="done"), make_page("elsewhere", source="other.org")]

@@ -22,7 +22,7 @@ def log(place: Place) -> Iterator[Sources]:
     storage.close()
 
 
-def test_polls_come_back_by_source_and_time_each_once(log: Sources) -> None:
+def test_polls_are_returned_by_source_and_time_without_duplicates(log: Sources) -> None:
     later = replace(FIRST, at=NOON + 600, new=0, unchanged=True)
     next_day = replace(FIRST, at=NOON + DAY)
     # another poll, although its minute ends with the same digits
@@ -37,7 +37,7 @@ def test_polls_come_back_by_source_and_time_each_once(log: Sources) -> None:
     assert list(log.polls("https://c.org/")) == []
 
 
-def test_old_days_are_forgotten(log: Sources) -> None:
+def test_old_polls_are_removed(log: Sources) -> None:
     log.log_poll(FEED, FIRST)
     log.log_poll("https://b.org/", FIRST)
     log.log_poll(FEED, replace(FIRST, at=NOON + KEEP_DAYS * DAY))

@@ -29,7 +29,7 @@ def storage(place: Place) -> Iterator[Storage]:
 BASIS = "https://example.org/basis"
 
 
-def test_an_article_goes_with_all_that_belongs_to_it(storage: Storage) -> None:
+def test_an_article_is_removed_with_all_its_data(storage: Storage) -> None:
     first = make_article("a", "The river rose over the old bridge.")
     storage.articles.store(first)
     storage.articles.store(make_article("a", "The river fell again below the bridge.", hours=1))
@@ -53,7 +53,7 @@ def test_an_article_goes_with_all_that_belongs_to_it(storage: Storage) -> None:
     assert storage.removal.articles([first.canonical_url]) == 0
 
 
-def test_an_address_that_is_an_article_by_now_is_no_other_address(storage: Storage) -> None:
+def test_the_url_of_an_article_is_not_another_url_of_its_former_duplicate(storage: Storage) -> None:
     """The URL once had another article's text (a cookie wall), but must not be removed with that article."""
     one, two = make_article("one", "Accept our cookies."), make_article("two", "Accept our cookies.")
     for article in (one, two):
@@ -71,7 +71,7 @@ def test_an_address_that_is_an_article_by_now_is_no_other_address(storage: Stora
     assert list(storage.dump.aliases()) == []
 
 
-def test_what_was_taken_out_can_be_stored_anew_under_any_url(storage: Storage) -> None:
+def test_a_removed_article_can_be_stored_again_under_any_url(storage: Storage) -> None:
     article = make_article("a", "The river rose over the old bridge.")
     storage.articles.store(article)
     storage.removal.articles([article.canonical_url])
@@ -84,7 +84,7 @@ def test_what_was_taken_out_can_be_stored_anew_under_any_url(storage: Storage) -
     assert [hit.article.canonical_url for hit in find(storage, "bridge")] == ["https://example.org/b"]
 
 
-def test_many_at_once_leave_the_others(storage: Storage) -> None:
+def test_removing_many_articles_leaves_the_other_articles(storage: Storage) -> None:
     articles = [make_article(str(number), f"Text number {number} of the day.") for number in range(30)]
     elsewhere = make_article("1", "Text number 1 of the day.", source="example.com")
     for article in (*articles, elsewhere):
@@ -95,7 +95,7 @@ def test_many_at_once_leave_the_others(storage: Storage) -> None:
     assert len(find(storage, "number", limit=100)) == 11
 
 
-def test_pages_go_with_what_was_found_on_them(storage: Storage) -> None:
+def test_pages_are_removed_with_their_checks(storage: Storage) -> None:
     storage.pages.discover([make_page("a"), make_page("b")])
     storage.checks.save(
         [PageCheck(url=make_page("a").url, source="example.org", at=1.0, run=1.0, status=404)]
@@ -106,7 +106,9 @@ def test_pages_go_with_what_was_found_on_them(storage: Storage) -> None:
     assert storage.checks.get(keys) == {}
 
 
-def test_results_of_searches_go_also_where_the_record_writes_the_url_otherwise(storage: Storage) -> None:
+def test_search_results_are_removed_also_if_the_page_record_has_another_form_of_the_url(
+    storage: Storage,
+) -> None:
     page = make_page("a")
     storage.pages.discover([make_page("a", url="https://example.org/a?utm_source=rss"), make_page("b")])
     storage.searches.save([_result("https://example.org/a"), _result("https://example.org/b")])
@@ -114,14 +116,14 @@ def test_results_of_searches_go_also_where_the_record_writes_the_url_otherwise(s
     assert [one.url for one in storage.searches.results("s")] == ["https://example.org/b"]
 
 
-def test_results_go_of_pages_without_a_record(storage: Storage) -> None:
+def test_search_results_of_pages_without_a_record_are_removed(storage: Storage) -> None:
     unknown = "https://example.org/unknown"
     storage.searches.save([_result(unknown), _result("https://example.org/b")])
     assert storage.removal.pages([fingerprint(unknown)]) == 0
     assert [one.url for one in storage.searches.results("s")] == ["https://example.org/b"]
 
 
-def test_an_address_of_an_article_that_stays_leads_nowhere(storage: Storage) -> None:
+def test_a_removed_url_no_longer_leads_to_its_article(storage: Storage) -> None:
     storage.articles.store(make_article("a", "The river is calm."))
     storage.articles.store(make_article("copy", "The river is calm."))
     copy = "https://example.org/copy"
@@ -142,7 +144,7 @@ def _store_versions(place: Place, turns: int) -> None:
     opened.close()
 
 
-def test_nothing_is_left_half_beside_workers_that_store(storage: Storage, place: Place) -> None:
+def test_removal_during_storing_leaves_no_incomplete_articles(storage: Storage, place: Place) -> None:
     context = warm.context()
     workers = [context.Process(target=_store_versions, args=(place, 60)) for _ in range(2)]
     for worker in workers:
@@ -172,7 +174,7 @@ def _result(url: str) -> SearchResult:
     )
 
 
-def test_sources_and_counters_go(storage: Storage) -> None:
+def test_sources_and_counters_are_removed(storage: Storage) -> None:
     feed = "https://example.org/rss"
     storage.sources.save([SourceRecord(url=url, source="example.org", kind=Kind.FEED) for url in (feed, "u")])
     storage.sources.log_poll(feed, Poll(at=1, new=1, shown=1, size=1, unchanged=False))

@@ -21,7 +21,7 @@ def storage(place: Place) -> Iterator[Storage]:
     opened.close()
 
 
-def test_earlier_versions_go_and_the_present_one_stays(storage: Storage) -> None:
+def test_old_earlier_versions_are_removed_and_the_present_version_stays(storage: Storage) -> None:
     for hours, text in ((0, "The river rose."), (10, "The river fell."), (20, "The river is calm.")):
         storage.articles.store(make_article("a", text, hours=hours))
     storage.articles.store(make_article("b", "Only one version of an old text."))
@@ -46,7 +46,7 @@ def test_earlier_versions_go_and_the_present_one_stays(storage: Storage) -> None
     assert owner_of(storage, make_article("a", "The river rose.").content_hash) is not None
 
 
-def test_pages_that_are_never_due_again_keep_only_what_makes_them_known(storage: Storage) -> None:
+def test_pages_that_are_never_due_again_lose_their_details(storage: Storage) -> None:
     event = [{"at": 5.0, "event": "fetched", "status": 200}]
     pages = [
         make_page(

@@ -85,7 +85,7 @@ def telling(storage: Storage, tmp_path: Path, output: Output) -> Telling:
     return Telling(storage, tmp_path, output)
 
 
-def test_what_is_stored_after_saving_is_told_once(telling: Telling, output: Output) -> None:
+def test_articles_stored_after_a_search_was_saved_are_reported_once(telling: Telling, output: Output) -> None:
     telling.store("old")
     save(telling.storage, "bridges", "bridges -tunnel", "at_once", START)
     telling.store("a")
@@ -105,7 +105,7 @@ def test_what_is_stored_after_saving_is_told_once(telling: Telling, output: Outp
     assert "Title of b" in output.taken[1].text
 
 
-def test_of_a_story_one_article_is_told_also_later(telling: Telling, output: Output) -> None:
+def test_only_one_article_of_a_story_is_reported(telling: Telling, output: Output) -> None:
     save(telling.storage, "bridges", "bridge", "at_once", START)
     telling.store("a", story="s", source="north.example")
     telling.store("b", story="s", source="south.example")
@@ -115,7 +115,7 @@ def test_of_a_story_one_article_is_told_also_later(telling: Telling, output: Out
     assert [len(urls) for urls in output.urls] == [1]
 
 
-def test_hourly_and_daily_gather_what_came(telling: Telling, output: Output) -> None:
+def test_hourly_and_daily_searches_collect_articles(telling: Telling, output: Output) -> None:
     save(telling.storage, "hourly", "bridge", "hourly", START)
     save(telling.storage, "daily", "bridge tag:regional", "daily", START)
     save(telling.storage, "off", "bridge", "off", START)
@@ -134,7 +134,7 @@ def test_hourly_and_daily_gather_what_came(telling: Telling, output: Output) -> 
 
 
 @pytest.mark.parametrize("killed", ["read", "told"])
-def test_a_kill_loses_nothing_and_what_is_repeated_has_its_id(
+def test_after_a_kill_a_message_is_sent_again_with_the_same_id(
     telling: Telling, output: Output, killed: str
 ) -> None:
     save(telling.storage, "bridges", "bridge", "at_once", START)
@@ -149,7 +149,7 @@ def test_a_kill_loses_nothing_and_what_is_repeated_has_its_id(
     assert len({one.id for one in output.taken}) == 1
 
 
-def test_an_output_that_is_away_gets_all_later_and_others_are_not_told_again(
+def test_an_output_that_was_down_gets_all_messages_later_and_others_get_them_once(
     storage: Storage, tmp_path: Path
 ) -> None:
     well, ill = Output("well"), Output("ill")
@@ -165,7 +165,7 @@ def test_an_output_that_is_away_gets_all_later_and_others_are_not_told_again(
     assert saved_searches(storage.notes)[0].notices == []
 
 
-def test_what_waits_is_bounded_and_counted(
+def test_waiting_articles_are_bounded_and_counted(
     telling: Telling, output: Output, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(saved, "MAX_LISTED", 3)
@@ -204,7 +204,7 @@ def test_a_full_search_fits_its_note(telling: Telling) -> None:
     assert len(json.dumps(asdict(full), ensure_ascii=False)) < MAX_NOTE
 
 
-def test_what_is_changed_keeps_what_was_told_and_what_is_wrong_is_refused(
+def test_a_changed_search_keeps_its_reported_articles_and_invalid_searches_are_refused(
     telling: Telling, output: Output
 ) -> None:
     save(telling.storage, "bridges", "bridge", "at_once", START)

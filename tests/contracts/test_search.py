@@ -73,14 +73,14 @@ def test_fields_phrases_exclusion_and_dates(library: Storage, query: str, expect
     assert set(paths(library, query, by_time=True)) == expected
 
 
-def test_filters_of_the_caller_narrow_what_the_query_says(library: Storage) -> None:
+def test_filters_of_the_caller_restrict_the_query(library: Storage) -> None:
     assert paths(library, "site:run.org", where=ArticleFilter(source="example.org")) == []
     assert paths(library, "мост", where=ArticleFilter(source="run.org")) == ["undated"]
     late = ArticleFilter(since=NOON + timedelta(hours=1, minutes=30), until=NOON + timedelta(hours=3))
     assert paths(library, "мост", where=late) == ["river"]
 
 
-def test_filters_without_words_give_the_newest_of_what_is_right(library: Storage) -> None:
+def test_filters_without_words_return_the_newest_matching_articles(library: Storage) -> None:
     library.articles.store(make_article("late", "Последнее.", source="run.org", language="en", hours=40))
     assert paths(library, "", where=ArticleFilter(source="run.org", language="en")) == ["late", "run"]
     assert paths(library, "", where=ArticleFilter(source="run.org", language="ru")) == ["undated"]
@@ -96,7 +96,7 @@ def test_order_by_time_and_by_rank(library: Storage) -> None:
     assert paths(library, "мост", limit=1, by_time=True) == ["river"]
 
 
-def test_a_story_is_searched_as_it_is_now(library: Storage) -> None:
+def test_search_uses_the_present_story_of_an_article(library: Storage) -> None:
     library.stories.assign("https://example.org/bridge", "s", None)
     library.stories.assign("https://run.org/run", "s", None)
     assert paths(library, "мост", where=ArticleFilter(story="s")) == ["bridge"]
@@ -104,7 +104,7 @@ def test_a_story_is_searched_as_it_is_now(library: Storage) -> None:
     assert set(paths(library, "мост", where=ArticleFilter(story="s"))) == {"bridge", "river"}
 
 
-def test_earlier_versions_are_not_found_and_take_no_place_on_the_page(storage: Storage) -> None:
+def test_earlier_versions_are_not_found_and_do_not_count_for_the_limit(storage: Storage) -> None:
     for turn in range(40):
         storage.articles.store(make_article("a", f"Слово номер {turn}."))
         if turn % 8 == 0:
@@ -115,7 +115,7 @@ def test_earlier_versions_are_not_found_and_take_no_place_on_the_page(storage: S
     assert paths(storage, "32") == []
 
 
-def test_an_article_whose_versions_were_dropped_is_found_as_it_is_now(storage: Any) -> None:
+def test_an_article_without_its_earlier_versions_is_found_by_its_present_text(storage: Any) -> None:
     for turn in range(3):
         storage.articles.store(make_article("a", f"Слово {turn}."))
         assert paths(storage, "слово") == ["a"]
@@ -145,7 +145,7 @@ def test_any_query_finds_what_reading_all_articles_finds(storage: Storage) -> No
         assert len(found) == len(set(found))
 
 
-def test_an_article_with_another_url_is_found_there_and_only_there(storage: Storage) -> None:
+def test_an_article_with_a_new_url_is_found_only_under_that_url(storage: Storage) -> None:
     article = make_article("a", "Слово.")
     storage.articles.store(article)
     assert paths(storage, "слово") == ["a"]
@@ -163,7 +163,7 @@ def test_one_article_of_a_story_is_found_with_the_number_of_its_copies(library: 
     assert paths(library, "story:s", where=ArticleFilter(story="other")) == []
 
 
-def test_articles_are_found_by_the_forms_of_their_language(storage: Storage) -> None:
+def test_articles_are_found_by_word_forms_of_their_language(storage: Storage) -> None:
     storage.articles.store(make_article("haus", "Viele Häuser stehen leer.", language="de"))
     storage.articles.store(make_article("maison", "Des crises économiques.", language="fr", hours=1))
     storage.articles.store(make_article("house", "Houses stand empty.", language="en", hours=2))

@@ -88,7 +88,7 @@ def _events(search: ArticleSearch, *articles: Article) -> list[str | None]:
     return [found.get(one.canonical_url) for one in articles]
 
 
-def test_different_wordings_of_one_happening_are_one_event(library: Storage, search: ArticleSearch) -> None:
+def test_different_reports_of_one_event_are_one_event(library: Storage, search: ArticleSearch) -> None:
     told = [_store(library, f"flood{place}", one, hours=place) for place, one in enumerate(FLOOD)]
     fire = _store(library, "fire", FIRE)
     *flood, other = _events(search, *told, fire)
@@ -102,7 +102,9 @@ def test_different_wordings_of_one_happening_are_one_event(library: Storage, sea
     assert search.first_reports(NOON, NOON + timedelta(hours=1)) == []  # one site only
 
 
-def test_languages_and_days_apart_are_other_events(library: Storage, search: ArticleSearch) -> None:
+def test_articles_in_other_languages_or_days_later_are_other_events(
+    library: Storage, search: ArticleSearch
+) -> None:
     articles = [
         _store(library, "first", FLOOD[0]),
         _store(library, "german", FLOOD[0], language="de"),
@@ -115,7 +117,7 @@ def test_languages_and_days_apart_are_other_events(library: Storage, search: Art
     assert len({first, german, *apart}) == 4
 
 
-def test_issues_of_a_template_are_other_events(library: Storage, search: ArticleSearch) -> None:
+def test_issues_of_a_template_are_different_events(library: Storage, search: ArticleSearch) -> None:
     places = ("Liberec", "Brno", "Zlin", "Opava")
     told = [
         _store(library, place, ("The weather", FORECAST.format(f"the region of {place}", 20)))
@@ -145,7 +147,7 @@ def test_articles_of_a_story_share_the_event(library: Storage, search: ArticleSe
     assert search.counts(f"event:{event}", patience=60).total == 3
 
 
-def test_an_event_is_searched_with_words(library: Storage, search: ArticleSearch) -> None:
+def test_an_event_can_be_combined_with_words_in_a_query(library: Storage, search: ArticleSearch) -> None:
     told = [_store(library, f"flood{place}", one) for place, one in enumerate(FLOOD)]
     (event, *_others) = _events(search, *told)
     hits = search.find(f"event:{event} army", patience=60)

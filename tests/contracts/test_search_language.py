@@ -88,7 +88,7 @@ def test_any_text_is_a_legal_query(library: Storage, query: str) -> None:
         assert isinstance(find(library, query, by_time=by_time), list)
 
 
-def test_a_blank_query_finds_all_and_one_without_words_nothing(library: Storage) -> None:
+def test_a_blank_query_finds_all_articles_and_one_without_words_finds_none(library: Storage) -> None:
     assert paths(library, "  ") == ["cafe", "run", "oil", "mask"]
     assert paths(library, "🙂 !!!") == []
 
@@ -117,7 +117,7 @@ def test_only_the_present_version_is_found(storage: Storage) -> None:
     assert paths(storage, "present words") == ["a"]
 
 
-def test_a_tag_stands_for_the_sites_that_have_it_now(storage: Storage, tmp_path: Path) -> None:
+def test_a_tag_selects_the_sites_that_have_it_now(storage: Storage, tmp_path: Path) -> None:
     for site in ("north.example", "south.example", "world.example"):
         storage.articles.store(make_article(site, f"A bridge, said {site}", source=site))
     tags = {"regional": ["north.example", "south.example"], "many": [f"s{n}.example" for n in range(3000)]}
@@ -140,7 +140,9 @@ def test_a_tag_stands_for_the_sites_that_have_it_now(storage: Storage, tmp_path:
 
 
 @pytest.mark.parametrize("query", ["lang:pt-BR", "lang:pt-br", "ponte lang:PT-BR"])
-def test_a_language_with_a_region_is_found_in_any_case(storage: Storage, tmp_path: Path, query: str) -> None:
+def test_a_language_with_a_region_is_found_in_upper_and_lower_case(
+    storage: Storage, tmp_path: Path, query: str
+) -> None:
     storage.articles.store(make_article("ponte", "A ponte abriu.", title="Ponte", language="pt-BR", hours=1))
     with closing(ArticleSearch(tmp_path / "search.db", storage.articles)) as search:
         assert [hit.article.language for hit in search.find(query, patience=60.0)] == ["pt-BR"]

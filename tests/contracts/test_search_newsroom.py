@@ -69,7 +69,7 @@ QUERIES: tuple[tuple[str, set[str] | list[str], int | None], ...] = (
 """The query; the first hits, in this order (list) or in any order (set); the number of all hits, or None."""
 
 
-def test_first_hits_are_those_that_a_person_would_give(storage: Storage, tmp_path: Path) -> None:
+def test_first_hits_are_those_that_a_person_would_choose(storage: Storage, tmp_path: Path) -> None:
     for one in articles():
         storage.articles.store(one)
     assert storage.articles.count() == ARTICLES
@@ -99,7 +99,9 @@ def test_first_hits_are_those_that_a_person_would_give(storage: Storage, tmp_pat
         ('"town hall', "a quote was not closed"),
     ],
 )
-def test_a_query_that_is_not_right_says_why(storage: Storage, tmp_path: Path, query: str, said: str) -> None:
+def test_a_wrong_query_gets_a_note_with_the_reason(
+    storage: Storage, tmp_path: Path, query: str, said: str
+) -> None:
     for one in articles():
         if not one.canonical_url.rsplit("/", 1)[1].startswith("noise"):
             storage.articles.store(one)

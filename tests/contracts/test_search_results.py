@@ -41,7 +41,7 @@ def kept(found: Searches, search: str = "bridges", **which: str) -> list[SearchR
     return sorted(found.results(search, **which), key=lambda one: (one.url, one.text))
 
 
-def test_a_result_comes_back_whole(found: Searches) -> None:
+def test_a_result_is_returned_unchanged(found: Searches) -> None:
     one = result(regex=True, positions=(HERE, replace(HERE, start=300, end=305, line=9)), hits=2)
     found.save([one])
     assert kept(found) == [one]
@@ -49,7 +49,7 @@ def test_a_result_comes_back_whole(found: Searches) -> None:
     found.save([])
 
 
-def test_saving_twice_is_saving_once_and_the_later_look_wins(found: Searches) -> None:
+def test_saving_results_is_idempotent_and_the_later_visit_wins(found: Searches) -> None:
     found.save([result(), result()])
     found.save([result()])
     later = result(looked_at=200.0, positions=(replace(HERE, start=7, end=12, line=1),))
@@ -58,14 +58,14 @@ def test_saving_twice_is_saving_once_and_the_later_look_wins(found: Searches) ->
     assert kept(found) == [later, result("b")]
 
 
-def test_one_page_may_be_named_in_several_ways(found: Searches) -> None:
+def test_forms_of_a_url_share_one_record(found: Searches) -> None:
     found.save([result(url="https://example.org/a")])
     again = result(url="http://www.example.org/a", looked_at=101.0)
     found.save([again])
     assert kept(found) == [again]
 
 
-def test_a_text_that_is_gone_from_the_page_goes(found: Searches) -> None:
+def test_a_result_is_removed_when_its_text_is_no_longer_on_the_page(found: Searches) -> None:
     found.save([result(), result("b")])
     found.save([result(looked_at=99.0, positions=(), hits=0)])
     assert len(kept(found)) == 2, "an earlier result must not replace a later one"
@@ -74,7 +74,7 @@ def test_a_text_that_is_gone_from_the_page_goes(found: Searches) -> None:
     assert kept(found) == [result("b")]
 
 
-def test_several_texts_searches_and_sites_are_told_apart(found: Searches) -> None:
+def test_results_of_several_texts_searches_and_sites_are_separate(found: Searches) -> None:
     other_site = result(url="https://other.org/a", source="other.org")
     other_text = result(text="мост")
     other_search = result(search="rivers")
@@ -86,7 +86,7 @@ def test_several_texts_searches_and_sites_are_told_apart(found: Searches) -> Non
     assert kept(found, "rivers") == [other_search]
 
 
-def test_what_is_kept_has_bounds_and_all_hits_are_counted(found: Searches) -> None:
+def test_stored_positions_are_bounded_and_all_hits_are_counted(found: Searches) -> None:
     long = replace(HERE, before="б" * 999 + "!", found="н" * 999, after="?" + "п" * 999)
     found.save([result(positions=(long,) * (MAX_POSITIONS + 5), hits=0)])
     (one,) = kept(found)
@@ -96,7 +96,7 @@ def test_what_is_kept_has_bounds_and_all_hits_are_counted(found: Searches) -> No
     assert (first.before[-1], first.after[0]) == ("!", "?")
 
 
-def test_what_sites_write_is_kept_or_made_harmless(found: Searches) -> None:
+def test_data_from_sites_is_kept_or_sanitized(found: Searches) -> None:
     odd = replace(HERE, before="zero \0 and half \ud83d ", found="$where {a.b}", after="\n")
     found.save([result(text="a.b$\0\ud83d", positions=(odd,))])
     (one,) = kept(found, text="a.b$\0\ud83d")
@@ -104,7 +104,7 @@ def test_what_sites_write_is_kept_or_made_harmless(found: Searches) -> None:
     assert one.positions[0] == replace(odd, before="zero \0 and half ? ")
 
 
-def test_a_stream_of_results_survives_writing(found: Searches) -> None:
+def test_results_can_be_streamed_while_results_are_saved(found: Searches) -> None:
     found.save([result(str(n)) for n in range(450)])
     seen = []
     for one in found.results("bridges"):
@@ -114,7 +114,7 @@ def test_a_stream_of_results_survives_writing(found: Searches) -> None:
     assert len(seen) == len(set(seen)) == 450
 
 
-def test_searches_are_listed_and_forgotten(found: Searches) -> None:
+def test_searches_are_listed_and_removed(found: Searches) -> None:
     found.save([result(hits=3), result(text="мост", looked_at=90.0), result("b")])
     found.save([result(search="rivers", looked_at=300.0)])
     assert found.all() == [
@@ -137,7 +137,7 @@ def _save_at_once(place: Place, barrier: Barrier, number: int) -> None:
         storage.close()
 
 
-def test_processes_that_meet_one_page_keep_it_once_and_the_latest(place: Place) -> None:
+def test_concurrent_processes_keep_the_latest_results_of_a_page_once(place: Place) -> None:
     place.open().close()
     context = warm.context()
     barrier = context.Barrier(3)

@@ -7,7 +7,7 @@ from newsbot.storage.base import Storage
 from newsbot.storage.sources import SiteRecord, SourceRecord
 
 
-def test_source_records_are_written_whole(storage: Storage) -> None:
+def test_source_records_are_replaced_as_a_whole(storage: Storage) -> None:
     feed = SourceRecord(url="https://a.org/feed", source="a.org", kind=Kind.FEED, polls=2, next_due=5.0)
     front = SourceRecord(
         url="https://b.org/",

@@ -44,7 +44,7 @@ def removes(lines: SharedLines, line: str = FOOTLINE) -> bool:
     return bool(lines.of(DOMAIN).site_lines("new", ["A line of its own", line]))
 
 
-def test_the_next_crawl_knows_them(workers: list[Notes]) -> None:
+def test_the_next_crawl_knows_repeated_lines(workers: list[Notes]) -> None:
     first = lines_of(workers[0])
     learn(first, *range(LEAST - 1))
     first.write()
@@ -98,7 +98,7 @@ class Away:
         return getattr(self.behind, name)
 
 
-def test_a_storage_that_is_away_costs_no_page_and_both_memories_are_joined_when_it_is_back(
+def test_an_unavailable_storage_loses_no_line_and_counts_are_merged_after_recovery(
     workers: list[Notes],
 ) -> None:
     before = lines_of(workers[0])
@@ -114,7 +114,7 @@ def test_a_storage_that_is_away_costs_no_page_and_both_memories_are_joined_when_
     assert removes(lines_of(workers[2]))
 
 
-def test_workers_at_the_same_time_overwrite_nothing(workers: list[Notes]) -> None:
+def test_concurrent_workers_do_not_overwrite_each_others_lines(workers: list[Notes]) -> None:
     crawls = [lines_of(storage) for storage in workers]
     for number in range(LEAST):
         learn(crawls[number % 3], number)
@@ -141,7 +141,7 @@ def test_the_latest_articles_of_all_workers_are_kept(workers: list[Notes]) -> No
     assert not removes(old)
 
 
-def test_what_has_not_changed_is_not_written(workers: list[Notes]) -> None:
+def test_unchanged_lines_are_not_written(workers: list[Notes]) -> None:
     lines = lines_of(workers[0])
     learn(lines, 1)
     lines.write()
@@ -161,7 +161,7 @@ def test_what_has_not_changed_is_not_written(workers: list[Notes]) -> None:
         {"format": 2, "articles": [["a", [1]]]},
     ],
 )
-def test_a_broken_note_is_told_and_replaced(
+def test_a_damaged_note_is_reported_and_replaced(
     workers: list[Notes], note: dict[str, object], caplog: pytest.LogCaptureFixture
 ) -> None:
     workers[0].save(NOTE_KIND + DOMAIN, KEY, note)
@@ -172,7 +172,7 @@ def test_a_broken_note_is_told_and_replaced(
     assert removes(lines_of(workers[1]))
 
 
-def test_a_note_of_the_form_before_is_replaced_without_a_word(
+def test_a_note_in_the_previous_format_is_replaced_without_a_warning(
     workers: list[Notes], caplog: pytest.LogCaptureFixture
 ) -> None:
     workers[0].save(NOTE_KIND + DOMAIN, KEY, {"format": 1, "lines": "AAAA"})

@@ -76,7 +76,7 @@ def take_all(target: Storage, source: Storage) -> None:
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_a_copy_answers_as_the_first_one_did(storage: Storage, other: SqliteStorage, there: bool) -> None:
+def test_a_copy_answers_like_the_original(storage: Storage, other: SqliteStorage, there: bool) -> None:
     source, target = (other, storage) if there else (storage, other)
     fill(source)
     take_all(target, source)
@@ -94,7 +94,7 @@ def test_a_copy_answers_as_the_first_one_did(storage: Storage, other: SqliteStor
     assert target.stories.recent(min_members=1) == source.stories.recent(min_members=1)
 
 
-def test_a_copy_goes_on_as_the_first_one_would(storage: Storage, other: SqliteStorage) -> None:
+def test_a_copy_behaves_like_the_original_afterwards(storage: Storage, other: SqliteStorage) -> None:
     fill(other)
     take_all(storage, other)
     again = [
@@ -112,7 +112,7 @@ def test_a_copy_goes_on_as_the_first_one_would(storage: Storage, other: SqliteSt
     assert all_of(storage) == all_of(other)
 
 
-def test_what_is_there_stays_as_it_is(storage: Storage, other: SqliteStorage) -> None:
+def test_existing_records_are_not_overwritten(storage: Storage, other: SqliteStorage) -> None:
     storage.pages.discover([make_page("linked", depth=1)])
     storage.articles.store(make_article("first", "Another text."))
     fill(other)
@@ -130,7 +130,7 @@ def behind_any_key(copies: Callable[..., Iterator[ArticleCopy | TextCopy | Alias
     assert list(copies(found[1].key)) == found[2:]
 
 
-def test_copies_go_on_behind_any_key_and_keep_to_the_sites(storage: Storage) -> None:
+def test_copying_can_continue_after_any_key_and_be_limited_to_sites(storage: Storage) -> None:
     storage.pages.discover([make_page(f"p{number}") for number in range(COPIES)])
     storage.pages.discover([make_page(f"q{number}", source="other.example") for number in range(30)])
     fill(storage)
@@ -151,9 +151,7 @@ def test_copies_go_on_behind_any_key_and_keep_to_the_sites(storage: Storage) -> 
     assert [copy.article for copy in storage.dump.aliases("", sites)] == [theirs.fingerprint]
 
 
-def test_texts_and_addresses_of_articles_that_are_missing_are_left_out(
-    storage: Storage, other: SqliteStorage
-) -> None:
+def test_texts_and_urls_of_missing_articles_are_left_out(storage: Storage, other: SqliteStorage) -> None:
     fill(other)
     storage.load.texts(list(other.dump.texts()))
     storage.load.aliases(list(other.dump.aliases()))
@@ -162,7 +160,7 @@ def test_texts_and_addresses_of_articles_that_are_missing_are_left_out(
     assert owner_of(storage, make_article("x", TEXT).content_hash) is None
 
 
-def test_the_books_of_a_site_are_written_whole(storage: Storage) -> None:
+def test_the_record_of_a_site_is_replaced_as_a_whole(storage: Storage) -> None:
     record = SiteRecord(
         source="example.org",
         counters={"errors/a.b$c": 2.0, "fetched": 9.0},
@@ -192,7 +190,9 @@ def fill_books(storage: Storage) -> None:
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_joined_stories_notes_and_polls_go_along(storage: Storage, other: SqliteStorage, there: bool) -> None:
+def test_merged_stories_notes_and_polls_are_copied(
+    storage: Storage, other: SqliteStorage, there: bool
+) -> None:
     source, target = (other, storage) if there else (storage, other)
     fill_books(source)
     take_all(target, source)
@@ -213,7 +213,7 @@ def test_joined_stories_notes_and_polls_go_along(storage: Storage, other: Sqlite
         assert one.stories.join(["https://example.org/c", "https://example.org/b"]).story == kept.story
 
 
-def test_more_books_than_are_read_at_once(storage: Storage, other: SqliteStorage) -> None:
+def test_more_records_than_one_batch_are_copied(storage: Storage, other: SqliteStorage) -> None:
     for number in range(1203):
         other.notes.save(f"kind {number % 3}", f"{number}", {"n": number})
     books = list(other.dump.books())
@@ -222,7 +222,7 @@ def test_more_books_than_are_read_at_once(storage: Storage, other: SqliteStorage
     assert sorted(map(repr, storage.dump.books())) == sorted(map(repr, books))
 
 
-def test_books_that_are_there_stay_as_they_are(storage: Storage, other: SqliteStorage) -> None:
+def test_existing_notes_are_not_overwritten(storage: Storage, other: SqliteStorage) -> None:
     storage.notes.save("hub", "other", {"mine": True})
     fill_books(other)
     storage.load.books(list(other.dump.books()))

@@ -11,7 +11,7 @@ from newsbot.storage.base import Storage
 from tests.contracts.storage_samples import NOON, make_article, owner_of
 
 
-def test_an_article_comes_back_whole(storage: Storage) -> None:
+def test_an_article_is_returned_unchanged(storage: Storage) -> None:
     article = make_article(
         "a",
         summary="Кратко",
@@ -32,7 +32,7 @@ def test_an_article_comes_back_whole(storage: Storage) -> None:
     assert storage.articles.get("https://example.org/unknown") is None
 
 
-def test_storing_twice_is_storing_once(storage: Storage) -> None:
+def test_storing_is_idempotent(storage: Storage) -> None:
     article = make_article("a")
     storage.articles.store(article)
     again = make_article("a", hours=3)
@@ -41,7 +41,7 @@ def test_storing_twice_is_storing_once(storage: Storage) -> None:
     assert storage.articles.versions(article.canonical_url) == [article]
 
 
-def test_a_title_or_text_that_changed_makes_a_version(storage: Storage) -> None:
+def test_a_changed_title_or_text_makes_a_new_version(storage: Storage) -> None:
     first = make_article("a", "One text.", discovered_at=NOON)
     storage.articles.store(first)
     storage.stories.assign(first.canonical_url, "story", "https://example.org/other")
@@ -73,7 +73,7 @@ def test_the_first_version_and_the_latest_are_kept(storage: Storage) -> None:
     assert kept[1:] == list(range(kept[1], MAX_VERSIONS + 6))
 
 
-def test_the_same_text_under_another_url_is_recorded_not_stored(storage: Storage) -> None:
+def test_the_same_text_under_another_url_is_recorded_but_not_stored(storage: Storage) -> None:
     first = make_article("a", "Same text.")
     storage.articles.store(first)
     for _ in range(2):
@@ -129,7 +129,7 @@ def test_a_url_that_led_to_a_known_text_may_become_an_article(storage: Storage) 
     assert storage.articles.get("https://example.org/b") == real
 
 
-def test_an_article_that_takes_the_text_of_another_stays_as_it_was(storage: Storage) -> None:
+def test_an_article_whose_new_text_is_that_of_another_article_is_not_updated(storage: Storage) -> None:
     first, second = make_article("a", "One."), make_article("b", "Two.")
     storage.articles.store(first)
     storage.articles.store(second)
@@ -140,7 +140,7 @@ def test_an_article_that_takes_the_text_of_another_stays_as_it_was(storage: Stor
     assert len(storage.articles.versions("https://example.org/b")) == 1
 
 
-def test_a_text_of_the_past_is_not_stored_again(storage: Storage) -> None:
+def test_an_earlier_text_is_not_stored_under_another_url(storage: Storage) -> None:
     storage.articles.store(make_article("a", "Old text."))
     storage.articles.store(make_article("a", "New text."))
     assert storage.articles.store(make_article("b", "Old text.")).verdict is Verdict.SAME_TEXT
@@ -155,7 +155,7 @@ def test_articles_without_a_key_are_compared_letter_by_letter(storage: Storage) 
     assert storage.articles.store(make_article("a", "TEXT", content_hash="")).verdict is Verdict.UPDATED
 
 
-def test_what_sites_write_is_kept_or_made_harmless(storage: Storage) -> None:
+def test_data_from_sites_is_kept_or_sanitized(storage: Storage) -> None:
     odd = make_article(
         "odd",
         "zero \x00 byte, half a sign \ud83d, emoji 🙂 " + "long " * 200_000,
@@ -175,7 +175,7 @@ def test_what_sites_write_is_kept_or_made_harmless(storage: Storage) -> None:
     assert kept.fetched_at is None
 
 
-def test_rights_are_brought_up_to_date_without_a_version(storage: Storage) -> None:
+def test_rights_are_updated_without_a_new_version(storage: Storage) -> None:
     kept = make_article("a", rights={"noai": "meta"})
     storage.articles.store(kept)
     found = storage.articles.get(kept.canonical_url)
@@ -192,7 +192,7 @@ def test_rights_are_brought_up_to_date_without_a_version(storage: Storage) -> No
     assert storage.articles.count() == 1
 
 
-def test_the_origin_of_a_stored_article_is_filled_without_a_version(storage: Storage) -> None:
+def test_the_origin_of_a_stored_article_is_added_without_a_new_version(storage: Storage) -> None:
     article = make_article("a", "The text of a.", published_at=None)
     storage.articles.store(article)
     cursor = storage.articles.changes_since().cursor

@@ -42,7 +42,7 @@ def store_many(
     return [new or alone(*one) for new, one in zip(stored, given, strict=True)]
 
 
-def test_a_mixture(storage: Storage) -> None:
+def test_storing_a_mixture_at_once(storage: Storage) -> None:
     known = make_article("known", "Known.")
     for one in (known, make_article("changing", "Old."), make_article("page", "A page.")):
         storage.articles.store(one)
@@ -79,7 +79,7 @@ def test_a_mixture(storage: Storage) -> None:
     assert verdicts(store_many(storage, [taking], [page.content_hash])) == ["updated"]
 
 
-def test_only_plainly_new_articles_are_stored_together(storage: Storage) -> None:
+def test_only_certainly_new_articles_are_stored_together(storage: Storage) -> None:
     storage.articles.store(make_article("known", "Known."))
     batch = [
         make_article("known", "Changed."),
@@ -103,7 +103,9 @@ def test_only_plainly_new_articles_are_stored_together(storage: Storage) -> None
 
 
 @pytest.mark.parametrize("bad", ["too large", "no text", "no number"])
-def test_an_article_that_cannot_be_stored_harms_no_other(storage: Storage, place: Place, bad: str) -> None:
+def test_an_article_that_cannot_be_stored_does_not_affect_others(
+    storage: Storage, place: Place, bad: str
+) -> None:
     wrong: Any = make_article("bad", "Bad.")
     if bad == "too large":
         if place.backend == "sqlite":
@@ -148,7 +150,7 @@ def content(storage: Storage) -> dict[str, Any]:
 
 @given(batches=_BATCHES)
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_a_batch_is_a_sequence(
+def test_storing_a_batch_equals_storing_one_by_one(
     place: Place, tmp_path_factory: pytest.TempPathFactory, batches: list[list[Article]]
 ) -> None:
     outcomes = []
@@ -184,7 +186,7 @@ def _store_at_once(place: Place, barrier: Barrier, name: str, answers: multiproc
         storage.close()
 
 
-def test_processes_whose_batches_meet_store_each_text_once(place: Place) -> None:
+def test_processes_with_overlapping_batches_store_each_text_once(place: Place) -> None:
     place.open().close()
     context = warm.context()
     barrier, answers = context.Barrier(3), context.Queue()

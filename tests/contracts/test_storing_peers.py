@@ -55,7 +55,7 @@ def test_a_peer_that_is_not_stored_is_reported_and_joins_later(storage: Storage)
     assert stories(storage) == {frozenset({A, B})}
 
 
-def test_only_a_url_that_is_taken_joins_nothing(storage: Storage) -> None:
+def test_only_the_verdict_taken_does_not_join_stories(storage: Storage) -> None:
     for url in (A, B, C, D):
         storage.articles.store(new(url))
     taken = replace(new(A), text="Other.", content_hash="other", url=f"{E}lsewhere")
@@ -75,7 +75,7 @@ _PEERS = st.dictionaries(_URLS, st.lists(_URLS, max_size=2, unique=True), max_si
 
 @given(batches=st.lists(_PEERS, max_size=3))
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_a_group_joins_as_its_articles_do_one_by_one(
+def test_joining_a_group_equals_joining_its_articles_one_by_one(
     place: Place, tmp_path_factory: pytest.TempPathFactory, batches: list[dict[str, list[str]]]
 ) -> None:
     outcomes = []
@@ -98,6 +98,6 @@ def test_a_group_joins_as_its_articles_do_one_by_one(
     assert outcomes[0] == outcomes[1]
 
 
-def test_groups_that_share_a_member_are_one() -> None:
+def test_groups_that_share_a_member_are_merged() -> None:
     assert overlapping([{"a"}, {"b", "c"}, {"d"}, {"c", "a"}]) == [{"d"}, {"a", "b", "c"}]
     assert overlapping([]) == []

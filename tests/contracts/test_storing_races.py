@@ -26,7 +26,7 @@ def _store_at_once(place: Place, barrier: Barrier, name: str, answers: multiproc
         storage.close()
 
 
-def test_processes_that_meet_one_text_store_it_once(place: Place) -> None:
+def test_concurrent_processes_store_a_text_once(place: Place) -> None:
     place.open().close()
     context = warm.context()
     barrier, answers = context.Barrier(3), context.Queue()
@@ -48,7 +48,7 @@ def test_processes_that_meet_one_text_store_it_once(place: Place) -> None:
     storage.close()
 
 
-def test_two_workers_see_what_the_other_wrote(place: Place) -> None:
+def test_two_workers_see_each_others_articles(place: Place) -> None:
     one, other = place.open(), place.open()
     one.articles.store(make_article("a"))
     assert other.articles.get("https://example.org/a") == make_article("a")
@@ -57,7 +57,7 @@ def test_two_workers_see_what_the_other_wrote(place: Place) -> None:
     other.close()
 
 
-def test_filters_hold_together(storage: Storage) -> None:
+def test_filters_can_be_combined(storage: Storage) -> None:
     storage.articles.store(make_article("a", "A", hours=0))
     storage.articles.store(make_article("b", "B", hours=1, language="en", story="s"))
     storage.articles.store(make_article("c", "C", hours=2, source="other.org", language="en"))
@@ -79,7 +79,7 @@ def test_filters_hold_together(storage: Storage) -> None:
     assert paths(since=NOON + timedelta(hours=3)) == ["d"]  # "d" has only the time of its download
 
 
-def test_a_stream_of_articles_survives_writing(storage: Storage) -> None:
+def test_articles_can_be_streamed_while_articles_are_stored(storage: Storage) -> None:
     for number in range(250):
         storage.articles.store(make_article(str(number), f"Text {number}", hours=number))
     seen: list[Article] = []
@@ -94,7 +94,7 @@ def test_a_stream_of_articles_survives_writing(storage: Storage) -> None:
     assert storage.articles.count() == 255
 
 
-def test_all_stays_after_closing(place: Place) -> None:
+def test_all_data_is_kept_after_closing(place: Place) -> None:
     storage = place.open()
     storage.articles.store(make_article("a"))
     storage.pages.discover([make_page("a")])

@@ -29,7 +29,7 @@ def test_workers_and_their_leases(frontier: Frontier, clock: FakeClock) -> None:
     assert [worker.owner for worker in look(frontier).workers] == ["two"]
 
 
-def test_lag_is_that_of_what_was_planned_first(frontier: Frontier, clock: FakeClock) -> None:
+def test_the_lag_is_that_of_the_entry_that_was_due_first(frontier: Frontier, clock: FakeClock) -> None:
     frontier.add([make_entry("now"), make_entry("soon", due=clock.now + 10)])
     assert look(frontier).lag == 0
     clock.advance(40)
@@ -40,7 +40,7 @@ def test_lag_is_that_of_what_was_planned_first(frontier: Frontier, clock: FakeCl
     assert look(frontier).lag == 35
 
 
-def test_what_was_done_and_is_due_again_is_late(frontier: Frontier, clock: FakeClock) -> None:
+def test_a_done_entry_that_is_due_again_counts_for_the_lag(frontier: Frontier, clock: FakeClock) -> None:
     frontier.add([make_entry("a")])
     (lease,) = frontier.lease("one", 1, horizon=clock.now, ttl=60)
     frontier.ack(lease, next_due=clock.now + 100)

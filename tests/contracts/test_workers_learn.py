@@ -53,7 +53,7 @@ def links(first: int, number: int) -> list[Link]:
     return feed + menu
 
 
-def test_each_writes_what_all_have_learned(workers: list[Notes]) -> None:
+def test_each_worker_writes_what_all_have_learned(workers: list[Notes]) -> None:
     crawls = [lessons_of(notes) for notes in workers]
     for turn in range(4):
         for place, lessons in enumerate(crawls):
@@ -69,7 +69,7 @@ def test_each_writes_what_all_have_learned(workers: list[Notes]) -> None:
         assert plain(lessons) == told, "all workers use the same rule"
 
 
-def test_writing_in_the_same_instant_loses_nothing(place: Place) -> None:
+def test_concurrent_writes_lose_no_data(place: Place) -> None:
     def work(first: int) -> None:
         storage = place.open()
         lessons = lessons_of(storage.notes)
@@ -88,7 +88,7 @@ def test_writing_in_the_same_instant_loses_nothing(place: Place) -> None:
     storage.close()
 
 
-def test_what_one_gives_up_no_other_brings_back(workers: list[Notes]) -> None:
+def test_a_form_that_one_worker_gives_up_is_not_restored_by_others(workers: list[Notes]) -> None:
     one, two, _ = (lessons_of(notes) for notes in workers)
     for lessons in (one, two):
         lessons.heard(RULE, links(0, 30))
@@ -114,7 +114,7 @@ def test_what_one_gives_up_no_other_brings_back(workers: list[Notes]) -> None:
     assert not rule.is_article(f"{SITE}/p/q99x7")
 
 
-def test_the_longest_addresses_fit_a_note(workers: list[Notes]) -> None:
+def test_the_longest_urls_fit_into_a_note(workers: list[Notes]) -> None:
     lessons = lessons_of(workers[0])
     for n in range(MAX_KEPT):
         lessons.heard(RULE, [Link(url=f"{SITE}/{n}/" + "x" * 170, where=Where.FEED)])
@@ -125,7 +125,7 @@ def test_the_longest_addresses_fit_a_note(workers: list[Notes]) -> None:
     assert len(examples.others) == 1
 
 
-def test_the_health_of_a_site_is_of_the_pages_of_all(workers: list[Notes]) -> None:
+def test_the_health_of_a_site_counts_the_pages_of_all_workers(workers: list[Notes]) -> None:
     watches = [SiteHealth() for _ in workers]
     for turn in range(10):
         for place, watch in enumerate(watches):

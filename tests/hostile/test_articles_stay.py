@@ -79,7 +79,7 @@ def missing(world: World) -> dict[str, str]:
     }
 
 
-def test_the_attackers_come_first(world: World) -> None:
+def test_the_attackers_are_crawled_first(world: World) -> None:
     attackers = ",".join(f"attacker{number}.test" for number in range(len(ATTACKS)))
     assert world.crawl("-a", f"sites={attackers}", *SETTINGS).code == 0
     crawl = world.crawl("-a", f"sites={VICTIM}", *SETTINGS)
@@ -87,19 +87,19 @@ def test_the_attackers_come_first(world: World) -> None:
     assert missing(world) == {}
 
 
-def test_all_come_together(world: World) -> None:
+def test_all_sites_are_crawled_together(world: World) -> None:
     crawl = world.crawl(*SETTINGS)
     assert crawl.code == 0, crawl.err
     assert missing(world) == {}
 
 
-def test_the_victim_comes_first(world: World) -> None:
+def test_the_victim_is_crawled_first(world: World) -> None:
     assert world.crawl("-a", f"sites={VICTIM}", *SETTINGS).code == 0
     assert world.crawl(*SETTINGS).code == 0
     assert missing(world) == {}
 
 
-def test_an_aggregator_lists_under_https_what_a_site_has_under_http_only(
+def test_an_aggregator_lists_https_urls_of_a_site_that_has_only_http(
     tmp_path: Path, site: MockServer
 ) -> None:
     """No other source names the articles."""
@@ -186,7 +186,7 @@ def redirects_to_pages_without_articles(site: MockServer, world: World) -> list[
         redirects_to_pages_without_articles,
     ],
 )
-def test_what_is_learned_of_an_attacker_holds_for_it_only(
+def test_conclusions_about_an_attacker_apply_only_to_the_attacker(
     tmp_path: Path, site: MockServer, attack: Callable[[MockServer, World], list[str]]
 ) -> None:
     world = World(tmp_path, site)

@@ -8,7 +8,7 @@ from benchmarks.kills import measure
 
 
 @pytest.mark.slow
-def test_kills_lose_nothing_and_keep_the_pace() -> None:
+def test_kills_lose_no_article_and_keep_the_delay() -> None:
     delay = 0.5
     row = measure(kills=4, delay=delay, articles=30, seed=2)
     assert (row["missing"], row["aside"]) == (0, 0), row

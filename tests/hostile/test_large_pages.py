@@ -208,7 +208,7 @@ def entries(desk):
     return {key: (one.url, one.kind, one.data) for key in keys if (one := desk.context.frontier.entry(key))}
 
 
-def test_links_of_a_page_are_queued_in_pieces_as_they_are_at_once(make_desk):
+def test_links_queued_in_pieces_equal_links_queued_at_once(make_desk):
     found = []
     for seconds in (60.0, 0.0):
         desk = make_desk()

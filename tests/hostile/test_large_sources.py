@@ -54,7 +54,7 @@ def test_a_large_sitemap_is_parsed_beside_the_event_loop(desk, reader):
     assert len(found.links) == LINKS
 
 
-def test_a_fault_of_a_large_sitemap_is_noted_as_that_of_a_small_one(desk, reader):
+def test_a_fault_of_a_large_sitemap_is_recorded_like_that_of_a_small_one(desk, reader):
     visit = desk.visit(URL, Kind.SITEMAP, where=Where.SEED)
     response = answer(desk, visit, "<html><body>" + "x" * reading.LARGE)
     parse(reader, response, visit)
@@ -66,7 +66,7 @@ def test_a_fault_of_a_large_sitemap_is_noted_as_that_of_a_small_one(desk, reader
     assert visit.outcome.error.startswith("sitemap_")
 
 
-def test_an_unchanged_or_small_one_is_not_parsed_ahead(desk, reader):
+def test_an_unchanged_or_small_sitemap_is_not_parsed_ahead(desk, reader):
     visit = desk.visit(URL, Kind.SITEMAP, where=Where.SEED)
     parse(reader, answer(desk, visit, sitemap_xml({"https://news.test/a": TODAY})), visit)
     assert visit.parsed is None
@@ -79,7 +79,7 @@ def test_an_unchanged_or_small_one_is_not_parsed_ahead(desk, reader):
     assert again.parsed is None
 
 
-def test_links_are_queued_in_pieces_and_those_behind_do_not_wait(desk, reader):
+def test_links_are_queued_in_pieces_and_later_visits_do_not_wait(desk, reader):
     crawl = desk.crawl
     queue = CompletionQueue(desk.crawler, desk.context, crawl.scope, crawl.completion, crawl.reachability)
     visit = desk.visit(URL, Kind.SITEMAP, where=Where.SEED)

@@ -44,7 +44,7 @@ def slots(clock: ManualClock) -> Slots:
 
 
 @pytest.mark.parametrize("form", ["s{}.silent.test", "silent{}.test"])
-def test_what_one_domain_or_one_page_leads_to_gets_few_slots_and_fewer(
+def test_silent_hosts_of_one_domain_or_page_get_few_slots_and_then_fewer(
     slots: Slots, clock: ManualClock, form: str
 ) -> None:
     taken = [one for n in range(100) if slots.take(one := lease(form.format(n)))]
