@@ -312,5 +312,5 @@ def test_without_a_token_nothing_acts(tmp_path: Path) -> None:
 def test_each_operation_and_parameter_is_documented() -> None:
     text = (Path(__file__).resolve().parent.parent / "docs/dashboard.md").read_text(encoding="utf-8")
     for one in OPERATIONS:
-        (row,) = [line for line in text.splitlines() if line.startswith(f"| `{one.method} /api{one.path}` |")]
+        (row,) = [line for line in text.splitlines() if line.startswith(f"- `{one.method} /api{one.path}`: ")]
         assert all(f"`{parameter.name}`" in row for parameter in one.parameters), row
