@@ -15,7 +15,7 @@ Files in reading order:
 * ``politeness``: delays of hosts, and pauses after errors
 * ``address_guard``: refuses hosts with private addresses
 * ``reachability``: detects that this machine has no network
-* ``failures``: maps exceptions to tokens
+* ``failures``: maps exceptions to tokens, the short names of reasons
 * ``visit``: one visit, and the links that it found
 * ``entries``: frontier entries and page records of links
 * ``seeds``: the links that a crawl begins with

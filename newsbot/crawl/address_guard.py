@@ -1,7 +1,7 @@
 """Refuses hosts with private addresses, so that links on pages cannot make the crawl request our own network.
 
 This protects against server-side request forgery (SSRF). The check is made on the address to which a name
-resolves, because a public name may lead to a private address.
+resolves, because a public name may resolve to a private address.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ LOCAL_NAMES = (
 
 _LOCAL = tuple(
     ipaddress.ip_network(network)
-    # These are NAT64 of a network (RFC 8215), documentation (RFC 9637), segment routing (RFC 9602), and the
-    # dummy and relay addresses of IPv4 (RFC 7600, RFC 7526). Older Python versions treat some of these as
-    # public addresses.
+    # These networks are for local NAT64 (RFC 8215), documentation (RFC 9637), segment routing (RFC 9602), and
+    # IPv4 dummy and relay addresses (RFC 7600, RFC 7526). Older Python versions treat some of these as public
+    # addresses.
     for network in ("64:ff9b:1::/48", "3fff::/20", "5f00::/16", "192.0.0.8/32", "192.88.99.0/24")
 )
 _ISATAP = (0x5EFE, 0x2005EFE)
@@ -82,7 +82,7 @@ refused = Bounded[str, None](MAX_REFUSED)
 
 
 class GuardedResolver(CachingThreadedResolver):
-    """Scrapy's caching resolver, which refuses private addresses unless NEWSBOT_ALLOW_PRIVATE is on."""
+    """A caching resolver (of Scrapy) that refuses private addresses, unless NEWSBOT_ALLOW_PRIVATE is on."""
 
     allow_private = False
     exempt: frozenset[str] = frozenset()
@@ -97,7 +97,10 @@ class GuardedResolver(CachingThreadedResolver):
         return resolver
 
     def getHostByName(self, name: str, timeout: Sequence[int] = ()) -> Deferred[str]:  # noqa: N802 (Twisted)
-        """Resolve ``name``. A private address fails like an unknown name and is added to :data:`refused`."""
+        """Resolve ``name``.
+
+        A name with a private address fails like an unknown name, and is added to :data:`refused`.
+        """
         answer = super().getHostByName(name, timeout)
         if not self.allow_private and name not in self.exempt:
             answer.addCallback(self._guard, name)

@@ -25,7 +25,7 @@ from newsbot.warc.writer import Exchange, WarcFolder, packed_exchange
 logger = logging.getLogger(__name__)
 
 REST = 60.0
-"""Seconds after a failed write before the folder is tried again."""
+"""Seconds from a failed write to the next try."""
 
 
 class Archive:
@@ -48,7 +48,7 @@ class Archive:
 
     async def keep(self, exchange: Exchange) -> None:
         """Write an exchange. If it cannot be written, it is counted as lost and nothing is raised."""
-        # After a fault, only one exchange in REST seconds is written as a test. All others are lost.
+        # After a fault, one exchange every REST seconds is written as a test. All others are lost.
         if self._lost and self._clock() < self._next_try:
             self._lose()
             return

@@ -125,7 +125,7 @@ def _invalid(name: str, value: str) -> ArgumentError:
 
 
 def words(text: str | None) -> list[str]:
-    """Return the words of a list that is separated by commas or blanks."""
+    """Return the words of ``text``. Commas or blanks separate the words."""
     return (text or "").replace(",", " ").split()
 
 

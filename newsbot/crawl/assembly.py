@@ -51,7 +51,7 @@ from newsbot.rules import RuleSet
 from newsbot.sites.pauses_and_removals import paused
 
 PAGE_VISITS = 1 / 7
-"""Default number of visits per page and day, on average, for pages with the recrawl policy ``optimum``."""
+"""Default average number of visits per page and day, for pages with the recrawl policy ``optimum``."""
 
 _crawls: WeakKeyDictionary[Crawler, Crawl] = WeakKeyDictionary()
 
@@ -213,8 +213,8 @@ class Crawl:
     def take_rules(self, rules: RuleSet) -> None:
         """Use ``rules`` from now on.
 
-        Raises :class:`ArgumentError` if a site that the arguments name has no rule any more, and
-        :class:`newsbot.errors.DataError`.
+        Raises :class:`newsbot.errors.DataError`, and :class:`ArgumentError` if a site that the arguments name
+        no longer has a rule.
         """
         self.scope.take_rules(rules)
         old = self.context.rules

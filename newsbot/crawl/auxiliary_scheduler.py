@@ -1,10 +1,10 @@
 """The scheduler of the spiders ``search`` and ``monitor``, which may run at the same time as a news crawl.
 
-These spiders lease nothing and change no due time. Their requests wait only in this process. Each URL is
-requested once. A *turn* is a time that is reserved for one request to a host. The spiders share the turns of
-each host with all workers (:meth:`newsbot.frontier.base.Frontier.take_turn`), so that the delay of a host
-holds for all programs together. A host gets one request at a time. After each request, one turn is left to
-the news crawl, so that neither program blocks the other.
+These spiders do not lease entries and do not change due times. Their requests wait only in this process. Each
+URL is requested once. A *turn* is a time that is reserved for one request to a host. The spiders share the
+turns of each host with all workers (:meth:`newsbot.frontier.base.Frontier.take_turn`), so that the delay of a
+host holds for all programs together. A host gets one request at a time. After each request, one turn is left
+to the news crawl, so that neither program blocks the other.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ MAX_SEEN = 500_000
 """Number of URLs that are remembered, or ``max_pages`` if this is larger. Older URLs may be requested
 again."""
 LOOK_AGAIN = 1.0
-"""Maximum seconds until the scheduler looks for a request again."""
+"""Maximum number of seconds until the scheduler looks for a request again."""
 
 
 def fronts(rule: Rule) -> tuple[str, ...]:

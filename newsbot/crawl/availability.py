@@ -7,7 +7,7 @@ sent. If it fails too, the pause doubles. (This is the pattern "circuit breaker"
 
 An outage ends, and its end is logged, when one of these calls succeeds:
 
-* the call that failed
+* the same call as the one that failed
 * the function of the place in :attr:`Outage.on_return`, which writes
 * any call after :data:`CALM` seconds without a fault
 
@@ -52,7 +52,7 @@ STEP = 500
 """Number of records that are read from a server together. The backends read at most this number of records
 with one query."""
 _LOOK = 0.25
-"""Seconds after which a waiting call checks again whether the crawl ends."""
+"""Seconds between two checks of a waiting call whether the crawl is ending."""
 
 _Given = ParamSpec("_Given")
 _Answer = TypeVar("_Answer")
@@ -133,7 +133,7 @@ class Outage:
         return place in self._ended and since < self._ended[place]
 
     def try_now(self) -> None:
-        """Allow the next call now. This is used at the end of a crawl, when there is no later try."""
+        """Allow the next call now. This is used at the end of a crawl, when no later try is possible."""
         self._next_try = self.clock()
 
     def ask(self, place: str) -> None:
@@ -199,7 +199,7 @@ class Outage:
         self.noted += 1
         fault = self._faults.get(place)
         if not self._faults and self.clock() - self._calm_since > LONGEST_PAUSE:
-            self._tries = 0  # soon after another outage, the pause doubles further instead
+            self._tries = 0  # without this reset (soon after another outage), the pause doubles further
         if fault is None:
             self.count += 1
             fault = self._faults[place] = _Fault(str(error), call, began)
@@ -311,8 +311,8 @@ class Guarded:
             raise  # the place works; only this record cannot be read or written
         except DataError as error:
             for_good = self._local and isinstance(error, DataFull)
-            # If another call has recorded a fault since this call began, both calls are one attempt, and the
-            # pause must not double twice.
+            # If another call has recorded a fault since this call began, both calls count as one attempt, and
+            # the pause must not double twice.
             recorded = outage.noted != faults_before
             if not recorded and not outage.came_back(self._place, since=began):
                 outage.failed(self._place, call, error, began=began, for_good=for_good)
@@ -322,9 +322,9 @@ class Guarded:
     def _stream(self, name: str, records: Iterator[Any]) -> Iterator[Any]:
         """Yield ``records``.
 
-        Each step is guarded, because the iterator calls the backend. From a server, a step reads :data:`STEP`
-        records. With one record per step, most steps would not call the server, and the server would count as
-        fast.
+        Each step is guarded, because the iterator calls the backend. A step reads :data:`STEP` records from a
+        server, and one record from a file. With one record per step, most steps would find their record in
+        the driver's buffer, so the server would seem to be fast.
         """
         most = 1 if self._local else STEP
         while some := self._call(name, lambda: list(islice(records, most))):

@@ -43,8 +43,8 @@ CLOSE_SECONDS = 10.0
 MISSING = "pages cannot be rendered: pip install -r requirements-render.txt"
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-# Playwright intercepts only HTTP requests. A proxy and a resolver that do not work block all other access,
-# such as WebSockets, prefetched names and WebRTC.
+# Playwright intercepts only HTTP requests. To block all other access (WebSockets, prefetched names, WebRTC),
+# the browser gets a proxy and a resolver that do not work.
 _NO_NETWORK = (
     "--proxy-server=http://none.invalid:9",
     "--proxy-bypass-list=<-loopback>",
@@ -76,7 +76,7 @@ class Part:
     headers: dict[str, str]
     body: bytes
     lasting: bool
-    """True for a script file. Other pages of the site need the same file, so it is worth caching."""
+    """True for a script file. Other pages of the site may need the same file, so it is worth caching."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +216,7 @@ class Renderer:
         in_time = True
         try:
             async with asyncio.timeout(self._seconds):
-                # timeout=0 switches off Playwright's limit: the limit above includes _quiet()
+                # timeout=0 switches off Playwright's limit; the limit above also covers _quiet()
                 await page.goto(traffic.url, wait_until="load", timeout=0)
                 await _quiet(page, traffic)
         except TimeoutError:

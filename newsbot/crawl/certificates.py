@@ -55,7 +55,7 @@ class ByRule(BrowserLikePolicyForHTTPS):
         super().__init__()  # type: ignore[no-untyped-call]
         self._verifying, self._ignores = verifying, ignores
         self._lenient = copy.copy(verifying)
-        self._lenient._verify_certificates = False  # noqa: SLF001  (Scrapy has no other way for some hosts)
+        self._lenient._verify_certificates = False  # noqa: SLF001  (Scrapy has no setting for single hosts)
         self._connect: Any = None
 
     def creatorForNetloc(self, hostname: bytes, port: int) -> Any:  # noqa: N802 (Twisted)

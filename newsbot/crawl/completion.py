@@ -57,7 +57,7 @@ MAX_ATTEMPTS = 3
 REST = 60.0
 """Seconds before the URL of a visit that cannot be completed is tried again."""
 Step = PageRecord | tuple[Lease, float | None] | None
-"""A write of a visit: its page record, or a pair (lease, time when the URL is due again) that acknowledges
+"""One write of a visit: its page record, or a pair (lease, time when the URL is due again) that acknowledges
 the lease. The time is None if the URL is never due again. The step is None if there is nothing to write."""
 _JITTER = random.Random()  # noqa: S311  (spreads retries, keeps no secret)
 
@@ -259,7 +259,7 @@ class Completion:
 
         Returns None if the page has not failed or no spelling is left (:mod:`newsbot.crawl.links.spellings`).
 
-        If another site redirected to a page and the redirect failed, that page is queued as well.
+        If a redirect from another site failed, the page to which it led is queued as well.
         """
         if (target := self.spellings.target(visit)) is not None:
             self.context.storage.pages.discover([page_for(target, self.context.clock())])
@@ -292,8 +292,8 @@ class Completion:
         """Return True if another site led to the page. The result then says nothing about the page's own
         site.
 
-        The other site may link only to pages that are not articles. An article counts nevertheless, unless a
-        redirect of another site led to it.
+        The other site may have chosen only pages that are not articles, so such a page does not count. An
+        article counts nevertheless, unless a redirect from another site led to it.
         """
         url, rule_for = visit.lease.entry.url, self.context.rule_for
         if visit.hops and rule_for(url).domain != visit.rule.domain:
@@ -359,8 +359,10 @@ class CompletionQueue:
 
     @property
     def held(self) -> int:
-        """Number of leases that are kept because their visits stopped at a limit. Only hosts of this crawl
-        count."""
+        """Number of leases that are kept because their visits stopped at a limit.
+
+        Only leases for hosts of this crawl are counted.
+        """
         return sum(self._scope.accepts(lease.entry.host) for lease in self._held)
 
     def leases(self) -> Iterator[Lease]:
@@ -373,7 +375,7 @@ class CompletionQueue:
         self._unsettled[id(visit)] = visit
 
     def settle(self, seconds: float = math.inf) -> None:
-        """Complete all visits, or as many as ``seconds`` allow. A sitemap may have 50,000 links.
+        """Complete all visits, or as many as ``seconds`` allow. A sitemap with 50,000 links takes long.
 
         Nothing is completed while it is not clear whether the sites or our network failed
         (:mod:`newsbot.crawl.reachability`). Raises :class:`newsbot.errors.DataError`; the remaining visits
@@ -429,7 +431,7 @@ class CompletionQueue:
 
     @contextmanager
     def _one_fault(self, visit: Visit) -> Iterator[None]:
-        """Give up the visit if the block fails, so that it does not block the other visits."""
+        """Give up the visit if the code in the ``with`` block raises an error. Other visits then continue."""
         try:
             yield
             return

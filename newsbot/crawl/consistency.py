@@ -1,7 +1,7 @@
 """Warns at the start of a crawl if the backends do not belong together.
 
-Queue, storage and near-duplicate index may be on three servers. If one of these is emptied or replaced, the
-crawl still runs. Without a warning, missing data would be noticed only weeks later.
+Queue, storage and near-duplicate index may be on three servers. If one of the servers is emptied or replaced,
+the crawl still runs. Without a warning, missing data would be noticed only weeks later.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ from newsbot.storage.base import Storage
 from newsbot.storage.notes import identity_of
 
 LEAST_INDEXED = 0.25
-"""The index counts as incomplete if it has the texts of less than this share of the recent articles. A
-complete index does not have the texts of all articles, because short texts are left out."""
+"""The index counts as incomplete if it has less than this share of the texts of recent articles.
+
+Even a complete index does not have all texts, because short texts are left out.
+"""
 
 
 logger = logging.getLogger(__name__)

@@ -113,7 +113,7 @@ class Context:
         self.stats.inc_value(f"newsbot/site/{domain}/{what}")
 
     def count_error(self, domain: str, cause: str) -> None:
-        """Count a page of a site that could not be read.
+        """Count one page of the site ``domain`` that could not be read.
 
         ``cause`` is the token of the error (:mod:`newsbot.crawl.failures`).
         """

@@ -57,7 +57,7 @@ def entry_for(
     if force:
         data["force"] = True
     return Entry(
-        url=without_user(link.url),  # requests use the site's spelling; the canonical form only identifies
+        url=without_user(link.url),  # requests use the site's spelling; the canonical form is the identity
         fingerprint=fingerprint(canonicalize(link.url, rule.drop_query)),
         host=host_key(link.url),
         kind=judgement.kind,
@@ -110,8 +110,10 @@ def entry_again(page: PageRecord) -> Entry:
 
 
 def _priority_again(page: PageRecord, where: str) -> float:
-    """Return the priority of a known page. A file of a sitemap index that never changed has the lowest
-    priority."""
+    """Return the priority of a known page.
+
+    The lowest priority is for files of a sitemap index that have never changed.
+    """
     if page.kind is Kind.SITEMAP and where == Where.SITEMAP and not page.changes:
         return PATIENT_PRIORITY
     return SOURCE_PRIORITY.get(page.kind, AGAIN_PRIORITY)

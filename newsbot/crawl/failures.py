@@ -49,7 +49,7 @@ _BY_TYPE: tuple[tuple[type[BaseException], str], ...] = (
     (DownloadConnectionRefusedError, Reason.REFUSED),
     (ResponseDataLossError, "truncated"),
     (UnsupportedURLSchemeError, Reason.SCHEME),
-    (DownloadCancelledError, Reason.TOO_LARGE),  # Scrapy cancels only for DOWNLOAD_MAXSIZE
+    (DownloadCancelledError, Reason.TOO_LARGE),  # Scrapy cancels a download only for DOWNLOAD_MAXSIZE
 )
 
 _BY_NAME = (

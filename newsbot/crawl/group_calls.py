@@ -1,8 +1,8 @@
 """Calls the storage once for several pages that need the same kind of data at about the same time.
 
-Each command to a server costs CPU time of the worker and of the server, and most of the time of a transaction
-is the time of its commit. Pages that arrive within 50 ms are therefore processed together: their texts are
-looked up with one query, they are stored in one transaction, and their page records are written together
+Each command to a server costs CPU time of the worker and of the server, and the commit takes most of the time
+of a transaction. Pages that arrive within 50 ms are therefore processed together: their texts are looked up
+with one query, they are stored in one transaction, and their page records are written together
 (:mod:`newsbot.crawl.completion`). A page waits only if other pages are being processed.
 
 :class:`ReadAhead` reads the records of all leased pages with one query, when the first of them is needed.
@@ -41,11 +41,12 @@ _Answer = TypeVar("_Answer")
 
 
 class Together(Generic[_Item, _Answer]):
-    """Answers items in groups. ``work`` returns an answer for each item of a group.
+    """Processes items in groups. ``work`` returns an answer for each item of a group.
 
     While a group is being answered, the items that arrive form the next group. The first item of a group
     waits for other items only while ``more`` returns True, and at most :data:`LONGEST` seconds. ``weight``
-    returns the number of characters of an item. The items of a group have at most :data:`HEAVIEST` together.
+    returns the number of characters of an item. The items of a group have at most :data:`HEAVIEST` characters
+    together.
     """
 
     def __init__(
@@ -72,8 +73,8 @@ class Together(Generic[_Item, _Answer]):
             while self._waiting:
                 await self._gather()
                 weights = accumulate(self._weight(item) for item, _ in self._waiting[:LARGEST])
-                # The sums increase, so their number up to the limit is the number of items. One item is
-                # always taken.
+                # ``weights`` are running totals. The number of totals up to HEAVIEST is the number of items
+                # that fit into the group. The first item is always taken.
                 number = max(1, sum(weight <= HEAVIEST for weight in weights))
                 group, self._waiting = self._waiting[:number], self._waiting[number:]
                 await self._answer(group)
@@ -83,7 +84,7 @@ class Together(Generic[_Item, _Answer]):
     async def _gather(self) -> None:
         until = time.monotonic() + LONGEST
         await asyncio.sleep(TURN)  # the articles of the previous group arrive one after the other
-        while (  # noqa: ASYNC110 - no event says that no more items come
+        while (  # noqa: ASYNC110 - no event reports that no more items come
             self._more() and len(self._waiting) < LARGEST and time.monotonic() < until
         ):
             await asyncio.sleep(STEP)
@@ -91,7 +92,7 @@ class Together(Generic[_Item, _Answer]):
     async def _answer(self, group: list[tuple[_Item, asyncio.Future[_Answer]]]) -> None:
         try:
             found = await self._work([item for item, _ in group])
-        except Exception as error:  # noqa: BLE001 - each item gets it
+        except Exception as error:  # noqa: BLE001 - each item gets the error
             # One item may have caused an error of these types, so each item is tried alone.
             of_one = isinstance(error, RecordRefused | RecordBusy) or not isinstance(error, DataError)
             if of_one and len(group) > 1:
@@ -131,7 +132,10 @@ class GroupCalls:
         )
         """Takes URLs, and returns the stored articles by URL."""
         self.stories = Together[Collection[str], Mapping[str, str]](lambda group: run(self._current, group))
-        """Takes ids of stories. Returns the current stories of the joined stories, by id."""
+        """Takes ids of stories.
+
+        For each story that was joined to another one, returns the id of the current story.
+        """
         self._store_new = Together[tuple[Article, Sequence[str]], Stored | None](
             lambda group: self._write("store_new", *map(list, zip(*group, strict=True))),
             more=lambda: self.deciding > 0,

@@ -46,7 +46,8 @@ class PollBudget:
     """
 
     def __init__(self, budget: float, clock: Clock) -> None:
-        """``budget`` is in requests per hour. 0 means a budget of POLLS_AN_HOUR requests per source.
+        """``budget`` is in requests per hour. 0 means a budget of POLLS_AN_HOUR requests per hour for each
+        source.
 
         Sources that failed at least DEAD_AFTER times in a row are not counted.
         """
@@ -58,7 +59,7 @@ class PollBudget:
         """Return the present threshold of the index. Raises :class:`newsbot.errors.DataError`."""
         now = self._clock()
         # The lower bound matters if the clock was set back. Without it, the threshold would not change until
-        # the old time.
+        # the clock reaches the old time.
         if not self._until - ADJUST_EVERY <= now < self._until:
             self._threshold, rest = self._adjusted(storage, now)
             self._until = now + rest
@@ -158,7 +159,7 @@ PAGES: Mapping[str, Policy] = {
     "fixed": FixedIntervals(),
     "off": Never(),
 }
-"""The policies that ``recrawl`` of a rule can name for articles and other pages, besides ``optimum``."""
+"""The policies that the rule key ``recrawl`` can name for articles and other pages, besides ``optimum``."""
 
 
 class RecrawlPolicies:

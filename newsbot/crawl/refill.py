@@ -7,8 +7,8 @@ next due time before its lease is acknowledged. A page that the frontier drops i
 the last read, so the next read finds it.
 
 If a frontier was never filled, it gets all pending pages, all due pages, and the fingerprints of all known
-URLs. A frontier was never filled if it is new, or if its server has lost its data. After a restart or a
-failover of the server, the frontier may lack the last writes, so it counts as never filled too. Page records
+URLs. A frontier counts as never filled if it is new, or if its server has lost its data. After a restart or a
+failover of the server, the frontier may lack the last writes, so it is treated in the same way. Page records
 are written before entries are queued, so the storage has everything that was lost.
 """
 

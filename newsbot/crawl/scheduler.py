@@ -174,7 +174,7 @@ class FrontierScheduler(Component, BaseScheduler):
         The next entry may then be ready before the planned wake-up, so a new wake-up is planned.
         """
         self._left = True
-        """The result of the last :meth:`_check`."""
+        """True if work was left at the last :meth:`_check`."""
         self._has_work: bool | None = None
         """The prepared answer of :meth:`has_pending_requests`; None if none is prepared."""
         self._in_vain = 0
@@ -342,8 +342,9 @@ class FrontierScheduler(Component, BaseScheduler):
         if not self._context.outage.wait:
             with suppress(DataError):  # the outage is logged already
                 self.recovery.catch_up()
-                # If no request is in flight, no other visit ends soon, so there is no reason to wait. The
-                # results of this visit may also decide whether the next entry is downloaded.
+                # Finished visits usually wait, so that they are completed together. If no request is in
+                # flight, no other visit ends soon, so they are completed now. Their results may also decide
+                # whether the next entry is downloaded.
                 if self._settling is None or not self.slot.inprogress:
                     self.completed.settle(SLICE)
                 if not self._reachability.enough_tried:
@@ -435,8 +436,8 @@ class FrontierScheduler(Component, BaseScheduler):
         if free <= 0:
             return
         in_flight = list(self._in_flight())
-        # A suspect that has lost ALONE leases is fetched alone: if this worker dies too, the suspect must be
-        # the cause. Nothing else is leased while such an entry is in flight.
+        # A suspect whose leases were lost ALONE times is fetched alone: if this worker dies too, the suspect
+        # must be the cause. Nothing else is leased while such an entry is in flight.
         if any(lease.lost >= ALONE for lease in in_flight):
             return
         taken = 0
@@ -483,8 +484,8 @@ class FrontierScheduler(Component, BaseScheduler):
             self._crawl.trials.leave(lease, reason)
             return _Decision.LEFT
         if not self._slots.take(lease):
-            # A window of its site, rule or referrer is full. The frontier leases the entry again when
-            # accepting() allows its host.
+            # A window of the entry's groups (newsbot.crawl.slots) is full. The frontier leases the entry
+            # again when accepting() allows its host.
             self._context.frontier.nack(lease, delay=0.0, counted=False)
             return _Decision.HANDED_BACK
         try:

@@ -136,7 +136,8 @@ def domains_of(rules: RuleSet, sites: Iterable[str]) -> frozenset[str]:
 
 
 class Removals:
-    """Holds the removed pages and sites, and the articles that were stored since the notes were last read.
+    """Holds the removed pages and sites, and the articles that were stored since the notes on removals were
+    last read.
 
     Another program may remove a page while this worker stores its article. The article is then deleted at the
     next heartbeat.

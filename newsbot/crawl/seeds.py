@@ -132,7 +132,7 @@ def is_unnamed(context: Context, scope: Scope, visit: Visit) -> bool:
         asked = scope.limited_to is not None and domain in scope.limited_to
         return bool(visit.data.get("ruled")) and not asked
     if visit.data.get("where") != Where.SEED or not (rule.has_sources or rule.seeds):
-        return False  # the source was found, or its rule names no sources at all
+        return False  # the source was found on a page, or its rule names no sources at all
     fronts = _fronts(rule, scope.arguments.follow or rule.follow)
     named = (*rule.feeds, *rule.sitemaps, *rule.sections, *rule.seeds, *fronts)
     key = visit.lease.entry.fingerprint

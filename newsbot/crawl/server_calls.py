@@ -8,9 +8,9 @@ extension works in the same way.)
 Only one section of a crawl runs at a time. The other sections wait while it is suspended. The state of the
 crawl therefore does not change while a section waits for a server.
 
-A server that answers within a few milliseconds is called directly, because a thread takes longer than the
-wait. The first call of each server runs in a thread. If a fast server becomes slow, its first slow call
-blocks the event loop.
+A server that answers within a few milliseconds is called directly, because the switch to a thread would take
+longer than the answer. The first call of each server runs in a thread. If a fast server becomes slow, its
+first slow call blocks the event loop.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from newsbot.errors import DataError
 logger = logging.getLogger(__name__)
 
 FAST = 0.01
-"""Maximum mean duration in seconds of the calls of a server that is called directly."""
+"""A server is called directly if its calls take at most this number of seconds on average."""
 PROBE = 0.05
 """The next call is made directly if each of the last :data:`ENOUGH` calls in threads took at most this number
 of seconds.
@@ -132,7 +132,8 @@ class ServerCalls:
     def aside(self, work: Callable[[], _Answer], *, local: bool = False) -> _Answer:
         """Return the result of ``work``, which runs in a thread if the caller is in a section.
 
-        ``local``: ``work`` is called directly, because SQLite allows only the thread that has opened a file.
+        ``local``: ``work`` is called directly, because SQLite allows only the thread that has opened a file
+        to use it.
         """
         section = getcurrent()
         # switch() suspends the section and passes ``work`` to _finish(), which runs it in a thread. Then
@@ -220,6 +221,7 @@ def _resume(section: _Section, *given: Any) -> Any:
 
     ``given`` is the answer of the last call, or the three values of ``sys.exc_info()``.
     """
-    # switch() in the section returns to its parent. The present caller may not be the task of the last call.
+    # switch() in the section returns to its parent. The present caller may be another task than the last
+    # caller.
     section.parent = getcurrent()
     return section.throw(*given) if len(given) > 1 else section.switch(*given)

@@ -52,7 +52,7 @@ class SiteSources:
 
 
 class SourceRegistry:
-    """Records which sites have feeds or sitemaps, and which of these are dead.
+    """Records which sites have feeds or sitemaps, and which feeds and sitemaps are dead.
 
     It keeps :data:`MAX_HOSTS` sites in memory. Other sites are read when they are needed.
     """
@@ -184,7 +184,7 @@ def _is_old_list(visit: Visit) -> bool:
 
 
 def is_old_list(kind: Kind, url: str) -> bool:
-    """Return True for a page of a list other than the first page, and for an archive of a date."""
+    """Return True for every page of a list after the first one, and for the archive page of a date."""
     return kind is Kind.SECTION and (is_pagination(url) or is_archive(url))
 
 

@@ -101,7 +101,7 @@ class Visit:
     not read as this kind of source before.
     """
     asked_head: bool = False
-    """True if a HEAD request did not suffice. The present request is the GET request after it."""
+    """True if a HEAD request did not suffice. The present request is the GET request that follows it."""
     goes_on: bool = False
     """True if the next pages of the list are worth reading (:mod:`newsbot.crawl.links.trials`)."""
     tried: bool = False

@@ -16,7 +16,7 @@ SOURCES_EVERY = 60.0
 
 @dataclass(slots=True)
 class Waiting:
-    """Makes the description of what the crawl waits for. Only hosts and sites of ``scope`` count."""
+    """Describes what the crawl waits for. Only hosts and sites of ``scope`` count."""
 
     context: Context
     scope: Scope

@@ -14,8 +14,8 @@ longer text. The *nearest* neighbour is the one with the highest J. Each neighbo
 
 * **J ≥ .5**: the neighbour is a peer, and the article is a *member* of its story. If the article has peers in
   two stories, these stories are merged. The threshold for an exact J is .52. In a test with real articles of
-  one day, this value was the best to separate copies of an article from other articles. If the exact J is
-  below .52, an estimate of .5 or more is ignored as an error of the estimate.
+  one day, this value separated copies of an article from other articles best. If the exact J is below .52, an
+  estimate of .5 or more is ignored as an error of the estimate.
 * **J ≥ .9, same source**: the article is a *revision*, which is the same article under another URL or an
   updated version of it. It is kept and marked with ``duplicate_of``. The exact J is used if it is available.
 * **C ≥ .62, J < .5**: the article is *derived*. One of the two texts is an excerpt of the other text, or
@@ -168,7 +168,7 @@ DERIVED = 0.62
 MAX_DERIVED = 20
 """Maximum number of articles in ``derived_from``."""
 _BLIND = 0.12
-"""Minimum estimated J. If J is lower, C cannot be estimated from it. Then only an exact C is used."""
+"""If the estimated J is lower than this, C cannot be estimated from it. Then only an exact C is used."""
 
 
 class Relation(StrEnum):

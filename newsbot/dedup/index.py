@@ -153,8 +153,11 @@ THRESHOLD = 0.5
 """Minimum estimated Jaccard similarity of a near text. A text below it may still be near, see
 :data:`CONTAINED`."""
 CONTAINED = 0.62
-"""Minimum containment of a near text whose similarity is below :data:`THRESHOLD`. The error of the estimate
-is allowed for. :mod:`newsbot.dedup.decision` decides later, using the texts themselves."""
+"""Minimum containment of a near text whose similarity is below :data:`THRESHOLD`.
+
+A slightly lower estimate is accepted, because it may be wrong (:data:`ERRORS`). :mod:`newsbot.dedup.decision`
+decides later, using the texts themselves.
+"""
 ERRORS = 2.0
 """An estimated containment is increased by this number of standard errors and then compared with
 :data:`CONTAINED`."""
@@ -270,8 +273,7 @@ def containment(similarity: float, one: int, other: int) -> float:
 
 
 def _may_be_cut(estimate: float, one: int, other: int) -> bool:
-    """Return True if the containment may be :data:`CONTAINED` or more when the error of the estimate is
-    allowed for.
+    """Return True if the containment may be :data:`CONTAINED` or more. The estimate may be wrong by an error.
 
     The error is the standard error of the share of agreeing signature values, multiplied by the derivative of
     the containment.

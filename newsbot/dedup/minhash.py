@@ -183,8 +183,8 @@ def _distinct(sums: NDArray[np.uint64]) -> NDArray[np.uint32]:
         return np.empty(0, dtype=np.uint32)
     hashes = (sums >> _UPPER_HALF).astype(np.uint32)
     hashes.sort()
-    # numpy.unique without its general checks: after sorting, a hash is new if it differs from the previous
-    # hash.
+    # The same as numpy.unique, without its general checks: after sorting, a hash is new if it differs from
+    # the previous hash.
     first = np.empty(len(hashes), dtype=np.bool_)
     first[0] = True
     np.not_equal(hashes[1:], hashes[:-1], out=first[1:])

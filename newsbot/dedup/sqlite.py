@@ -1,12 +1,12 @@
 """The near-duplicate index in SQLite. :mod:`newsbot.dedup.index` documents its guarantees.
 
-Lookup and insertion are one transaction. A text is one row, its record. A text has one *posting* for each
-passage and one for its id. A posting is a pair of a hash and the number of the text. A hash has 32 bits. Its
-upper 16 bits select one of 65,536 *buckets*, and its lower 16 bits are its *tag*. A bucket is a row of the
-database. Each posting in it takes six bytes: the number of the text and the tag. A bucket begins with the
-numbers of all its postings, oldest text first. The tags follow in the same order. A search therefore reads
-only the tags, which are a third of the bucket. With one row per posting, the index would need twice as much
-space.
+Lookup and insertion are one transaction. Each text has one row, which holds its record. It also has one
+*posting* for each passage and one for its id. A posting is a pair of a hash and the number of the text. A
+hash has 32 bits. Its upper 16 bits select one of 65,536 *buckets*, and its lower 16 bits are its *tag*. A
+bucket is a row of the database. Each posting in it takes six bytes: the number of the text and the tag. A
+bucket begins with the numbers of all its postings, oldest text first. The tags follow in the same order. A
+search therefore reads only the tags, which are a third of the bucket. With one row per posting, the index
+would need twice as much space.
 
 The postings of a new text are first stored together in one row, and a copy is kept in memory
 (:class:`Recent`). If they were written to their buckets immediately, each posting would require writing a
@@ -143,8 +143,10 @@ class Chunk:
     postings: dict[int, bytes] = field(default_factory=dict)
     """Hash -> packed numbers of the texts that have it, oldest first."""
     met: set[int] = field(default_factory=set)
-    """Hashes of several texts. When a text with such a hash was inserted, an older text already had the
-    hash."""
+    """Hashes that several texts have.
+
+    When a text with such a hash was inserted, an older text already had it.
+    """
 
 
 class Recent:
@@ -220,7 +222,7 @@ class Recent:
         return turn if self.newest % EVERY == 0 and self._chunks[turn].upto < self.newest else None
 
     def take(self, number: int) -> Chunk:
-        """Return the chunk with this number, which will be folded, and replace it by an empty one."""
+        """Return the chunk with this number, which will be folded, and put an empty chunk in its place."""
         taken = self._chunks[number]
         self._chunks[number] = Chunk(self.newest)
         return taken

@@ -92,7 +92,7 @@ MAX_NEIGHBOURS = 20
 by their signatures alone. Further near texts of the same source cannot be judged without their numbers and
 are ignored. Each of these texts was compared with its own nearest texts when it was inserted."""
 OUTDATED = 0.2
-"""Maximum difference by which the estimated similarity of a stored near text may exceed the exact similarity.
+"""Maximum amount by which the estimated similarity of a stored near text may exceed the exact similarity.
 
 It is more than four standard errors. If the difference is larger, the signature belongs to a new version that
 is not stored yet, and the near text is treated as not stored.
@@ -103,7 +103,7 @@ def place(article: Article, near: Iterable[Near], kept: Mapping[str, Article]) -
     """Decide which story an article belongs to.
 
     ``near`` are its near texts. ``kept`` has the near texts that were read from the storage, by their id in
-    the index. For a short article, only those texts in ``kept`` count that are not standard wording.
+    the index. For a short article, texts in ``kept`` that are standard wording do not count.
     """
     shingles = shingle_hashes(article.text) if kept else None
     if shingles is not None and len(shingles) < MIN_SHINGLES:

@@ -27,8 +27,10 @@ _ANCHORS = etree.XPath("//a[@href]")
 _MAX_ANCHORS = 5000
 _FEED_TYPES = ("application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/feed+json")
 _VAGUE_TYPES = ("application/json", "application/xml", "text/xml")
-"""Media types that are used for feeds and for other data. A link with such a type is a feed only if its URL
-looks like the URL of a feed as well."""
+"""Media types that are used for feeds and for other data.
+
+A link with such a type counts as a feed only if its URL looks like the URL of a feed.
+"""
 # Three forms: /rss, /feed/sport/, /atom1.0.xml; /news-rss.xml, /feed_sport.php; and any path that ends in
 # .rss, .rdf or .atom.
 _FEED_PATH = re.compile(
@@ -43,9 +45,11 @@ _FEED_QUERY = re.compile(
     r"[?&](?:feed=(?:rss2?|atom|rdf)|format=(?:rss|feed|atom)|type=rss)(?:&|$)", re.IGNORECASE
 )
 _COMMENTS = re.compile(r"comment|kommentar|commentaire|respon[sd]|/oembed|wp-json|[?&]p=\d", re.IGNORECASE)
-"""URLs that are declared with the media type of a feed but do not list articles: feeds of comments, oEmbed,
-and the API of WordPress."""
-# Blanks are written as "[ \t]", because \s also matches line ends, and a URL in the next line would be
+"""Matches URLs that do not list articles although pages declare them as feeds.
+
+These are feeds of comments, oEmbed, and the API of WordPress.
+"""
+# Blanks are written as "[ \t]", because \s also matches line ends, and a URL in the next line would then be
 # matched.
 _SITEMAP_LINE = re.compile(
     r"^[ \t]{0,20}sitemap[ \t]{0,20}:[ \t]{0,20}(\S{1,4000})", re.IGNORECASE | re.MULTILINE

@@ -1,4 +1,4 @@
-"""Parses publication times as feeds and sitemaps write them.
+"""Parses publication times in the forms that feeds and sitemaps use.
 
 Python's parsers can read most forms: RFC 3339, and RFC 822/2822 (with two-digit years, and names of time
 zones). Other forms are parsed like the dates of pages (:mod:`newsbot.extraction.fields.dates.moments`).
@@ -83,7 +83,10 @@ def _of_mail(text: str) -> datetime | None:
 
 
 def _of_page(text: str, zone: tzinfo, language: str) -> datetime | None:
-    """Return the time (aware) in a form that pages use, or None. Raises ``ValueError`` if it is ambiguous."""
+    """Return the aware time if ``text`` has a form that pages use, else None.
+
+    Raises ``ValueError`` if the time is ambiguous.
+    """
     text = _SHORT_OFFSET.sub(r" \g<1>0\2", text)
     if (match := _SLASHES.match(text)) is not None:
         language = _order(int(match[1]), int(match[2]), text, language)

@@ -38,7 +38,7 @@ MAX_ITEMS = 5000
 """Maximum number of items that are read from a feed. The first items are usually the newest."""
 MAX_HUBS = 10
 MAX_TTL = 7 * 86400.0
-"""Maximum number of seconds during which a feed may ask not to be polled. Longer times are ignored."""
+"""The longest time without polls that a feed may ask for, in seconds. Longer times are ignored."""
 _MAX_TITLE = 500
 _MAX_LEAD = 300
 _MAX_AUTHOR = 200
@@ -86,7 +86,7 @@ class Feed:
     title: str | None = None
     site_url: str | None = None
     ttl: float | None = None
-    """Seconds after a poll during which the feed asks not to be polled again."""
+    """The time after a poll for which the feed asks not to be polled again, in seconds."""
     update_period: float | None = None
     """The update interval in seconds that the feed declares (``sy:updatePeriod``)."""
     skip_hours: frozenset[int] = frozenset()
@@ -165,7 +165,7 @@ class _Collector(SourceCollector):
             self._hubs.setdefault(hub, Hub(hub, protocol))
 
     def set_ttl(self, seconds: float) -> None:
-        """Set the number of seconds during which the feed asks not to be polled.
+        """Set the number of seconds for which the feed asks not to be polled again.
 
         The first value that is above 0 and at most :data:`MAX_TTL` is kept.
         """
@@ -383,7 +383,7 @@ class FeedHandler(Handler):
         if name in _ITEM_NAMES:
             self._open_item(attributes)
         elif self._skipped:
-            self._depth += name == self._skipped  # an inner element with the same name also has an end
+            self._depth += name == self._skipped  # an inner element with the same name has an end tag too
             if self.wants_text:
                 self.data(" ")  # texts of two XHTML elements are separate words
         elif name in _SKIPPED:
@@ -709,7 +709,7 @@ def parse_feed(
 def _with_entities(text: str, prologue: str) -> str:
     """Replace the entities that the DOCTYPE declares as short plain texts, up to the limits.
 
-    The parsers themselves do not expand declared entities, because a document could grow without limit.
+    The parsers themselves do not expand declared entities, because a document could then grow without limit.
     """
     values = {f"&{name};": value for name, value in islice(_ENTITY.findall(prologue), _MAX_ENTITIES)}
     for name, value in values.items():

@@ -246,13 +246,12 @@ def _readings(name: str, *, said: bool = False) -> Iterator[tuple[str, int]]:
 
 
 def _plain(name: str) -> str:
-    """Return a URL without what remains after a number was removed: empty query keys, ``index``, a slash."""
+    """Clean a URL whose page number was removed: drop empty query keys, ``index`` and the last slash."""
     return _INDEX.sub("", re.sub(r"[?&]+(?=&|$)", "", name).replace("?&", "?")).rstrip("/?&")
 
 
 def _name(url: str) -> str:
-    """Return a URL for comparison, without scheme and ``www.``, because links of one site may differ in
-    these."""
+    """Return a URL for comparison, without scheme and ``www.``. These may differ in the links of one site."""
     return canonical_or_same(url).partition("://")[2].removeprefix("www.")
 
 

@@ -115,7 +115,7 @@ class _Menus:
         self._verdicts: dict[etree._Element, bool] = {}
 
     def contain(self, anchor: etree._Element) -> bool:
-        """Return True if the smallest box around a link that has several links is a menu."""
+        """Return True if a link is in a menu. The smallest box that contains this and other links decides."""
         box = anchor.getparent()
         for _ in range(_MAX_STEPS):
             if box is None or box.tag in _PAGE:

@@ -84,7 +84,7 @@ class SitemapCollector(SourceCollector):
                 published_at=self._date(entry.published),
                 modified_at=self._date(entry.lastmod),
             )
-            # only when there are twice as many, because _thin_out() sorts all pages
+            # done only when there are twice as many pages, because _thin_out() sorts all pages
             if len(self._links) >= 2 * MAX_URLS:
                 self._thin_out()
 
@@ -103,7 +103,7 @@ class SitemapCollector(SourceCollector):
             self.problem("duplicate_child")
         else:
             self._children[name] = Child(url, self._date(entry.lastmod))
-            # only when there are twice as many, so that the children are rarely sorted
+            # done only when there are twice as many children, so that they are rarely sorted
             if len(self._children) >= 2 * MAX_URLS:
                 self._thin_out_children()
 
@@ -121,8 +121,10 @@ class SitemapCollector(SourceCollector):
         return list(self._children.values())
 
     def _thin_out(self) -> None:
-        """Keep at most :data:`MAX_URLS` pages: the newest, and the first among pages with equal dates or
-        without dates."""
+        """Keep the newest :data:`MAX_URLS` pages.
+
+        Among pages with equal dates or without dates, the first are kept.
+        """
         if len(self._links) <= MAX_URLS:
             return
         self._dropped += len(self._links) - MAX_URLS

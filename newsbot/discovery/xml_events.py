@@ -124,7 +124,7 @@ _Handler = TypeVar("_Handler", bound=Handler)
 
 
 class Malformed(ValueError):
-    """Raised if the text is not well-formed XML, or has a DTD. The lenient reader can read it."""
+    """Raised if the text is not well-formed XML, or has a DTD. The lenient reader can read such texts."""
 
 
 class Enough(Exception):
@@ -299,7 +299,7 @@ class _LooseReader:
 
     def _tag(self, text: str, match: re.Match[str], final: bool) -> int | None:
         rest = _TAG_REST.match(text, match.end()) or _BROKEN_REST.match(text, match.end())
-        if rest is None:  # impossible: the second pattern also matches the empty text
+        if rest is None:  # never happens: the second pattern also matches the empty text
             return match.end()
         # the end of the tag is in the next chunk
         if rest.end() == len(text) and not rest[0].endswith(">") and not final:
@@ -323,7 +323,7 @@ class _LooseReader:
             if name.startswith("xmlns:"):
                 if len(self._prefixes) < _MAX_PREFIXES:
                     self._prefixes[name[6:]] = value
-            # "xmlns" is ignored, because the namespace of inner XHTML would apply to the rest of the document
+            # "xmlns" is ignored, because the namespace of inner XHTML would otherwise apply to the whole rest
             elif name != "xmlns":
                 found[self._name(name)] = value
         return found

@@ -93,7 +93,7 @@ def read_page(
     if tree is None and is_no_page(html):
         raise NotAnArticle("no_page")
     page = Page.read(parse_html(html, charset) if tree is None else tree, url)
-    # A rule may have several layouts (selectors that are valid for some time). The probable day of
+    # A rule may have several layouts (selectors that are valid for a period of time). The probable day of
     # publication decides which layout applies. The exact date is extracted later with this layout.
     day = published.probable_day(page, hint, now) if rule is not None else None
     selected = Selected(page.tree, layout_for(rule, day, now))

@@ -53,8 +53,8 @@ _TEASER = 1500
 _CUT = re.compile(r"(?:\.\.\.|…|\[…\])\W{0,3}$")
 _MOST_MARKED = 5000
 """Maximum number of classes and ids that are searched for a paywall."""
-# One XPath for both is slow on pages with many siblings, because it sorts its result. The limit is higher
-# than _MOST_MARKED, because _NAMES leaves out some elements.
+# A single XPath for classes and ids is slow on pages with many siblings, because it sorts its result. The
+# limit is higher than _MOST_MARKED, because _NAMES leaves out some elements.
 _ALL_NAMES = tuple(
     etree.XPath(f"(//@{name})[position() <= {2 * _MOST_MARKED}]", smart_strings=False)
     for name in ("class", "id")

@@ -33,7 +33,7 @@ MOST = 2 / 3
 MAX_SITES = 64
 """Maximum number of sites that :class:`SiteMemories` keeps."""
 _SAME_ARTICLE = 0.7
-"""Two texts are one article if they have at least this share of pairs of lines in common."""
+"""Two texts count as one article if they have at least this share of their pairs of lines in common."""
 _EDGE = 60
 """Maximum number of lines at the beginning and at the end of a text from which pairs are stored."""
 _FORMAT = 2
@@ -103,7 +103,8 @@ class SiteMemory:
         return {"format": _FORMAT, "articles": [[one, *sorted(pairs)] for one, pairs in self._recent.items()]}
 
     def take(self, plain: Mapping[str, Any]) -> None:
-        """Replace the stored articles by the articles in a value that :meth:`plain` returned in any worker.
+        """Replace the stored articles with those in ``plain``, a value that :meth:`plain` returned in any
+        worker.
 
         Articles that were learned here and are not yet written are kept as the newest. Raises ``ValueError``
         if ``plain`` is not such a value.

@@ -94,9 +94,15 @@ _LONG_HEADLINE = 25
 _BESIDE = 15
 """Maximum number of letters outside the link in a line that is a linked headline."""
 _LEAST_PROSE = 25
-"""Minimum score of a box with prose: its letters minus twice its letters in links."""
+"""Minimum score of a box with prose.
+
+The score is its number of letters minus twice its number of letters in links.
+"""
 _LONG_PROSE = 300
-"""Prose with more letters than this counts for the box itself."""
+"""Prose counts for the box around its own box.
+
+If it has more letters than this, it counts for its own box too.
+"""
 _FRAMES = ("nav", "footer", "aside", "header")
 _FRAME = sum(1 << REGIONS.index(name) for name in _FRAMES)
 
@@ -459,7 +465,7 @@ def is_login(text: str) -> bool:
 
 
 def asks_consent(text: str) -> bool:
-    """True for a text that only asks for consent to cookies. News about cookies are longer."""
+    """True for a text that only asks for consent to cookies. News articles about cookies are longer."""
     length = size(text)
     if length > _LONG:
         return False

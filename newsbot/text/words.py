@@ -9,7 +9,7 @@ scripts are not changed, because they are letters and not accents.
 Words are runs of letters and digits. In scripts without spaces (Chinese, Japanese, Thai …) each character is
 a word. Otherwise a whole text would be one word.
 
-All functions are linear in the length of the text, for any input.
+For any input, all functions take time that is linear in the length of the text.
 """
 
 from __future__ import annotations

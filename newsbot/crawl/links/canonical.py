@@ -267,7 +267,7 @@ class Canonical:
         """Return True if the visit counts as a visit of ``target``, to which it was redirected.
 
         If the response is not an article, the visit counts only if the redirect stays within one site. A
-        redirect of another site may use a spelling of the page's URL that does not work.
+        redirect from another site may use a spelling of the page's URL that does not work.
         """
         if visit.kind is not Kind.ARTICLE or visit.outcome.is_article:
             return True

@@ -149,10 +149,10 @@ class Links:
             self.scope.named_hosts.add(host)
 
     def _differently_stored(self, entries: list[Entry]) -> list[Entry]:
-        """Return the sources that a rule names and whose entries in the frontier must be replaced.
+        """Return the sources that a rule names and that must replace their entries in the frontier.
 
-        The stored entry has another kind, is never due, or has a spelling from another site. The frontier
-        does not change entries that are done, so the caller queues these again with ``force``.
+        A stored entry is replaced if it has another kind, is never due, or has a spelling from another site.
+        The frontier does not change entries that are done, so the caller queues the sources with ``force``.
         """
         named = {
             entry.fingerprint: entry

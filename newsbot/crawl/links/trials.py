@@ -300,7 +300,8 @@ def _address(visit: Visit) -> str:
 #
 # * If a feed or sitemap lists the site's articles, shapes that it never lists are tried last, one page at a
 #   time. A fetched page that is not an article is wasted. For all these shapes together, one page may be
-#   wasted. If the share NEWSBOT_EXPLORE of the fetched pages is more than one page, this share may be wasted.
+#   wasted. If the share NEWSBOT_EXPLORE of the fetched pages is more than one page, this share may be
+#   wasted instead.
 # * On other sites, two pages may be wasted on each shape.
 #
 # Queued links are checked again when they are leased, because more results are known then.
@@ -308,7 +309,7 @@ def _address(visit: Visit) -> str:
 MAX_HELD = 400
 """Maximum number of held links per site and shape, and maximum number of awaited sources per site."""
 MAX_OF_ALL = 50_000
-"""Maximum number of links of all sites that are held."""
+"""Maximum number of held links of all sites."""
 _FOUND_ON_PAGES = (Where.BODY, Where.NAVIGATION)
 
 

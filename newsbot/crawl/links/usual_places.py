@@ -118,7 +118,7 @@ class UsualPlaces:
         if self._registry.of(domain).any:
             places = [place for place in places if place.url.endswith(SITEMAP)]
         if places:
-            self._remember(domain, ASK_AGAIN)  # written before the request, so that no other worker tries
+            self._remember(domain, ASK_AGAIN)  # written before the request, so that no other worker tries too
             self._ask(visit, places[0])
 
     def end(self, visit: Visit) -> bool:

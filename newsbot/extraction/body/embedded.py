@@ -42,7 +42,7 @@ _PARAGRAPHS = re.compile(r"<(?:p|br|div)\b", re.IGNORECASE)
 
 
 def embedded_blocks(tree: HtmlElement) -> list[Block]:
-    """Return the blocks of the longest string with paragraphs in inline scripts.
+    """Find the longest string with paragraphs in the inline scripts, and return its blocks.
 
     The result is empty if there is no such string.
     """
@@ -51,7 +51,7 @@ def embedded_blocks(tree: HtmlElement) -> list[Block]:
     most = LEAST
     for script in tree.iter("script"):
         text = script.text or ""
-        # A template is markup that a script shows later. Blogger has the text of each post in one.
+        # A template is markup that a script shows later. Blogger has the text of each post in a template.
         markups = [text[:MAX_SCRIPT]] if script.get("type") in _TEMPLATES else _strings(text, depth=0)
         for markup in markups:
             blocks = _blocks(markup)

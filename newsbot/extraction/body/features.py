@@ -33,7 +33,10 @@ _PROSE = 40
 _SURE = 60
 """Minimum number of letters of a piece that is certainly prose. It also ends a sentence and has few links."""
 _WORTH = 25
-"""Minimum score of a piece that counts for its box: its letters minus twice its letters in links."""
+"""Minimum score of a piece that counts for its box.
+
+The score is its number of letters minus twice its number of letters in links.
+"""
 _STEM = 5
 """Number of letters at the start of a word that are compared. The rest may be an ending."""
 _CAPTION = 60
@@ -50,13 +53,16 @@ _FROM_HEADLINE = (
     "pieces_since", "letters_since", "prose_since", "other_headlines", "common_up", "common_down",
 )  # fmt: skip
 _LONG = 400
-"""Minimum score of a piece that counts for its own box too: text with ``<br>`` is all in one box."""
+"""A piece counts for its own box, and not only for the boxes above it, if its score is higher than this.
+
+A text with ``<br>`` instead of paragraphs is all in one box.
+"""
 _FAR = 50
-"""Number of steps from a piece to a box that is not around the piece."""
+"""The number of steps that stands for a box that is not around the piece."""
 _NO_HEADLINE = -999
 """Value of the headline's features on a page without a headline."""
 _MOST_STEPS = 40
-"""Maximum distance between two pieces."""
+"""Maximum value of a distance between two pieces. Larger distances are reduced to this value."""
 _TITLE = (10, 300)
 """Minimum and maximum number of letters of a headline."""
 _HEAD = 60
@@ -389,8 +395,7 @@ def _headline(view: View) -> dict[str, NDArray[Any]]:
 
 
 def _company(view: View) -> dict[str, NDArray[Any]]:
-    """Return how many words of headline and description are in the pieces, and if they name site or
-    authors."""
+    """Return how many words of headline and description each piece has, and if it names site or authors."""
     known, texts = view.known, view.pieces.texts
     rows = np.flatnonzero(view.is_open).tolist()
     lowered, stems, masks = view.lowered, view.stems, view.title_masks

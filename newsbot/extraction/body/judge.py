@@ -28,7 +28,7 @@ LEAVES = 8
 """Maximum number of leaves of a tree, so that a set of leaves is one byte."""
 # byte & -byte keeps only the lowest bit
 _FIRST = np.array([(byte & -byte).bit_length() - 1 for byte in range(256)], np.int16)
-"""The lowest bit of each byte."""
+"""The position of the lowest bit of each byte value."""
 _MOST_ROWS = 500
 """Maximum number of rows that are scored at once."""
 _MOST_OF_KIND = 0.7
@@ -101,9 +101,9 @@ def shipped() -> Forest:
 def taken(view: View) -> Marks:
     """Return True for the pieces that belong to the article.
 
-    These are the pieces with a score above :data:`UNSURE`. For two sorts of pieces between them, a score
-    above :data:`UNLIKELY` is enough. The first sort is prose in boxes of one kind if most prose in these
-    boxes is taken. So a block of prose stays whole. The second sort is headings just above taken pieces.
+    These are the pieces with a score above :data:`UNSURE`. Between them, a score above :data:`UNLIKELY` is
+    enough for two sorts of pieces. The first sort is prose in boxes of one kind if most prose in these boxes
+    is taken. This keeps blocks of prose whole. The second sort is headings just above taken pieces.
     """
     scores = judge(view)
     marks: Marks = scores > UNSURE

@@ -21,8 +21,10 @@ TAGS = (
     "section", "article", "figcaption", "center", "body",
 )  # fmt: skip
 OTHER_TAG = 30
-"""The number of all tags that are not in :data:`TAGS`. The number of a tag in :data:`TAGS` is its place
-there."""
+"""The number of every tag that is not in :data:`TAGS`.
+
+The number of any other tag is its place in :data:`TAGS`.
+"""
 REGIONS = (
     "article", "main", "aside", "nav", "footer", "header", "figure", "figcaption", "form", "table", "ul",
     "blockquote", "section", "hidden",
@@ -171,7 +173,10 @@ class _Cutter:
         """Names of the open block elements."""
         self._open: list[etree._Element] = [root]
         self._box_of = [_add_box(self._found.tree, root, "body", 0)]
-        """Boxes of the outer open elements. Boxes are created late, because many elements contain no text."""
+        """Numbers of the boxes of the outer open elements.
+
+        The boxes of inner elements are created when a text needs them, because many elements contain no text.
+        """
         self._in_link = self._in_strong = 0
         self._linked = self._strong = self._links = self._pictures = 0
         self._broken = False

@@ -255,10 +255,10 @@ _LEAST = 600
 
 
 def next_articles(page: Page) -> frozenset[HtmlElement]:
-    """Return the ``<article>`` elements below the page's own article that have their own first heading.
+    """Return the other complete articles that some pages show below their own article.
 
-    Below their own article, some pages show other complete articles. The result is empty unless the first
-    heading is the title of the page and is inside an ``<article>``.
+    These articles are ``<article>`` elements with an ``<h1>``. The result is empty unless the first ``<h1>``
+    of the page is its title and is inside an ``<article>``.
     """
     if len(page.h1) < 2:
         return frozenset()

@@ -23,7 +23,10 @@ _LABEL = r"^\W*(?:%(labels)s|[_*-]{2,})\W*$"
 _APPEAL = r"^\W{0,3}%(appeals)s"
 _ARROW = re.compile(r"(?:>>|»»)\s*$")
 _CREDIT = r"^\W{0,2}%(credits)s\s*(?:[:：©|/]|%(by)s\s(?-i:[A-Z][\w.]+\s[A-Z]))"
-"""A picture credit: the word is followed by a sign or a name. "Photos by satellites" starts a sentence."""
+"""Matches a picture credit: a word such as "photo", and after it a sign or a name.
+
+"Photos by satellites" is not a credit but the start of a sentence.
+"""
 _BY = r"^%(bylines)s\s"
 _MAX_APPEAL = 320
 """Maximum length of an appeal, in characters. Longer lines are never removed."""

@@ -353,7 +353,8 @@ def _bylines(page: Page) -> list[str]:
             continue
         text = text_of(element, 400)
         names = clean_authors([text]) if 3 < len(text) <= 120 else []
-        # Other boxes also have classes that mention authors. A text without "by" must be written in capitals.
+        # Other boxes also have classes that mention authors. In a text without "by", the words must begin
+        # with capitals.
         if any(
             compiled(BY).match(text) or (_capitalised(text) and (" " in one or agency_of(one)))
             for one in names

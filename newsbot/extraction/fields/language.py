@@ -35,8 +35,7 @@ returned."""
 
 @cache
 def _renamed() -> dict[str, str]:
-    """Return a mapping to current language codes from old codes, three-letter codes, and country codes that
-    sites use as language codes."""
+    """Return the current language code for each old, three-letter or country code that sites may use."""
     return {other: code for code, others in by_language("codes").items() for other in others}
 
 

@@ -46,7 +46,7 @@ def _trusted(value: str, page: Page, own: str, drop_query: tuple[str, ...]) -> s
         found = urls.canonicalize(resolved, drop_query)
     except ValueError:
         return None
-    # If several sites publish a text, its pages may state the URL on the original publisher's site.
+    # If several sites publish a text, their pages may state the URL on the original publisher's site.
     target, source = urlsplit(found), urlsplit(own)
     if urls.site_of(target.hostname or "") != urls.site_of(source.hostname or "") and not _is_kept_for(
         source, target

@@ -155,7 +155,8 @@ def _is_utf8(page: bytes) -> bool:
     try:
         codecs.getincrementaldecoder("utf-8")().decode(page)
     except UnicodeDecodeError:
-        # In another encoding, most bytes above 127 are invalid as UTF-8. One in twenty is accepted.
+        # In another encoding, most bytes above 127 are invalid as UTF-8. One invalid byte in twenty is
+        # accepted.
         sample = page[:_MAX_SEARCHED]
         broken = sample.decode("utf-8", "replace").count("\ufffd")
         high = len(sample) - len(sample.translate(None, _NON_ASCII))

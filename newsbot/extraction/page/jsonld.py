@@ -137,7 +137,7 @@ class Nodes:
         return node if len(found) < 3 and not _is_elsewhere(node, path, known) else None
 
     def weaker(self) -> Iterator[Node]:
-        """Yield nodes of the page as a whole (WebPage, VideoObject …) that state a time or an author."""
+        """Yield the nodes for the page as a whole (WebPage, VideoObject …) that state a time or an author."""
         for node in self.all:
             if (
                 _has_type(node, _WEAK)

@@ -47,7 +47,7 @@ LONG_MARKUP = 500_000
 MAX_CLASS = 500
 """Maximum length of a class attribute in markup longer than :data:`LONG_MARKUP`."""
 
-# Elements that contain a <main> only if the page forgot to close them.
+# Elements that contain a <main> only if their end tags are missing.
 _NEVER_AROUND_MAIN = ("button", "nav", "header", "footer", "aside", "select", "label", "svg", "dialog")
 # The first bytes of files that are not text.
 _BINARY = (

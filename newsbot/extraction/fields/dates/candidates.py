@@ -164,7 +164,7 @@ def changed(page: Page, region: str | None) -> Iterator[Moment]:
 
 def _tells_change(tag: Times) -> bool:
     """True for a ``<time>`` whose markup or preceding word marks it as the time of a change."""
-    # In WordPress, a post that was never edited has one <time> that is both "published" and "updated".
+    # In WordPress, a post that was never edited has one <time> with both classes, "published" and "updated".
     if _NAMED_PUBLISHED.search(tag.names):
         return False
     # In lxml, the text before an element is the tail of the previous element, or the text of the parent.

@@ -31,7 +31,7 @@ BUDDHIST = 543
 _BUDDHIST_FROM = 2500
 """The first year that is read as a year of the Thai calendar."""
 _MOST_OF_A_FORM = 20
-"""Maximum number of matches of one of :func:`_forms` that are checked."""
+"""Maximum number of matches that are checked for each regular expression of :func:`_forms`."""
 has_digit = re.compile(r"\d").search
 
 # --- the forms of a date
@@ -136,7 +136,7 @@ class Written:
     zone: tzinfo | None = None
 
     def at(self, zone: tzinfo) -> datetime:
-        """Return the aware moment in its written time zone. If none or UTC was written, ``zone`` is used.
+        """Return the aware moment in its written time zone. If no zone or UTC was written, ``zone`` is used.
 
         A day without a time becomes midnight UTC, so that the day does not change.
         """

@@ -1,8 +1,8 @@
 """Finds when an article was published and last changed, with source, precision and time zone.
 
 The candidates (possible times, each with a confidence) come from :mod:`candidates`. The functions here choose
-one of them. They also find the time zone for times that are written without one. If a site's pages state
-times only in UTC, they find the time zone of the site.
+one of them. They also find the time zone for times that are written without one. If the pages of a site state
+times only in UTC, the functions find the time zone of the site.
 """
 
 from __future__ import annotations
@@ -262,10 +262,11 @@ def _turned(candidate: Moment, day: date) -> Moment | None:
     return Candidate(Written(local, written.precision, written.zone), candidate.method, candidate.confidence)
 
 
-# --- the time zone of a site whose pages state times only in UTC On these pages the moment of publication is
-# known, but not its day in the local time of the site. If the page also shows a clock time, the zone is the
-# difference between this time and UTC. If the page shows only a day (in the URL or beside the headline), the
-# zone of the site's country is used, but only if the moment falls on this day in that zone.
+# --- the time zone of a site whose pages state times only in UTC
+# On these pages the moment of publication is known, but not its day in the local time of the site. If the
+# page also shows a clock time, the zone is the difference between this time and UTC. If the page shows only a
+# day (in the URL or beside the headline), the zone of the site's country is used, but only if the moment
+# falls on this day in that zone.
 
 # Offsets of zones are between _WEST and _EAST and, except a few rare offsets, multiples of _STEP.
 _STEP = timedelta(minutes=30)
@@ -283,8 +284,9 @@ def _countries() -> dict[str, str]:
 def _shown_zone(moment: datetime, shown: Iterable[Written]) -> tzinfo | None:
     """Return the zone in which ``moment`` is equal to one of the clock times ``shown`` on the page, or None.
 
-    >>> _shown_zone(datetime(2024, 5, 4, 1, 25, tzinfo=UTC), [Written(datetime(2024, 5, 3, 22, 25),
-    "minute")]) datetime.timezone(datetime.timedelta(days=-1, seconds=75600))
+    >>> shown = [Written(datetime(2024, 5, 3, 22, 25), "minute")]
+    >>> _shown_zone(datetime(2024, 5, 4, 1, 25, tzinfo=UTC), shown)
+    datetime.timezone(datetime.timedelta(days=-1, seconds=75600))
     """
     exact = moment.astimezone(UTC).replace(tzinfo=None, second=0, microsecond=0)
     for written in shown:
