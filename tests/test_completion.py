@@ -72,7 +72,7 @@ def test_not_modified_keeps_the_text_and_the_time_of_the_last_body(desk):
     assert (record.content_hash, record.changes, record.etag) == ("d1", 0, '"e"')
 
 
-def test_links_are_queued_before_the_lease_is_given_up(desk, monkeypatch):
+def test_links_are_queued_before_the_lease_is_released(desk, monkeypatch):
     visit = good(desk.visit(FEED, Kind.FEED))
     visit.found.append(links_to(STORY))
 
@@ -90,7 +90,7 @@ def test_links_are_queued_before_the_lease_is_given_up(desk, monkeypatch):
 
 
 @pytest.mark.parametrize("where", ["pages", "sources", "frontier"])
-def test_a_fault_in_between_counts_the_visit_once(desk, monkeypatch, where):
+def test_a_fault_between_the_steps_counts_the_visit_once(desk, monkeypatch, where):
     desk.settle(good(desk.visit(FEED, Kind.FEED)))
     visit = good(desk.visit(FEED, Kind.FEED), "d2")
     visit.found.append(links_to(STORY))
@@ -112,7 +112,7 @@ def test_a_fault_in_between_counts_the_visit_once(desk, monkeypatch, where):
     assert (source.polls, source.new_links) == (2, 1)
 
 
-def test_a_fault_that_may_pass_holds_the_url_back(desk):
+def test_a_temporary_fault_delays_the_url(desk):
     visit = desk.visit(STORY)
     visit.outcome.error = "timeout"
     desk.settle(visit)
@@ -128,7 +128,7 @@ def test_a_fault_that_may_pass_holds_the_url_back(desk):
     assert again.attempts == 1
 
 
-def test_retry_after_is_waited_for(desk):
+def test_retry_after_is_obeyed(desk):
     visit = desk.visit(STORY)
     visit.outcome.status, visit.outcome.error, visit.outcome.retry_after = 429, "http_429", 500.0
     desk.settle(visit)
@@ -157,7 +157,7 @@ def test_after_the_last_attempt_the_plan_decides(desk):
     assert record.next_due > START + 3 * 3600
 
 
-def test_a_final_fault_is_not_tried_again(desk):
+def test_a_permanent_fault_is_not_retried(desk):
     visit = desk.visit(STORY)
     visit.outcome.status, visit.outcome.error = 404, "http_404"
     desk.settle(visit)
@@ -167,7 +167,7 @@ def test_a_final_fault_is_not_tried_again(desk):
     assert known(desk, STORY).state == "done"
 
 
-def test_a_fault_of_ours_is_tried_again(desk):
+def test_an_internal_fault_is_retried(desk):
     visit = good(desk.visit(STORY))
     visit.end(Ending.FAULT)
     desk.settle(visit)
@@ -175,7 +175,7 @@ def test_a_fault_of_ours_is_tried_again(desk):
     assert page(desk, STORY).history[-1]["cause"] == "ours"
 
 
-def test_what_was_too_young_stays_as_it_was(desk):
+def test_a_page_that_is_too_young_keeps_its_record(desk):
     desk.settle(good(desk.visit(STORY)))
     before = page(desk, STORY)
     desk.clock.now += 60
@@ -211,7 +211,7 @@ def source_of(desk):
     return source
 
 
-def test_polls_of_a_source_are_booked(desk):
+def test_polls_of_a_source_are_recorded(desk):
     visit = good(desk.visit(FEED, Kind.FEED))
     visit.found.append(links_to(STORY))
     desk.settle(visit)
@@ -231,7 +231,7 @@ def test_polls_of_a_source_are_booked(desk):
     assert (source.last_poll, source.last_new) == (START + 700, START)
 
 
-def test_failures_of_a_source_are_booked_until_it_works_again(desk):
+def test_failures_of_a_source_are_counted_until_it_works_again(desk):
     for number in range(2):
         visit = desk.visit(FEED, Kind.FEED)
         visit.outcome.status, visit.outcome.error = 404, "http_404"
@@ -249,14 +249,14 @@ def test_failures_of_a_source_are_booked_until_it_works_again(desk):
     assert (source.failures, source.failing_since, source.last_error) == (0, None, None)
 
 
-def test_an_article_is_no_source(desk):
+def test_an_article_is_not_a_source(desk):
     desk.settle(good(desk.visit(STORY)))
     assert desk.context.storage.sources.all("news.test") == []
 
 
 # --- homes whose scheme was guessed
 @pytest.mark.parametrize(("cause", "asked"), [("refused", True), ("robots", False)])
-def test_a_guessed_home_is_asked_by_plain_http_when_https_does_not_answer(make_desk, cause, asked):
+def test_a_guessed_home_page_is_requested_by_http_if_https_does_not_answer(make_desk, cause, asked):
     desk = make_desk({"old.test": "domain: old.test\n"})
     visit = desk.visit("https://old.test/", Kind.SECTION, where=Where.SEED)
     visit.outcome.error = cause
@@ -267,7 +267,7 @@ def test_a_guessed_home_is_asked_by_plain_http_when_https_does_not_answer(make_d
     assert state == ("pending" if asked else "done")
 
 
-def test_http_does_not_take_the_place_of_a_refused_certificate(make_desk):
+def test_http_is_not_used_after_a_refused_certificate(make_desk):
     desk = make_desk({"old.test": "domain: old.test\n"})
     for _ in range(3):
         visit = desk.visit("https://old.test/", Kind.SECTION, where=Where.SEED)
@@ -277,7 +277,7 @@ def test_http_does_not_take_the_place_of_a_refused_certificate(make_desk):
     assert desk.context.frontier.entry(fingerprint("https://old.test/")).url == "https://old.test/"
 
 
-def test_the_home_that_answers_is_the_one_that_is_kept(make_desk):
+def test_only_the_home_page_that_answers_is_kept(make_desk):
     """All readers of the record (refilling a frontier, the monitor) look for the URL that answers."""
     desk = make_desk({"old.test": "domain: old.test\n"})
     visit = desk.visit("https://old.test/", Kind.SECTION, where=Where.SEED)
@@ -293,7 +293,7 @@ def test_the_home_that_answers_is_the_one_that_is_kept(make_desk):
     assert (source.url, source.failures, source.polls) == ("http://old.test/", 0, 1)
 
 
-def test_who_is_killed_before_the_next_guess_is_queued_leaves_the_home_due_at_once(make_desk, monkeypatch):
+def test_a_worker_killed_before_the_next_guess_is_queued_leaves_the_home_page_due(make_desk, monkeypatch):
     class Killed(BaseException):
         pass
 
@@ -314,7 +314,7 @@ def test_who_is_killed_before_the_next_guess_is_queued_leaves_the_home_due_at_on
     assert desk.context.frontier.entry(fingerprint("https://old.test/")).url == "http://old.test/"
 
 
-def test_a_home_that_does_not_answer_either_way_is_left_after_its_attempts(make_desk):
+def test_a_home_page_that_never_answers_is_given_up_after_its_attempts(make_desk):
     desk = make_desk({"old.test": "domain: old.test\n"})
     visit = desk.visit("https://old.test/", Kind.SECTION, where=Where.SEED)
     tried = ["https://old.test/"]
@@ -339,7 +339,7 @@ def rests(desk, url, *, where, new=0):
     return page(desk, url).next_due - desk.clock()
 
 
-def test_old_lists_rest_longer_each_time_they_show_nothing_new_and_fronts_do_not(desk):
+def test_lists_rest_longer_each_time_they_have_no_new_links_but_home_pages_do_not(desk):
     for url in ("https://news.test/city/page/7/", "https://news.test/2026/09/"):
         seen = []
         for _ in range(9):
@@ -358,7 +358,7 @@ def test_old_lists_rest_longer_each_time_they_show_nothing_new_and_fronts_do_not
         desk.clock.now += 6 * HOUR
 
 
-def test_a_fixed_interval_is_obeyed_as_it_is_written(make_desk):
+def test_a_fixed_interval_is_used_unchanged(make_desk):
     rule = "domain: news.test\ninterval: {feed: 2h}\nrecrawl: {feed: fixed}\n"
     desk = make_desk({"news.test": rule})
     visit = desk.visit(FEED, Kind.FEED)

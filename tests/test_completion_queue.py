@@ -33,7 +33,7 @@ def states(desk, *urls):
     return [known[key].state for key in keys]
 
 
-def test_a_visit_that_cannot_be_settled_does_not_stop_those_behind_it(desk, ended, monkeypatch):
+def test_a_visit_that_cannot_be_completed_does_not_block_later_ones(desk, ended, monkeypatch):
     poisoned, good = desk.visit(STORY.format(1)), desk.visit(STORY.format(2))
     queue = desk.crawl.completion.queue
 
@@ -85,7 +85,7 @@ def checks(desk, urls):
     return [pages[key].checks for key in keys]
 
 
-def test_the_records_of_visits_that_end_together_are_written_together(desk, ended, monkeypatch):
+def test_records_of_visits_that_end_together_are_written_together(desk, ended, monkeypatch):
     sizes: list[int] = []
     save = desk.context.storage.pages.save
 
@@ -117,7 +117,7 @@ def test_a_record_that_cannot_be_written_does_not_stop_the_others(desk, ended, m
     assert desk.stat("errors/settlement") == 1
 
 
-def test_a_fault_after_the_records_are_written_counts_no_visit_twice(desk, ended, monkeypatch):
+def test_a_fault_after_writing_the_records_counts_no_visit_twice(desk, ended, monkeypatch):
     ack_all, sizes, faults = desk.context.frontier.ack_all, [], [DataUnavailable("locked")]
 
     def locked(done):
@@ -157,7 +157,7 @@ def test_failed_attempts_to_write_records_leave_no_events(desk, ended, monkeypat
     assert histories == [["discovered", "planned"]] * 5
 
 
-def test_leases_held_at_a_limit_count_only_on_hosts_that_are_still_worked_on(desk, ended):
+def test_leases_kept_at_a_limit_count_only_on_hosts_that_are_still_crawled(desk, ended):
     visit = desk.visit(STORY.format(1))
     visit.end(Ending.HELD)
     ended.add(visit)
@@ -167,7 +167,7 @@ def test_leases_held_at_a_limit_count_only_on_hosts_that_are_still_worked_on(des
     assert ended.held == 0
 
 
-def test_of_several_endings_of_a_visit_the_strongest_counts(desk):
+def test_the_strongest_of_several_endings_of_a_visit_counts(desk):
     visit = desk.visit(STORY.format(1))
     assert visit.ending is Ending.COMPLETE
     for ending, then in (
@@ -180,7 +180,7 @@ def test_of_several_endings_of_a_visit_the_strongest_counts(desk):
 
 
 @pytest.mark.usefixtures("no_event_loop")
-def test_a_redirect_goes_on_when_its_host_cannot_be_told(desk, monkeypatch):
+def test_a_redirect_continues_if_the_turn_of_its_host_cannot_be_taken(desk, monkeypatch):
     """Otherwise the visit would never end, the heartbeat would keep its lease, the crawl would not end."""
     scheduler = FrontierScheduler(desk.crawler)
     desk.crawl.politeness.crawl_delays["news.test"] = 5.0
@@ -196,7 +196,7 @@ def test_a_redirect_goes_on_when_its_host_cannot_be_told(desk, monkeypatch):
     assert scheduler._hops == deque([(desk.clock() + 5.0, hop)])
 
 
-def test_a_fault_of_the_data_while_robots_txt_is_read_does_not_close_the_site(desk, monkeypatch):
+def test_a_data_error_while_reading_robots_txt_does_not_close_the_site(desk, monkeypatch):
     site = Site(desk, "User-agent: *\nCrawl-delay: 7\n")
     request = make_request(desk.visit(STORY.format(1)))
     whole = desk.context.frontier.set_politeness
@@ -213,7 +213,7 @@ def test_a_fault_of_the_data_while_robots_txt_is_read_does_not_close_the_site(de
     assert site.cause(request) is None
 
 
-def test_what_a_crawl_begins_with_is_queued_when_the_data_are_back(desk, monkeypatch):
+def test_start_urls_are_queued_when_the_data_is_available_again(desk, monkeypatch):
     monkeypatch.setattr(outage, "FIRST_PAUSE", 0.01)
     faults = [DataUnavailable("locked")] * 2
     add = desk.context.bare_frontier.add
@@ -240,7 +240,7 @@ def test_what_a_crawl_begins_with_is_queued_when_the_data_are_back(desk, monkeyp
     assert states(desk, "https://news.test/feed.xml") == ["pending"]
 
 
-def test_a_trial_that_showed_nothing_makes_room_for_another_list():
+def test_a_list_trial_without_articles_makes_room_for_another_list():
     trials = ListTrials()
     assert trials.may_try("news.test", "https://news.test/tag/1")
     assert not trials.may_try("news.test", "https://news.test/tag/2")

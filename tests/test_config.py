@@ -53,7 +53,7 @@ def refused(name: str, value: object) -> str:
 
 @pytest.mark.parametrize("name", NUMBERS)
 @pytest.mark.parametrize("value", ["abc", "nan", "-1", "1e400", [1], "", float("nan")])
-def test_what_is_not_a_number_within_the_bounds_is_refused(name: str, value: object) -> None:
+def test_values_that_are_not_numbers_within_the_bounds_are_refused(name: str, value: object) -> None:
     if value == "1e400" and SETTINGS[name].kind.greatest == float("inf"):
         pytest.skip("it has no upper bound")
     refused(name, value)
@@ -82,7 +82,7 @@ WRONG: dict[Any, tuple[object, ...]] = {
     ("name", "value"),
     [(one.name, value) for one in SETTINGS.values() for value in WRONG.get(one.kind, ())],
 )
-def test_what_is_not_of_its_kind_is_refused(name: str, value: object) -> None:
+def test_values_of_a_wrong_type_are_refused(name: str, value: object) -> None:
     refused(name, value)
 
 
@@ -91,7 +91,7 @@ def test_each_setting_is_checked() -> None:
     assert len({one.kind for one in SETTINGS.values()} - set(WRONG) - {ANY}) >= 10  # the numeric settings
 
 
-def test_the_defaults_are_values_of_their_kind() -> None:
+def test_the_defaults_have_valid_types() -> None:
     check_settings(dict(defaults({})))
     check_settings({})
 
@@ -112,7 +112,7 @@ def test_values_are_read() -> None:
 
 
 @pytest.mark.parametrize("words", [("crawl", "news"), ("serve", "--port", "0"), ("articles", "stories")])
-def test_a_command_says_so_in_one_line(tmp_path: Path, words: tuple[str, ...]) -> None:
+def test_a_command_reports_a_wrong_value_in_one_line(tmp_path: Path, words: tuple[str, ...]) -> None:
     world = World(tmp_path, None)
     world.rule("news.test")
     for given, line in (
@@ -128,7 +128,7 @@ def test_a_command_says_so_in_one_line(tmp_path: Path, words: tuple[str, ...]) -
 # --- defaults and environment
 
 
-def test_the_settings_module_has_them_all_by_name() -> None:
+def test_the_settings_module_has_all_settings() -> None:
     settings = Settings()
     settings.setmodule("newsbot.settings")
     for one in SETTINGS.values():
@@ -136,7 +136,7 @@ def test_the_settings_module_has_them_all_by_name() -> None:
             assert settings.get(one.name) == one.default, one.name
 
 
-def test_a_settings_module_of_a_user_takes_them_all(tmp_path: Path) -> None:
+def test_a_settings_module_of_a_user_can_import_all_settings(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("from newsbot.settings import *\nNEWSBOT_PATIENCE = 7\n")
     names = ("NEWSBOT_PATIENCE", "NEWSBOT_EXPLORE", "NEWSBOT_WARC_SIZE", "SCHEDULER", "NEWSBOT_RETRY_SCALE")
     told = scrapy_settings(names, SCRAPY_SETTINGS_MODULE="mine", PYTHONPATH=str(tmp_path))
@@ -203,7 +203,7 @@ def test_names(given: Mapping[str, object], environment: dict[str, str], told: l
     assert all(line.startswith(start) for line, start in zip(lines, told, strict=True))
 
 
-def test_a_command_tells_and_goes_on(tmp_path: Path) -> None:
+def test_a_command_warns_and_continues(tmp_path: Path) -> None:
     place = Place(tmp_path)
     with place.storage():
         pass
@@ -212,7 +212,7 @@ def test_a_command_tells_and_goes_on(tmp_path: Path) -> None:
     assert "NEWSBOT_CONTCT: there is no such setting (did you mean NEWSBOT_CONTACT?)" in answer.err
 
 
-def test_a_crawl_tells_and_goes_on(world: World) -> None:
+def test_a_crawl_warns_and_continues(world: World) -> None:
     world.rule("news.test", "domain: news.test\nfollow: []\n")
     crawl = world.crawl("-s", "NEWSBOT_CONTCT=me")
     assert crawl.code == 0, crawl.err
@@ -230,7 +230,7 @@ OLD = {
 
 
 @pytest.mark.parametrize("old", OLD)
-def test_a_part_that_moved_is_named_with_its_new_path(old: str) -> None:
+def test_a_moved_component_is_reported_with_its_new_path(old: str) -> None:
     for given in (old, {old: 100}, {"https": old}):
         with pytest.raises(ArgumentError, match=f"^EXTENSIONS: {old} has moved; write {OLD[old]}$"):
             check_parts({"EXTENSIONS": given})
@@ -239,11 +239,11 @@ def test_a_part_that_moved_is_named_with_its_new_path(old: str) -> None:
         load_object(old)
 
 
-def test_all_that_moved_is_looked_for() -> None:
+def test_all_moved_components_are_looked_for() -> None:
     assert {path.rpartition(".")[0] for path in OLD} == set(MOVED)
 
 
-def test_the_parts_of_today_have_not_moved() -> None:
+def test_present_components_do_not_count_as_moved() -> None:
     settings = Settings()
     settings.setmodule("newsbot.settings")
     check_parts(settings)
@@ -253,7 +253,7 @@ def test_the_parts_of_today_have_not_moved() -> None:
     }
 
 
-def test_each_part_that_the_settings_name_can_be_loaded() -> None:
+def test_each_component_that_the_settings_name_can_be_loaded() -> None:
     settings = Settings()
     settings.setmodule("newsbot.settings")
     paths = set(
@@ -270,7 +270,7 @@ def test_each_part_that_the_settings_name_can_be_loaded() -> None:
         load_object(path)
 
 
-def test_a_crawl_names_the_new_path_before_it_begins(tmp_path: Path) -> None:
+def test_a_crawl_reports_the_new_path_before_it_starts(tmp_path: Path) -> None:
     world = World(tmp_path, None)
     world.rule("news.test")
     old = "newsbot.scheduler.FrontierScheduler"

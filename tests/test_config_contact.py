@@ -23,11 +23,11 @@ from tests.mockserver import HTML, MockServer
         ("редакция me@me.test", f"newsbot/{__version__} (+me@me.test)"),
     ],
 )
-def test_the_agent_carries_the_contact(contact: str, agent: str) -> None:
+def test_the_user_agent_contains_the_contact(contact: str, agent: str) -> None:
     assert user_agent(contact) == agent
 
 
-def test_an_agent_that_was_set_by_hand_stays() -> None:
+def test_a_user_agent_that_was_set_is_not_changed() -> None:
     settings = Settings({"NEWSBOT_CONTACT": "me@me.test"})
     settings.set("USER_AGENT", "mine/1", priority="cmdline")
     introduce(settings)
@@ -35,7 +35,7 @@ def test_an_agent_that_was_set_by_hand_stays() -> None:
 
 
 @pytest.mark.parametrize("contact", ["", "me@me.test"])
-def test_a_crawl_says_who_it_is_or_asks(world: World, site: MockServer, contact: str) -> None:
+def test_a_crawl_sends_the_contact_or_reminds_to_set_it(world: World, site: MockServer, contact: str) -> None:
     agents: set[str | None] = set()
 
     def answer(request: Request) -> Answer:

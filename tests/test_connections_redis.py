@@ -45,7 +45,7 @@ def test_one_connection_serves_one_command_after_another(client: redis.Redis) ->
     assert len({who(client) for _ in range(5)}) == 1
 
 
-def test_a_connection_that_the_server_closed_is_made_anew(client: redis.Redis) -> None:
+def test_a_connection_that_the_server_closed_is_opened_again(client: redis.Redis) -> None:
     first = who(client)
     with redis.Redis.from_url(redis_url_of(client)) as other:
         other.client_kill_filter(_id=str(first))
@@ -63,7 +63,7 @@ def test_it_works_again_after_the_server_was_away(
     assert who(client)
 
 
-def test_a_server_that_is_away_is_tried_once_a_command(
+def test_an_unreachable_server_is_tried_once_per_command(
     client: redis.Redis, server: redisserver.RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each attempt may take the whole connection timeout."""
@@ -84,7 +84,7 @@ def test_a_server_that_is_away_is_tried_once_a_command(
         assert len(attempts) == 1
 
 
-def test_a_client_that_nobody_uses_any_more_is_not_kept(server: redisserver.RedisServer) -> None:
+def test_an_unused_client_is_not_kept(server: redisserver.RedisServer) -> None:
     client = connect({"REDIS_URL": server.url})
     who(client)
     pool = ref(client.connection_pool)
@@ -93,7 +93,7 @@ def test_a_client_that_nobody_uses_any_more_is_not_kept(server: redisserver.Redi
     assert pool() is None
 
 
-def test_an_answer_that_nobody_waited_for_is_given_to_no_other_command(
+def test_the_answer_to_an_aborted_command_is_not_given_to_another_command(
     client: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def stopped(*_: object, **__: object) -> None:
@@ -140,7 +140,7 @@ def test_each_thread_gets_its_own_answers(client: redis.Redis) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # Python 3.12 warns of the threads
-def test_a_process_that_was_forked_takes_none_of_its_parent(client: redis.Redis) -> None:
+def test_a_forked_process_uses_no_connection_of_its_parent(client: redis.Redis) -> None:
     mine = who(client)
     reader, writer = os.pipe()
     child = os.fork()
@@ -155,7 +155,7 @@ def test_a_process_that_was_forked_takes_none_of_its_parent(client: redis.Redis)
     assert who(client) == mine
 
 
-def test_a_pool_of_few_connections_keeps_them_for_all(server: redisserver.RedisServer) -> None:
+def test_a_pool_of_few_connections_shares_them_among_all_threads(server: redisserver.RedisServer) -> None:
     with connect({"REDIS_URL": server.url, "REDIS_PARAMS": {"max_connections": 1}}) as client:
         who(client)
         assert client.ping()

@@ -43,14 +43,14 @@ def names(connection: sqlite3.Connection) -> list[str]:
 # --- versions
 
 
-def test_a_new_file_is_made_with_its_folders(path: Path) -> None:
+def test_a_new_file_is_created_with_its_folders(path: Path) -> None:
     connection = opened(path, ONE)
     assert names(connection) == ["first; and -- only"]
     assert connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
     connection.close()
 
 
-def test_an_older_file_is_brought_up_step_by_step(path: Path) -> None:
+def test_an_older_file_is_migrated_step_by_step(path: Path) -> None:
     opened(path, ONE).close()
     connection = opened(path, ONE, TWO)
     connection.execute("INSERT INTO things (name) VALUES ('second')")
@@ -80,7 +80,7 @@ def test_components_have_versions_of_their_own(path: Path) -> None:
     other.close()
 
 
-def test_a_migration_that_fails_leaves_nothing_behind(path: Path) -> None:
+def test_a_failed_migration_changes_nothing(path: Path) -> None:
     opened(path, ONE).close()
     with pytest.raises(DataError, match="no_such_table"):
         opened(path, ONE, "CREATE TABLE half (x); INSERT INTO no_such_table VALUES (1)")
@@ -90,7 +90,7 @@ def test_a_migration_that_fails_leaves_nothing_behind(path: Path) -> None:
     connection.close()
 
 
-def test_a_file_of_a_newer_newsbot_is_left_alone(path: Path) -> None:
+def test_a_file_of_a_newer_newsbot_is_not_changed(path: Path) -> None:
     opened(path, ONE, TWO).close()
     with pytest.raises(SchemaError, match=r"newsbot\.db: test was written by a newer newsbot .* upgrade"):
         opened(path, ONE)
@@ -105,7 +105,7 @@ def _open_at_once(path: Path, barrier: Barrier) -> None:
         open_database(path, component="test", migrations=(ONE, TWO)).close()
 
 
-def test_processes_may_make_the_file_at_the_same_moment(path: Path) -> None:
+def test_processes_may_create_the_file_at_the_same_time(path: Path) -> None:
     path.parent.mkdir(parents=True)
     context = warm.context()
     barrier = context.Barrier(4)
@@ -151,7 +151,7 @@ def test_a_commit_that_fails_is_rolled_back(path: Path) -> None:
     connection.close()
 
 
-def test_a_snapshot_sees_one_moment(path: Path) -> None:
+def test_a_snapshot_shows_one_moment(path: Path) -> None:
     reader, writer = opened(path, ONE), opened(path, ONE)
     with snapshot(reader):
         before = names(reader)
@@ -181,7 +181,7 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
         opened(tmp_path / "file" / "newsbot.db", ONE)
 
 
-def test_a_folder_in_the_place_of_the_file(path: Path) -> None:
+def test_a_folder_instead_of_the_file(path: Path) -> None:
     path.mkdir(parents=True)
     with pytest.raises(DataUnavailable, match=r"newsbot\.db: cannot be written; check its permissions"):
         opened(path, ONE)
@@ -238,7 +238,7 @@ def test_a_file_that_must_not_be_written(path: Path) -> None:
     connection.close()
 
 
-def test_no_room_left(path: Path) -> None:
+def test_no_space_left(path: Path) -> None:
     connection = opened(path, ONE)
     pages = connection.execute("PRAGMA page_count").fetchone()[0]
     connection.execute(f"PRAGMA max_page_count = {pages + 2}")
@@ -270,7 +270,7 @@ def test_an_old_sqlite_is_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert not path.exists()
 
 
-def test_the_data_folder_is_for_its_owner_alone(tmp_path: Path) -> None:
+def test_only_the_owner_can_read_the_data_folder(tmp_path: Path) -> None:
     folder = tmp_path / "some" / "data"
     open_database(folder / "newsbot.db", component="storage", migrations=[]).close()
     assert folder.stat().st_mode & 0o777 == 0o700

@@ -43,7 +43,7 @@ def test_articles_of_a_feed_are_stored_once_with_title_and_text(world, news):
     assert crawl.stat("articles/new") == 3
 
 
-def test_a_second_crawl_fetches_nothing_while_all_is_younger_than_its_interval(world, site, news):
+def test_a_second_crawl_fetches_nothing_before_the_intervals_are_over(world, site, news):
     world.crawl()
     before = len(site.log)
     again = world.crawl()
@@ -53,7 +53,7 @@ def test_a_second_crawl_fetches_nothing_while_all_is_younger_than_its_interval(w
     assert "to read them" not in again.err
 
 
-def test_now_looks_at_all_sources_at_once(world, site, news):
+def test_now_makes_all_sources_due(world, site, news):
     world.crawl()
     site.page(f"{HOST}/feed.xml", feed_xml([*news, f"{HOST}/story/9"]), headers=XML)
     site.page(f"{HOST}/story/9", article_html(9))
@@ -69,7 +69,7 @@ def test_now_looks_at_all_sources_at_once(world, site, news):
     assert site.seen().count("/feed.xml") == 3, "the feed must be polled only once more"
 
 
-def test_a_crawl_that_follows_nothing_says_why(world, site):
+def test_a_crawl_that_follows_no_links_says_why(world, site):
     world.rule(
         "news.test", f"domain: news.test\nseeds: {HOST}/\nfollow: [sitemaps]\nsections: {HOST}/city/\n"
     )
@@ -81,7 +81,7 @@ def test_a_crawl_that_follows_nothing_says_why(world, site):
     assert "no link was followed: not_followed 3" in crawl.err
 
 
-def test_after_its_interval_a_feed_is_asked_with_its_etag_and_304_is_counted(world, site, news):
+def test_after_its_interval_a_feed_is_requested_with_its_etag_and_304_is_counted(world, site, news):
     world.rule(
         "_defaults",
         "delay: 0\ninterval: {feed: 1, article: 30d}\n"
@@ -138,7 +138,7 @@ def _news_sitemap(urls: list[str]) -> str:
     )
 
 
-def test_the_same_text_under_two_addresses_is_stored_once_and_both_find_it(world, site, news):
+def test_the_same_text_under_two_urls_is_stored_once_and_found_under_both(world, site, news):
     site.page(f"{HOST}/copy/1", article_html(1))
     site.page(f"{HOST}/feed.xml", feed_xml([*news, f"{HOST}/copy/1"]), headers=XML)
     crawl = world.crawl()
@@ -163,7 +163,7 @@ def test_a_near_copy_on_another_site_joins_the_story(world, site, news):
     assert by_url[news[1]].story != by_url[news[0]].story
 
 
-def test_a_page_that_is_no_article_stores_nothing_and_why_is_known(world, site, news):
+def test_a_page_that_is_not_an_article_is_not_stored_and_the_reason_is_kept(world, site, news):
     site.page(
         f"{HOST}/short", "<html><head><title>Login</title></head><body><form>Password</form></body></html>"
     )
@@ -216,7 +216,7 @@ def test_an_edited_article_becomes_a_second_version(world, site, news):
         assert [version.version for version in storage.articles.versions(article.canonical_url)] == [1, 2]
 
 
-def test_sites_argument_leaves_the_other_sites_alone(world, site, news):
+def test_the_argument_sites_excludes_other_sites(world, site, news):
     world.rule("other.test", "domain: other.test\nfeeds: http://other.test/feed.xml\n")
     site.page("http://other.test/feed.xml", feed_xml([]), headers=XML)
     world.crawl("-a", "sites=news.test")
@@ -234,7 +234,7 @@ def test_url_argument_needs_no_rule_and_reads_that_site_only(world, site, news):
     assert not site.seen("news.test")
 
 
-def test_max_articles_is_exact_and_the_rest_comes_with_the_next_crawl(world, news):
+def test_max_articles_is_exact_and_the_next_crawl_gets_the_rest(world, news):
     crawl = world.crawl("-a", "max_articles=2")
     assert crawl.code == 0
     assert len(world.articles()) == 2
@@ -254,13 +254,13 @@ def test_max_articles_per_site_holds_for_each_site(world, site, news):
     assert len(world.articles()) == 6
 
 
-def test_since_passes_over_what_is_older(world, site, news):
+def test_since_skips_older_articles(world, site, news):
     crawl = world.crawl("-a", "since=2026-11-21")
     assert not world.articles()
     assert crawl.stat("dropped/before_since") == 3
 
 
-def test_follow_chooses_what_is_read(world, site, news):
+def test_follow_selects_what_is_read(world, site, news):
     world.rule("news.test", f"domain: news.test\nfeeds: {HOST}/feed.xml\nsections: {HOST}/city/\n")
     site.page(f"{HOST}/city/", "<html><body></body></html>")
     world.crawl("-a", "follow=sections")
@@ -268,7 +268,7 @@ def test_follow_chooses_what_is_read(world, site, news):
     assert "/feed.xml" not in site.seen("news.test")
 
 
-def test_dry_run_keeps_nothing_and_still_shows_the_articles(world, news):
+def test_a_dry_run_stores_nothing_but_prints_the_articles(world, news):
     crawl = world.crawl("-a", "dry_run=yes", "-O", "-:jsonl")
     assert len(crawl.out.splitlines()) == 3
     assert not world.data.exists()
@@ -326,7 +326,7 @@ def _until(condition, seconds=30.0):
         time.sleep(0.05)
 
 
-def test_a_feed_on_another_host_belongs_to_the_rule_that_names_it(world, site):
+def test_a_feed_on_another_host_belongs_to_the_site_whose_rule_names_it(world, site):
     urls = [f"{HOST}/story/1", "http://elsewhere.test/story/2"]
     for n, url in enumerate(urls):
         site.page(url, article_html(n))
@@ -340,7 +340,7 @@ def test_a_feed_on_another_host_belongs_to_the_rule_that_names_it(world, site):
         assert [record.source for record in storage.sources.all()] == ["news.test"]
 
 
-def test_items_of_a_feed_that_a_person_names_are_read_wherever_they_live(world, site, news):
+def test_items_of_a_feed_that_a_user_names_are_read_on_any_host(world, site, news):
     site.page("http://elsewhere.test/story/2", article_html(42))
     site.page("http://mix.test/all.xml", feed_xml(["http://elsewhere.test/story/2", news[0]]), headers=XML)
     world.crawl("-a", "feeds=http://mix.test/all.xml")
@@ -348,7 +348,7 @@ def test_items_of_a_feed_that_a_person_names_are_read_wherever_they_live(world, 
     assert "/feed.xml" not in site.seen("news.test")
 
 
-def test_a_site_that_answers_under_www_only_is_found_by_its_bare_domain(world, site):
+def test_a_site_that_answers_only_under_www_is_found_by_its_domain(world, site):
     url = "http://www.bare.test/2026/11/20/story-about-the-bridge-number-1"
     site.page(url, article_html(1))
     site.page(

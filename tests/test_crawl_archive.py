@@ -26,7 +26,7 @@ def records(folder):
                 yield record.rec_type, headers.get_header("WARC-Target-URI"), record.content_stream().read()
 
 
-def test_pages_are_kept_as_they_came_but_not_those_that_forbid_it(site, world, tmp_path):
+def test_pages_are_archived_unchanged_except_those_that_forbid_it(site, world, tmp_path):
     page = article_html(0)
     packed = {"Content-Type": "text/html", "Content-Encoding": "gzip"}
     site.page(STORIES[0], gzip.compress(page.encode(), mtime=0), headers=packed)
@@ -51,7 +51,7 @@ def test_pages_are_kept_as_they_came_but_not_those_that_forbid_it(site, world, t
     assert any(kind == "revisit" and url == STORIES[0] for kind, url, _ in records(folder))
 
 
-def test_a_folder_that_cannot_be_made_is_named_before_anything_is_fetched(site, world, tmp_path):
+def test_a_folder_that_cannot_be_created_is_reported_before_the_first_request(site, world, tmp_path):
     (tmp_path / "file").write_text("")
     world.rule("news.test", f"domain: news.test\nfeeds: {HOST}/feed.xml\n")
     crawl = world.crawl("-s", f"NEWSBOT_WARC_DIR={tmp_path / 'file'}")
@@ -60,7 +60,7 @@ def test_a_folder_that_cannot_be_made_is_named_before_anything_is_fetched(site, 
     assert site.seen("news.test") == []
 
 
-def test_a_full_disk_is_told_once_and_what_was_lost_when_it_is_over(tmp_path, caplog):
+def test_a_full_disk_is_reported_once_and_the_loss_when_it_is_over(tmp_path, caplog):
     now = [1000.0]
     counted: list[str] = []
     archive = Archive(WarcFolder(tmp_path / "warc", max_size=10**6), counted.append, clock=lambda: now[0])

@@ -63,7 +63,7 @@ def test_pages_of_a_list_are_followed_while_they_yield_unknown_articles(site, ba
     assert len(pages) <= 8, "the crawl stops after two pages without articles"
 
 
-def test_a_calendar_without_end_costs_a_few_pages(site, bare):
+def test_an_endless_calendar_costs_only_a_few_pages(site, bare):
     """Each month links to the adjacent months, endlessly, but to no article."""
     site.page(f"{HOST}/", html(story(site, "2026/11/20", 1), ("/diary/2026/11/", "This month")))
     for year in range(1980, 2100):
@@ -78,7 +78,7 @@ def test_a_calendar_without_end_costs_a_few_pages(site, bare):
     assert crawl.stat("links/rejected/barren_list") + crawl.stat("links/rejected/calendar") > 0
 
 
-def test_facets_sessions_and_tracking_give_each_article_once(site, bare):
+def test_facets_sessions_and_tracking_do_not_duplicate_articles(site, bare):
     colours = [f"c{n}" for n in range(12)]
     facets = [
         f"/shop/?colour={a}&size={b}&sort={c}" for a in colours for b in colours for c in ("up", "down")
@@ -103,7 +103,7 @@ def test_facets_sessions_and_tracking_give_each_article_once(site, bare):
     assert crawl.stat("links/rejected/session_id") == 50
 
 
-def test_ten_megabytes_of_links_are_bounded_and_told(site, bare):
+def test_ten_megabytes_of_links_are_bounded_and_reported(site, bare):
     first = story(site, "2026/11/20", 1)
     many = [(f"/2026/11/19/story-of-many-words-number-{n}.html", "x") for n in range(140_000)]
     page = html(first, *many).encode()
@@ -184,7 +184,7 @@ def publish(site, theme, posts, *, each=3, head=""):
 
 @pytest.mark.parametrize("feed", [False, True], ids=["nothing announced", "feed"])
 @pytest.mark.parametrize("theme", list(THEMES))
-def test_all_pages_of_a_themes_home_page_are_read_and_later_the_first_ones_only(site, world, theme, feed):
+def test_all_pages_of_a_home_page_are_read_at_first_and_later_only_the_first_ones(site, world, theme, feed):
     world.rule("_defaults", "delay: 0\nconcurrency: 1\ninterval: {section: 0, feed: 0, article: 30d}\n")
     head = "<link rel='alternate' type='application/rss+xml' href='/feed.xml'>" if feed else ""
     posts = list(range(40, 0, -1))
@@ -228,7 +228,7 @@ def subjects(site, address, posts, index=None):
         ("/category/{}/", "/categories/"),
     ],
 )
-def test_lists_by_subject_are_read_where_nothing_else_leads_to_older_posts(site, bare, address, index):
+def test_lists_by_subject_are_read_if_no_other_page_leads_to_older_posts(site, bare, address, index):
     posts = [story(site, "2026/11/10", number) for number in range(40)]
     site.page(
         f"{HOST}/", html(*posts[:6], *subjects(site, address, posts, index), ("/users/login", "Log in"))
@@ -248,7 +248,7 @@ def authors(site, posts, *links):
     site.page(f"{HOST}/", html(*posts, *pages))
 
 
-def test_an_explored_link_is_no_article_for_which_lists_are_read(site, bare):
+def test_lists_are_not_read_because_of_explored_links(site, bare):
     bare.rule("_defaults", "delay: 0\nconcurrency: 1\n")  # articles first: links are explored after them
     authors(site, [story(site, "2026/11/10", number) for number in range(20)], ("/search?q=", "Bridges"))
     crawl = bare.crawl("-s", "NEWSBOT_EXPLORE=1")
@@ -268,7 +268,7 @@ def test_later_crawls_remember_lists_by_subject_without_articles(site, bare):
     assert 0 < len([path for path in asked if path.startswith("/author/")]) <= BARREN_ENOUGH
 
 
-def test_the_folder_of_a_pages_headlines_is_a_list(site, bare):
+def test_the_folder_of_the_articles_of_a_page_is_a_list(site, bare):
     address, text = "/blog/the-council-talked-of-bridge-number-{}/", "The council talked of bridge number {}"
     posts = [(address.format(number), text.format(number)) for number in range(20)]
     for number, (path, _) in enumerate(posts):
@@ -281,7 +281,7 @@ def test_the_folder_of_a_pages_headlines_is_a_list(site, bare):
 
 
 @pytest.mark.parametrize("other", ["numbered pages", "archive", "sitemap"])
-def test_lists_by_subject_are_left_where_something_else_does(site, world, other):
+def test_lists_by_subject_are_not_read_if_other_pages_lead_to_older_posts(site, world, other):
     world.rule("_defaults", "delay: 0\nconcurrency: 1\n")  # one after the other, as on a real site
     world.rule("news.test", f"domain: news.test\nseeds: {HOST}/\n")
     posts = [story(site, "2026/11/10", number) for number in range(40)]

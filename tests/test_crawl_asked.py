@@ -17,7 +17,7 @@ def test_an_article_whose_address_ends_with_a_slash_is_read_as_one(site, world):
     assert world.urls() == [url]
 
 
-def test_a_url_asked_for_once_obeys_its_interval_afterwards(site, world):
+def test_a_url_requested_once_obeys_its_interval_afterwards(site, world):
     serve(site, world, 1)
     world.rule("_defaults", "delay: 0\ninterval: {feed: 10m, article: 30d}\n")
     world.crawl("-a", f"url={HOST}/story/0")
@@ -37,7 +37,7 @@ def test_a_user_and_password_in_an_address_are_neither_sent_nor_kept(site, world
     assert b"secret" not in (world.data / "newsbot.db").read_bytes()
 
 
-def test_a_feed_whose_rule_follows_its_move_is_read_on(site, world):
+def test_a_moved_feed_is_read_on_when_its_rule_names_the_new_url(site, world):
     site.page(f"{HOST}/story/1", article_html(1))
     site.page(f"{HOST}/story/2", article_html(2))
     site.page(f"{HOST}/old.xml", status=301, headers={"Location": f"{HOST}/new.xml"})
@@ -50,7 +50,7 @@ def test_a_feed_whose_rule_follows_its_move_is_read_on(site, world):
     assert world.urls() == [f"{HOST}/story/1", f"{HOST}/story/2"]
 
 
-def test_a_page_that_a_rule_calls_a_section_later_is_read_as_one(site, world):
+def test_a_page_that_a_rule_later_calls_a_section_is_read_as_a_section(site, world):
     site.page(f"{HOST}/story/1", article_html(1))
     links = f"<a href='{HOST}/story/1'>A headline of more than five words</a>"
     site.page(f"{HOST}/x/99", f"<html><body><p>{links}</p></body></html>")

@@ -69,7 +69,7 @@ def number_of(article):
 
 # --- wrong claims
 @pytest.mark.parametrize("last", [None, 0, 2], ids=["at once", "the named one last", "the named one first"])
-def test_a_canonical_address_that_all_pages_share_swallows_none(site, world, last):
+def test_a_canonical_url_that_all_pages_share_hides_no_article(site, world, last):
     """The template names the first article as canonical on all pages."""
     urls = [story(n) for n in range(5)]
     for n, url in enumerate(urls):
@@ -81,7 +81,7 @@ def test_a_canonical_address_that_all_pages_share_swallows_none(site, world, las
     assert asked(site) == sorted(f"/story/{n}" for n in range(5)), "each must be fetched once"
 
 
-def test_workers_side_by_side_lose_none_to_a_shared_canonical_address(site, world):
+def test_two_workers_lose_no_article_to_a_shared_canonical_url(site, world):
     urls = [story(n) for n in range(12)]
     for n, url in enumerate(urls):
         put(site, url, page_of(n, head=canonical(urls[0])), slow=0.0 if n else 0.6)
@@ -102,7 +102,7 @@ def database(mongo_uri):
         client.drop_database(name)
 
 
-def test_workers_with_servers_lose_none_either(site, world, redis_server, database):
+def test_two_workers_with_servers_lose_no_article_either(site, world, redis_server, database):
     """Two shared URLs: one is an article, the other one does not exist."""
     world.servers = {"REDIS_URL": redis_server.url, "MONGO_URI": database}
     urls = [story(n) for n in range(12)]
@@ -119,7 +119,7 @@ def test_workers_with_servers_lose_none_either(site, world, redis_server, databa
     assert {one.canonical_url: number_of(one) for one in articles}[urls[0]] == 0
 
 
-def test_a_shared_canonical_address_that_nobody_links_to_takes_no_article(site, world):
+def test_a_shared_canonical_url_without_links_takes_no_article(site, world):
     """A staging URL: the first page is stored under it until the second page names it too."""
     urls = [story(n) for n in range(4)]
     for n, url in enumerate(urls):
@@ -134,7 +134,7 @@ def test_a_shared_canonical_address_that_nobody_links_to_takes_no_article(site, 
 
 
 @pytest.mark.parametrize("first", [1, 2])
-def test_a_copied_head_hides_no_article(site, world, first):
+def test_a_copied_canonical_link_hides_no_article(site, world, first):
     """One page names another page of the feed as its canonical page."""
     put(site, story(1), page_of(1, head=canonical(story(2))), slow=0.0 if first == 1 else 0.7)
     put(site, story(2), page_of(2), slow=0.0 if first == 2 else 0.7)
@@ -143,7 +143,7 @@ def test_a_copied_head_hides_no_article(site, world, first):
     assert kept(world) == {story(1): 1, story(2): 2}
 
 
-def test_a_named_page_that_is_found_later_under_another_headline_is_read(site, world):
+def test_a_canonical_page_that_is_found_later_with_another_headline_is_read(site, world):
     put(site, story(1), page_of(1, head=canonical(story(2))))
     put(site, story(2), page_of(2))
     world.rule("_defaults", FEEDS_AGAIN)
@@ -158,7 +158,7 @@ def test_a_named_page_that_is_found_later_under_another_headline_is_read(site, w
     assert kept(world) == {story(1): 1, story(2): 2}
 
 
-def test_a_page_that_names_a_section_is_kept_under_its_own_address(site, world):
+def test_a_page_that_names_a_section_as_canonical_keeps_its_own_url(site, world):
     put(site, story(1), page_of(1, head=canonical("/news/")))
     links = f"<a href='{story(1)}'>A long headline about the old bridge</a>"
     site.page(f"{HOST}/news/", f"<html><body>{links}</body></html>")
@@ -172,7 +172,7 @@ def test_a_page_that_names_a_section_is_kept_under_its_own_address(site, world):
     assert page.last_fetched is not None, "the section must be read for its links"
 
 
-def test_a_page_that_names_one_that_is_gone_keeps_its_article(site, world):
+def test_a_page_that_names_a_missing_page_as_canonical_keeps_its_article(site, world):
     put(site, story(1), page_of(1, head=canonical(story(2))))
     site.page(story(2), status=404)
     feed_of(site, world, story(1), story(2))
@@ -180,7 +180,7 @@ def test_a_page_that_names_one_that_is_gone_keeps_its_article(site, world):
     assert kept(world) == {story(1): 1}
 
 
-def test_a_site_that_was_wrong_is_believed_no_more(site, world):
+def test_a_site_whose_claims_were_wrong_is_no_longer_trusted(site, world):
     put(site, story(1), page_of(1, head=canonical(story(2))), slow=0.4)
     put(site, story(2), page_of(2))
     world.rule("_defaults", FEEDS_AGAIN)
@@ -195,7 +195,7 @@ def test_a_site_that_was_wrong_is_believed_no_more(site, world):
 
 # --- correct claims
 @pytest.mark.parametrize("slow", [1, 2])
-def test_two_addresses_of_one_article_become_one_under_the_canonical_one(site, world, slow):
+def test_two_urls_of_one_article_are_stored_under_the_canonical_url(site, world, slow):
     """Both pages are fetched, as the site has not yet shown that its claims are correct."""
     for n in (1, 2):
         put(site, f"{HOST}/story/{n}", page_of(7, head=canonical(story(2))), slow=0.5 if n == slow else 0.0)
@@ -212,7 +212,7 @@ def test_two_addresses_of_one_article_become_one_under_the_canonical_one(site, w
         ("http://amp.news.test/story/1.html", "/story/1"),
     ],
 )
-def test_a_form_of_an_address_costs_no_second_download(site, world, fetched, named):
+def test_another_form_of_a_url_costs_no_second_download(site, world, fetched, named):
     one = fetched if fetched.startswith("http") else HOST + fetched
     put(site, one, page_of(1, head=canonical(HOST + named)))
     put(site, HOST + named, page_of(1, head=canonical(HOST + named)))
@@ -224,7 +224,7 @@ def test_a_form_of_an_address_costs_no_second_download(site, world, fetched, nam
     assert list(kept(world)) == [HOST + named]
 
 
-def test_a_canonical_address_that_nobody_listed_costs_no_download(site, world):
+def test_a_canonical_url_that_no_source_lists_costs_no_download(site, world):
     put(site, story(1), page_of(1, head=canonical(story("slug"))))
     put(site, story("slug"), page_of(1, head=canonical(story("slug"))))
     world.rule("_defaults", FEEDS_AGAIN)
@@ -237,7 +237,7 @@ def test_a_canonical_address_that_nobody_listed_costs_no_download(site, world):
     assert kept(world) == {story("slug"): 1}
 
 
-def test_a_site_whose_word_is_proven_costs_no_second_download(site, world):
+def test_a_trusted_site_costs_no_second_download(site, world):
     """The site has shown three correct pairs before. The two URLs of a pair lead to one article."""
 
     def pair(n):

@@ -51,14 +51,14 @@ def test_a_certificate_that_is_not_valid_is_refused(tmp_path, names, days, trust
     assert "tls: ignore" in event["text"]
 
 
-def test_a_valid_one_is_accepted(tmp_path):
+def test_a_valid_certificate_is_accepted(tmp_path):
     trusted = {"SSL_CERT_FILE": str(tmp_path / "certificate.pem")}
     world, crawl = crawled(tmp_path, ["*.test", "news.test"], **trusted)
     assert [article.url for article in world.articles()] == [PAGE], crawl.err
     assert all("tls" not in event for event in world.events(PAGE))
 
 
-def test_a_rule_ignores_certificates_and_the_page_says_so(tmp_path):
+def test_a_rule_ignores_certificates_and_the_page_record_says_so(tmp_path):
     world, crawl = crawled(tmp_path, ["bank.example"], rule="tls: ignore\n")
     assert [article.url for article in world.articles()] == [PAGE], crawl.err
     fetched = [event for event in world.events(PAGE) if event["event"] == "fetched"]

@@ -57,13 +57,13 @@ def test_sites_limit_the_crawl_with_their_subdomains(make_desk):
     assert not desk.crawl.scope.accepts("a.test")
 
 
-def test_a_site_may_be_written_in_its_own_letters(make_desk):
+def test_a_site_may_be_an_internationalised_name(make_desk):
     desk = make_desk(TWO, sites=("правда.рф",))
     assert [rule.domain for rule in desk.crawl.scope.selected_rules()] == ["xn--80aafi6cg.xn--p1ai"]
     assert desk.crawl.scope.accepts("xn--80aafi6cg.xn--p1ai")
 
 
-def test_addresses_limit_the_crawl_to_their_sites(make_desk):
+def test_urls_limit_the_crawl_to_their_sites(make_desk):
     named = {"urls": ("https://www.a.test/1",), "feeds": ("https://news.c.co.uk/feed",)}
     assert scope(**named) == {"a.test", "c.co.uk"}
     desk = make_desk(TWO, **named)
@@ -71,7 +71,7 @@ def test_addresses_limit_the_crawl_to_their_sites(make_desk):
     assert [desk.crawl.scope.accepts(host) for host in ("a.test", "c.co.uk", "b.test")] == [True, True, False]
 
 
-def test_a_site_without_a_rule_is_told_with_the_nearest_name():
+def test_a_site_without_a_rule_is_reported_with_a_similar_name():
     with pytest.raises(
         ArgumentError, match=r"sites=a\.tst: no rule for it in /rules; did you mean 'a\.test'\?"
     ):
@@ -80,14 +80,14 @@ def test_a_site_without_a_rule_is_told_with_the_nearest_name():
         scope(sites=("zzz",))
 
 
-def test_no_rules_at_all_are_told():
+def test_a_crawl_without_rules_is_reported():
     with pytest.raises(ArgumentError, match="there are no rules in /rules"):
         check_scope(SETTINGS, RuleSet(()), Arguments())
     asked = Arguments(urls=("https://a.test/",))
     assert check_scope(SETTINGS, RuleSet(()), asked) == frozenset({"a.test"})
 
 
-def test_a_limited_site_is_left_and_a_named_host_is_taken(make_desk):
+def test_a_named_host_is_accepted_and_a_site_at_its_limit_is_not(make_desk):
     desk = make_desk(TWO, sites=("b.test",))
     desk.crawl.scope.named_hosts.add("cdn.test")
     assert desk.crawl.scope.accepts("cdn.test")
@@ -95,7 +95,7 @@ def test_a_limited_site_is_left_and_a_named_host_is_taken(make_desk):
     assert not desk.crawl.scope.accepts("www.b.test")
 
 
-def test_sites_whose_sources_are_known_are_told_by_rules_and_by_storage(make_desk):
+def test_sites_with_known_sources_come_from_rules_and_storage(make_desk):
     desk = make_desk(TWO)
     assert desk.crawl.sources.of("a.test").any
     assert not desk.crawl.sources.of("c.test").any
@@ -106,7 +106,7 @@ def test_sites_whose_sources_are_known_are_told_by_rules_and_by_storage(make_des
     assert [sources.of(f"{site}.test").any for site in "abc"] == [True, False, True]
 
 
-def test_a_dry_run_keeps_nothing(make_desk, tmp_path):
+def test_a_dry_run_stores_nothing(make_desk, tmp_path):
     desk = make_desk(dry_run=True)
     desk.context.storage.articles.store(make_article())
     throwaway = desk.crawl._throwaway.name
@@ -134,13 +134,13 @@ def test_counters_have_the_names_that_are_documented(desk):
     assert desk.context.books.last_error == {"news.test": ("timeout", START)}
 
 
-def test_time_is_counted_also_when_a_step_fails(desk):
+def test_time_is_counted_even_if_a_step_fails(desk):
     with pytest.raises(KeyError), desk.context.timed("store"):
         raise KeyError
     assert desk.crawler.stats.get_value("newsbot/time/store") is not None
 
 
-def test_books_are_written_with_the_size_of_the_queue(desk):
+def test_counters_are_written_with_the_size_of_the_queue(desk):
     desk.queue("https://news.test/1")
     desk.context.count_error("news.test", "dns")
     desk.crawl.write_sites()
@@ -148,7 +148,7 @@ def test_books_are_written_with_the_size_of_the_queue(desk):
     assert desk.context.storage.sites.all()["news.test"].last_error == "dns"
 
 
-def test_a_crawl_says_that_the_index_of_near_duplicates_was_lost(make_desk, caplog):
+def test_a_crawl_reports_that_the_near_duplicate_index_was_lost(make_desk, caplog):
     desk = make_desk()
     for number in range(5):
         desk.context.storage.articles.store(make_article(number, fetched_at=utc(START - 60)))

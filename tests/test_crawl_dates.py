@@ -26,7 +26,7 @@ def two_of_a_sitemap(site, world, *ages):
     return urls
 
 
-def test_an_unchanged_sitemap_is_read_again_when_other_dates_are_asked_for(site, world):
+def test_an_unchanged_sitemap_is_read_again_for_other_dates(site, world):
     old, new = two_of_a_sitemap(site, world, timedelta(days=90), timedelta(days=1))
     world.crawl()
     assert world.urls() == [new]
@@ -35,7 +35,7 @@ def test_an_unchanged_sitemap_is_read_again_when_other_dates_are_asked_for(site,
     assert world.urls() == [old, new]
 
 
-def test_what_since_left_out_comes_with_the_next_crawl_without_it(site, world):
+def test_articles_that_since_left_out_are_fetched_by_the_next_crawl_without_it(site, world):
     old, new = two_of_a_sitemap(site, world, timedelta(days=9), timedelta(hours=1))
     world.crawl("-a", "since=2d")
     assert world.urls() == [new]
@@ -44,7 +44,7 @@ def test_what_since_left_out_comes_with_the_next_crawl_without_it(site, world):
     assert world.urls() == [old, new]
 
 
-def test_an_unchanged_child_of_a_sitemap_index_rests_until_the_index_calls_it_newer(site, world):
+def test_an_unchanged_child_of_a_sitemap_index_rests_until_its_lastmod_changes(site, world):
     children = [f"{HOST}/map-{n}.xml" for n in range(3)]
     for n, url in enumerate(children):
         site.page(f"{HOST}/story/{n}", article_html(n))

@@ -45,7 +45,7 @@ def visit_of(entry):
 
 
 @given(LINKS, st.none() | st.text(max_size=20), st.booleans())
-def test_what_the_link_said_survives_the_frontier(link, referrer, force):
+def test_data_of_a_link_survives_the_frontier(link, referrer, force):
     visit = visit_of(entry_of(link, referrer, force=force))
     hint = visit.hint()
     assert (hint.url, hint.where, hint.kind) == (link.url, link.where, Kind.ARTICLE)
@@ -57,7 +57,7 @@ def test_what_the_link_said_survives_the_frontier(link, referrer, force):
     assert visit.discovered_at() == START
 
 
-def test_the_address_stays_as_written_and_its_identity_drops_what_the_rule_drops():
+def test_the_url_stays_unchanged_and_its_fingerprint_ignores_dropped_query_keys():
     entry = entry_of(Link(url="https://NEWS.test/a?ref=x&id=1", where=Where.BODY))
     assert entry.url == "https://NEWS.test/a?ref=x&id=1"
     assert entry.fingerprint == fingerprint(canonicalize("https://news.test/a?id=1"))

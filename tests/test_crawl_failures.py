@@ -50,17 +50,17 @@ def test_cause_of_an_exception(error, cause):
     assert cause_of(error) == cause
 
 
-def test_what_we_ignore_says_why():
+def test_ignored_responses_have_a_reason():
     assert str(Ignored("robots")) == "robots"
     assert str(Ignored("robots", "forbidden by robots.txt")) == "forbidden by robots.txt"
 
 
 @given(st.integers(400, 999))
-def test_client_errors_are_told_apart_and_server_errors_are_one(status):
+def test_client_errors_have_separate_names_and_server_errors_one(status):
     assert cause_of_status(status) == ("http_5xx" if status >= 500 else f"http_{status}")
 
 
-def test_a_dropped_item_has_scrapys_name_for_its_stats_and_our_reason():
+def test_a_dropped_item_has_the_stats_name_of_scrapy_and_the_reason_of_newsbot():
     error = DropItem(Reason.SAME_TEXT, "as https://news.test/1")
     assert (type(error).__name__, str(error), error.reason) == (
         "DropItem",

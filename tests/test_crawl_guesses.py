@@ -54,7 +54,7 @@ def test_the_first_usual_place_that_gives_a_feed_ends_the_search(site, world):
     assert (page.state, page.next_due) == ("gone", None)
 
 
-def test_a_site_without_any_is_asked_once_and_works_by_its_links(site, world):
+def test_a_site_without_feeds_is_searched_once_and_crawled_by_links(site, world):
     story = f"{HOST}/2026/11/20/story-about-bridge-number-1"
     site.page(
         f"{HOST}/", HOME.replace("</p>", f"<a href='{story}'>A headline of more than five words</a></p>")
@@ -78,7 +78,7 @@ def test_a_site_without_any_is_asked_once_and_works_by_its_links(site, world):
         ("seeds: {host}/", "", HOME.replace("</head>", ANNOUNCES)),
     ],
 )  # fmt: skip
-def test_who_names_a_source_is_asked_for_a_sitemap_at_most(site, world, rule, robots, home):
+def test_a_site_that_names_a_source_is_searched_only_for_a_sitemap(site, world, rule, robots, home):
     site.page(f"{HOST}/", home)
     for path in ("/my", "/my-map.xml"):
         site.page(HOST + path, feed_xml([f"{HOST}/story/1"]), headers=XML)
@@ -89,7 +89,7 @@ def test_who_names_a_source_is_asked_for_a_sitemap_at_most(site, world, rule, ro
     assert asked(site) == (["/sitemap.xml"] if home != HOME else [])
 
 
-def test_a_feed_that_only_a_section_names_is_read(site, world):
+def test_a_feed_that_is_linked_only_in_a_section_is_read(site, world):
     city = f"{HOST}/city/"
     site.page(f"{HOST}/", HOME.replace("</h1>", "</h1><nav><a href='/city/'>City</a></nav>"))
     site.page(city, HOME.replace("</head>", ANNOUNCES))
@@ -102,7 +102,7 @@ def test_a_feed_that_only_a_section_names_is_read(site, world):
     assert (page.kind, page.referrers) == (Kind.FEED, [city])
 
 
-def test_robots_txt_deny_and_follow_hold_for_guesses(site, world):
+def test_robots_txt_deny_and_follow_apply_to_guesses(site, world):
     site.page(f"{HOST}/", HOME)
     site.robots("User-agent: *\nDisallow: /feed\n", host="news.test")
     world.rule(
@@ -152,7 +152,7 @@ def end(desk, visit, body, status=200):
     desk.settle(visit)
 
 
-def test_the_search_begins_anew_after_a_month_only(bare):
+def test_the_search_starts_again_only_after_a_month(bare):
     assert look_at_home(bare) == GUESSED[0]
     end(bare, bare.begin(bare.lease), "", 404)
     assert queued(bare) == GUESSED[1]
@@ -176,7 +176,7 @@ def test_the_search_begins_anew_after_a_month_only(bare):
 
 
 @pytest.mark.parametrize("feed", [True, False])
-def test_a_site_whose_sources_are_dead_is_one_without_any(site, world, feed):
+def test_a_site_with_only_dead_sources_counts_as_one_without_sources(site, world, feed):
     site.robots(f"Sitemap: {HOST}/my-map.xml\n")  # many sites name a sitemap that does not exist
     stories = [f"{HOST}/2026/11/20/story-about-bridge-number-{n}" for n in range(5)]
     link = "<p><a href='{}'>A headline of more than five words</a></p>"
@@ -194,7 +194,7 @@ def test_a_site_whose_sources_are_dead_is_one_without_any(site, world, feed):
     assert len(asked(site)) <= before + 1, "missing places must not be requested again"
 
 
-def test_a_feed_that_is_empty_at_first_does_not_open_the_site_to_link_following(site, world):
+def test_a_feed_that_is_empty_at_first_does_not_start_link_following(site, world):
     stories = [f"{HOST}/2026/11/20/story-about-bridge-number-{n}" for n in range(4)]
     link = "<p><a href='{}'>A headline of more than five words</a></p>"
     named = "<head><link rel='alternate' type='application/rss+xml' href='/first.xml'></head>"
@@ -211,7 +211,7 @@ def test_a_feed_that_is_empty_at_first_does_not_open_the_site_to_link_following(
     assert world.urls() == [stories[0], stories[2]], crawl.err
 
 
-def test_a_place_that_gave_a_feed_once_is_a_source_that_may_fail(bare):
+def test_a_guessed_feed_that_worked_once_is_a_source_that_may_fail(bare):
     assert look_at_home(bare) == GUESSED[0]
     end(bare, bare.begin(bare.lease), feed_xml(["https://bare.test/story/1"]))
     visit = bare.visit("https://bare.test/feed", Kind.FEED, where=Where.GUESS)

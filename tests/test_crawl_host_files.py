@@ -30,7 +30,7 @@ def world(request, tmp_path, site):
     server.kill()
 
 
-def test_every_host_is_asked_once_for_its_files_by_all_workers_and_later_crawls(site, world):
+def test_host_files_are_requested_once_by_all_workers_and_later_crawls(site, world):
     for host in HOSTS:
         site.robots("User-agent: *\nDisallow: /private/\n", host=host)
         urls = [f"http://{host}/story/{number}" for number in range(6)]

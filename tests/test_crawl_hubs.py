@@ -83,7 +83,7 @@ def test_201_and_202_feeds_that_moved(world: World, site: MockServer) -> None:
     }
 
 
-def test_a_hub_that_is_named_no_longer_is_forgotten(world: World, site: MockServer) -> None:
+def test_a_hub_that_is_no_longer_named_is_removed(world: World, site: MockServer) -> None:
     feed = f"{BASE}/feed.xml"
     named = atom('<link rel="hub" href="https://hub.test/"/>')
     site.page(f"{BASE}/2024/05/03/bridge.html", article_html(1))

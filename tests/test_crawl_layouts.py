@@ -44,7 +44,7 @@ def page(number: int, day: str) -> str:
 DAYS = {1: "2019-12-31", 2: "2020-01-01", 3: "2024-04-30", 4: "2024-05-01", 5: "2026-11-20"}
 
 
-def test_each_article_is_read_by_the_layout_of_its_day(site, world):
+def test_each_article_is_read_with_the_layout_of_its_date(site, world):
     urls = [f"{HOST}/story/{n}" for n in DAYS]
     site.page(f"{HOST}/feed.xml", feed_xml(urls), headers=XML)
     for (number, day), url in zip(DAYS.items(), urls, strict=True):
@@ -79,7 +79,7 @@ def test_each_article_is_read_by_the_layout_of_its_day(site, world):
         ),
     ],
 )
-def test_a_layout_that_cannot_hold_is_told_with_its_line(world, layouts, problem):
+def test_an_invalid_layout_is_reported_with_its_line(world, layouts, problem):
     lines = "\n".join(f"  {line}" for line in layouts.splitlines())
     world.rule("news.test", f"domain: news.test\nlayouts:\n{lines}\n")
     crawl = world.crawl()

@@ -83,7 +83,7 @@ def test_work_that_takes_longer_than_a_lease_keeps_it(tmp_path: Path, redis_url:
         )
 
 
-def test_a_worker_that_hangs_loses_its_pages_and_changes_nothing_afterwards(
+def test_a_hung_worker_loses_its_leases_and_changes_nothing_afterwards(
     tmp_path: Path, redis_url: str
 ) -> None:
     with SlowSite(1.0) as site:

@@ -34,7 +34,7 @@ def _faults(word: str) -> int:
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="glibc's")
-def test_what_is_kept_free_is_not_mapped_anew() -> None:
+def test_freed_memory_is_reused_without_page_faults() -> None:
     try:
         ctypes.CDLL(None).mallopt  # noqa: B018
     except AttributeError:

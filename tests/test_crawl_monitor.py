@@ -90,7 +90,7 @@ def methods(site: MockServer, path: str, since: int = 0) -> list[str]:
     return [record.method for record in site.log[since:] if record.path == path]
 
 
-def test_known_pages_are_checked_and_the_news_crawls_plans_stay(
+def test_known_pages_are_checked_without_changing_the_plans_of_the_news_crawl(
     world: World, monitors: Monitors, site: MockServer
 ) -> None:
     assert world.crawl().code == 0
@@ -120,7 +120,7 @@ def test_known_pages_are_checked_and_the_news_crawls_plans_stay(
     assert "scrapy monitor show news.test" in crawl.err
 
 
-def test_after_the_monitor_the_news_crawl_goes_on_as_before(
+def test_the_news_crawl_continues_unchanged_after_the_monitor(
     world: World, monitors: Monitors, site: MockServer
 ) -> None:
     monitors.know("/story/0", "/story/1")
@@ -130,7 +130,7 @@ def test_after_the_monitor_the_news_crawl_goes_on_as_before(
     assert world.urls() == sorted(STORIES)[:2]
 
 
-def test_servers_that_refuse_head_are_asked_by_get_and_send_no_body(
+def test_servers_that_refuse_head_are_checked_by_get_without_the_body(
     monitors: Monitors, site: MockServer
 ) -> None:
     def no_head(request: Request) -> Answer:
@@ -151,9 +151,7 @@ def test_servers_that_refuse_head_are_asked_by_get_and_send_no_body(
     )
 
 
-def test_conditional_get_is_a_page_that_is_as_it_was(
-    world: World, monitors: Monitors, site: MockServer
-) -> None:
+def test_a_304_counts_as_an_unchanged_page(world: World, monitors: Monitors, site: MockServer) -> None:
     assert world.crawl().code == 0
     asked = len(site.log)
     monitors.monitor(sites="news.test", method="get")
@@ -162,7 +160,7 @@ def test_conditional_get_is_a_page_that_is_as_it_was(
     assert all(record.method == "GET" for record in site.log[asked:])
 
 
-def test_what_goes_wrong_is_told_by_its_name(monitors: Monitors, site: MockServer) -> None:
+def test_faults_are_reported_by_name(monitors: Monitors, site: MockServer) -> None:
     paths = {
         "/drop": "connection",
         "/redirect-loop": "redirects",
@@ -193,7 +191,7 @@ def test_what_goes_wrong_is_told_by_its_name(monitors: Monitors, site: MockServe
     assert methods(site, "/closed") == []
 
 
-def test_links_are_read_so_that_broken_ones_are_found_with_who_links(
+def test_broken_links_are_found_with_the_pages_that_contain_them(
     world: World, monitors: Monitors, site: MockServer
 ) -> None:
     assert world.crawl().code == 0
@@ -231,7 +229,7 @@ def test_links_are_read_so_that_broken_ones_are_found_with_who_links(
     }
 
 
-def test_requests_keep_the_hosts_delay(monitors: Monitors, site: MockServer) -> None:
+def test_requests_obey_the_delay_of_the_host(monitors: Monitors, site: MockServer) -> None:
     monitors.rule("news.test", "domain: news.test\ndelay: 0.2\n")
     monitors.know(*(f"/story/{n}" for n in range(4)))
     monitors.monitor(sites="news.test")
@@ -240,7 +238,7 @@ def test_requests_keep_the_hosts_delay(monitors: Monitors, site: MockServer) -> 
     assert median(b - a for a, b in pairwise(times)) >= 0.19
 
 
-def test_beside_a_news_crawl_both_go_on_at_one_pace(
+def test_the_monitor_and_a_news_crawl_share_the_delay(
     world: World, monitors: Monitors, site: MockServer
 ) -> None:
     stories = [f"{HOST}/story/{number}" for number in range(12)]
@@ -268,7 +266,7 @@ def test_beside_a_news_crawl_both_go_on_at_one_pace(
     assert {page.state for path, page in monitors.pages().items() if path.startswith("/story")} == {"done"}
 
 
-def test_servers_keep_what_the_monitor_saw_as_the_file_does(
+def test_servers_store_the_same_checks_as_the_data_file(
     world: World, monitors: Monitors, site: MockServer, mongo_uri: str, redis_server: RedisServer
 ) -> None:
     name = f"newsbot_test_{uuid4().hex[:12]}"
@@ -292,7 +290,7 @@ def test_servers_keep_what_the_monitor_saw_as_the_file_does(
             client.drop_database(name)
 
 
-def test_the_second_run_tells_what_changed_and_young_checks_are_left_out(
+def test_the_second_run_reports_changes_and_skips_recently_checked_pages(
     monitors: Monitors, site: MockServer
 ) -> None:
     monitors.know("/story/0", "/story/1")
@@ -312,14 +310,14 @@ def test_the_second_run_tells_what_changed_and_young_checks_are_left_out(
     assert listed[0]["runs"][-1]["reason"] == "finished"
 
 
-def test_many_pages_wait_in_the_crawl_database_not_in_memory(monitors: Monitors, site: MockServer) -> None:
+def test_many_pages_wait_in_the_database_and_not_in_memory(monitors: Monitors, site: MockServer) -> None:
     monitors.know(*(f"/p/{n}" for n in range(620)))
     crawl = monitors.monitor(sites="news.test", max_pages="600")
     assert crawl.stat("monitor/checked") == 600
     assert crawl.stat("beside/left_out") == 20
 
 
-def test_checks_come_as_items_and_reports_as_files(monitors: Monitors, site: MockServer) -> None:
+def test_checks_are_items_and_reports_are_files(monitors: Monitors, site: MockServer) -> None:
     monitors.know("/story/0", "/<b>&", f"{HOST}/redirect-chain/1")
     out, page, data = (monitors.folder / name for name in ("checks.jsonl", "report.html", "report.json"))
     monitors.monitor("-O", str(out), sites="news.test", report=str(page))
@@ -349,19 +347,19 @@ def test_checks_come_as_items_and_reports_as_files(monitors: Monitors, site: Moc
         ({"report": "/no/such/folder/report.html"}, "there is no folder"),
     ],
 )
-def test_wrong_arguments_are_told_in_one_line(arguments: dict[str, str], said: str) -> None:
+def test_wrong_arguments_are_reported_in_one_line(arguments: dict[str, str], said: str) -> None:
     with pytest.raises(ArgumentError, match=said) as raised:
         parse_monitoring(arguments)
     assert len(str(raised.value).splitlines()) == 1
 
 
-def test_a_site_without_a_rule_is_told_before_anything_begins(monitors: Monitors) -> None:
+def test_a_site_without_a_rule_is_reported_before_the_crawl(monitors: Monitors) -> None:
     crawl = monitors.crawl("-a", "sites=nowhere.test")
     assert (crawl.code, len(crawl.err.splitlines())) == (2, 1)
     assert "no rule for it" in crawl.err
 
 
-def test_a_link_to_a_page_that_was_removed_meanwhile_brings_no_old_data_back() -> None:
+def test_a_link_to_a_removed_page_does_not_restore_its_old_data() -> None:
     url = "https://news.test/a"
     known = PageRecord(
         url=url,

@@ -71,7 +71,7 @@ def test_private_addresses_name_the_setting(alone):
     assert "to read them" not in one.err
 
 
-def test_a_single_site_that_is_down_is_tried_again_and_written_down(alone):
+def test_a_single_site_that_is_down_is_retried_and_recorded(alone):
     crawl = alone.crawl("-a", f"sites={SITES[0]}")
     assert crawl.code == 0
     assert crawl.stat("frontier/nacked") >= 1
@@ -79,7 +79,7 @@ def test_a_single_site_that_is_down_is_tried_again_and_written_down(alone):
     assert "no host could be reached, 1 site tried" in crawl.err
 
 
-def test_sites_that_are_down_are_blamed_as_soon_as_another_answers(site, world):
+def test_failures_count_for_the_sites_as_soon_as_another_site_answers(site, world):
     serve(site, world, 2)
     for name in SITES:
         site.page(f"http://{name}/robots.txt", lambda _: Answer(hang_up=True))
@@ -89,7 +89,7 @@ def test_sites_that_are_down_are_blamed_as_soon_as_another_answers(site, world):
     assert len(world.articles()) == 2
 
 
-def test_the_doubt_ends_with_the_first_answer_and_with_too_few_sites():
+def test_the_network_is_not_suspected_after_an_answer_or_with_few_sites():
     reach = Reachability()
     assert not reach.in_doubt
     for number in range(MANY):
@@ -105,7 +105,7 @@ def test_the_doubt_ends_with_the_first_answer_and_with_too_few_sites():
     assert (reach.in_doubt, reach.fault) == (False, None)
 
 
-def test_many_dead_sites_before_one_that_lives_do_not_end_the_crawl(site, world):
+def test_many_dead_sites_before_a_working_one_do_not_end_the_crawl(site, world):
     """All sites are queued, in the order of their names, before the crawl decides about the network."""
     serve(site, world, 2)
     for number in range(ENOUGH + 2):

@@ -50,7 +50,7 @@ def test_an_article_with_odd_headers_is_stored(site, world, headers, body):
         ({"Content-Type": "text/plain"}, SENTENCES[1] * 30),
     ],
 )
-def test_what_is_no_html_is_no_article(site, world, headers, body):
+def test_responses_that_are_not_html_are_not_articles(site, world, headers, body):
     site.page(f"{HOST}/story/1", article_html(1))
     site.page(f"{HOST}/story/odd", body, headers=headers)
     feed_of(site, world, f"{HOST}/story/odd", f"{HOST}/story/1")
@@ -60,7 +60,7 @@ def test_what_is_no_html_is_no_article(site, world, headers, body):
 
 
 @pytest.mark.parametrize("status", [204, 205, 300, 304, 307])
-def test_an_answer_without_a_page_is_no_article_and_no_fault_of_ours(site, world, status):
+def test_a_response_without_a_page_is_not_an_article_and_not_an_internal_fault(site, world, status):
     site.page(f"{HOST}/story/1", article_html(1))
     site.page(f"{HOST}/story/2", status=status)
     feed_of(site, world, f"{HOST}/story/2", f"{HOST}/story/1")

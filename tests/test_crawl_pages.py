@@ -48,7 +48,7 @@ def test_the_pages_of_an_article_become_one(site, world):
 
 
 @pytest.mark.parametrize("broken", ["missing", "another"])
-def test_what_does_not_come_is_left_out(site, world, broken):
+def test_pages_that_cannot_be_fetched_are_left_out(site, world, broken):
     feed_of(site, world, STORY)
     site.page(STORY, part(1, f"{STORY}/2"))
     if broken == "another":
@@ -78,7 +78,7 @@ def test_a_rule_names_the_next_page_and_a_later_page_leads_to_the_first(site, wo
 
 
 @pytest.mark.parametrize("first", ["", "/amp", "/print/"])
-def test_amp_and_print_are_the_article_that_they_name(site, world, first):
+def test_amp_and_print_versions_are_stored_as_their_canonical_article(site, world, first):
     addresses = [STORY + first, *(STORY + other for other in ("", "/amp", "/print/") if other != first)]
     feed_of(site, world, *addresses, rule="follow: [feeds]\n")
     for address in addresses:
@@ -88,7 +88,7 @@ def test_amp_and_print_are_the_article_that_they_name(site, world, first):
     assert article.canonical_url == STORY
 
 
-def test_only_an_edit_of_substance_makes_a_version(site, world):
+def test_only_a_substantial_edit_makes_a_version(site, world):
     feed_of(site, world, STORY)
     first = part(1)
     texts = [
@@ -107,7 +107,7 @@ def test_only_an_edit_of_substance_makes_a_version(site, world):
     assert versions == [1, 1, 2]
 
 
-def test_what_the_site_prints_around_its_articles_is_left_out_also_in_the_next_crawl(site, world):
+def test_repeated_lines_of_a_site_are_left_out_also_in_the_next_crawl(site, world):
     urls = [f"{HOST}/news/story-about-bridge-number-{number}" for number in range(12)]
     feed_of(site, world, *urls[:11], rule="concurrency: 1\n")
     for number, url in enumerate(urls):

@@ -75,7 +75,7 @@ def scrapy(world: World, redis_url: str, *words: str) -> str:
     return done.stdout + done.stderr
 
 
-def test_what_kills_workers_is_set_aside_and_nothing_else(world: World, redis_url: str) -> None:
+def test_only_the_page_that_kills_workers_is_set_aside(world: World, redis_url: str) -> None:
     arguments = ("-s", OPTION, "-s", f"CONCURRENT_REQUESTS={4 * FLYING}")  # at first a quarter of this
     in_flight = []
     for _ in range(MAX_LOST):

@@ -10,7 +10,7 @@ from tests.crawls import article_html, feed_xml
 from tests.newssite import HOST, feed_of, serve, with_due
 
 
-def test_a_redirected_article_is_looked_at_again_under_its_own_address(site, world):
+def test_a_redirected_article_is_fetched_again_under_its_own_url(site, world):
     site.page(f"{HOST}/go/1", status=302, headers={"Location": f"{HOST}/story/1"})
     site.page(f"{HOST}/story/1", article_html(1))
     feed_of(site, world, f"{HOST}/go/1")
@@ -67,7 +67,7 @@ def test_an_article_that_redirects_to_another_site_with_a_rule_belongs_to_that_s
     ]
 
 
-def test_a_host_that_a_redirect_leads_to_rests_when_it_asks_for_it(site, world):
+def test_the_target_host_of_a_redirect_rests_on_its_retry_after(site, world):
     site.page(f"{HOST}/go/1", status=302, headers={"Location": "http://busy.test/story/1"})
     site.page("http://busy.test/story/1", status=503, headers={"Retry-After": "90"})
     for n in range(3):
@@ -101,7 +101,7 @@ def test_a_redirect_to_nonsense_is_counted_and_the_rest_is_stored(site, world, l
 
 
 @pytest.mark.parametrize("feed", [True, False])
-def test_a_site_that_moved_as_a_whole_is_read_where_it_is_now(site, world, feed):
+def test_a_site_that_moved_to_another_host_is_read_there(site, world, feed):
     there = "http://www.new.test"
     stories = [f"{there}/2026/11/20/a-long-story-about-the-bridge-{number}" for number in range(3)]
     links = "".join(f"<p><a href='{url}'>A headline of more than five words</a></p>" for url in stories)

@@ -101,7 +101,9 @@ def test_a_killed_worker_loses_nothing(
     check_all_stored(world, site, server)
 
 
-def test_redis_killed_and_back_loses_nothing(world: World, site: DemoServer, server: RedisServer) -> None:
+def test_a_restart_of_a_killed_redis_loses_nothing(
+    world: World, site: DemoServer, server: RedisServer
+) -> None:
     worker = world.start(REDIS_URL=server.url)
     wait_for(site, 40)
     server.kill()
@@ -115,7 +117,7 @@ def test_redis_killed_and_back_loses_nothing(world: World, site: DemoServer, ser
     assert err.count("cannot be reached") <= 3, "must be logged once, not for each request"
 
 
-def test_a_redis_that_lost_everything_is_filled_from_the_storage(
+def test_a_redis_that_lost_its_data_is_refilled_from_the_storage(
     world: World, site: DemoServer, server: RedisServer
 ) -> None:
     worker = world.start(REDIS_URL=server.url)
@@ -134,7 +136,7 @@ def test_a_redis_that_lost_everything_is_filled_from_the_storage(
     assert len(twice) <= 2 * IN_FLIGHT, "stored articles must not be fetched again"
 
 
-def test_a_queue_of_another_storage_is_told(world: World, server: RedisServer) -> None:
+def test_a_queue_of_another_storage_is_reported(world: World, server: RedisServer) -> None:
     with MockServer() as web:
         world.web = web
         web.page("http://one.test/1", article_html(1))
@@ -152,7 +154,7 @@ def test_a_queue_of_another_storage_is_told(world: World, server: RedisServer) -
     assert all("correct REDIS_URL or NEWSBOT_DATA" in line for line in told)
 
 
-def test_near_copies_that_two_workers_fetch_are_one_story(world: World, server: RedisServer) -> None:
+def test_near_copies_fetched_by_two_workers_are_one_story(world: World, server: RedisServer) -> None:
     """Each page is on its own site, so that the workers fetch copies of a text at the same time."""
     with MockServer() as web:
         world.web = web

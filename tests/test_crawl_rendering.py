@@ -74,7 +74,7 @@ def why(world, url):
     ).stdout
 
 
-def test_a_page_is_read_as_its_scripts_make_it(tmp_path, site):
+def test_a_page_is_read_after_its_scripts_have_run(tmp_path, site):
     pages = shells(site, range(1, 4))
     world, done = crawl(tmp_path, site)
     assert done.code == 0, done.err
@@ -86,7 +86,7 @@ def test_a_page_is_read_as_its_scripts_make_it(tmp_path, site):
     assert site.seen("news.test").count("/app.js") == 1  # three pages
 
 
-def test_auto_renders_what_has_no_text_and_remembers_that_it_helped(tmp_path, site):
+def test_auto_renders_pages_without_text_and_remembers_that_it_helped(tmp_path, site):
     pages = shells(site)
     whole = site.page(f"{SITE}/2026/story-9", article_html(9, extra="<script src='/never.js'></script>"))
     site.page(FEED, feed_xml([*pages, whole]), headers={"Content-Type": "application/rss+xml"})
@@ -99,7 +99,7 @@ def test_auto_renders_what_has_no_text_and_remembers_that_it_helped(tmp_path, si
     assert (note["helped"], note["vain"]) == (1, 0)
 
 
-def test_auto_leaves_a_site_alone_where_it_does_not_help(tmp_path, site):
+def test_auto_stops_rendering_a_site_if_it_does_not_help(tmp_path, site):
     shells(site, range(1, 9), app="document.title = 'no text';")
     world, done = crawl(tmp_path, site, rule="concurrency: 1\n", NEWSBOT_RENDER="auto")
     assert world.articles() == []
@@ -114,7 +114,7 @@ def test_auto_leaves_a_site_alone_where_it_does_not_help(tmp_path, site):
 @pytest.mark.parametrize(
     ("rule", "mode"), [("", "rules"), ("render: true\n", "off"), ("render: false\n", "auto")]
 )
-def test_nothing_is_rendered_that_nobody_asked_for(tmp_path, site, rule, mode):
+def test_pages_are_rendered_only_if_requested(tmp_path, site, rule, mode):
     [page] = shells(site)
     world, done = crawl(tmp_path, site, rule=rule, NEWSBOT_RENDER=mode)
     assert world.articles() == []
@@ -123,7 +123,7 @@ def test_nothing_is_rendered_that_nobody_asked_for(tmp_path, site, rule, mode):
     assert site.requests("/app.js") == []
 
 
-def test_a_front_page_without_links_is_known_to_be_made_by_scripts(tmp_path, site):
+def test_a_home_page_without_links_counts_as_made_by_scripts(tmp_path, site):
     home = site.page(f"{SITE}/", SHELL.format(more="<script src='/app.js'></script>"))
     world = World(tmp_path, site)
     done = world.crawl("-a", f"url={home}", "-s", "NEWSBOT_ALLOW_PRIVATE=1")
@@ -131,7 +131,7 @@ def test_a_front_page_without_links_is_known_to_be_made_by_scripts(tmp_path, sit
     assert "remedy        scripts seem to produce its text; render: true in the rule" in why(world, home)
 
 
-def test_apis_of_other_origins_are_read_and_files_are_not(tmp_path, site):
+def test_scripts_may_read_apis_of_other_origins_but_not_files(tmp_path, site):
     secret = tmp_path / "secret.txt"
     secret.write_text("nobody may read this", encoding="utf8")
     probe = f"""
@@ -160,7 +160,7 @@ document.body.append(frame);
     assert "nobody may read" not in page
 
 
-def test_robots_txt_holds_for_the_requests_of_scripts(tmp_path, site):
+def test_robots_txt_applies_to_requests_of_scripts(tmp_path, site):
     shells(site)
     site.robots("User-agent: *\nDisallow: /api/\n")
     world, done = crawl(tmp_path, site)
@@ -169,7 +169,7 @@ def test_robots_txt_holds_for_the_requests_of_scripts(tmp_path, site):
     assert done.stat("render/refused/robots") == 1
 
 
-def test_requests_of_scripts_take_turns_of_the_host(tmp_path, site):
+def test_requests_of_scripts_obey_the_delay_of_the_host(tmp_path, site):
     shells(site)
     world, done = crawl(tmp_path, site, rule="render: true\ndelay: 1\n")
     assert len(world.articles()) == 1, done.err
@@ -236,7 +236,7 @@ class Ear:
 
 
 @pytest.mark.parametrize("guarded", [True, False])
-def test_a_page_reaches_nothing_that_the_crawl_may_not_ask(tmp_path, site, guarded):
+def test_a_page_cannot_reach_hosts_that_the_crawl_may_not_request(tmp_path, site, guarded):
     """With ``guarded`` the crawl refuses the requests; without it, the browser has no network."""
     ear = Ear()
     try:
@@ -265,7 +265,7 @@ def test_a_page_reaches_nothing_that_the_crawl_may_not_ask(tmp_path, site, guard
         }
 
 
-def test_a_name_that_leads_to_a_private_address_is_refused_where_it_is_resolved(tmp_path, site):
+def test_a_name_with_a_private_address_is_refused_by_the_resolver(tmp_path, site):
     """Without an HTTP proxy; the resolver allows one local name, as it does for proxies."""
     here = f"news.test:{site.port}"
     page, feed = f"http://{here}/2026/story-1", f"http://{here}/feed.xml"
@@ -287,7 +287,7 @@ def test_a_name_that_leads_to_a_private_address_is_refused_where_it_is_resolved(
     assert done.stat("render/refused/robots_unreachable") == 1
 
 
-def test_other_ports_are_not_asked_on_the_word_of_a_script(tmp_path, site):
+def test_scripts_cannot_make_the_crawl_request_other_ports(tmp_path, site):
     shells(site, app="fetch('http://other.test:8080/port').catch(() => 0);" + APP)
     world, done = crawl(tmp_path, site, "-s", "NEWSBOT_ALLOW_PRIVATE=0")
     assert len(world.articles()) == 1, done.err
@@ -317,7 +317,7 @@ def test_a_redirect_is_followed_before_the_page_is_rendered(tmp_path, site):
     assert [article.url for article in world.articles()] == [f"{SITE}/2026/story-1"], done.err
 
 
-def test_certificates_are_ignored_for_scripts_as_the_rule_says(tmp_path):
+def test_certificates_are_ignored_for_scripts_if_the_rule_says_so(tmp_path):
     page, feed = "https://news.test/2026/story-1", "https://news.test/feed.xml"
     answers = {
         "/feed.xml": (feed_xml([page]), "application/rss+xml"),
@@ -350,7 +350,7 @@ def wrapper(folder, lines):
 
 
 @pytest.mark.parametrize("crashes", [1, 9])
-def test_a_crash_is_tried_once_more_in_a_new_browser(tmp_path, site, crashes):
+def test_a_page_is_tried_again_in_a_new_browser_after_a_crash(tmp_path, site, crashes):
     shells(site)
     started = tmp_path / "started"
     left = [crashes]
@@ -392,7 +392,7 @@ def test_a_crash_is_tried_once_more_in_a_new_browser(tmp_path, site, crashes):
         pytest.param("for (;;) document.body.append('x'.repeat(1e7));", id="writes for ever"),
     ],
 )
-def test_a_hostile_page_costs_bounded_time_and_not_the_others(tmp_path, site, script):
+def test_a_hostile_page_takes_bounded_time_and_does_not_affect_others(tmp_path, site, script):
     bad, good = shells(site, range(1, 3))
     site.page(bad, SHELL.format(more=f"<script>{script}</script>"))
     world, done = crawl(
@@ -410,7 +410,7 @@ def test_a_hostile_page_costs_bounded_time_and_not_the_others(tmp_path, site, sc
     assert len([path for path in site.seen() if path.startswith("/poll")]) <= 2 * 60
 
 
-def test_what_is_missing_is_said_in_one_line(tmp_path, site):
+def test_a_missing_browser_is_reported_in_one_line(tmp_path, site):
     shells(site)
     _, done = crawl(tmp_path, site, NEWSBOT_BROWSER=str(tmp_path / "none"))
     assert (done.code, site.log) == (2, [])
@@ -430,7 +430,7 @@ def test_a_missing_package_is_named(monkeypatch):
         find_browser("")
 
 
-def test_scrapy_article_renders_when_it_is_told_to(tmp_path, site):
+def test_scrapy_article_renders_if_requested(tmp_path, site):
     (page,) = shells(site)
     world = World(tmp_path, site)
     world.rule("news.test")
@@ -440,7 +440,7 @@ def test_scrapy_article_renders_when_it_is_told_to(tmp_path, site):
     assert "A vote is planned" in done.stdout, done.stderr
 
 
-def test_a_browser_that_does_not_start_is_a_fault_of_the_page_only(tmp_path, site):
+def test_a_browser_that_does_not_start_fails_only_the_page(tmp_path, site):
     shells(site)
     world, done = crawl(
         tmp_path,
@@ -457,7 +457,7 @@ def test_a_browser_that_does_not_start_is_a_fault_of_the_page_only(tmp_path, sit
     assert "does not start" in done.err
 
 
-def test_workers_learn_together_that_rendering_does_not_help(tmp_path):
+def test_workers_share_that_rendering_does_not_help(tmp_path):
     storage = SqliteStorage(tmp_path / "newsbot.db")
     try:
         one, two = RenderTrials(), RenderTrials()

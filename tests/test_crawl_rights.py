@@ -25,7 +25,7 @@ def site_with(site, world, *pages: tuple[str, dict[str, str]], robots: str = "Us
     world.rule("news.test", f"domain: news.test\nfeeds: {HOST}/feed.xml\narticle: [^/story/, ^/linked/]\n")
 
 
-def test_what_is_to_be_in_no_index_is_not_stored_and_nofollow_is_obeyed(site, world):
+def test_noindex_pages_are_not_stored_and_nofollow_is_obeyed(site, world):
     site_with(
         site,
         world,
@@ -42,14 +42,14 @@ def test_what_is_to_be_in_no_index_is_not_stored_and_nofollow_is_obeyed(site, wo
     assert crawl.stat("not_article/noindex") == 1
 
 
-def test_noindex_is_stored_where_a_setting_says_so(site, world):
+def test_noindex_pages_are_stored_if_a_setting_says_so(site, world):
     site_with(site, world, ("<meta name='robots' content='noindex'>", {}))
     world.crawl("-s", "NEWSBOT_OBEY_NOINDEX=0")
     [article] = world.articles()
     assert article.rights == {"noindex": "meta"}
 
 
-def test_reservations_are_recorded_once_a_site_asked_and_brought_up_to_date(site, world):
+def test_reservations_are_recorded_per_site_and_updated(site, world):
     robots = "User-agent: GPTBot\nDisallow: /\n\nUser-agent: *\nContent-Signal: ai-train=no\nAllow: /\n"
     site_with(site, world, (NO_AI, {}), ("", {}), robots=robots)
     rules = [{"location": "/story/1", "tdm-reservation": 1, "tdm-policy": f"{HOST}/policy.json"}]
@@ -75,7 +75,7 @@ def test_reservations_are_recorded_once_a_site_asked_and_brought_up_to_date(site
     assert site.seen("news.test").count("/.well-known/tdmrep.json") == 1
 
 
-def test_a_site_that_hides_its_file_is_crawled_all_the_same(site, world):
+def test_a_site_that_refuses_tdmrep_json_is_crawled_anyway(site, world):
     site_with(site, world, ("", {}))
     site.page(f"{HOST}/.well-known/tdmrep.json", "no such thing", status=500)
     crawl = world.crawl()

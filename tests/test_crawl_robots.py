@@ -11,7 +11,7 @@ from tests.crawls import article_html
 from tests.newssite import HOST, ended, serve
 
 
-def test_robots_txt_that_redirects_in_a_circle_is_as_good_as_none(site, world):
+def test_robots_txt_that_redirects_in_a_circle_counts_as_missing(site, world):
     serve(site, world, 1)
     site.page(f"{HOST}/robots.txt", status=302, headers={"Location": f"{HOST}/robots2.txt"})
     site.page(f"{HOST}/robots2.txt", status=302, headers={"Location": f"{HOST}/robots.txt"})
@@ -19,7 +19,7 @@ def test_robots_txt_that_redirects_in_a_circle_is_as_good_as_none(site, world):
     assert world.urls() == [f"{HOST}/story/0"]
 
 
-def test_robots_txt_elsewhere_and_of_any_form_is_read(site, world):
+def test_robots_txt_after_a_redirect_and_in_any_form_is_read(site, world):
     serve(site, world, 2)
     site.page(f"{HOST}/robots.txt", status=301, headers={"Location": "http://www.news.test/robots.txt"})
     body = "\ufeffUser-agent: *\r\nDisallow: /story/1\r\n".encode() + b"# \xff\xfe\n" * 3
@@ -28,14 +28,14 @@ def test_robots_txt_elsewhere_and_of_any_form_is_read(site, world):
     assert world.urls() == [f"{HOST}/story/0"]
 
 
-def test_of_a_huge_robots_txt_the_beginning_holds(site, world):
+def test_only_the_beginning_of_a_huge_robots_txt_applies(site, world):
     serve(site, world, 2)
     site.robots("User-agent: *\nDisallow: /story/1\n" + "# a comment for each page of the site\n" * 100_000)
     world.crawl()
     assert world.urls() == [f"{HOST}/story/0"]
 
 
-def test_the_delay_holds_after_a_slow_robots_txt(site, world):
+def test_the_delay_is_kept_after_a_slow_robots_txt(site, world):
     serve(site, world, 2, "delay: 0.8\n")
     text = b"User-agent: *\nDisallow: /private\n"
     site.page(
@@ -64,7 +64,7 @@ def test_any_two_requests_to_a_host_are_a_delay_apart(site, world):
     assert min(gaps) >= 0.25, f"{gaps} (less than 1 s is allowed on a busy machine)"
 
 
-def test_a_crawl_delay_outlives_the_start_of_another_worker(site, world):
+def test_a_crawl_delay_is_kept_when_another_worker_starts(site, world):
     site.robots("User-agent: *\nCrawl-delay: 1\n", host="news.test")
     serve(site, world, 6)
     first = world.start()

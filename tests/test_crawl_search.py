@@ -64,7 +64,7 @@ def find(searches: Searches, **arguments: str) -> Crawl:
     return crawl
 
 
-def test_texts_and_expressions_are_found_in_visible_text_with_place_and_context(
+def test_texts_and_expressions_are_found_in_visible_text_with_position_and_context(
     searches: Searches, site: MockServer
 ) -> None:
     crawl = find(
@@ -90,7 +90,7 @@ def test_texts_and_expressions_are_found_in_visible_text_with_place_and_context(
     assert "scrapy searches show 's'" in crawl.err
 
 
-def test_a_page_that_lost_its_text_loses_its_result(searches: Searches, site: MockServer) -> None:
+def test_the_result_of_a_page_is_removed_when_its_text_is_gone(searches: Searches, site: MockServer) -> None:
     find(searches, sites="news.test", text="town hall")
     assert list(searches.results("town hall")) == [("town hall", "/deep")]
     site.page(f"{HOST}/deep", "<p>gone</p>")
@@ -98,7 +98,7 @@ def test_a_page_that_lost_its_text_loses_its_result(searches: Searches, site: Mo
     assert searches.results("town hall") == {}
 
 
-def test_known_pages_are_searched_and_the_news_crawls_plans_stay(
+def test_known_pages_are_searched_without_changing_the_plans_of_the_news_crawl(
     searches: Searches, world: World, site: MockServer
 ) -> None:
     urls = [f"{HOST}/story/{n}" for n in range(3)]
@@ -117,7 +117,7 @@ def test_known_pages_are_searched_and_the_news_crawls_plans_stay(
     assert len(world.articles()) == 3
 
 
-def test_what_fails_for_a_moment_is_asked_again_and_redirects_lead_on(
+def test_temporary_faults_are_retried_and_redirects_are_followed(
     searches: Searches, site: MockServer
 ) -> None:
     site.page(
@@ -137,12 +137,12 @@ def test_a_site_without_https_is_searched_from_its_home_page(searches: Searches)
     assert list(searches.results("town hall")) == [("town hall", "/deep")]
 
 
-def test_no_more_pages_are_asked_than_allowed(searches: Searches, site: MockServer) -> None:
+def test_no_more_pages_are_requested_than_allowed(searches: Searches, site: MockServer) -> None:
     find(searches, sites="news.test", text="bridge", max_pages="2")
     assert len([path for path in site.seen("news.test") if path != "/robots.txt"]) == 2
 
 
-def test_a_calendar_without_an_end_is_not_walked(searches: Searches, site: MockServer) -> None:
+def test_an_endless_calendar_is_not_followed(searches: Searches, site: MockServer) -> None:
     for year in range(2020, 2200):
         site.page(f"{HOST}/archive/{year}/", f"<p>bridge</p><a href='/archive/{year + 1}/'>next</a>")
     site.page(f"{HOST}/deep", "<a href='/archive/2020/'>archive</a>")
@@ -152,9 +152,7 @@ def test_a_calendar_without_an_end_is_not_walked(searches: Searches, site: MockS
     assert years == set(range(2020, datetime.now(UTC).year + 1))
 
 
-def test_requests_keep_the_hosts_delay_and_leave_every_other_turn(
-    searches: Searches, site: MockServer
-) -> None:
+def test_requests_obey_the_delay_of_the_host(searches: Searches, site: MockServer) -> None:
     searches.rule("news.test", f"domain: news.test\nseeds: [{HOST}/]\ndelay: 0.2\ndeny: [^/secret/]\n")
     find(searches, sites="news.test", text="bridge")
     times = [record.at for record in site.log if record.path != "/robots.txt"]
@@ -175,7 +173,7 @@ def test_requests_keep_the_hosts_delay_and_leave_every_other_turn(
         ({"text": "a", "max_pages": "0"}, "whole number above 0"),
     ],
 )
-def test_what_cannot_be_searched_for_is_said_in_one_line(
+def test_invalid_searches_are_reported_in_one_line(
     searches: Searches, arguments: dict[str, str], said: str
 ) -> None:
     crawl = searches.crawl(*[word for name, value in arguments.items() for word in ("-a", f"{name}={value}")])
@@ -184,7 +182,7 @@ def test_what_cannot_be_searched_for_is_said_in_one_line(
     assert len(crawl.err.splitlines()) == 1
 
 
-def test_searches_are_listed_shown_and_forgotten(searches: Searches) -> None:
+def test_searches_are_listed_shown_and_removed(searches: Searches) -> None:
     find(searches, sites="news.test", text="bridge|town hall", search="s")
     listed: list[dict[str, Any]] = json.loads(searches.run("searches", "list", "--json").stdout)
     assert [(one["search"], one["pages"], one["hits"]) for one in listed] == [("s", 3, 4)]

@@ -108,7 +108,7 @@ def stamp(age):
     return utc(START - age).isoformat(timespec="seconds")
 
 
-def test_fresh_files_come_first_then_both_ends_and_old_ones_never(desk):
+def test_fresh_files_are_first_then_those_at_both_ends_and_old_ones_are_never_read(desk):
     files = [f"https://news.test/{n}.xml" for n in range(40)]
     when = dict.fromkeys(files, "")
     when["https://news.test/lately.xml"] = stamp(DAY)
@@ -126,7 +126,7 @@ def test_fresh_files_come_first_then_both_ends_and_old_ones_never(desk):
     assert desk.stat("sitemaps/left") == 0
 
 
-def test_what_was_left_comes_with_the_next_looks_also_if_the_index_is_unchanged(desk):
+def test_remaining_files_are_queued_by_later_visits_even_if_the_index_is_unchanged(desk):
     files = [f"https://news.test/{n}.xml" for n in range(2 * AT_ONCE)]
     body = index(files)
     given: list[str] = []
@@ -145,13 +145,13 @@ def test_what_was_left_comes_with_the_next_looks_also_if_the_index_is_unchanged(
     assert desk.stat("unchanged") >= 1, "with all files known, it counts as unchanged"
 
 
-def test_who_asks_for_the_past_gets_all_of_it(make_desk):
+def test_a_crawl_since_a_past_date_reads_all_files(make_desk):
     desk = make_desk(since=utc(START - 1000 * DAY))
     files = {f"https://news.test/{n}.xml": stamp(300 * DAY) for n in range(5 * AT_ONCE)}
     assert len(look(desk, sitemap_xml(files, "sitemap"))[False, True]) == 5 * AT_ONCE
 
 
-def test_a_file_that_the_index_calls_newer_is_read_now_but_not_within_its_interval(desk):
+def test_a_file_with_a_newer_lastmod_is_read_now_but_not_within_its_interval(desk):
     name = "https://news.test/1.xml"
     look(desk, index([name], stamp(HOUR)))
     child = sitemap_xml({"https://news.test/story/1": ""})
@@ -167,7 +167,7 @@ def test_a_file_that_the_index_calls_newer_is_read_now_but_not_within_its_interv
     )
 
 
-def test_files_rest_by_their_age_and_longer_each_time_they_are_unchanged(desk):
+def test_files_rest_by_age_and_longer_each_time_they_are_unchanged(desk):
     def due(url):
         desk.clock.now += 1
         visit = desk.visit(url, Kind.SITEMAP, where=Where.SITEMAP)
@@ -200,7 +200,7 @@ def test_files_rest_by_their_age_and_longer_each_time_they_are_unchanged(desk):
         ("news-2019-01.xml", 1, 39.5, LONGEST_REST),
     ],
 )
-def test_files_that_new_articles_go_into_rest_no_longer_than_other_sources(
+def test_files_that_get_new_articles_rest_no_longer_than_other_sources(
     make_desk, name, changes, priority, longest
 ):
     desk, url = make_desk(), f"https://news.test/{name}"
@@ -217,7 +217,7 @@ def test_files_that_new_articles_go_into_rest_no_longer_than_other_sources(
     assert max(rests) == pytest.approx(longest)
 
 
-def test_files_that_are_called_newer_each_time_but_never_change_come_last(desk):
+def test_files_with_ever_newer_lastmod_that_never_change_are_last(desk):
     names = [f"https://news.test/{n}.xml" for n in range(3)]
     for turn in range(4):
         given = look(desk, index(names, stamp(START - desk.clock())))

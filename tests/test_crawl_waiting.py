@@ -29,7 +29,7 @@ def test_a_crawl_of_one_site_does_not_wait_for_a_crawl_of_another(site, world):
         slow.communicate()
 
 
-def test_two_crawls_with_a_limit_for_each_site_do_not_wait_for_each_other_for_ever(site, world):
+def test_two_crawls_with_a_limit_per_site_do_not_wait_for_each_other_forever(site, world):
     urls = serve(site, world, 12)
     for n, url in enumerate(urls):
         page = article_html(n).encode()
@@ -41,7 +41,7 @@ def test_two_crawls_with_a_limit_for_each_site_do_not_wait_for_each_other_for_ev
     assert 1 <= len(world.articles()) <= 2
 
 
-def test_max_articles_ends_the_crawl_when_it_has_them_not_with_the_next_one(site, world):
+def test_max_articles_ends_the_crawl_without_waiting_for_another_article(site, world):
     urls = serve(site, world, 2)
     rest = [f"{HOST}/gone/{n}" for n in range(30)]
     feed_of(site, world, *urls, *rest)

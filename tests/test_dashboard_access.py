@@ -14,7 +14,7 @@ from tests.builders import ManualClock
 from tests.dashboards import TOKEN, Visitor, settings_of, visit
 
 
-def test_on_loopback_all_may_read_and_nobody_acts_without_a_token(tmp_path: Path) -> None:
+def test_on_loopback_reading_needs_no_token_but_actions_do(tmp_path: Path) -> None:
     async def look(visitor: Visitor) -> None:
         answer, text = await visitor.get("/")
         assert answer.status == 200
@@ -29,7 +29,7 @@ def test_on_loopback_all_may_read_and_nobody_acts_without_a_token(tmp_path: Path
 
 
 @pytest.mark.parametrize("name", ["evil.example", "127.0.0.1.evil.example", "[", "", "10.0.0.1:80"])
-def test_a_name_that_leads_to_loopback_opens_nothing(tmp_path: Path, name: str) -> None:
+def test_requests_with_a_foreign_host_header_are_refused(tmp_path: Path, name: str) -> None:
     async def look(visitor: Visitor) -> None:
         for path in ("/", "/metrics", "/api/overview"):
             answer, text = await visitor.get(path, Host=name)
@@ -41,7 +41,7 @@ def test_a_name_that_leads_to_loopback_opens_nothing(tmp_path: Path, name: str) 
 
 
 @pytest.mark.parametrize("options", [{"host": "0.0.0.0"}, {"public_url": "https://news.example"}])
-def test_where_others_reach_us_reading_takes_the_token(tmp_path: Path, options: dict[str, str]) -> None:
+def test_on_other_addresses_reading_needs_the_token(tmp_path: Path, options: dict[str, str]) -> None:
     async def look(visitor: Visitor) -> None:
         visitor.address = visitor.address.replace("0.0.0.0", "127.0.0.1")
         for path in ("/", "/metrics"):
@@ -60,7 +60,7 @@ def test_where_others_reach_us_reading_takes_the_token(tmp_path: Path, options: 
     visit(settings_of(tmp_path), look, token=TOKEN, **options)
 
 
-def test_another_address_without_a_token_is_refused_at_start() -> None:
+def test_other_addresses_without_a_token_are_refused_at_the_start() -> None:
     with pytest.raises(UserError, match="NEWSBOT_WEB_TOKEN"):
         make_access("", "0.0.0.0", public=False)
     with pytest.raises(UserError, match="fewer than 16"):
@@ -69,7 +69,7 @@ def test_another_address_without_a_token_is_refused_at_start() -> None:
     assert not make_access("", "127.0.0.1", public=True).reads_open
 
 
-def test_a_person_logs_in_and_out(tmp_path: Path) -> None:
+def test_a_user_logs_in_and_out(tmp_path: Path) -> None:
     async def look(visitor: Visitor) -> None:
         answer, text = await visitor.post("/login", {"token": "wrong"})
         assert answer.status == 403
@@ -103,7 +103,7 @@ def from_proxy() -> Mock:
     return transport
 
 
-def test_tokens_cannot_be_tried_without_end() -> None:
+def test_attempts_to_guess_the_token_are_limited() -> None:
     clock = ManualClock()
     access = Access(TOKEN, reads_open=True, clock=clock)
 
@@ -129,7 +129,7 @@ def test_tokens_cannot_be_tried_without_end() -> None:
     assert log_in(TOKEN, "203.0.113.9")
 
 
-def test_headers_let_nothing_in_from_elsewhere(tmp_path: Path) -> None:
+def test_security_headers_forbid_content_of_other_sites(tmp_path: Path) -> None:
     async def look(visitor: Visitor) -> None:
         for path in ("/", "/login", "/assets/keys.js", "/metrics"):
             answer, _ = await visitor.get(path)

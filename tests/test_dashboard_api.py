@@ -72,12 +72,12 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return found
 
 
-def test_every_operation_that_reads_is_asked_below() -> None:
+def test_every_read_operation_is_tested_below() -> None:
     elsewhere = {"proposal", "jobs", "job_log"}  # see test_dashboard_new_site and test_scrapyd
     assert set(asked()) == {one.name for one in OPERATIONS if one.method == "GET"} - elsewhere
 
 
-def test_answers_are_as_they_are_described(settings: dict[str, Any]) -> None:
+def test_responses_match_their_descriptions(settings: dict[str, Any]) -> None:
     async def look(visitor: Visitor) -> None:
         answer, text = await visitor.get("/openapi.json")
         assert json.loads(text) == description()
@@ -94,7 +94,7 @@ def test_answers_are_as_they_are_described(settings: dict[str, Any]) -> None:
     visit(settings, look)
 
 
-def test_descriptions_refer_to_nothing_that_is_not_there() -> None:
+def test_references_in_descriptions_exist() -> None:
     text = json.dumps(description())
     schemas = description()["components"]["schemas"]
     named = {part.split('"')[0] for part in text.split('"#/components/schemas/')[1:]}
@@ -104,7 +104,7 @@ def test_descriptions_refer_to_nothing_that_is_not_there() -> None:
         assert name == "Error" or schema["description"], name
 
 
-def test_members_of_a_story_say_what_they_are_to_it(tmp_path: Path) -> None:
+def test_members_of_a_story_have_their_relation(tmp_path: Path) -> None:
     """The story is also found under the id that it had before it was joined with another story."""
     settings = settings_of(tmp_path)
     storage = backends.open_storage(settings)
@@ -132,7 +132,7 @@ def test_members_of_a_story_say_what_they_are_to_it(tmp_path: Path) -> None:
     visit(settings, look)
 
 
-def test_a_long_story_is_told_by_who_published_it_first(tmp_path: Path) -> None:
+def test_the_members_of_a_long_story_are_those_published_first(tmp_path: Path) -> None:
     """The first article is the one that was published first, even if its page was fetched last."""
     settings = settings_of(tmp_path)
     storage = backends.open_storage(settings)
@@ -154,7 +154,7 @@ def test_a_long_story_is_told_by_who_published_it_first(tmp_path: Path) -> None:
     visit(settings, look)
 
 
-def test_a_search_says_that_not_all_is_indexed(
+def test_a_search_reports_an_incomplete_index(
     settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ArticleSearch, "waiting", lambda _: 4101)
@@ -170,7 +170,7 @@ def test_a_search_says_that_not_all_is_indexed(
     visit(settings, look)
 
 
-def test_pages_of_a_search_hold_each_article_once(settings: dict[str, Any]) -> None:
+def test_each_article_is_on_one_page_of_the_results(settings: dict[str, Any]) -> None:
     async def look(visitor: Visitor) -> None:
         seen: list[str] = []
         for page in (1, 2, 3):
@@ -211,7 +211,7 @@ def test_pages_of_a_search_hold_each_article_once(settings: dict[str, Any]) -> N
         ("/api/monitor/none.example", 404, "was never monitored"),
     ],
 )
-def test_what_is_wrong_is_one_line(settings: dict[str, Any], path: str, status: int, said: str) -> None:
+def test_errors_are_one_line(settings: dict[str, Any], path: str, status: int, said: str) -> None:
     async def look(visitor: Visitor) -> None:
         answer, text = await visitor.get(path)
         assert answer.status == status
@@ -221,7 +221,7 @@ def test_what_is_wrong_is_one_line(settings: dict[str, Any], path: str, status: 
     visit(settings, look)
 
 
-def test_actions_take_the_token_and_act(tmp_path: Path) -> None:
+def test_actions_need_the_token(tmp_path: Path) -> None:
     settings = settings_of(tmp_path)
     bearer = {"Authorization": f"Bearer {TOKEN}"}
     url = f"https://{SITE}/2026/11/21/by-hand.html"
@@ -256,7 +256,7 @@ def test_actions_take_the_token_and_act(tmp_path: Path) -> None:
     frontier.close()
 
 
-def test_sources_are_polled_now_also_on_another_host(tmp_path: Path) -> None:
+def test_poll_now_also_works_for_sources_on_another_host(tmp_path: Path) -> None:
     settings, other = settings_of(tmp_path), "https://feeds.example/of-news-test.xml"
     fill(settings)
     storage = backends.open_storage(settings)
@@ -297,7 +297,7 @@ def paused_sites(settings: dict[str, Any]) -> dict[str, float]:
         storage.close()
 
 
-def test_without_a_token_nothing_acts(tmp_path: Path) -> None:
+def test_without_a_token_no_action_runs(tmp_path: Path) -> None:
     settings = settings_of(tmp_path)
 
     async def look(visitor: Visitor) -> None:

@@ -80,7 +80,7 @@ def watch(page: Page) -> list[str]:
     return seen
 
 
-def test_nothing_of_what_sites_say_runs_and_each_page_is_small(page: Page) -> None:
+def test_no_script_of_a_site_runs_and_each_page_is_small(page: Page) -> None:
     seen = watch(page)
     for path in OURS:
         answer = page.goto(path)
@@ -116,7 +116,7 @@ def test_pages_fit_phones_and_screens(browser: Browser, home: str, width: int) -
     context.close()
 
 
-def test_long_lines_of_a_history_stay_beside_their_names_on_phones(browser: Browser, home: str) -> None:
+def test_long_lines_of_a_history_fit_beside_their_names_on_phones(browser: Browser, home: str) -> None:
     context = browser.new_context(base_url=home, viewport={"width": 390, "height": 844})
     page = context.new_page()
     page.goto(f"/why?url={quote(address(0), safe='')}")
@@ -148,7 +148,7 @@ def test_axe_finds_nothing(browser: Browser, home: str, scheme: Literal["light",
     context.close()
 
 
-def test_light_and_dark_can_both_be_read(browser: Browser, home: str) -> None:
+def test_the_light_and_the_dark_theme_have_enough_contrast(browser: Browser, home: str) -> None:
     for scheme in ("light", "dark"):
         context = browser.new_context(base_url=home, color_scheme=scheme)
         page = context.new_page()
@@ -176,7 +176,7 @@ def _contrast(one: float, other: float) -> float:
     return (max(one, other) + 0.05) / (min(one, other) + 0.05)
 
 
-def test_figures_and_plots_tell_what_was_stored(page: Page) -> None:
+def test_figures_and_plots_show_the_stored_data(page: Page) -> None:
     page.goto("/crawl")
     expect(page.locator(".card").first).to_contain_text("45")
     assert page.locator("svg.plot").count() == 4
@@ -197,7 +197,7 @@ def test_figures_and_plots_tell_what_was_stored(page: Page) -> None:
     expect(page.locator("ul.tree")).to_contain_text("/2026")
 
 
-def test_all_can_be_reached_by_keyboard(page: Page) -> None:
+def test_all_controls_can_be_reached_by_keyboard(page: Page) -> None:
     page.goto("/sources")
     page.keyboard.press("Tab")
     expect(page.locator(".skip")).to_be_focused()
@@ -229,7 +229,7 @@ def test_sites_are_sorted_by_a_click(page: Page, home: str) -> None:
     expect(page.locator("th[aria-sort]")).to_contain_text("articles")
 
 
-def test_who_logs_in_can_pause_and_have_fetched_again(page: Page) -> None:
+def test_a_logged_in_user_can_pause_a_site_and_refetch_a_page(page: Page) -> None:
     page.goto(f"/sources/{SITE}")
     assert page.get_by_role("button", name="Pause this site").count() == 0
     page.goto("/login")

@@ -15,7 +15,7 @@ from tests.dashboarddata import address
 from tests.dashboards import TOKEN, Visitor, settings_of, visit
 
 
-def test_addresses_that_lead_nowhere(tmp_path: Path) -> None:
+def test_unknown_urls(tmp_path: Path) -> None:
     async def look(visitor: Visitor) -> None:
         for path in (
             "/none",
@@ -40,7 +40,7 @@ def test_addresses_that_lead_nowhere(tmp_path: Path) -> None:
     visit(settings_of(tmp_path), look)
 
 
-def test_who_may_not_read_is_not_told_which_addresses_there_are(tmp_path: Path) -> None:
+def test_unauthorized_users_do_not_learn_which_urls_exist(tmp_path: Path) -> None:
     async def look(visitor: Visitor) -> None:
         for path in ("/none", "/sources", "/api/none", "/api/overview"):
             answer, _ = await visitor.get(path)
@@ -69,7 +69,7 @@ def test_a_request_that_is_too_long(tmp_path: Path) -> None:
         "application/x-www-form-urlencoded; charset=none-such",
     ],
 )
-def test_a_form_that_is_none(tmp_path: Path, content_type: str) -> None:
+def test_a_body_that_is_not_a_form(tmp_path: Path, content_type: str) -> None:
     headers = {"Content-Type": content_type, "Authorization": f"Bearer {TOKEN}"}
 
     async def look(visitor: Visitor) -> None:
@@ -83,7 +83,7 @@ def test_a_form_that_is_none(tmp_path: Path, content_type: str) -> None:
     visit(settings_of(tmp_path), look, token=TOKEN)
 
 
-def test_a_fault_of_ours_is_one_line_in_the_log(
+def test_an_internal_error_is_one_line_in_the_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(*_given: object, **_more: object) -> None:
@@ -113,7 +113,7 @@ def test_a_fault_of_ours_is_one_line_in_the_log(
     assert not any(record.exc_info for record in caplog.records)
 
 
-def test_where_our_rules_lie_is_not_told(tmp_path: Path) -> None:
+def test_the_path_of_the_rules_is_not_shown(tmp_path: Path) -> None:
     settings = settings_of(tmp_path)
     rules = tmp_path / "rules" / "news.test.yaml"
     rules.write_text("domain: news.test\nfeeds: https://news.test/feed.xml\narticle: ^/2026/\n")

@@ -60,7 +60,7 @@ def test_a_search_is_a_feed(settings: dict[str, str], kind: str) -> None:
     visit(settings, look)
 
 
-def test_what_a_reader_has_is_not_sent_again(settings: dict[str, str]) -> None:
+def test_an_unchanged_feed_is_not_sent_again(settings: dict[str, str]) -> None:
     async def look(visitor: Visitor) -> None:
         first, text = await visitor.get("/articles.atom?q=harbour")
         assert text
@@ -80,7 +80,7 @@ def test_what_a_reader_has_is_not_sent_again(settings: dict[str, str]) -> None:
     visit(settings, look)
 
 
-def test_the_page_of_a_search_leads_to_its_feed(settings: dict[str, str]) -> None:
+def test_the_page_of_a_search_links_to_its_feed(settings: dict[str, str]) -> None:
     async def look(visitor: Visitor) -> None:
         _, text = await visitor.get("/articles?q=old+%26+new&source=other.net&page=1")
         at = "/articles.atom?q=old+%26+new&amp;source=other.net"
@@ -99,7 +99,7 @@ def test_the_page_of_a_search_leads_to_its_feed(settings: dict[str, str]) -> Non
 
 
 @pytest.mark.parametrize("query", ["limit=0", "limit=x", "limit=201", "since=soon", f"q={'x' * 2001}"])
-def test_what_is_wrong_is_told_in_one_line(settings: dict[str, str], query: str) -> None:
+def test_errors_are_reported_in_one_line(settings: dict[str, str], query: str) -> None:
     async def look(visitor: Visitor) -> None:
         answer, text = await visitor.get(f"/articles.rss?{query}")
         assert answer.status == 400
@@ -124,7 +124,7 @@ def test_a_reader_sends_the_token_as_a_password(settings: dict[str, str]) -> Non
     visit(settings, look, token=TOKEN, public_url="https://news.example")
 
 
-def test_a_password_opens_feeds_only(settings: dict[str, str]) -> None:
+def test_a_password_gives_access_only_to_feeds(settings: dict[str, str]) -> None:
     """Browsers send a password automatically, also for pages of other sites."""
 
     async def look(visitor: Visitor) -> None:
@@ -138,7 +138,7 @@ def test_a_password_opens_feeds_only(settings: dict[str, str]) -> None:
     visit(settings, look, token=TOKEN, public_url="https://news.example")
 
 
-def test_no_token_is_no_password(settings: dict[str, str]) -> None:
+def test_without_a_token_an_empty_password_gives_no_access(settings: dict[str, str]) -> None:
     async def look(visitor: Visitor) -> None:
         answer, _ = await visitor.get("/articles.atom", Host="evil.example", Authorization=basic(""))
         assert answer.status == 403
@@ -146,7 +146,7 @@ def test_no_token_is_no_password(settings: dict[str, str]) -> None:
     visit(settings, look)
 
 
-def test_each_search_has_an_identity_that_stays(tmp_path: Path) -> None:
+def test_each_search_has_a_permanent_id(tmp_path: Path) -> None:
     def identity(query: str, where: ArticleFilter | None = None, limit: int = 9) -> str | None:
         return ET.fromstring(feed_of(search, query, where, limit=limit)).findtext(f"{{{ATOM}}}id")
 

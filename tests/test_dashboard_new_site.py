@@ -84,7 +84,7 @@ def folders(place: Path) -> set[str]:
     return {one.name for one in place.iterdir()}
 
 
-def test_a_person_adds_a_site(tmp_path: Path, web: DemoServer) -> None:
+def test_a_user_adds_a_site(tmp_path: Path, web: DemoServer) -> None:
     file = tmp_path / "rules" / f"{SITE}.yaml"
     settings = ready(tmp_path, web)
     with served(settings, token=TOKEN) as home, crawling(tmp_path), chromium() as browser:
@@ -146,7 +146,7 @@ def test_no_script_is_needed_and_a_site_without_articles_says_why(tmp_path: Path
     assert [one.name for one in (tmp_path / "rules").iterdir() if "nowhere" in one.name] == []
 
 
-def test_programs_ask_for_it_by_the_api(tmp_path: Path, web: DemoServer) -> None:
+def test_programs_add_a_site_by_the_api(tmp_path: Path, web: DemoServer) -> None:
     file = tmp_path / "rules" / f"{SITE}.yaml"
 
     async def look(visitor: Visitor) -> None:
@@ -173,9 +173,7 @@ def test_programs_ask_for_it_by_the_api(tmp_path: Path, web: DemoServer) -> None
     visit(ready(tmp_path, web), look, token=TOKEN)
 
 
-def test_nobody_makes_the_server_ask_without_the_token_or_in_the_private_network(
-    tmp_path: Path, site: MockServer
-) -> None:
+def test_requests_need_the_token_and_never_go_to_private_addresses(tmp_path: Path, site: MockServer) -> None:
     async def look(visitor: Visitor) -> None:
         address = site.url("/")
         for path in ("/do/propose", "/api/actions/propose"):
@@ -232,11 +230,11 @@ def test_a_crawl_ends_with_the_server(
         ("http://правда.рф:8080/", "xn--80aafi6cg.xn--p1ai"),
     ],
 )
-def test_an_address_names_its_site(address: str, site: str) -> None:
+def test_a_url_names_its_site(address: str, site: str) -> None:
     assert site_named(address) == site
 
 
 @pytest.mark.parametrize("address", ["", "--logfile=x", "https://-s/", "http://", "ftp://example.org", "a b"])
-def test_what_names_no_site_is_refused(address: str) -> None:
+def test_text_that_does_not_name_a_site_is_refused(address: str) -> None:
     with pytest.raises(ArgumentError, match="is not the address of a site"):
         site_named(address)

@@ -83,7 +83,7 @@ def test_the_front_page_shows_events_of_several_sites(page: Page) -> None:
     expect(page.locator(".hits li")).to_have_count(2)
 
 
-def test_an_article_is_set_for_reading(page: Page) -> None:
+def test_the_page_of_an_article_is_easy_to_read(page: Page) -> None:
     page.set_viewport_size({"width": 1280, "height": 900})
     page.goto(f"/article?url={quote(PROSE, safe='')}")
     expect(page.locator("article h2")).to_have_text("What came then")
@@ -104,7 +104,7 @@ def test_an_article_is_set_for_reading(page: Page) -> None:
     expect(page.locator("article h1")).to_be_visible()
 
 
-def test_nothing_stored_says_what_to_do(tmp_path: Path) -> None:
+def test_without_articles_the_front_page_says_what_to_do(tmp_path: Path) -> None:
     with served(settings_of(tmp_path)) as empty, chromium() as browser:
         page = browser.new_page(base_url=empty)
         page.goto("/")
@@ -135,7 +135,7 @@ def test_the_newest_list_shows_a_story_once_and_says_when_the_index_is_behind(
     visit(settings, look)
 
 
-def test_an_event_that_grows_passes_one_of_yesterday() -> None:
+def test_a_growing_event_is_ranked_above_one_of_yesterday() -> None:
     def told(count: int, hours: float) -> list[FirstReport]:
         return [FirstReport("e", f"{n}.test", NOW - timedelta(hours=hours)) for n in range(count)]
 
@@ -143,7 +143,7 @@ def test_an_event_that_grows_passes_one_of_yesterday() -> None:
     assert weight(told(12, 1), NOW) > weight(told(20, 23), NOW) > weight(told(5, 1), NOW)
 
 
-def test_signs_say_what_is_wrong_and_since_when() -> None:
+def test_signs_name_the_problem_and_its_start() -> None:
     now = time.time()
     hour = int(now // 3600 * 3600)
 

@@ -42,7 +42,7 @@ def encoded(pairs: dict[str, str]) -> str:
     return urlencode(pairs, errors="surrogatepass")
 
 
-def test_every_operation_answers_anything_as_it_is_described(
+def test_every_operation_answers_random_requests_as_described(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def ends_at_once(_self: Proposals, _site: str) -> tuple[int, bytes, bytes]:

@@ -100,7 +100,7 @@ def test_sites_with_problems_come_first_and_pages_show_all(page: Page) -> None:
     expect(names).to_have_text(["site90.example"])  # the filter stays
 
 
-def test_a_site_whose_figures_fell_comes_after_those_that_fail() -> None:
+def test_a_site_whose_figures_fell_is_listed_after_failing_sites() -> None:
     def row(site: str, health: str, alarm: str | None = None) -> SiteRow:
         rest: dict[str, Any] = dict.fromkeys(SiteRow.__dataclass_fields__)
         return SiteRow(**{**rest, "site": site, "health": health, "alarm": alarm, "trend": []})
@@ -126,7 +126,7 @@ def test_the_time_range_can_be_chosen(page: Page) -> None:
         expect(page.locator("svg.plot").last).to_have_attribute("aria-label", "44\u202f004 errors in 60 days")
 
 
-def test_numbers_have_one_form(page: Page) -> None:
+def test_all_numbers_have_the_same_format(page: Page) -> None:
     for path in ("/crawl?range=60d", "/sources", f"/sources/{SITE}?range=60d"):
         page.goto(path)
         for one in page.get_by_text("Show as table").all():
@@ -137,7 +137,7 @@ def test_numbers_have_one_form(page: Page) -> None:
         assert "\u202f" in text, path
 
 
-def test_a_person_polls_a_source(page: Page) -> None:
+def test_a_user_polls_a_source(page: Page) -> None:
     page.goto("/login")
     page.get_by_label("Token").fill(TOKEN)
     page.get_by_role("button", name="Log in").click()

@@ -22,7 +22,7 @@ START = datetime(2026, 11, 20, 8, tzinfo=UTC)
 
 
 @given(st.lists(st.tuples(st.integers(0, 47), st.integers(0, 1000)), max_size=60))
-def test_hours_and_days_add_up_to_the_same(given_hours: list[tuple[int, int]]) -> None:
+def test_hours_and_days_have_the_same_sums(given_hours: list[tuple[int, int]]) -> None:
     last = int(NOW) // HOUR
     hours = [Hour(ALL, last - back, {"articles": count}) for back, count in given_hours]
     by_hour = periods(hours, NOW, HOUR, 48)
@@ -38,7 +38,7 @@ def arrival(minutes: float, *, source: str = "a", precise: bool = True, early: b
     return Arrival(source, published, precise, START + timedelta(minutes=minutes))
 
 
-def test_latency_leaves_out_what_says_nothing_of_the_crawler() -> None:
+def test_latency_leaves_out_articles_that_say_nothing_about_the_crawler() -> None:
     since = {"a": START.timestamp() - 60}
     delays = [arrival(minutes) for minutes in range(1, 101)]
     others = [
@@ -53,7 +53,7 @@ def test_latency_leaves_out_what_says_nothing_of_the_crawler() -> None:
     assert latency([arrival(-5)], since).p95 == 0
 
 
-def test_metrics_escape_what_sites_say() -> None:
+def test_metrics_escape_data_of_sites() -> None:
     samples = [({"cause": 'a"b\\c\nd'}, 2.0), ({"cause": "none"}, None)]
     assert (
         list(metric("errors_total", "Errors.", samples))[-1]
@@ -61,7 +61,7 @@ def test_metrics_escape_what_sites_say() -> None:
     )
 
 
-def test_figures_come_from_what_crawls_wrote(tmp_path: Path) -> None:
+def test_figures_come_from_the_data_of_crawls(tmp_path: Path) -> None:
     storage = SqliteStorage(tmp_path / "newsbot.db")
     storage.activity.add(
         system_clock(), {"news.test": {"articles": 1234, "pages": 2000, "article_pages": 1300, "errors": 7}}
@@ -79,7 +79,7 @@ def test_figures_come_from_what_crawls_wrote(tmp_path: Path) -> None:
     visit(settings_of(tmp_path), look)
 
 
-def test_who_tells_of_changes_and_how_far_it_is_believed(tmp_path: Path) -> None:
+def test_notifiers_are_shown_with_their_trust(tmp_path: Path) -> None:
     settings = settings_of(tmp_path)
     fill(settings)
 

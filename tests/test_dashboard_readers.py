@@ -26,7 +26,7 @@ def endless(data: Data) -> None:
         database.execute(ENDLESS).fetchall()
 
 
-def test_a_long_look_is_broken_off_and_its_thread_goes_on(tmp_path: Path) -> None:
+def test_a_long_read_is_aborted_and_its_thread_continues(tmp_path: Path) -> None:
     async def whole() -> None:
         readers = Readers(settings_of(tmp_path), 1, "look")
         with pytest.raises(DataUnavailable, match="takes longer than 0 s; narrow it"):
@@ -37,7 +37,7 @@ def test_a_long_look_is_broken_off_and_its_thread_goes_on(tmp_path: Path) -> Non
     asyncio.run(whole())
 
 
-def test_closing_breaks_off_what_runs(tmp_path: Path) -> None:
+def test_closing_aborts_running_reads(tmp_path: Path) -> None:
     async def whole() -> None:
         readers = Readers(settings_of(tmp_path), 2, "look")
         begun = threading.Event()
@@ -56,7 +56,7 @@ def test_closing_breaks_off_what_runs(tmp_path: Path) -> None:
     asyncio.run(whole())
 
 
-def test_what_would_wait_behind_too_many_is_refused(tmp_path: Path) -> None:
+def test_a_read_behind_too_many_others_is_refused(tmp_path: Path) -> None:
     async def whole() -> None:
         readers = Readers(settings_of(tmp_path), 2, "look")
         free = threading.Event()
@@ -75,7 +75,7 @@ def test_what_would_wait_behind_too_many_is_refused(tmp_path: Path) -> None:
     asyncio.run(whole())
 
 
-def test_notices_are_taken_while_the_dashboard_is_busy(
+def test_notices_are_accepted_while_the_dashboard_is_busy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from newsbot.web.dashboard import articles
@@ -124,7 +124,7 @@ def remembering(tmp_path: Path, work: Callable[[Memo[int], Counted, ManualClock]
     asyncio.run(whole())
 
 
-def test_a_figure_is_computed_once_and_again_when_it_is_old(tmp_path: Path) -> None:
+def test_a_figure_is_computed_once_and_again_after_a_while(tmp_path: Path) -> None:
     async def work(memo: Memo[int], counted: Counted, clock: ManualClock) -> None:
         assert [(await memo.get()).value for _ in range(3)] == [1, 1, 1]
         clock.now += 11
@@ -140,7 +140,7 @@ def test_a_figure_is_computed_once_and_again_when_it_is_old(tmp_path: Path) -> N
     remembering(tmp_path, work)
 
 
-def test_while_the_data_are_away_the_last_figure_is_shown(tmp_path: Path) -> None:
+def test_the_last_figure_is_shown_while_the_data_is_unavailable(tmp_path: Path) -> None:
     async def work(memo: Memo[int], counted: Counted, clock: ManualClock) -> None:
         counted.fault = DataUnavailable("the disk is gone")
         with pytest.raises(DataUnavailable, match="the disk is gone"):

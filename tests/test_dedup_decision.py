@@ -39,13 +39,13 @@ def test_the_id_of_a_story_never_changes() -> None:
 
 
 @pytest.mark.parametrize("similarity", [0.5, 0.7, 1.0])
-def test_a_like_text_elsewhere_is_a_member(similarity: float) -> None:
+def test_a_similar_text_of_another_site_is_a_member(similarity: float) -> None:
     assert decide(URL, "a.org", NONE, [neighbour(similarity)]) == Decision(
         "story", Relation.MEMBER, None, similarity, (f"https://b.org/{similarity}",)
     )
 
 
-def test_a_text_between_two_stories_brings_them_together() -> None:
+def test_a_text_that_is_similar_to_two_stories_merges_them() -> None:
     near = [neighbour(0.6, story="s1"), neighbour(0.7, "c.org", story="s2"), neighbour(0.4, story="s3")]
     found = decide(URL, "a.org", NONE, near)
     assert (found.story, found.relation) == ("s2", Relation.MEMBER)
@@ -61,7 +61,7 @@ def test_a_text_between_two_stories_brings_them_together() -> None:
         (0.56, (0.3, 0.7), Relation.DERIVED),
     ],
 )
-def test_what_is_cut_from_another_text_begins_a_story_and_names_it(
+def test_an_excerpt_starts_a_story_and_names_its_source(
     contained: float, exact: tuple[float, float] | None, relation: Relation
 ) -> None:
     near = Near("https://b.org/whole", "b.org", 0.3, contained)
@@ -70,7 +70,7 @@ def test_what_is_cut_from_another_text_begins_a_story_and_names_it(
     assert found.derived_from == ((near.doc_id,) if relation is Relation.DERIVED else ())
 
 
-def test_all_that_a_text_is_derived_from_is_named_also_by_a_member() -> None:
+def test_all_sources_of_a_text_are_named_also_by_a_member() -> None:
     parts = [
         Neighbour(Near(f"https://b.org/{n}", "b.org", 0.2), f"s{n}", None, (0.2, 0.7 + n / 100))
         for n in range(25)
@@ -91,7 +91,7 @@ def test_all_that_a_text_is_derived_from_is_named_also_by_a_member() -> None:
         ((0.3, 0.96), "b.org", "Storm over the coast, live updates", False),
     ],
 )
-def test_a_text_with_that_of_an_older_one_and_its_headline_continues_it(
+def test_a_text_that_contains_an_older_text_and_has_its_headline_continues_it(
     likeness: tuple[float, float], source: str, title: str, continued: bool
 ) -> None:
     old = make_article(1, source="a.org", title="Storm over the coast: live updates")
@@ -100,14 +100,14 @@ def test_a_text_with_that_of_an_older_one_and_its_headline_continues_it(
 
 
 @pytest.mark.parametrize(("longer", "relation"), [(True, Relation.CONTINUES), (False, Relation.MEMBER)])
-def test_what_continues_an_article_is_of_its_story(longer: bool, relation: Relation) -> None:
+def test_a_continuation_belongs_to_the_story_of_its_article(longer: bool, relation: Relation) -> None:
     part = Neighbour(Near("https://a.org/1", "a.org", 0.3), "story", None, (0.3, 0.99), longer)
     found = decide(URL, "a.org", NONE, [part])
     assert (found.relation, found.story) == (relation, "story")
     assert found.peers == found.derived_from == ("https://a.org/1",)
 
 
-def test_a_faint_likeness_alone_names_no_source() -> None:
+def test_a_weak_similarity_alone_names_no_source() -> None:
     """A few random matches with a text ten times as long look like containment."""
     near = Near("https://b.org/digest", "b.org", 0.1, 0.9)
     assert decide(URL, "a.org", NONE, [Neighbour(near, "story")]).relation is Relation.NEW
@@ -124,7 +124,7 @@ def test_a_faint_likeness_alone_names_no_source() -> None:
         (0.5, (0.52, 0.7), Relation.MEMBER),
     ],
 )
-def test_the_texts_themselves_go_before_the_estimate(
+def test_the_texts_take_precedence_over_the_estimate(
     estimate: float, exact: tuple[float, float], relation: Relation
 ) -> None:
     near = Near("https://b.org/like", "b.org", estimate, 0.7)
@@ -132,7 +132,7 @@ def test_the_texts_themselves_go_before_the_estimate(
     assert (found.relation, found.similarity) == (relation, 0.0 if relation is Relation.NEW else exact[0])
 
 
-def test_a_revision_is_checked_by_the_texts() -> None:
+def test_a_revision_is_checked_with_the_texts() -> None:
     near = Near("https://a.org/old", "a.org", 0.92)
     sure = decide(URL, "a.org", NONE, [Neighbour(near, "story", None, (0.89, 0.95))])
     assert (sure.relation, sure.duplicate_of) == (Relation.MEMBER, None)
@@ -153,7 +153,7 @@ def test_a_neighbour_that_is_not_stored_yet_is_a_peer() -> None:
     assert decide(URL, "a.org", NONE, [neighbour(0.8, story=None)]).story == story_id(URL)
 
 
-def test_the_page_itself_under_https_is_no_neighbour() -> None:
+def test_the_same_page_under_https_is_not_a_neighbour() -> None:
     itself = Neighbour(Near(URL.replace("https:", "http:"), "a.org", 1.0), "other")
     assert decide(URL, "a.org", NONE, [itself]) == Decision(story_id(URL), Relation.NEW)
 
@@ -172,7 +172,7 @@ def test_the_order_of_neighbours_makes_no_difference() -> None:
     }
 
 
-def test_a_template_with_other_numbers_is_other_news() -> None:
+def test_a_template_with_different_numbers_is_different_news() -> None:
     weather = "Завтра в городе {} градусов, ветер {} м/с, давление {} мм."
     today, tomorrow = weather.format(12, 3, 745), weather.format(-5, 7, 760)
     alone = Decision(story_id(URL), Relation.NEW)
@@ -200,7 +200,7 @@ def test_the_nearest_text_of_a_story_decides() -> None:
     assert decide(URL, "a.org", numbers_in(TODAY), [unknown, other]).relation is Relation.NEW
 
 
-def test_of_texts_that_the_guard_holds_apart_one_from_elsewhere_joins_the_nearest() -> None:
+def test_a_text_of_another_site_joins_the_nearest_of_texts_that_the_guard_keeps_apart() -> None:
     issues = [neighbour(0.8, "a.org", TODAY, "s1"), neighbour(0.7, "a.org", TOMORROW, "s2")]
     for order in permutations([*issues, neighbour(0.6, "d.org", "", "s3")]):
         found = decide("https://b.org/cut", "b.org", NONE, order)

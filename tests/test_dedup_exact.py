@@ -24,7 +24,7 @@ def test_punctuation_and_white_space_make_no_difference(words: list[str], one: s
 
 
 @given(WORDS)
-def test_case_yo_accents_and_invisible_signs_make_no_difference(words: list[str]) -> None:
+def test_case_yo_accents_and_invisible_characters_make_no_difference(words: list[str]) -> None:
     text = " ".join(words)
     key = text_key(text)
     assert text_key(text.upper()) == key
@@ -44,11 +44,11 @@ def test_other_words_give_another_key(one: list[str], other: list[str]) -> None:
     ("one", "other"),
     [("ab c", "a bc"), ("май", "маи"), ("a b", "b a"), ("a", "a a"), ("1 000", "1000"), ("中国", "国中")],
 )
-def test_what_readers_notice_makes_a_difference(one: str, other: str) -> None:
+def test_visible_differences_give_another_key(one: str, other: str) -> None:
     assert text_key(one) != text_key(other)
 
 
-def test_keys_stay_what_they_are() -> None:
+def test_keys_never_change() -> None:
     """Keys are stored permanently: with another normaliser, every text would be stored a second time."""
     assert text_key("") == text_key(" 🙂 ") == "cae66941d9efbd404e4d88758ea67670"
     assert text_key("Ёлка — 5 шт.") == text_key("елка 5 шт") == "206cf491fedc191b40dc3333d520b8e5"

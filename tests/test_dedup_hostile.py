@@ -27,7 +27,7 @@ TEXTS = {
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_any_text_is_kept_once_and_changes_no_other(desk: Desk, name: str) -> None:
+def test_any_text_is_stored_once_and_does_not_affect_others(desk: Desk, name: str) -> None:
     take(desk, make_article(1, text=prose(1, 200)))
     kept = take(desk, make_article(2, text=TEXTS[name]))
     assert kept.story not in (None, "")
@@ -39,7 +39,7 @@ def test_any_text_is_kept_once_and_changes_no_other(desk: Desk, name: str) -> No
     assert desk.stat("duplicates/near") == 0
 
 
-def test_texts_without_words_are_one_text_of_a_site_and_no_story_of_several(desk: Desk) -> None:
+def test_texts_without_words_are_one_text_per_site_and_not_a_story_of_several_sites(desk: Desk) -> None:
     take(desk, make_article(1, text="…"))
     with pytest.raises(DropItem, match="same_text"):
         take(desk, make_article(2, text="🙂"))
@@ -85,7 +85,7 @@ def test_a_short_text_of_two_sites_is_one_story_unless_it_may_be_a_formula(
     assert (len(stories) == 1) is one_story
 
 
-def test_fifty_megabytes_are_cut_before_they_are_looked_at() -> None:
+def test_fifty_megabytes_are_cut_before_they_are_compared() -> None:
     text = "страница за страницей " * 2_400_000
     assert len(text.encode()) > 50_000_000
     assert text_key(text) == text_key(text[:MAX_TEXT])

@@ -57,9 +57,7 @@ def texts(start: int, stop: int) -> Iterator[tuple[str, Signature]]:
 
 
 @pytest.mark.usefixtures("quick")
-def test_a_text_costs_seventeen_postings_and_waits_for_all_chunks_once(
-    index: SqliteIndex, path: Path
-) -> None:
+def test_a_text_has_seventeen_postings_and_waits_once_for_all_chunks(index: SqliteIndex, path: Path) -> None:
     for doc, one in texts(0, 200):
         index.check_and_insert(doc, "a.org", one, NOW)
     kept_texts, postings, waiting = kept(path)
@@ -80,7 +78,7 @@ def test_a_text_that_changes_leaves_no_postings_behind(index: SqliteIndex, path:
 
 
 @pytest.mark.usefixtures("quick")
-def test_postings_of_what_is_gone_are_cleared_away(index: SqliteIndex, path: Path) -> None:
+def test_postings_of_removed_texts_are_removed(index: SqliteIndex, path: Path) -> None:
     for doc, one in texts(0, 100):
         index.check_and_insert(doc, "a.org", one, NOW)
     for doc, one in texts(200, 400):
@@ -92,7 +90,7 @@ def test_postings_of_what_is_gone_are_cleared_away(index: SqliteIndex, path: Pat
         assert index.check_and_insert(f"copy of {doc}", "b.org", one, NOW + 2 * KEEP) == []
 
 
-def test_an_insertion_that_failed_leaves_no_trace_in_memory(
+def test_a_failed_insertion_leaves_no_trace_in_memory(
     index: SqliteIndex, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The next text gets the number of the text that could not be committed."""
@@ -130,7 +128,7 @@ def test_numbers_are_never_used_again(index: SqliteIndex, path: Path) -> None:
 
 
 @pytest.mark.usefixtures("quick")
-def test_a_template_fills_no_more_than_its_share_of_a_bucket(index: SqliteIndex, path: Path) -> None:
+def test_a_template_fills_only_its_share_of_a_bucket(index: SqliteIndex, path: Path) -> None:
     same = signature(" ".join(text_of(1)))
     number = 3 * sqlite.CHUNKS
     for nth in range(number):
@@ -142,7 +140,7 @@ def test_a_template_fills_no_more_than_its_share_of_a_bucket(index: SqliteIndex,
     assert [near.doc_id for near in found] == [f"{nth}" for nth in range(number - MAX_CANDIDATES, number)]
 
 
-def test_the_first_layout_gives_way(path: Path) -> None:
+def test_the_first_layout_is_replaced(path: Path) -> None:
     SqliteIndex(path).close()
     with sqlite3.connect(path) as database:
         for table in ("near_text", "near_bucket", "near_recent", "near_chunk"):

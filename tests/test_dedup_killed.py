@@ -94,7 +94,7 @@ FIXTURES = [HealthCheck.function_scoped_fixture]
     ends=(None, "exact", None, None),
 )
 @settings(max_examples=60, deadline=None, suppress_health_check=FIXTURES)
-def test_killed_between_any_steps_a_story_is_whole_after_the_restart(
+def test_a_story_is_complete_after_a_kill_between_any_steps(
     monkeypatch: pytest.MonkeyPatch, order: list[int], ends: tuple[str | None, ...]
 ) -> None:
     run(order, ends, {}, monkeypatch)
@@ -103,7 +103,7 @@ def test_killed_between_any_steps_a_story_is_whole_after_the_restart(
 @given(order=ORDERS, ends=ENDS)
 @example(order=[0] * 7 + [3] * 7 + [2] * 7 + [1] * 7, ends=(None, "settle", None, None))
 @settings(max_examples=8, deadline=None, suppress_health_check=FIXTURES)
-def test_also_where_mongodb_keeps_the_articles(
+def test_a_story_is_complete_after_a_kill_also_with_mongodb(
     mongo_uri: str, monkeypatch: pytest.MonkeyPatch, order: list[int], ends: tuple[str | None, ...]
 ) -> None:
     place, _, options = mongo_uri.partition("?")
@@ -131,7 +131,7 @@ def run(
     assert len({one.story for one in kept}) == 1, {one.source: one.story for one in kept}
 
 
-def test_an_update_that_is_like_others_is_in_their_story_after_the_restart(
+def test_a_similar_update_is_in_the_story_after_a_restart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The page of the update is unchanged when it is fetched again."""
@@ -152,7 +152,7 @@ def test_an_update_that_is_like_others_is_in_their_story_after_the_restart(
     assert (kept["b.test"].version, kept["b.test"].story) == (2, kept["a.test"].story)
 
 
-def test_a_page_that_replaces_the_article_of_its_canonical_address_brings_its_story_along(
+def test_a_page_that_replaces_the_article_of_its_canonical_url_keeps_its_story(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The page has a longer version of the article. Other texts are similar only to this version."""

@@ -42,7 +42,7 @@ def test_a_signature_is_what_plain_datasketch_gives(text: str) -> None:
     assert mine.shingles == len(set(shingle_hashes(text).tolist()))
 
 
-def test_signatures_stay_what_they_are() -> None:
+def test_signatures_never_change() -> None:
     """Signatures are stored in files: if a value changes, SCHEME must change."""
     assert minhash.SCHEME == "affine32 seed=1 permutations=128 shingles=3w-crc32 words=2"
     values = signature("Ёлка упала, и йод пролился на пол").values
@@ -89,13 +89,13 @@ def test_packed_signatures_agree_with_datasketch_and_whole_ones() -> None:
         ("1 2 3 " * 100, 3),
     ],
 )
-def test_poor_texts_have_few_shingles_and_are_not_kept(text: str, shingles: int) -> None:
+def test_texts_with_few_distinct_words_have_few_shingles_and_are_not_kept(text: str, shingles: int) -> None:
     found = signature(text)
     assert found.shingles == shingles
     assert not found.comparable
 
 
-def test_texts_under_twenty_five_words_are_found_word_for_word_only() -> None:
+def test_texts_of_under_twenty_five_words_are_similar_only_to_identical_texts() -> None:
     words = [f"w{number}" for number in range(25)]
     whole, short = signature(" ".join(words)), signature(" ".join(words[:24]))
     assert (whole.shingles, len(whole.passages)) == (MIN_SHINGLES, 16)
@@ -123,7 +123,7 @@ def test_texts_of_any_script_are_compared(text: str) -> None:
     assert similarity(signature(text), signature(cut)) > 0.75
 
 
-def test_commands_start_without_the_parts_of_datasketch_that_nobody_uses() -> None:
+def test_commands_start_without_the_unused_parts_of_datasketch() -> None:
     """Those parts import scipy, which takes half a second. A later import of datasketch is complete."""
     code = (
         "import sys, newsbot.dedup.minhash as m; print('scipy' in sys.modules, 'datasketch' in sys.modules);"

@@ -16,7 +16,7 @@ def kept(name: str, of: Signature) -> Record:
     return unpack(pack(name, shorten(name), "a.org", of, 0))
 
 
-def test_a_cut_is_never_taken_for_a_copy_by_chance() -> None:
+def test_an_excerpt_does_not_count_as_a_copy_by_chance() -> None:
     """200 words out of 415 have a similarity of .48; random errors lift a third of the estimates above .5."""
     lifted = 0
     for seed in range(40):
@@ -33,17 +33,17 @@ def test_a_cut_is_never_taken_for_a_copy_by_chance() -> None:
 
 
 @given(st.sets(st.integers(0, 60), min_size=1), st.sets(st.integers(0, 60), min_size=1))
-def test_no_sets_are_more_alike_than_their_sizes_allow(one: set[int], other: set[int]) -> None:
+def test_the_bound_by_size_is_never_below_the_similarity(one: set[int], other: set[int]) -> None:
     assert len(one & other) / len(one | other) <= most_alike(len(one), len(other)) <= 1.0
 
 
-def test_the_bound_is_reached() -> None:
+def test_the_bound_by_size_can_be_reached() -> None:
     assert most_alike(5, 10) == most_alike(10, 5) == 0.5
     assert most_alike(0, 0) == 0.0
 
 
 @pytest.mark.parametrize(("one", "other"), [(100_000, 400_000), (MAX_SHINGLES, 10**6), (400, 400)])
-def test_books_whose_size_is_not_kept_are_judged_alike_from_both_sides(one: int, other: int) -> None:
+def test_texts_beyond_the_stored_size_are_compared_symmetrically(one: int, other: int) -> None:
     values = np.arange(PERMUTATIONS, dtype=np.uint32)
     two = [Signature(values, size, values[:16].astype(np.uint64)) for size in (one, other)]
     found = [near_of(mine, [kept("other", theirs)]) for mine, theirs in (two, two[::-1])]

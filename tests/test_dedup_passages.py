@@ -43,7 +43,7 @@ def test_texts_without_anything_in_common_share_none() -> None:
 
 
 @pytest.mark.parametrize("length", [120, 160, 250])
-def test_what_was_cut_from_a_text_shares_enough(length: int) -> None:
+def test_an_excerpt_shares_enough_passages(length: int) -> None:
     """A text is cut at any place and gets a new beginning. Up to 5 % of the shortest texts may be missed."""
     enough = 0
     for seed in range(100):
@@ -54,14 +54,14 @@ def test_what_was_cut_from_a_text_shares_enough(length: int) -> None:
     assert enough >= 95
 
 
-def test_an_edited_text_shares_enough() -> None:
+def test_an_edited_text_shares_enough_passages() -> None:
     """Replacing one in ten words leaves a similarity of about .55."""
     words = [text_of(seed) for seed in range(50)]
     assert all(shared(" ".join(one), edited(one, 0.1, seed)) >= SHARED for seed, one in enumerate(words))
 
 
 @pytest.mark.parametrize(("own", "comes_back"), [(5, True), (60, True), (400, False)])
-def test_a_candidate_comes_back_if_it_may_be_cut(own: int, comes_back: bool) -> None:
+def test_a_candidate_is_returned_if_it_may_be_an_excerpt(own: int, comes_back: bool) -> None:
     """The text has 120 words of a text of 500 words, followed by more and more other words."""
     words = text_of(3, 500)
     long, cut = signature(" ".join(words)), signature(" ".join([*words[:120], *text_of(9, own)]))

@@ -52,7 +52,7 @@ def place(tmp_path: Path) -> Place:
     return Place(tmp_path)
 
 
-def test_texts_of_the_last_weeks_are_known_again_and_once(place: Place) -> None:
+def test_texts_of_the_last_weeks_are_indexed_again_once(place: Place) -> None:
     old, last, new = stored(place, [KEEP + 1, KEEP - DAY, 0.0])
     path = place.data / "newsbot.db"
     told: list[int] = []
@@ -66,14 +66,14 @@ def test_texts_of_the_last_weeks_are_known_again_and_once(place: Place) -> None:
     assert near(path, new) == [new.canonical_url]
 
 
-def test_only_wanted_texts(place: Place) -> None:
+def test_only_wanted_texts_are_indexed(place: Place) -> None:
     stored(place, [0.0, 0.0, 0.0])
     with place.storage() as storage, closing(SqliteIndex(place.data / "newsbot.db")) as index:
         wanted = lambda one: not one.canonical_url.endswith("1")  # noqa: E731
         assert rebuild(storage, index, NOW, lambda _: None, wanted) == 2
 
 
-def test_an_index_of_another_scheme_is_made_anew_when_it_is_asked_for(place: Place) -> None:
+def test_an_index_of_another_scheme_is_rebuilt_on_request(place: Place) -> None:
     one, *_ = stored(place, [DAY, DAY], time.time())
     path = place.data / "newsbot.db"
     SqliteIndex(path).close()
@@ -93,7 +93,7 @@ def test_an_index_of_another_scheme_is_made_anew_when_it_is_asked_for(place: Pla
 REPORT = " ".join(f"the index of the exchange rose again today in sector {chr(97 + n)}" for n in range(20))
 
 
-def test_what_came_while_the_index_was_lost_comes_into_its_stories(place: Place) -> None:
+def test_articles_that_came_without_the_index_are_added_to_their_stories(place: Place) -> None:
     """The texts are treated like new ones: issues of a template stay apart, a bridge joins two stories."""
     words = [f"word{number}" for number in range(280)]
     texts = {
@@ -119,7 +119,7 @@ def test_what_came_while_the_index_was_lost_comes_into_its_stories(place: Place)
     assert place.run("articles", "reindex", "--json").json == {"indexed": 5, "kept": 5, "joined": 0}
 
 
-def test_how_many_days_is_a_setting(place: Place) -> None:
+def test_the_number_of_days_is_a_setting(place: Place) -> None:
     stored(place, [100 * DAY, 40 * DAY, DAY], time.time())
     answer = place.run("articles", "reindex", NEWSBOT_NEAR_DAYS="45")
     assert answer.err == "2 texts of the last 45 days indexed; the index holds 2\n"
@@ -130,7 +130,7 @@ def test_how_many_days_is_a_setting(place: Place) -> None:
         assert f"NEWSBOT_NEAR_DAYS={wrong}: must be a number, 1 to 3650" in answer.err
 
 
-def test_nothing_is_emptied_while_a_crawl_is_at_work(place: Place) -> None:
+def test_the_index_is_not_emptied_while_a_crawl_runs(place: Place) -> None:
     stored(place, [DAY], time.time())
     assert place.run("articles", "reindex").code == 0
     with place.frontier() as frontier:
@@ -144,7 +144,7 @@ def test_nothing_is_emptied_while_a_crawl_is_at_work(place: Place) -> None:
     assert place.run("articles", "reindex", "--json").json == {"indexed": 1, "kept": 1, "joined": 0}
 
 
-def test_without_a_crawl_there_is_nothing_to_index(place: Place) -> None:
+def test_before_the_first_crawl_reindexing_is_refused(place: Place) -> None:
     answer = place.run("articles", "reindex")
     assert answer.code != 0
     assert "nothing has been crawled yet" in answer.err
@@ -157,7 +157,9 @@ def namespace(redis_url: str) -> Iterator[str]:
     empty(redis_url, namespace=name)
 
 
-def test_redis_is_filled_again_after_it_lost_its_keys(place: Place, redis_url: str, namespace: str) -> None:
+def test_the_index_in_redis_is_refilled_after_it_lost_its_keys(
+    place: Place, redis_url: str, namespace: str
+) -> None:
     one, two = stored(place, [DAY, 0.0])
     where: dict[str, Any] = {"where": redis_url, "namespace": namespace}
     with place.storage() as storage, closing(RedisIndex(**where)) as index:
@@ -169,7 +171,7 @@ def test_redis_is_filled_again_after_it_lost_its_keys(place: Place, redis_url: s
     assert [[n.doc_id for n in some] for some in found] == [[one.canonical_url], [two.canonical_url]]
 
 
-def test_emptying_takes_the_keys_of_one_index_only(redis_url: str, namespace: str) -> None:
+def test_emptying_removes_only_the_keys_of_one_index(redis_url: str, namespace: str) -> None:
     other = namespace.replace("[", "").replace("]*", "")
     with (
         closing(RedisIndex(redis_url, namespace=namespace)) as mine,

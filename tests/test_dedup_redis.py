@@ -62,7 +62,7 @@ def test_a_text_takes_few_bytes(redis_place: dict[str, Any], monkeypatch: pytest
     assert used / texts < 330
 
 
-def test_old_texts_leave_with_their_postings(
+def test_old_texts_are_removed_with_their_postings(
     redis_place: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(near_redis, "_CLEAR_AT_ONCE", 4096)
@@ -79,7 +79,7 @@ def test_old_texts_leave_with_their_postings(
         assert postings(redis_place) < 1.1 * 17 * 600
 
 
-def test_no_more_texts_are_kept_than_have_numbers(
+def test_no_more_texts_are_kept_than_there_are_numbers(
     redis_place: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(near_redis, "MAX_TEXTS", 200)
@@ -106,7 +106,7 @@ def test_numbers_start_over_after_sixteen_million(redis_place: dict[str, Any]) -
         assert opened.check_and_insert("again 0", "b.org", sample(0), NOW) == []
 
 
-def test_a_template_takes_no_more_room_than_its_newest_texts(redis_place: dict[str, Any]) -> None:
+def test_a_template_takes_no_more_memory_than_its_newest_texts(redis_place: dict[str, Any]) -> None:
     with closing(RedisIndex(**redis_place)) as opened:
         for number in range(3 * MAX_CANDIDATES):
             opened.check_and_insert(url(number), "a.org", sample(1), NOW + number)
@@ -114,7 +114,7 @@ def test_a_template_takes_no_more_room_than_its_newest_texts(redis_place: dict[s
     assert count <= 16 * (MAX_CANDIDATES + 1) + 3 * MAX_CANDIDATES
 
 
-def test_all_keys_carry_one_tag(redis_place: dict[str, Any]) -> None:
+def test_all_keys_have_the_same_hash_tag(redis_place: dict[str, Any]) -> None:
     with closing(RedisIndex(**redis_place)) as opened, redis.Redis.from_url(redis_place["where"]) as client:
         for number in range(200):
             insert(opened, number)
@@ -137,7 +137,7 @@ def said_by_newsbot(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [record.getMessage() for record in caplog.records if record.name.startswith("newsbot.")]
 
 
-def test_a_server_that_was_emptied_is_filled_anew_and_it_is_said(
+def test_an_emptied_server_is_refilled_and_this_is_logged(
     own_redis: redisserver.RedisServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     with closing(RedisIndex(own_redis.url)) as opened, closing(RedisIndex(own_redis.url)) as other:
