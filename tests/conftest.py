@@ -24,7 +24,7 @@ from tests.servers import run_mongo
 
 hypothesis_settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
 hypothesis_settings.register_profile("here", deadline=None)  # a slow machine is not a failure of the code
-# The same examples in each run, so that a failure is caused by the change. Runs outside CI use new examples.
+# In CI all runs use the same examples, so that a failure is caused by the change. Other runs use new ones.
 hypothesis_settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 MEMORY = Path("/dev/shm")
@@ -36,7 +36,7 @@ if (
     and shutil.disk_usage(MEMORY).free >= ENOUGH
     and not os.statvfs(MEMORY).f_flag & os.ST_NOEXEC
 ):
-    # Test files are in memory: a disk would cost a third of the time, and no test simulates a power failure.
+    # Test files are in memory: a disk would take a third of the time, and no test simulates a power failure.
     # Acknowledged data is still written and synced, so that kill -9 of a server does not lose it.
     os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)
 
@@ -115,7 +115,7 @@ def world(tmp_path: Path, site: MockServer) -> World:
 
 @pytest.fixture
 def make_desk(tmp_path: Path) -> Iterator[Callable[..., Desk]]:
-    """Makes desks (the parts of a crawl without the engine) from rules, settings, arguments; closes them."""
+    """Makes desks (the parts of a crawl without the engine) from rules, settings and arguments."""
     desks: list[Desk] = []
 
     def make(
@@ -132,7 +132,7 @@ def make_desk(tmp_path: Path) -> Iterator[Callable[..., Desk]]:
 
 @pytest.fixture
 def no_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Allows a scheduler without a reactor, which Scrapy's looping calls would need."""
+    """Allows a scheduler without a reactor: the scheduler starts no looping calls."""
     monkeypatch.setattr("newsbot.crawl.scheduler.create_looping_call", lambda _function: None)
 
 

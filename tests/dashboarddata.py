@@ -86,23 +86,23 @@ def fill(settings: dict[str, Any], *, evil: bool = False, articles: int = 45) ->
         storage.close()
 
 
-def tell(settings: dict[str, Any]) -> None:
+def write_events(settings: dict[str, Any]) -> None:
     """Write three events: two stories on three sites; an older one on two sites; one on a single site."""
     storage = backends.open_storage(settings)
     now = datetime.now(UTC)
-    told = (
+    events = (
         ("flood", "first.test", 5), ("flood", "second.test", 2), ("flood", "third.test", 1),
         ("fair", "second.test", 20), ("fair", "third.test", 19), ("again", SITE, 3), ("again", SITE, 4),
     )  # fmt: skip
     begun = {"fair": "https://second.test/fair-20", "again": f"https://{SITE}/again-4"}
-    for story, source, hours in told:
+    for story, source, hours in events:
         at, url = now - timedelta(hours=hours), f"https://{source}/{story}-{hours}"
-        said = (
+        text = (
             "The dam of Ostrava broke, mayor Jana Dvorak said."
             if story == "flood"
             else "Sellers of Opava had honey."
         )
-        fields: dict[str, Any] = {"url": url, "canonical_url": url, "source": source, "text": said}
+        fields: dict[str, Any] = {"url": url, "canonical_url": url, "source": source, "text": text}
         first = "https://first.test/flood-5" if source != "third.test" else url
         fields |= {"published_at": at, "fetched_at": at, "discovered_at": at, "content_hash": url}
         title = f"Ostrava flooded, {source} tells" if story == "flood" else f"Honey and cheese for {source}"

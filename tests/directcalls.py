@@ -29,22 +29,22 @@ class DirectCalls:
         server_calls.PROBE = -1.0
         for kind, name in ((ServerCalls, "call"), (ServerCalls, "aside")):
             setattr(kind, name, _watched(getattr(kind, name)))
-        MongoStorage.close = _told(MongoStorage.close)  # type: ignore[method-assign]
+        MongoStorage.close = _printed(MongoStorage.close)  # type: ignore[method-assign]
         return cls()
 
 
 def _watched(method: Callable[..., Any]) -> Callable[..., Any]:
     def watched(calls: ServerCalls, *given: Any, local: bool = False) -> Any:
         *place, work = given
-        return method(calls, *place, work if local else _told(work), **({"local": True} if local else {}))
+        return method(calls, *place, work if local else _printed(work), **({"local": True} if local else {}))
 
     return watched
 
 
-def _told(work: Callable[..., Any]) -> Callable[..., Any]:
-    def told(*given: Any) -> Any:
+def _printed(work: Callable[..., Any]) -> Callable[..., Any]:
+    def printed(*given: Any) -> Any:
         if threading.current_thread() is threading.main_thread():
             print(MARK, *traceback.format_stack(limit=12), file=sys.stderr)
         return work(*given)
 
-    return told
+    return printed

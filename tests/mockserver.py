@@ -169,9 +169,9 @@ def _last_modified(request: Request, rest: str, tries: int) -> Answer:
 
 
 def _charset(request: Request, rest: str, tries: int) -> Answer:
-    told = request.query.get("header")
+    named = request.query.get("header")
     body = f"<html><head><title>{TEXT}</title></head><body><p>{TEXT}</p></body></html>".encode(rest)
-    content_type = "text/html" + (f"; charset={told}" if told else "")
+    content_type = "text/html" + (f"; charset={named}" if named else "")
     return Answer(body=body, headers={"Content-Type": content_type})
 
 

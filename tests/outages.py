@@ -43,7 +43,7 @@ def wait_for_requests(site: DemoServer, number: int) -> None:
     wait_until(lambda: len(site.log) >= number, "the crawl did not get so far")
 
 
-def said(err: str) -> tuple[list[str], list[str]]:
+def connection_lines(err: str) -> tuple[list[str], list[str]]:
     """Return the lines of a worker's log on lost and on restored connections to its data."""
     lines = err.splitlines()
     away = [line for line in lines if "the crawl waits for it" in line]
@@ -52,7 +52,7 @@ def said(err: str) -> tuple[list[str], list[str]]:
 
 def check_one_outage(err: str, words: str) -> None:
     """Check that one outage was reported in two lines."""
-    away, back = said(err)
+    away, back = connection_lines(err)
     assert len(away) == 1, err
     assert words in away[0]
     assert len(back) == 1, err

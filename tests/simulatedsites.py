@@ -18,7 +18,7 @@ WAY = WAYS[0]
 def even_world(
     rates: Sequence[float] | Array, days: float, *, window: int = 0, seed: int = 1, learned: float = 2.0
 ) -> SiteWorld:
-    """Return sources with this many events per day, day and night, no response time, and one host each."""
+    """Return sources with constant rates (events per day) and no response time, each on its own host."""
     draw, count, end = np.random.default_rng(seed), len(rates), days * DAY
     numbers = draw.poisson(np.asarray(rates) * days)
     owners = np.repeat(np.arange(count), numbers)

@@ -240,13 +240,13 @@ class Recorder:
     """An output that records its messages, or fails."""
 
     name: str = "recorder"
-    told: list[tuple[str, str]] = field(default_factory=list)
+    taken: list[tuple[str, str]] = field(default_factory=list)
     refuses: bool = False
 
     def send(self, messages: Sequence[Message]) -> None:
         if self.refuses:
             raise OutputError("not now")
-        self.told += [(one.event, one.alert.subject) for one in messages]
+        self.taken += [(one.event, one.alert.subject) for one in messages]
 
 
 @pytest.fixture
@@ -305,13 +305,13 @@ def test_an_alert_and_its_end_are_reported_once_each(
     for full in (False, True, True, True, False, True, True, False, False, False, False):
         rounds.full = full
         assert rounds.once() == []
-    assert recorder.told == [("began", "disk"), ("over", "disk")], (
+    assert recorder.taken == [("began", "disk"), ("over", "disk")], (
         "one round without the fault does not end the alert"
     )
     assert storage.notes.all(book.KIND) == {}
     rounds.full = True
     rounds.once()
-    assert recorder.told[2:] == [("began", "disk")]
+    assert recorder.taken[2:] == [("began", "disk")]
     (entry,) = book.current(storage.notes)
     assert (entry.first, entry.alert.since) == (clock.now, clock.now)
 
@@ -327,13 +327,13 @@ def test_a_failed_output_gets_the_message_later_and_others_do_not_get_it_twice(
     bad.refuses = False
     rounds.once()
     rounds.once()
-    assert good.told == bad.told == [("began", "disk")]
+    assert good.taken == bad.taken == [("began", "disk")]
     rounds.full, bad.refuses = False, True
     rounds.once()
     rounds.once()
     bad.refuses = False
     rounds.once()
-    assert good.told[1:] == bad.told[1:] == [("over", "disk")]
+    assert good.taken[1:] == bad.taken[1:] == [("over", "disk")]
 
 
 def test_a_process_killed_while_sending_sends_again_instead_of_never(
@@ -345,7 +345,7 @@ def test_a_process_killed_while_sending_sends_again_instead_of_never(
     watch = Watch(storage, frontier, rounds.options(), owner="a", clock=clock)
     assert [len(one.messages) for one in watch.look()] == [1]
     rounds.once()
-    assert rounds.outputs[0].told == [("began", "disk")]
+    assert rounds.outputs[0].taken == [("began", "disk")]
 
 
 def test_one_process_sends_alerts_and_another_takes_over_when_it_ends(
@@ -357,17 +357,17 @@ def test_one_process_sends_alerts_and_another_takes_over_when_it_ends(
     a.once()
     a.full = b.full = True
     b.once()
-    assert second.told == []
+    assert second.taken == []
     a.once()
-    assert first.told == [("began", "disk")]
+    assert first.taken == [("began", "disk")]
     a.full = b.full = False
     for _ in range(6):  # a has stopped
         b.once()
-    assert second.told == [("over", "disk")]
+    assert second.taken == [("over", "disk")]
     b.watch.leave()
     a.full = True
     a.once()
-    assert first.told[1:] == [("began", "disk")]
+    assert first.taken[1:] == [("began", "disk")]
 
 
 def test_a_lock_with_a_wrong_time_does_not_block_other_processes(storage: SqliteStorage) -> None:
@@ -383,7 +383,7 @@ def test_a_new_output_gets_no_end_of_an_alert_whose_begin_it_did_not_get(storage
     assert [one.alert.subject for one in book.messages_for("mail", entries)] == ["a", "b"]
     entries = book.updated(entries, [], 200.0)
     entries = book.updated(entries, [], 300.0)
-    assert book.messages_for("mail", entries) == [], "this output was not told of the beginning"
+    assert book.messages_for("mail", entries) == [], "this output did not report the beginning"
     assert {one.event for one in book.messages_for("log", entries)} == {"over"}
 
 

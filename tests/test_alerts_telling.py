@@ -56,21 +56,22 @@ def test_a_webhook_gets_a_text_and_fields(site: MockServer) -> None:
     Webhook(site.url(f"/hook/{SECRET}"), "newsbot/1").send([BEGAN, OVER])
     (request,) = taken
     assert (request.method, request.headers["content-type"]) == ("POST", "application/json")
-    told = json.loads(request.body)
-    first, second = told["alerts"]
+    sent = json.loads(request.body)
+    first, second = sent["alerts"]
     assert (first["event"], first["rule"], first["since"]) == ("began", "silent", "2026-11-18T11:06:40Z")
     assert second["event"] == "over"
     for words in ("ALERT: news.test: silent", "likely cause: it has moved", "what to do: look", "it was:"):
-        assert words in told["text"]
-    assert "\x1b" not in told["text"]
+        assert words in sent["text"]
+    assert "\x1b" not in sent["text"]
 
 
 @pytest.mark.parametrize(
-    ("status", "said"), [(500, "returned HTTP 500"), (302, "returned HTTP 302"), (404, "returned HTTP 404")]
+    ("status", "message"),
+    [(500, "returned HTTP 500"), (302, "returned HTTP 302"), (404, "returned HTTP 404")],
 )
-def test_a_webhook_that_refuses_or_redirects_is_a_fault(site: MockServer, status: int, said: str) -> None:
+def test_a_webhook_that_refuses_or_redirects_is_a_fault(site: MockServer, status: int, message: str) -> None:
     hook(site, status=status, headers={"Location": site.url("/elsewhere")})
-    with pytest.raises(OutputError, match=said) as raised:
+    with pytest.raises(OutputError, match=message) as raised:
         Webhook(site.url(f"/hook/{SECRET}")).send([BEGAN])
     assert SECRET not in str(raised.value)
     assert "/elsewhere" not in site.seen()
@@ -151,7 +152,7 @@ def test_a_command_reads_the_messages_and_runs_without_a_shell(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         ((sys.executable, "-c", "raise SystemExit(3)"), "ended with exit code 3"),
         (("/no/such/program", SECRET), "cannot be started"),
@@ -159,10 +160,10 @@ def test_a_command_reads_the_messages_and_runs_without_a_shell(tmp_path: Path) -
     ],
 )
 def test_a_command_that_fails_is_a_fault(
-    words: tuple[str, ...], said: str, monkeypatch: pytest.MonkeyPatch
+    words: tuple[str, ...], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(outputs, "COMMAND_PATIENCE", 1.0)
-    with pytest.raises(OutputError, match=said) as raised:
+    with pytest.raises(OutputError, match=message) as raised:
         Command(words).send([BEGAN])
     assert SECRET not in str(raised.value)
 
@@ -195,7 +196,7 @@ def test_settings_name_the_outputs() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "message"),
     [
         ({"NEWSBOT_ALERT_WEBHOOK": "file:///etc/passwd"}, "NEWSBOT_ALERT_WEBHOOK"),
         ({"NEWSBOT_ALERT_WEBHOOK": "https://a b/"}, "NEWSBOT_ALERT_WEBHOOK"),
@@ -207,8 +208,8 @@ def test_settings_name_the_outputs() -> None:
         ({"NEWSBOT_ALERTS_OFF": "silence"}, "NEWSBOT_ALERTS_OFF=silence"),
     ],
 )
-def test_invalid_settings_are_reported_in_one_line(settings: dict[str, str], said: str) -> None:
-    with pytest.raises(ArgumentError, match=said) as raised:
+def test_invalid_settings_are_reported_in_one_line(settings: dict[str, str], message: str) -> None:
+    with pytest.raises(ArgumentError, match=message) as raised:
         options_from(settings)
     assert len(str(raised.value).splitlines()) == 1
 

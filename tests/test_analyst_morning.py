@@ -21,12 +21,12 @@ LETTERS = "[...document.querySelectorAll('svg text')].map(one => one.getBounding
 
 def test_an_analyst_reads_compares_saves_and_gets_a_notice(site: MockServer, tmp_path: Path) -> None:
     taken: list[dict[str, object]] = []
-    told = Event()
+    notified = Event()
 
     def take(request: Request) -> Answer:
         taken.extend(one for one in json.loads(request.body)["alerts"] if one["event"] == "found")
         if taken:
-            told.set()
+            notified.set()
         return Answer()
 
     site.page("/hook", take)
@@ -73,7 +73,7 @@ def test_an_analyst_reads_compares_saves_and_gets_a_notice(site: MockServer, tmp
         storage.articles.store(make_article(90, published_at=datetime.now(UTC)))
         storage.articles.store(make_article(91, text="They strike at the bridge.", content_hash="s"))
         storage.close()
-        assert told.wait(60)
+        assert notified.wait(60)
         (notice,) = taken
         assert notice["search"] == "Openings"
         assert [one["url"] for one in notice["articles"]] == [address(90)]  # type: ignore[attr-defined]

@@ -126,9 +126,9 @@ def test_the_command_prints_why_a_page_is_not_an_article(site, world, tmp_path):
     assert b"404" in gone.stderr
     empty = tmp_path / "page.html"
     empty.write_text("<p>short")
-    said = run(world, str(empty))
-    assert (said.returncode, said.stderr.count(b"\n")) == (1, 1)
-    assert b"not an article (" in said.stderr
+    done = run(world, str(empty))
+    assert (done.returncode, done.stderr.count(b"\n")) == (1, 1)
+    assert b"not an article (" in done.stderr
     assert run(world, str(tmp_path / "absent.html")).returncode == 2
 
 

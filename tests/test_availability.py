@@ -285,8 +285,8 @@ def test_a_full_local_disk_ends_the_crawl_but_a_full_server_does_not(
     outage.try_now()
     away(part, backend, fault=DataFull("server: full"))
     assert given_up == ["end"] * local
-    (told,) = messages(caplog)
-    assert ("waits for it" in told) is not local
+    (message,) = messages(caplog)
+    assert ("waits for it" in message) is not local
 
 
 def test_a_crawl_that_ends_does_not_say_that_it_waits(

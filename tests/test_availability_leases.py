@@ -59,7 +59,7 @@ def test_a_redis_emptied_by_a_command_is_reported_and_refilled_from_the_storage(
 def test_outages_longer_than_a_lease_never_set_a_page_aside(
     world: World, site: MockServer, redis_server: RedisServer
 ) -> None:
-    """One page takes as long as three outages; its worker is alive all the time."""
+    """One page takes as long as three outages; its worker never stops."""
     slow = site.page(f"http://news.test{SLOW}", article_html(1), delay=12.0)
     quick = site.page(f"http://news.test{QUICKLY}", article_html(2))
     world.rule("news.test", "domain: news.test\narticle: /\\d+/\\d+/\\d+/\n")

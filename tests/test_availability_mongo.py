@@ -20,7 +20,7 @@ from tests.outages import (
     check_fetched_once,
     check_one_outage,
     check_stored_once,
-    said,
+    connection_lines,
     wait_for_requests,
 )
 from tests.servers import MongoServer, run_mongo
@@ -129,7 +129,7 @@ def test_a_crawl_interrupted_in_an_outage_ends_and_the_next_crawl_does_the_rest(
     time.sleep(6)  # a call fails only after the driver has looked for the server for 2 s
     worker.send_signal(signal.SIGINT)
     _, err = worker.communicate(timeout=60)
-    away, back = said(err)
+    away, back = connection_lines(err)
     assert (len(away), len(back)) == (1, 0), err
     assert "Traceback" not in err
     server.start()

@@ -12,8 +12,8 @@ from tests.outages import (
     check_fetched_once,
     check_one_outage,
     check_stored_once,
+    connection_lines,
     counts,
-    said,
     wait_for_requests,
     wait_for_workers,
 )
@@ -63,7 +63,7 @@ def test_a_crawl_interrupted_in_an_outage_ends_and_the_next_crawl_does_the_rest(
     time.sleep(2)
     worker.send_signal(signal.SIGINT)
     _, err = worker.communicate(timeout=30)
-    away, back = said(err)
+    away, back = connection_lines(err)
     assert (len(away), len(back)) == (1, 0), err
     assert "free_in_seconds=60" in err
     assert "Traceback" not in err

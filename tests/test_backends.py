@@ -126,13 +126,13 @@ def inside(package, folder):
     return json.loads(done.stdout)
 
 
-def check(told, package):
-    assert told["file"].startswith(str(package))
-    assert told["rules"] == sorted(rule.domain for rule in backends.open_rules({}))
-    assert len(told["rules"]) >= 30
-    assert told["intervals"] == 5
-    assert told["spider"] == "news"
-    assert told["lua"] == "----"
+def check(result, package):
+    assert result["file"].startswith(str(package))
+    assert result["rules"] == sorted(rule.domain for rule in backends.open_rules({}))
+    assert len(result["rules"]) >= 30
+    assert result["intervals"] == 5
+    assert result["spider"] == "news"
+    assert result["lua"] == "----"
 
 
 def test_the_package_runs_from_a_zip_with_its_rules(tmp_path):
@@ -170,15 +170,15 @@ def test_the_egg_for_scrapyd_contains_the_rules(tmp_path):
 
 
 def test_settings_of_scrapy_redis_without_effect_are_named():
-    told = backends.ignored_settings
-    assert told({"SCHEDULER_PERSIST": False}) == [], "without Redis the setting has no effect"
-    assert told({"REDIS_HOST": "127.0.0.1"}) == ["REDIS_HOST"], (
+    ignored = backends.ignored_settings
+    assert ignored({"SCHEDULER_PERSIST": False}) == [], "without Redis the setting has no effect"
+    assert ignored({"REDIS_HOST": "127.0.0.1"}) == ["REDIS_HOST"], (
         "otherwise the crawl would silently use a file"
     )
-    assert told({"REDIS_PARAMS": '{"host": "127.0.0.1"}'}) == ["REDIS_PARAMS"]
+    assert ignored({"REDIS_PARAMS": '{"host": "127.0.0.1"}'}) == ["REDIS_PARAMS"]
     redis = {"REDIS_URL": "redis://127.0.0.1/", "REDIS_PARAMS": {"db": 1}}
-    assert told(redis | {"SCHEDULER_PERSIST": True}) == []
-    assert told(redis | {"SCHEDULER_PERSIST": False, "SCHEDULER_FLUSH_ON_START": True}) == [
+    assert ignored(redis | {"SCHEDULER_PERSIST": True}) == []
+    assert ignored(redis | {"SCHEDULER_PERSIST": False, "SCHEDULER_FLUSH_ON_START": True}) == [
         "SCHEDULER_PERSIST=False",
         "SCHEDULER_FLUSH_ON_START",
     ]

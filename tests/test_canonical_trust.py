@@ -30,9 +30,9 @@ def test_trust_in_claims_follows_their_results(right, wrong, word):
 PAGES = count()
 
 
-def see(desk, claims, *told):
-    """Let new pages make claims; ``told``: whether each claim is correct."""
-    for right in told:
+def see(desk, claims, *correct):
+    """Let new pages make claims; ``correct``: whether each claim is correct."""
+    for right in correct:
         claims.saw(desk.context.notes, SITE, f"https://{SITE}/{next(PAGES)}", right=right)
 
 
@@ -50,9 +50,9 @@ def test_results_of_claims_count_immediately_and_are_stored(desk):
 def test_distrust_of_a_site_is_logged_once(desk, caplog):
     claims = CanonicalTrust()
     see(desk, claims, True, False, False, True)
-    told = [record.getMessage() for record in caplog.records if "not trusted" in record.getMessage()]
-    assert len(told) == 1
-    assert f"domain={SITE} page=https://{SITE}/" in told[0]
+    messages = [record.getMessage() for record in caplog.records if "not trusted" in record.getMessage()]
+    assert len(messages) == 1
+    assert f"domain={SITE} page=https://{SITE}/" in messages[0]
 
 
 def test_workers_share_the_results_of_claims(desk):

@@ -89,11 +89,11 @@ def test_a_failed_crawl_is_exit_code_1(place: Place, monkeypatch: pytest.MonkeyP
 
 def test_json_alone_is_on_stdout(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     answer = run(place, monkeypatch, "--json", visits=("http://courier.demo.example/tag/x",))
-    told = answer.json
-    assert (told["ok"], told["faults"], told["data"]) == (True, [], str(place.data))
-    assert sum(site["once"] for site in told["sites"].values()) == MIN_ARTICLES
-    assert told["requests_by_kind"] == {"section": 1, "tag": 1}
-    assert (told["pages_fetched"], told["useful_share"]) == (1, 0)
+    result = answer.json
+    assert (result["ok"], result["faults"], result["data"]) == (True, [], str(place.data))
+    assert sum(site["once"] for site in result["sites"].values()) == MIN_ARTICLES
+    assert result["requests_by_kind"] == {"section": 1, "tag": 1}
+    assert (result["pages_fetched"], result["useful_share"]) == (1, 0)
 
 
 def test_requests_that_robots_txt_forbids_are_a_fault(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,8 +41,8 @@ def test_pages_go_through_the_same_pipelines(place, tmp_path):
     )
     answer = place.run("articles", "import", str(file), "--json")
     assert answer.code == 0, answer.err
-    [told] = answer.json
-    assert (told["new"], told["duplicates"], told["no_article"], told["refused"]) == (3, 1, 2, 2)
+    [result] = answer.json
+    assert (result["new"], result["duplicates"], result["no_article"], result["refused"]) == (3, 1, 2, 2)
     with place.storage() as storage:
         kept = storage.articles.get(first)
         assert kept is not None
@@ -121,18 +121,18 @@ def test_a_file_without_pages_is_reported(place, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         (b"", "is empty: it contains no records"),
         (b"PK\x03\x04 no WARC", "expected a WARC record, found 'PK"),
         (b"\xff\xd8\xff\xe0 a picture", "expected a WARC record, found the bytes ff d8 ff e0"),
     ],
 )
-def test_a_file_that_is_not_a_warc_file_is_reported(place, tmp_path, content, told):
+def test_a_file_that_is_not_a_warc_file_is_reported(place, tmp_path, content, message):
     file = tmp_path / "x.warc"
     file.write_bytes(content)
     answer = place.run("articles", "import", str(file))
-    assert answer.err.startswith(f"{file}: {told}"), answer.err
+    assert answer.err.startswith(f"{file}: {message}"), answer.err
     assert "to continue" not in answer.err
 
 
@@ -141,8 +141,8 @@ def test_removed_articles_are_not_imported(place, tmp_path):
     file.write_bytes(warc({f"{HOST}/news/1": article_html(1), f"{HOST}/news/2": article_html(2)}))
     assert place.run("articles", "import", str(file)).code == 0
     assert place.run("remove", f"{HOST}/news/1", "--yes").code == 0
-    told = place.run("articles", "import", str(file), "--again", "--json").json[0]
-    assert (told["refused"], told["unchanged"]) == (1, 1)
+    result = place.run("articles", "import", str(file), "--again", "--json").json[0]
+    assert (result["refused"], result["unchanged"]) == (1, 1)
     with place.storage() as storage:
         assert [one.canonical_url for one in storage.articles.iter()] == [f"{HOST}/news/2"]
 

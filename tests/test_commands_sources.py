@@ -205,17 +205,17 @@ def test_health(changes: dict[str, Any], state: Health) -> None:
 
 
 def test_notifiers_are_shown_with_the_results_of_their_notices(tmp_path: Path) -> None:
-    told = Place(tmp_path)
+    place = Place(tmp_path)
     good, gone = Trust(at=NOW - 3600), Trust(at=NOW - 40 * HALF_LIFE)
     for number in range(8):
         good.tell(NOW - 3600, new=number < 6)
         gone.tell(NOW - 40 * HALF_LIFE, new=False)
     for _ in range(2):
         good.missed(NOW - 3600)
-    with told.storage() as storage:
+    with place.storage() as storage:
         storage.notes.save(TRUST, "websub:hub.example.org", asdict(good))
         storage.notes.save(TRUST, "indexnow:noise.example.net", asdict(gone))
-    first, second = told.run("sources", "--json").json["notifiers"]
+    first, second = place.run("sources", "--json").json["notifiers"]
     assert (first["protocol"], first["host"]) == ("websub", "hub.example.org")
     assert first["notices"] == pytest.approx(8, rel=0.01)
     assert (first["precision"], first["recall"]) == (pytest.approx(0.75), pytest.approx(0.75))
@@ -223,11 +223,11 @@ def test_notifiers_are_shown_with_the_results_of_their_notices(tmp_path: Path) -
     assert second["host"] == "noise.example.net"
     assert 0 < second["notices"] < 1e-6, "old counts have nearly no weight, and figures are not rounded"
     assert second["believed"] == pytest.approx(1.0), "the trust is that of a new notifier"
-    table = told.run("sources").out.split("\n\n")[2]
+    table = place.run("sources").out.split("\n\n")[2]
     assert "websub hub.example.org" in table
     assert "75 %" in table
-    assert "notifiers" in told.run("sources", "example.org", "--json").json
-    assert "hub.example.org" not in told.run("sources", "example.org").out
+    assert "notifiers" in place.run("sources", "example.org", "--json").json
+    assert "hub.example.org" not in place.run("sources", "example.org").out
 
 
 def test_failing_sources_are_first_and_can_be_selected(place: Place) -> None:

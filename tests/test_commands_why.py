@@ -224,7 +224,7 @@ def test_all_known_facts_are_printed_with_any_backend(
     with closing(open_frontier({**place.environment, **settings})) as frontier:
         frontier.set_politeness("example.org", delay=7.5, concurrency=1)
         frontier.back_off("example.org", 900)
-    told = place.run("why", ARTICLE, **settings).out
+    output = place.run("why", ARTICLE, **settings).out
     for part in (
         "found in      feed of https://example.org/rss.xml",
         f"kept out      {ARTICLE} was removed on",
@@ -238,7 +238,7 @@ def test_all_known_facts_are_printed_with_any_backend(
         "relation      new",
         f"derived from  {COPY}",
     ):
-        assert part in told, part
+        assert part in output, part
     document = place.run("why", ARTICLE, "--json", **settings).json
     assert document["removed"]["reason"] == "letter of 5 May"
     assert document["host_pace"]["delay"] == 7.5
@@ -249,9 +249,9 @@ def test_all_known_facts_are_printed_with_any_backend(
 
 
 def test_lists_on_trial_are_shown_as_such(place: Place) -> None:
-    told = place.run("why", "https://example.org/2026/11/20/").out
-    assert "is fetched as section: list" in told
-    assert "only while they lead to new articles" in told
+    output = place.run("why", "https://example.org/2026/11/20/").out
+    assert "is fetched as section: list" in output
+    assert "only while they lead to new articles" in output
 
 
 @pytest.mark.parametrize(
@@ -277,8 +277,8 @@ def test_a_home_page_read_by_http_and_links_that_are_not_followed(tmp_path: Path
         storage.pages.discover([page(home, kind=Kind.SECTION)])
         storage.pages.save([page(home, kind=Kind.SECTION, state="done", http_status=200, last_fetched=NOW)])
         storage.sources.save([SourceRecord(url=FEED, source="example.org", kind=Kind.FEED, polls=1)])
-    told = place.run("why", "https://example.org/").out
-    assert "requested as  http://example.org/\n" in told
+    output = place.run("why", "https://example.org/").out
+    assert "requested as  http://example.org/\n" in output
     assert (
         "links on article pages are not followed: the site has a feed or sitemap"
         in place.run("why", ARTICLE).out
@@ -292,14 +292,14 @@ def test_a_failed_attempt_is_not_a_reason_after_a_later_download(tmp_path: Path)
     failed = {"at": NOW - 60, "event": "no_page", "cause": "robots_unreachable"}
     read = {"at": NOW - 50, "event": "fetched", "status": 200}
     refused = {"at": NOW - 50, "event": "not_an_article", "reason": "front_page"}
-    for history, told in (
+    for history, line in (
         ([failed], "none stored: no page (robots_unreachable)"),
         ([failed, read], "none stored"),
         ([read, refused, read], "none stored: not an article (front_page)"),
     ):
         with place.storage() as storage:
             storage.pages.save([page(home, history=history)])
-        assert f"article       {told}" in place.run("why", home).out.splitlines()
+        assert f"article       {line}" in place.run("why", home).out.splitlines()
 
 
 def test_why_explains_a_queued_link_that_was_not_followed_and_what_helps(place: Place) -> None:
@@ -307,6 +307,6 @@ def test_why_explains_a_queued_link_that_was_not_followed_and_what_helps(place: 
     left = [{"at": NOW, "event": "left", "reason": "failed_shape"}]
     with place.storage() as storage:
         storage.pages.save([page(url, state="done", history=left)])
-    said = place.run("why", url).out
-    assert "not fetched   pages with URLs of this form were not articles" in said
-    assert "scrapy add URL" in said
+    output = place.run("why", url).out
+    assert "not fetched   pages with URLs of this form were not articles" in output
+    assert "scrapy add URL" in output

@@ -69,30 +69,30 @@ def test_two_workers_share_the_work_and_one_that_is_killed_is_started_again(site
     wait_for(lambda: len(site.log) > 5)
     killed = children(process)[0]
     os.kill(killed, signal.SIGKILL)
-    _, said = process.communicate(timeout=120)
-    assert process.returncode == 0, said
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
     assert sorted(world.urls()) == sorted(f"{HOST}/story/{number}" for number in range(ARTICLES))
-    assert re.search(r"worker [12]: was killed \(SIGKILL\); restarting it in 1 s", said)
+    assert re.search(r"worker [12]: was killed \(SIGKILL\); restarting it in 1 s", err)
     assert (
-        0 < int(re.findall(r"(\d+) new articles", said)[0]) <= ARTICLES
+        0 < int(re.findall(r"(\d+) new articles", err)[0]) <= ARTICLES
     )  # the last second of a killed worker is not counted
-    assert "Traceback" not in said
+    assert "Traceback" not in err
 
 
 def test_a_wrong_argument_stops_all_of_them_with_one_line_each(world, start):
     process = start("2", "-a", "sinse=7d")
-    _, said = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=60)
     assert process.returncode == 2
-    assert "did you mean 'since'" in said
-    assert "restarting" not in said
+    assert "did you mean 'since'" in err
+    assert "restarting" not in err
 
 
 def test_an_interrupt_lets_the_workers_finish_with_exit_code_0(site, world, start):
     process = start("2", "-a", "sites=news.test")
     wait_for(lambda: len(site.log) > 5)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
-    assert process.returncode == 0, said
-    assert "stopping: 2 workers finishing the pages in progress; Ctrl-C again stops at once" in said
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    assert "stopping: 2 workers finishing the pages in progress; Ctrl-C again stops at once" in err
     assert world.urls()
     assert not children(process)

@@ -120,7 +120,7 @@ def test_a_temporary_fault_delays_the_url(desk):
     assert (record.failures, record.last_fetched, record.state) == (1, None, "pending")
     assert known(desk, STORY).state == "pending"
     at = desk.context.frontier.outlook(horizon=START + 3600).next_at
-    assert START + 5 <= at <= START + 15  # 10 s, with a random spread of a half
+    assert START + 5 <= at <= START + 15  # 10 s, changed randomly by up to half
     assert record.history[-1]["event"] == "retry"
     assert (desk.stat("frontier/nacked"), desk.stat("frontier/acked")) == (1, 0)
     desk.clock.now = at
@@ -278,7 +278,7 @@ def test_http_is_not_used_after_a_refused_certificate(make_desk):
 
 
 def test_only_the_home_page_that_answers_is_kept(make_desk):
-    """All readers of the record (refilling a frontier, the monitor) look for the URL that answers."""
+    """All code that uses the record (refilling a frontier, the monitor) needs the URL that answers."""
     desk = make_desk({"old.test": "domain: old.test\n"})
     visit = desk.visit("https://old.test/", Kind.SECTION, where=Where.SEED)
     visit.outcome.error = "refused"

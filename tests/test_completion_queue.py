@@ -181,7 +181,7 @@ def test_the_strongest_of_several_endings_of_a_visit_counts(desk):
 
 @pytest.mark.usefixtures("no_event_loop")
 def test_a_redirect_continues_if_the_turn_of_its_host_cannot_be_taken(desk, monkeypatch):
-    """Otherwise the visit would never end, the heartbeat would keep its lease, the crawl would not end."""
+    """Otherwise the visit and the crawl would never end, because the heartbeat would keep the lease."""
     scheduler = FrontierScheduler(desk.crawler)
     desk.crawl.politeness.crawl_delays["news.test"] = 5.0
     visit = desk.visit(STORY.format(1))

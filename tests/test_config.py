@@ -39,9 +39,9 @@ NUMBERS = sorted(
 
 def refused(name: str, value: object) -> str:
     """Return the error message for a value."""
-    with pytest.raises(ArgumentError) as told:
+    with pytest.raises(ArgumentError) as raised:
         check_settings({name: value})
-    line = str(told.value)
+    line = str(raised.value)
     assert line.startswith(f"{name}=")
     assert line.endswith(f": must be {SETTINGS[name].kind.must}")
     assert "\n" not in line
@@ -139,15 +139,15 @@ def test_the_settings_module_has_all_settings() -> None:
 def test_a_settings_module_of_a_user_can_import_all_settings(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("from newsbot.settings import *\nNEWSBOT_PATIENCE = 7\n")
     names = ("NEWSBOT_PATIENCE", "NEWSBOT_EXPLORE", "NEWSBOT_WARC_SIZE", "SCHEDULER", "NEWSBOT_RETRY_SCALE")
-    told = scrapy_settings(names, SCRAPY_SETTINGS_MODULE="mine", PYTHONPATH=str(tmp_path))
-    assert told == ["7", "0.03", "1000000000", "newsbot.crawl.scheduler.FrontierScheduler", "1"]
+    values = scrapy_settings(names, SCRAPY_SETTINGS_MODULE="mine", PYTHONPATH=str(tmp_path))
+    assert values == ["7", "0.03", "1000000000", "newsbot.crawl.scheduler.FrontierScheduler", "1"]
 
 
 def scrapy_settings(names: tuple[str, ...], **environment: str) -> list[str]:
     """Return the output of ``scrapy settings --get`` for each name."""
     path = os.pathsep.join(filter(None, (environment.pop("PYTHONPATH", ""), str(ROOT))))
     clean = {name: value for name, value in os.environ.items() if not name.startswith("NEWSBOT_")}
-    told = []
+    values = []
     for name in names:
         command = [sys.executable, "-m", "scrapy", "settings", "--get", name]
         done = subprocess.run(
@@ -157,8 +157,8 @@ def scrapy_settings(names: tuple[str, ...], **environment: str) -> list[str]:
             capture_output=True,
             check=True,
         )
-        told.append(done.stdout.decode().strip())
-    return told
+        values.append(done.stdout.decode().strip())
+    return values
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_the_environment(variable: str, given: str, name: str, value: object) ->
 
 
 @pytest.mark.parametrize(
-    ("given", "environment", "told"),
+    ("given", "environment", "starts"),
     [
         ({}, {}, []),
         ({"NEWSBOT_ALERT_LAG": 5, "LOG_LEVEL": "INFO"}, {"NEWSBOT_CONTACT": "me", "PATH": "x"}, []),
@@ -197,10 +197,10 @@ def test_the_environment(variable: str, given: str, name: str, value: object) ->
         ({}, {"NEWSBOT_HTTP2": "1"}, [f"NEWSBOT_HTTP2 (environment): {GONE}"]),
     ],
 )
-def test_names(given: Mapping[str, object], environment: dict[str, str], told: list[str]) -> None:
+def test_names(given: Mapping[str, object], environment: dict[str, str], starts: list[str]) -> None:
     lines = list(unknown_names(Settings(dict(given)), environment))
-    assert len(lines) == len(told)
-    assert all(line.startswith(start) for line, start in zip(lines, told, strict=True))
+    assert len(lines) == len(starts)
+    assert all(line.startswith(start) for line, start in zip(lines, starts, strict=True))
 
 
 def test_a_command_warns_and_continues(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ MONITORS = 3
 """Connections of MongoDB's driver that watch the server, one of them only for a moment."""
 MONGO_LIMIT = 2 * (THREADS + 1) + MONITORS
 REDIS_LIMIT = 2 * (THREADS + 1)
-"""The limits in docs/operations.md: twice the threads, as old threads still work while new ones start."""
+"""The limits in docs/operations.md: twice the threads, because new ones start while old ones still work."""
 PAGES = 400
 SITES = 8
 

@@ -148,8 +148,8 @@ def test_a_forked_process_uses_no_connection_of_its_parent(client: redis.Redis) 
         os.write(writer, str(who(client)).encode())
         os._exit(0)
     os.close(writer)
-    with os.fdopen(reader) as told:
-        its = int(told.read())
+    with os.fdopen(reader) as pipe:
+        its = int(pipe.read())
     os.waitpid(child, 0)
     assert its != mine
     assert who(client) == mine

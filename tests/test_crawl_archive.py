@@ -77,9 +77,9 @@ def test_a_full_disk_is_reported_once_and_the_loss_when_it_is_over(tmp_path, cap
         now[0] += REST + 1
         asyncio.run(keep(5))
     archive.close()
-    told = [record.getMessage() for record in caplog.records]
-    assert len(told) == 2
-    assert "cannot be archived" in told[0]
-    assert "lost=3" in told[1]
+    messages = [record.getMessage() for record in caplog.records]
+    assert len(messages) == 2
+    assert "cannot be archived" in messages[0]
+    assert "lost=3" in messages[1]
     assert counted.count("archive/lost") == 3
     assert stories(tmp_path / "warc") == ["<p>story 1</p>", "<p>story 5</p>"]

@@ -239,7 +239,7 @@ def test_lists_by_subject_are_read_if_no_other_page_leads_to_older_posts(site, b
 
 
 def authors(site, posts, *links):
-    """Serve a home page with posts and the pages of six authors, which have the given links only."""
+    """Serve a home page with posts and the pages of six authors, which have only the given links."""
     pages = [
         (f"/author/{name}-writer", f"{name} Writer") for name in ("ann", "bea", "cem", "dov", "eva", "fay")
     ]

@@ -67,7 +67,7 @@ def test_a_site_without_feeds_is_searched_once_and_crawled_by_links(site, world)
     assert world.urls() == [story]
     world.crawl("-a", f"url={HOST}/")
     assert site.seen().count("/") == 2
-    assert asked(site) == GUESSED, "that there is none must be remembered"
+    assert asked(site) == GUESSED, "the search must not be repeated"
 
 
 @pytest.mark.parametrize(

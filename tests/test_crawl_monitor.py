@@ -250,12 +250,12 @@ def test_the_monitor_and_a_news_crawl_share_the_delay(
     news = world.start()
     try:
         monitors.monitor(sites="news.test")
-        _, said = news.communicate(timeout=120)
+        _, err = news.communicate(timeout=120)
     finally:
         if news.poll() is None:
             news.kill()
             news.communicate()
-    assert news.returncode == 0, said
+    assert news.returncode == 0, err
     assert world.urls() == sorted(stories)
     assert sum(path.startswith("/old") for path in monitors.checked()) == 10
     times = sorted(record.at for record in site.log if record.path != "/robots.txt")
@@ -336,7 +336,7 @@ def test_checks_are_items_and_reports_are_files(monitors: Monitors, site: MockSe
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ({"site": "news.test"}, "did you mean 'sites'"),
         ({"method": "post"}, "method: head"),
@@ -347,8 +347,8 @@ def test_checks_are_items_and_reports_are_files(monitors: Monitors, site: MockSe
         ({"report": "/no/such/folder/report.html"}, "there is no folder"),
     ],
 )
-def test_wrong_arguments_are_reported_in_one_line(arguments: dict[str, str], said: str) -> None:
-    with pytest.raises(ArgumentError, match=said) as raised:
+def test_wrong_arguments_are_reported_in_one_line(arguments: dict[str, str], message: str) -> None:
+    with pytest.raises(ArgumentError, match=message) as raised:
         parse_monitoring(arguments)
     assert len(str(raised.value).splitlines()) == 1
 

@@ -34,7 +34,7 @@ def due_now(world) -> int:
 
 
 @pytest.mark.parametrize(
-    ("environment", "told"),
+    ("environment", "message"),
     [
         ({}, "is there a network? Behind a proxy set http_proxy and https_proxy."),
         (
@@ -43,14 +43,14 @@ def due_now(world) -> int:
         ),
     ],
 )
-def test_one_line_says_that_no_host_can_be_reached(alone, environment, told):
+def test_one_line_says_that_no_host_can_be_reached(alone, environment, message):
     proxy = environment.get("proxy", "").format(port=free_port())
     proxies = {"http_proxy": proxy, "https_proxy": proxy} if proxy else {}
     crawl = alone.crawl("-L", "ERROR", **proxies)
     assert crawl.code == 1
     (line,) = crawl.err.splitlines()
     assert line.startswith("no host could be reached, ")
-    assert told in line
+    assert message in line
     assert line.endswith("No page was postponed. To try newsbot without a network: scrapy demo")
     assert "word" not in line
     assert crawl.stats["finish_reason"] == "no_network"

@@ -148,10 +148,12 @@ def test_a_queue_of_another_storage_is_reported(world: World, server: RedisServe
         crawls = [world.crawl("-a", f"url={url}", REDIS_URL=server.url) for url in addresses]
         world.data = first
         crawls.append(world.crawl("-a", "url=http://one.test/1", REDIS_URL=server.url))
-    told = [line for crawl in crawls for line in crawl.err.splitlines() if "queue of another storage" in line]
-    faults = [re.findall("has no page|holds other pages", line) for line in told]
+    warnings = [
+        line for crawl in crawls for line in crawl.err.splitlines() if "queue of another storage" in line
+    ]
+    faults = [re.findall("has no page|holds other pages", line) for line in warnings]
     assert faults == [["has no page"], ["holds other pages"], ["holds other pages"]]
-    assert all("correct REDIS_URL or NEWSBOT_DATA" in line for line in told)
+    assert all("correct REDIS_URL or NEWSBOT_DATA" in line for line in warnings)
 
 
 def test_near_copies_fetched_by_two_workers_are_one_story(world: World, server: RedisServer) -> None:

@@ -107,8 +107,8 @@ def test_auto_stops_rendering_a_site_if_it_does_not_help(tmp_path, site):
     assert done.stat("render/left") > 0, done.err
     _, again = crawl(tmp_path, site, "-a", "now=yes", rule="concurrency: 1\n", NEWSBOT_RENDER="auto")
     assert again.stat("render/pages") == 0
-    told = why(world, f"{SITE}/2026/story-8")
-    assert "remedy        scripts seem to produce its text; render: true in the rule" in told
+    output = why(world, f"{SITE}/2026/story-8")
+    assert "remedy        scripts seem to produce its text; render: true in the rule" in output
 
 
 @pytest.mark.parametrize(
@@ -135,11 +135,11 @@ def test_scripts_may_read_apis_of_other_origins_but_not_files(tmp_path, site):
     secret = tmp_path / "secret.txt"
     secret.write_text("nobody may read this", encoding="utf8")
     probe = f"""
-const told = text => document.body.append(text);
-fetch('file://{secret}').then(answer => answer.text()).then(told).catch(() => told('no file'));
+const show = text => document.body.append(text);
+fetch('file://{secret}').then(answer => answer.text()).then(show).catch(() => show('no file'));
 const frame = document.createElement('iframe');
 frame.src = 'file://{secret}';
-frame.onload = () => {{ try {{ told(frame.contentDocument.body.textContent); }} catch (error) {{}} }};
+frame.onload = () => {{ try {{ show(frame.contentDocument.body.textContent); }} catch (error) {{}} }};
 document.body.append(frame);
 """
     api = "fetch('http://api.test' + location.pathname, {headers: {'X-Key': '1'}, credentials: 'include'})"

@@ -161,7 +161,7 @@ def test_requests_obey_the_delay_of_the_host(searches: Searches, site: MockServe
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ({}, "say what to find"),
         ({"text": "a||b"}, "an empty text"),
@@ -174,11 +174,11 @@ def test_requests_obey_the_delay_of_the_host(searches: Searches, site: MockServe
     ],
 )
 def test_invalid_searches_are_reported_in_one_line(
-    searches: Searches, arguments: dict[str, str], said: str
+    searches: Searches, arguments: dict[str, str], message: str
 ) -> None:
     crawl = searches.crawl(*[word for name, value in arguments.items() for word in ("-a", f"{name}={value}")])
     assert crawl.code == 2
-    assert said in crawl.err
+    assert message in crawl.err
     assert len(crawl.err.splitlines()) == 1
 
 

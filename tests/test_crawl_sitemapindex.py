@@ -62,12 +62,12 @@ def test_a_hundred_thousand_sitemaps_do_not_starve_the_articles(site, world):
 
 
 def test_indexes_that_point_to_each_other_and_change_each_time_come_to_an_end(site, world):
-    looks = itertools.count()
+    turns = itertools.count()
     soon = (datetime.now(UTC) + timedelta(hours=12)).isoformat(timespec="seconds")
 
     def circle(*others):
         def answer(_):
-            body = index([*others, f"{HOST}/again.xml?n={next(looks)}"], soon)
+            body = index([*others, f"{HOST}/again.xml?n={next(turns)}"], soon)
             return Answer(body=body.encode(), headers=XML)
 
         return answer
@@ -92,7 +92,7 @@ def read(desk, visit, body, status=200):
     return list(desk.read(response, visit))
 
 
-def look(desk, body, url=INDEX, **more):
+def read_map(desk, body, url=INDEX, **more):
     """Read a sitemap and end the visit; return the links by (force, patient)."""
     visit = desk.visit(url, Kind.SITEMAP, depth=0, **more)
     found = read(desk, visit, body)
@@ -116,7 +116,7 @@ def test_fresh_files_are_first_then_those_at_both_ends_and_old_ones_are_never_re
     when["https://news.test/week.xml"] = stamp(7 * DAY)
     when["https://news.test/old.xml"] = stamp(60 * DAY)
     when["https://news.test/google-news.xml"] = ""
-    given = look(desk, sitemap_xml(when, "sitemap"))
+    given = read_map(desk, sitemap_xml(when, "sitemap"))
     ends = [url for pair in zip(files[:5], files[:-6:-1], strict=True) for url in pair]
     first = [f"https://news.test/{name}.xml" for name in ("today", "lately", "google-news")]
     assert given[False, False] == first + ends
@@ -132,37 +132,37 @@ def test_remaining_files_are_queued_by_later_visits_even_if_the_index_is_unchang
     given: list[str] = []
     for fetched in (0, 0, 40, 1000):
         desk.crawler.stats.set_value("newsbot/site/news.test/fetched", fetched)
-        given += [url for urls in look(desk, body).values() for url in urls]
+        given += [url for urls in read_map(desk, body).values() for url in urls]
         assert UNDATED < len(given) <= AT_ONCE + SHARE * fetched, (
             "must be limited to a share of the site's requests"
         )
         desk.clock.now += 6 * HOUR
     assert desk.stat("unchanged") == 0
     assert sorted(given) == sorted(files), "each file must be queued once"
-    assert look(desk, body) == {}
+    assert read_map(desk, body) == {}
     desk.clock.now += 6 * HOUR
-    assert look(desk, body) == {}
+    assert read_map(desk, body) == {}
     assert desk.stat("unchanged") >= 1, "with all files known, it counts as unchanged"
 
 
 def test_a_crawl_since_a_past_date_reads_all_files(make_desk):
     desk = make_desk(since=utc(START - 1000 * DAY))
     files = {f"https://news.test/{n}.xml": stamp(300 * DAY) for n in range(5 * AT_ONCE)}
-    assert len(look(desk, sitemap_xml(files, "sitemap"))[False, True]) == 5 * AT_ONCE
+    assert len(read_map(desk, sitemap_xml(files, "sitemap"))[False, True]) == 5 * AT_ONCE
 
 
 def test_a_file_with_a_newer_lastmod_is_read_now_but_not_within_its_interval(desk):
     name = "https://news.test/1.xml"
-    look(desk, index([name], stamp(HOUR)))
+    read_map(desk, index([name], stamp(HOUR)))
     child = sitemap_xml({"https://news.test/story/1": ""})
-    look(desk, child, name, where=Where.SITEMAP)
+    read_map(desk, child, name, where=Where.SITEMAP)
     desk.clock.now += 60
-    assert look(desk, index([name], stamp(-30))) == {}
+    assert read_map(desk, index([name], stamp(-30))) == {}
     desk.clock.now += 600
-    assert look(desk, index([name], stamp(-30))) == {(True, False): [name]}
-    look(desk, child, name, where=Where.SITEMAP)
+    assert read_map(desk, index([name], stamp(-30))) == {(True, False): [name]}
+    read_map(desk, child, name, where=Where.SITEMAP)
     desk.clock.now += 600
-    assert look(desk, index([name, name + "?"], stamp(-30))).get((True, False)) is None, (
+    assert read_map(desk, index([name, name + "?"], stamp(-30))).get((True, False)) is None, (
         "it was read since then"
     )
 
@@ -179,12 +179,12 @@ def test_files_rest_by_age_and_longer_each_time_they_are_unchanged(desk):
     for url, age in ((old, 20 * DAY), (new, HOUR), (undated, None)):
         when = "" if age is None else stamp(age - desk.clock() + START)
         body = sitemap_xml({f"{url}/story": when})
-        look(desk, body, url, where=Where.SITEMAP)
+        read_map(desk, body, url, where=Where.SITEMAP)
         first = due(url)
         assert first == pytest.approx(2 * DAY) if url == old else first <= 6 * HOUR
         rests = []
         for _ in range(9):
-            look(desk, body, url, where=Where.SITEMAP)
+            read_map(desk, body, url, where=Where.SITEMAP)
             rests.append(due(url))
         assert rests[0] == pytest.approx(max(6 * HOUR, 2 * first))
         assert rests[-1] == LONGEST_REST
@@ -220,7 +220,7 @@ def test_files_that_get_new_articles_rest_no_longer_than_other_sources(
 def test_files_with_ever_newer_lastmod_that_never_change_are_last(desk):
     names = [f"https://news.test/{n}.xml" for n in range(3)]
     for turn in range(4):
-        given = look(desk, index(names, stamp(START - desk.clock())))
+        given = read_map(desk, index(names, stamp(START - desk.clock())))
         if turn == 0:
             assert given == {(False, False): names}
         elif turn < 3:
@@ -229,6 +229,6 @@ def test_files_with_ever_newer_lastmod_that_never_change_are_last(desk):
             body = sitemap_xml({f"https://news.test/story/{n}": ""})
             if n == 2:
                 body = sitemap_xml({f"https://news.test/story/{n}/{turn}": ""})
-            look(desk, body, name, where=Where.SITEMAP)
+            read_map(desk, body, name, where=Where.SITEMAP)
         desk.clock.now += HOUR
     assert given == {(True, False): [names[2]], (True, True): names[:2]}

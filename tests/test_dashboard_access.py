@@ -15,7 +15,7 @@ from tests.dashboards import TOKEN, Visitor, settings_of, visit
 
 
 def test_on_loopback_reading_needs_no_token_but_actions_do(tmp_path: Path) -> None:
-    async def look(visitor: Visitor) -> None:
+    async def check(visitor: Visitor) -> None:
         answer, text = await visitor.get("/")
         assert answer.status == 200
         assert "Newest" in text
@@ -25,24 +25,24 @@ def test_on_loopback_reading_needs_no_token_but_actions_do(tmp_path: Path) -> No
         answer, _ = await visitor.post("/logout", {})
         assert answer.status == 403
 
-    visit(settings_of(tmp_path), look)
+    visit(settings_of(tmp_path), check)
 
 
 @pytest.mark.parametrize("name", ["evil.example", "127.0.0.1.evil.example", "[", "", "10.0.0.1:80"])
 def test_requests_with_a_foreign_host_header_are_refused(tmp_path: Path, name: str) -> None:
-    async def look(visitor: Visitor) -> None:
+    async def check(visitor: Visitor) -> None:
         for path in ("/", "/metrics", "/api/overview"):
             answer, text = await visitor.get(path, Host=name)
             assert answer.status in (400, 403, 404), path
             assert "articles stored" not in text
             assert "newsbot_articles" not in text
 
-    visit(settings_of(tmp_path), look)
+    visit(settings_of(tmp_path), check)
 
 
 @pytest.mark.parametrize("options", [{"host": "0.0.0.0"}, {"public_url": "https://news.example"}])
 def test_on_other_addresses_reading_needs_the_token(tmp_path: Path, options: dict[str, str]) -> None:
-    async def look(visitor: Visitor) -> None:
+    async def check(visitor: Visitor) -> None:
         visitor.address = visitor.address.replace("0.0.0.0", "127.0.0.1")
         for path in ("/", "/metrics"):
             answer, text = await visitor.get(path)
@@ -57,7 +57,7 @@ def test_on_other_addresses_reading_needs_the_token(tmp_path: Path, options: dic
         answer, _ = await visitor.get("/assets/style.css")
         assert answer.status == 200
 
-    visit(settings_of(tmp_path), look, token=TOKEN, **options)
+    visit(settings_of(tmp_path), check, token=TOKEN, **options)
 
 
 def test_other_addresses_without_a_token_are_refused_at_the_start() -> None:
@@ -70,7 +70,7 @@ def test_other_addresses_without_a_token_are_refused_at_the_start() -> None:
 
 
 def test_a_user_logs_in_and_out(tmp_path: Path) -> None:
-    async def look(visitor: Visitor) -> None:
+    async def check(visitor: Visitor) -> None:
         answer, text = await visitor.post("/login", {"token": "wrong"})
         assert answer.status == 403
         assert "token is wrong" in text
@@ -93,7 +93,7 @@ def test_a_user_logs_in_and_out(tmp_path: Path) -> None:
         answer, _ = await visitor.get("/")
         assert answer.status == 401
 
-    visit(settings_of(tmp_path), look, token=TOKEN, public_url="https://news.example")
+    visit(settings_of(tmp_path), check, token=TOKEN, public_url="https://news.example")
 
 
 def from_proxy() -> Mock:
@@ -130,7 +130,7 @@ def test_attempts_to_guess_the_token_are_limited() -> None:
 
 
 def test_security_headers_forbid_content_of_other_sites(tmp_path: Path) -> None:
-    async def look(visitor: Visitor) -> None:
+    async def check(visitor: Visitor) -> None:
         for path in ("/", "/login", "/assets/keys.js", "/metrics"):
             answer, _ = await visitor.get(path)
             policy = answer.headers["Content-Security-Policy"]
@@ -140,4 +140,4 @@ def test_security_headers_forbid_content_of_other_sites(tmp_path: Path) -> None:
             assert answer.headers["X-Content-Type-Options"] == "nosniff"
             assert answer.headers["Server"] == "newsbot"
 
-    visit(settings_of(tmp_path), look)
+    visit(settings_of(tmp_path), check)

@@ -78,7 +78,7 @@ def test_every_read_operation_is_tested_below() -> None:
 
 
 def test_responses_match_their_descriptions(settings: dict[str, Any]) -> None:
-    async def look(visitor: Visitor) -> None:
+    async def check(visitor: Visitor) -> None:
         answer, text = await visitor.get("/openapi.json")
         assert json.loads(text) == description()
         assert json.loads(text)["openapi"] == "3.1.0"
@@ -91,7 +91,7 @@ def test_responses_match_their_descriptions(settings: dict[str, Any]) -> None:
             assert found, name
             jsonschema.Draft202012Validator(answer_schema(name)).validate(found)
 
-    visit(settings, look)
+    visit(settings, check)
 
 
 def test_references_in_descriptions_exist() -> None:
@@ -105,7 +105,7 @@ def test_references_in_descriptions_exist() -> None:
 
 
 def test_members_of_a_story_have_their_relation(tmp_path: Path) -> None:
-    """The story is also found under the id that it had before it was joined with another story."""
+    """The story is also found under the id that it had before it was merged into another story."""
     settings = settings_of(tmp_path)
     storage = backends.open_storage(settings)
     for number, relation, similarity in ((1, "new", None), (2, "derived", 0.31), (3, "member", 0.87)):
@@ -115,21 +115,23 @@ def test_members_of_a_story_have_their_relation(tmp_path: Path) -> None:
     storage.stories.join([address(1), address(2), address(3)])
     storage.close()
 
-    async def look(visitor: Visitor) -> None:
+    async def check(visitor: Visitor) -> None:
         for number in (1, 2, 3):
             answer, text = await visitor.get(f"/api/stories/{story_id(address(number))}")
             assert answer.status == 200, text
             found = json.loads(text)
             members = {one["canonical_url"]: one for one in found["members"]}
             assert {one["story"] for one in members.values()} == {found["story"]}
-            told = [(members[address(n)]["relation"], members[address(n)]["similarity"]) for n in (1, 2, 3)]
-            assert told == [("new", None), ("derived", 0.31), ("member", 0.87)]
+            relations = [
+                (members[address(n)]["relation"], members[address(n)]["similarity"]) for n in (1, 2, 3)
+            ]
+            assert relations == [("new", None), ("derived", 0.31), ("member", 0.87)]
             assert members[address(2)]["derived_from"] == [address(9)]
             answer, text = await visitor.get(f"/stories/{story_id(address(number))}")
             assert "member, 0.87 alike" in text
             assert f"derived, 0.31 alike from {address(9)}" in text
 
-    visit(settings, look)
+    visit(settings, check)
 
 
 def test_the_members_of_a_long_story_are_those_published_first(tmp_path: Path) -> None:
@@ -138,11 +140,11 @@ def test_the_members_of_a_long_story_are_those_published_first(tmp_path: Path) -
     storage = backends.open_storage(settings)
     for number in range(MAX_MEMBERS + 2):  # higher numbers were published earlier
         seen = datetime.now(UTC) + timedelta(minutes=number)
-        told = {"story": "long", "source": "late.test" if number == 0 else "news.test"}
-        storage.articles.store(make_article(number, fetched_at=seen, discovered_at=seen, **told))
+        fields = {"story": "long", "source": "late.test" if number == 0 else "news.test"}
+        storage.articles.store(make_article(number, fetched_at=seen, discovered_at=seen, **fields))
     storage.close()
 
-    async def look(visitor: Visitor) -> None:
+    async def check(visitor: Visitor) -> None:
         found = json.loads((await visitor.get("/api/stories/long"))[1])
         assert found["first"]["canonical_url"] == address(MAX_MEMBERS + 1)
         assert found["count"] == MAX_MEMBERS + 2
@@ -151,7 +153,7 @@ def test_the_members_of_a_long_story_are_those_published_first(tmp_path: Path) -
             address(number) for number in range(MAX_MEMBERS + 1, 1, -1)
         ]
 
-    visit(settings, look)
+    visit(settings, check)
 
 
 def test_a_search_reports_an_incomplete_index(
@@ -159,7 +161,7 @@ def test_a_search_reports_an_incomplete_index(
 ) -> None:
     monkeypatch.setattr(ArticleSearch, "waiting", lambda _: 4101)
 
-    async def look(visitor: Visitor) -> None:
+    async def check(visitor: Visitor) -> None:
         for words, unindexed in (("bridge", 4101), ("", 0)):
             _, text = await visitor.get(f"/api/articles?q={words}")
             assert json.loads(text)["unindexed"] == unindexed
@@ -167,11 +169,11 @@ def test_a_search_reports_an_incomplete_index(
             assert ("4\u202f101 articles not searched" in page) == bool(unindexed)
             assert ("scrapy articles index" in page) == bool(unindexed)
 
-    visit(settings, look)
+    visit(settings, check)
 
 
 def test_each_article_is_on_one_page_of_the_results(settings: dict[str, Any]) -> None:
-    async def look(visitor: Visitor) -> None:
+    async def check(visitor: Visitor) -> None:
         seen: list[str] = []
         for page in (1, 2, 3):
             _, text = await visitor.get(f"/api/articles?q=&source={SITE}&page={page}")
@@ -187,11 +189,11 @@ def test_each_article_is_on_one_page_of_the_results(settings: dict[str, Any]) ->
         assert first["changes"] == {}
         assert second["changes"]["text"]["added"][0] == "Another text."
 
-    visit(settings, look)
+    visit(settings, check)
 
 
 @pytest.mark.parametrize(
-    ("path", "status", "said"),
+    ("path", "status", "message"),
     [
         ("/api/articles?page=0", 400, "page is a whole number from 1 to 10"),
         ("/api/articles?page=99999999999999999999", 400, "page is a whole number"),
@@ -211,14 +213,14 @@ def test_each_article_is_on_one_page_of_the_results(settings: dict[str, Any]) ->
         ("/api/monitor/none.example", 404, "was never monitored"),
     ],
 )
-def test_errors_are_one_line(settings: dict[str, Any], path: str, status: int, said: str) -> None:
-    async def look(visitor: Visitor) -> None:
+def test_errors_are_one_line(settings: dict[str, Any], path: str, status: int, message: str) -> None:
+    async def check(visitor: Visitor) -> None:
         answer, text = await visitor.get(path)
         assert answer.status == status
-        assert said in json.loads(text)["error"]
+        assert message in json.loads(text)["error"]
         assert "Traceback" not in text
 
-    visit(settings, look)
+    visit(settings, check)
 
 
 def test_actions_need_the_token(tmp_path: Path) -> None:
@@ -226,7 +228,7 @@ def test_actions_need_the_token(tmp_path: Path) -> None:
     bearer = {"Authorization": f"Bearer {TOKEN}"}
     url = f"https://{SITE}/2026/11/21/by-hand.html"
 
-    async def look(visitor: Visitor) -> None:
+    async def check(visitor: Visitor) -> None:
         for path in ("add", "refetch", "pause", "poll", "propose", "resume"):
             form = {"url": url, "site": SITE}
             assert (await visitor.post(f"/api/actions/{path}", form))[0].status == 401
@@ -248,7 +250,7 @@ def test_actions_need_the_token(tmp_path: Path) -> None:
             answer, text = await visitor.post(f"/api/actions/{path}", form, **bearer)
             assert answer.status == 400, text
 
-    visit(settings, look, token=TOKEN)
+    visit(settings, check, token=TOKEN)
     assert paused_sites(settings) == {}
     frontier = backends.open_frontier(settings)
     key = fingerprint(canonicalize(url))
@@ -264,7 +266,7 @@ def test_poll_now_also_works_for_sources_on_another_host(tmp_path: Path) -> None
     storage.close()
     (tmp_path / "rules" / "new.test.yaml").write_text("domain: new.test\n")
 
-    async def look(visitor: Visitor) -> None:
+    async def check(visitor: Visitor) -> None:
         async def poll(**form: str) -> str:
             bearer = {"Authorization": f"Bearer {TOKEN}"}
             answer, text = await visitor.post("/api/actions/poll", form, **bearer)
@@ -277,7 +279,7 @@ def test_poll_now_also_works_for_sources_on_another_host(tmp_path: Path) -> None
         assert "the crawl itself looks for feeds" in await poll(site="new.test")
         assert "is not a site" in await poll(site="none.example")
 
-    visit(settings, look, token=TOKEN)
+    visit(settings, check, token=TOKEN)
     frontier = backends.open_frontier(settings)
     for host in ("feeds.example", SITE):
         frontier.set_politeness(host, delay=0.0, concurrency=9)
@@ -300,12 +302,12 @@ def paused_sites(settings: dict[str, Any]) -> dict[str, float]:
 def test_without_a_token_no_action_runs(tmp_path: Path) -> None:
     settings = settings_of(tmp_path)
 
-    async def look(visitor: Visitor) -> None:
+    async def check(visitor: Visitor) -> None:
         for header in ("", "Bearer", "Bearer ", "Bearer x"):
             answer, _ = await visitor.post("/api/actions/pause", {"site": SITE}, Authorization=header)
             assert answer.status == 403
 
-    visit(settings, look)
+    visit(settings, check)
     assert paused_sites(settings) == {}
 
 

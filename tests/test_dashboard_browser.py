@@ -71,7 +71,9 @@ def watch(page: Page) -> list[str]:
     """Collect unwanted events: errors, violations of the security policy, requests to other hosts."""
     seen: list[str] = []
     page.on("pageerror", lambda error: seen.append(str(error)))
-    page.on("console", lambda said: seen.append(said.text) if said.type in ("error", "warning") else None)
+    page.on(
+        "console", lambda message: seen.append(message.text) if message.type in ("error", "warning") else None
+    )
     page.on("dialog", lambda dialog: seen.append(dialog.message))
     page.on(
         "request",

@@ -16,7 +16,7 @@ from tests.dashboards import TOKEN, Visitor, settings_of, visit
 
 
 def test_unknown_urls(tmp_path: Path) -> None:
-    async def look(visitor: Visitor) -> None:
+    async def check(visitor: Visitor) -> None:
         for path in (
             "/none",
             "/sources/a/b",
@@ -37,20 +37,20 @@ def test_unknown_urls(tmp_path: Path) -> None:
         assert (answer.status, answer.headers["Allow"]) == (405, "GET")
         assert json.loads(text)["error"]
 
-    visit(settings_of(tmp_path), look)
+    visit(settings_of(tmp_path), check)
 
 
 def test_unauthorized_users_do_not_learn_which_urls_exist(tmp_path: Path) -> None:
-    async def look(visitor: Visitor) -> None:
+    async def check(visitor: Visitor) -> None:
         for path in ("/none", "/sources", "/api/none", "/api/overview"):
             answer, _ = await visitor.get(path)
             assert answer.status == 401, path
 
-    visit(settings_of(tmp_path), look, token=TOKEN, public_url="https://news.example")
+    visit(settings_of(tmp_path), check, token=TOKEN, public_url="https://news.example")
 
 
 def test_a_request_that_is_too_long(tmp_path: Path) -> None:
-    async def look(visitor: Visitor) -> None:
+    async def check(visitor: Visitor) -> None:
         form = {"Content-Type": "application/x-www-form-urlencoded", "Authorization": f"Bearer {TOKEN}"}
         long = BytesIO(b"url=" + b"x" * 2**21)
         place = f"{visitor.address}/api/actions/add"
@@ -58,7 +58,7 @@ def test_a_request_that_is_too_long(tmp_path: Path) -> None:
             assert answer.status == 413
             assert "too long" in (await answer.json())["error"]
 
-    visit(settings_of(tmp_path), look, token=TOKEN)
+    visit(settings_of(tmp_path), check, token=TOKEN)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_a_request_that_is_too_long(tmp_path: Path) -> None:
 def test_a_body_that_is_not_a_form(tmp_path: Path, content_type: str) -> None:
     headers = {"Content-Type": content_type, "Authorization": f"Bearer {TOKEN}"}
 
-    async def look(visitor: Visitor) -> None:
+    async def check(visitor: Visitor) -> None:
         for path in ("/login", "/do/pause", "/api/actions/pause", "/push/rsscloud"):
             place = visitor.address + path
             async with visitor.client.post(place, data=b"url=%FF&junk", headers=headers) as answer:
@@ -80,7 +80,7 @@ def test_a_body_that_is_not_a_form(tmp_path: Path, content_type: str) -> None:
                 assert answer.status == 400, (path, text)
                 assert "the form cannot be read" in text
 
-    visit(settings_of(tmp_path), look, token=TOKEN)
+    visit(settings_of(tmp_path), check, token=TOKEN)
 
 
 def test_an_internal_error_is_one_line_in_the_log(
@@ -92,7 +92,7 @@ def test_an_internal_error_is_one_line_in_the_log(
     monkeypatch.setattr("newsbot.web.dashboard.articles.find", broken)
     monkeypatch.setattr(pages, "lines", broken)
 
-    async def look(visitor: Visitor) -> None:
+    async def check(visitor: Visitor) -> None:
         for path in ("/articles", "/why?url=" + quote("https://news.test/1")):
             answer, text = await visitor.get(path)
             assert (answer.status, answer.content_type) == (500, "text/html"), path
@@ -103,13 +103,13 @@ def test_an_internal_error_is_one_line_in_the_log(
         assert "error in newsbot" in json.loads(text)["error"]
 
     with caplog.at_level(logging.ERROR):
-        visit(settings_of(tmp_path), look)
-    told = [record.getMessage() for record in caplog.records]
-    assert len(told) == 3
-    assert told[-1].startswith(
+        visit(settings_of(tmp_path), check)
+    messages = [record.getMessage() for record in caplog.records]
+    assert len(messages) == 3
+    assert messages[-1].startswith(
         "fault method=GET path=/api/articles error=RuntimeError at=test_dashboard_faults.py:"
     )
-    assert "first line second line" in told[-1]
+    assert "first line second line" in messages[-1]
     assert not any(record.exc_info for record in caplog.records)
 
 
@@ -118,7 +118,7 @@ def test_the_path_of_the_rules_is_not_shown(tmp_path: Path) -> None:
     rules = tmp_path / "rules" / "news.test.yaml"
     rules.write_text("domain: news.test\nfeeds: https://news.test/feed.xml\narticle: ^/2026/\n")
 
-    async def look(visitor: Visitor) -> None:
+    async def check(visitor: Visitor) -> None:
         _, text = await visitor.get("/api/why?url=" + quote(address(1), safe=""))
         assert json.loads(text)["rule"] == "news.test.yaml"
         assert "news.test.yaml:3" in json.loads(text)["match"]["pattern"]
@@ -126,18 +126,18 @@ def test_the_path_of_the_rules_is_not_shown(tmp_path: Path) -> None:
         assert "news.test.yaml" in page
         assert str(tmp_path) not in text + page
 
-    visit(settings, look)
+    visit(settings, check)
 
 
 def test_pages_mask_the_secrets_of_urls_and_answers_in_json_do_not(tmp_path: Path) -> None:
     url = "https://news.test/1?token=geheim"
 
-    async def look(visitor: Visitor) -> None:
+    async def check(visitor: Visitor) -> None:
         _, text = await visitor.get("/api/why?url=" + quote(url, safe=""))
         assert url in text
         _, page = await visitor.get("/why?url=" + quote(url, safe=""))
         assert "geheim" not in page.partition("<pre>")[2].partition("</pre>")[0]
         assert "https://news.test/1?token=***" in page
 
-    visit(settings_of(tmp_path), look)
+    visit(settings_of(tmp_path), check)
     assert rendering.href(url) == url

@@ -40,7 +40,7 @@ def basic(password: str, name: str = "reader") -> str:
 
 @pytest.mark.parametrize("kind", ["atom", "rss"])
 def test_a_search_is_a_feed(settings: dict[str, str], kind: str) -> None:
-    async def look(visitor: Visitor) -> None:
+    async def check(visitor: Visitor) -> None:
         for query, titles in (
             ("", {"The old harbour", "Порт", "Another harbour"}),
             ("?q=harbours", {"The old harbour", "Another harbour"}),
@@ -57,11 +57,11 @@ def test_a_search_is_a_feed(settings: dict[str, str], kind: str) -> None:
         _, text = await visitor.get(f"/articles.{kind}?limit=1")
         assert len(parse_feed(text.encode(), visitor.address).links) == 1
 
-    visit(settings, look)
+    visit(settings, check)
 
 
 def test_an_unchanged_feed_is_not_sent_again(settings: dict[str, str]) -> None:
-    async def look(visitor: Visitor) -> None:
+    async def check(visitor: Visitor) -> None:
         first, text = await visitor.get("/articles.atom?q=harbour")
         assert text
         again, text = await visitor.get("/articles.atom?q=harbour", If_None_Match=first.headers["ETag"])
@@ -77,11 +77,11 @@ def test_an_unchanged_feed_is_not_sent_again(settings: dict[str, str]) -> None:
         assert again.status == 200
         assert "A third harbour" in text
 
-    visit(settings, look)
+    visit(settings, check)
 
 
 def test_the_page_of_a_search_links_to_its_feed(settings: dict[str, str]) -> None:
-    async def look(visitor: Visitor) -> None:
+    async def check(visitor: Visitor) -> None:
         _, text = await visitor.get("/articles?q=old+%26+new&source=other.net&page=1")
         at = "/articles.atom?q=old+%26+new&amp;source=other.net"
         assert f'<link rel="alternate" type="application/atom+xml" title="This search" href="{at}">' in text
@@ -95,21 +95,21 @@ def test_the_page_of_a_search_links_to_its_feed(settings: dict[str, str]) -> Non
         assert ET.fromstring(text).findtext("channel/link") == f"{visitor.address}/articles?q=old"
         assert root.findtext(f"{{{ATOM}}}title") == "newsbot: old & new, other.net"
 
-    visit(settings, look)
+    visit(settings, check)
 
 
 @pytest.mark.parametrize("query", ["limit=0", "limit=x", "limit=201", "since=soon", f"q={'x' * 2001}"])
 def test_errors_are_reported_in_one_line(settings: dict[str, str], query: str) -> None:
-    async def look(visitor: Visitor) -> None:
+    async def check(visitor: Visitor) -> None:
         answer, text = await visitor.get(f"/articles.rss?{query}")
         assert answer.status == 400
         assert text.startswith('{"error": "' + query.partition("=")[0])
 
-    visit(settings, look)
+    visit(settings, check)
 
 
 def test_a_reader_sends_the_token_as_a_password(settings: dict[str, str]) -> None:
-    async def look(visitor: Visitor) -> None:
+    async def check(visitor: Visitor) -> None:
         answer, _ = await visitor.get("/articles.atom")
         assert (answer.status, answer.headers["WWW-Authenticate"]) == (401, 'Basic realm="newsbot"')
         for given in (basic(TOKEN), basic(TOKEN, ""), f"Bearer {TOKEN}"):
@@ -121,13 +121,13 @@ def test_a_reader_sends_the_token_as_a_password(settings: dict[str, str]) -> Non
             assert answer.status == 401, given
             assert "harbour" not in text
 
-    visit(settings, look, token=TOKEN, public_url="https://news.example")
+    visit(settings, check, token=TOKEN, public_url="https://news.example")
 
 
 def test_a_password_gives_access_only_to_feeds(settings: dict[str, str]) -> None:
     """Browsers send a password automatically, also for pages of other sites."""
 
-    async def look(visitor: Visitor) -> None:
+    async def check(visitor: Visitor) -> None:
         for path in ("/", "/articles", "/api/articles", "/metrics"):
             answer, _ = await visitor.get(path, Authorization=basic(TOKEN))
             assert answer.status == 401, path
@@ -135,15 +135,15 @@ def test_a_password_gives_access_only_to_feeds(settings: dict[str, str]) -> None
         answer, _ = await visitor.post("/api/actions/pause", form, Authorization=basic(TOKEN))
         assert answer.status == 401
 
-    visit(settings, look, token=TOKEN, public_url="https://news.example")
+    visit(settings, check, token=TOKEN, public_url="https://news.example")
 
 
 def test_without_a_token_an_empty_password_gives_no_access(settings: dict[str, str]) -> None:
-    async def look(visitor: Visitor) -> None:
+    async def check(visitor: Visitor) -> None:
         answer, _ = await visitor.get("/articles.atom", Host="evil.example", Authorization=basic(""))
         assert answer.status == 403
 
-    visit(settings, look)
+    visit(settings, check)
 
 
 def test_each_search_has_a_permanent_id(tmp_path: Path) -> None:

@@ -149,7 +149,7 @@ def test_no_script_is_needed_and_a_site_without_articles_says_why(tmp_path: Path
 def test_programs_add_a_site_by_the_api(tmp_path: Path, web: DemoServer) -> None:
     file = tmp_path / "rules" / f"{SITE}.yaml"
 
-    async def look(visitor: Visitor) -> None:
+    async def check(visitor: Visitor) -> None:
         answer, text = await visitor.post("/api/actions/add_site", {"site": SITE}, **BEARER)
         assert (answer.status, json.loads(text)["error"]) == (400, f"no rule is proposed for {SITE}")
         answer, _ = await visitor.post("/api/actions/propose", {"site": SITE}, **BEARER)
@@ -170,11 +170,11 @@ def test_programs_add_a_site_by_the_api(tmp_path: Path, web: DemoServer) -> None
         assert answer.status == 404
         assert SITE in [one["site"] for one in json.loads((await visitor.get("/api/sources"))[1])]
 
-    visit(ready(tmp_path, web), look, token=TOKEN)
+    visit(ready(tmp_path, web), check, token=TOKEN)
 
 
 def test_requests_need_the_token_and_never_go_to_private_addresses(tmp_path: Path, site: MockServer) -> None:
-    async def look(visitor: Visitor) -> None:
+    async def check(visitor: Visitor) -> None:
         address = site.url("/")
         for path in ("/do/propose", "/api/actions/propose"):
             answer, _ = await visitor.post(path, {"site": address})
@@ -185,7 +185,7 @@ def test_requests_need_the_token_and_never_go_to_private_addresses(tmp_path: Pat
             answer, _ = await visitor.post(path, {"site": "http://router.lan/"}, **BEARER)
             assert answer.status == 400
 
-    visit(settings_of(tmp_path), look, token=TOKEN)
+    visit(settings_of(tmp_path), check, token=TOKEN)
     assert site.seen() == []
 
 

@@ -21,7 +21,7 @@ from newsbot.text.differences import word_changes
 from newsbot.web.dashboard.articles import blocks, weight
 from newsbot.web.dashboard.overview import Latency, Overview, Period, Queue, Trouble, WorkerRow, signs
 from tests.browser import chromium
-from tests.dashboarddata import fill, make_article, tell
+from tests.dashboarddata import fill, make_article, write_events
 from tests.dashboards import Visitor, served, settings_of, visit
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
@@ -32,12 +32,12 @@ PROSE = "https://prose.test/long"
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     settings = settings_of(tmp_path_factory.mktemp("news"))
     fill(settings)
-    tell(settings)
+    write_events(settings)
     storage = backends.open_storage(settings)
     text = "\n".join(["Opening words. " * 30, "What came then", "said one", "said two", "- a", "End."])
     structure = {"heading": [1], "quote": [2, 3], "item": [4]}
     fields: dict[str, Any] = {"url": PROSE, "canonical_url": PROSE, "content_hash": PROSE}
-    # older than the newest article of :func:`tell`, whose time has microseconds
+    # older than the newest article of :func:`write_events`, whose time has microseconds
     fields |= {"source": "prose.test", "published_at": datetime.now(UTC) - timedelta(minutes=61)}
     storage.articles.store(make_article(0, **fields, text=text, structure=structure))
     storage.close()
@@ -124,7 +124,7 @@ def test_the_newest_list_shows_a_story_once_and_says_when_the_index_is_behind(
     monkeypatch.setattr(ArticleSearch, "waiting", lambda _self: 7)
     monkeypatch.setattr(ArticleSearch, "first_reports", lambda *_: [])
 
-    async def look(visitor: Visitor) -> None:
+    async def check(visitor: Visitor) -> None:
         found = json.loads((await visitor.get("/api/news"))[1])
         assert sorted((one["copies"], one["story"]) for one in found["newest"]) == [(0, None), (2, "s1")]
         assert found["unindexed"] == 7
@@ -132,15 +132,15 @@ def test_the_newest_list_shows_a_story_once_and_says_when_the_index_is_behind(
         assert "and 2 more" in text
         assert "The search index is being built" in text
 
-    visit(settings, look)
+    visit(settings, check)
 
 
 def test_a_growing_event_is_ranked_above_one_of_yesterday() -> None:
-    def told(count: int, hours: float) -> list[FirstReport]:
+    def reports(count: int, hours: float) -> list[FirstReport]:
         return [FirstReport("e", f"{n}.test", NOW - timedelta(hours=hours)) for n in range(count)]
 
-    assert weight(told(2, 12), NOW) == 1.0
-    assert weight(told(12, 1), NOW) > weight(told(20, 23), NOW) > weight(told(5, 1), NOW)
+    assert weight(reports(2, 12), NOW) == 1.0
+    assert weight(reports(12, 1), NOW) > weight(reports(20, 23), NOW) > weight(reports(5, 1), NOW)
 
 
 def test_signs_name_the_problem_and_its_start() -> None:

@@ -82,7 +82,7 @@ def test_every_operation_answers_random_requests_as_described(
         found = {**schema, "components": document["components"]}
         jsonschema.Draft202012Validator(found).validate(json.loads(text))
 
-    async def look(visitor: Visitor) -> None:
+    async def check_all(visitor: Visitor) -> None:
         _, text = await visitor.get("/openapi.json")
         document = json.loads(text)
         for path, operations in document["paths"].items():
@@ -90,14 +90,14 @@ def test_every_operation_answers_random_requests_as_described(
                 for _ in range(ROUNDS):
                     await check(visitor, document, path, method)
 
-    visit(settings, look, token=TOKEN)
+    visit(settings, check_all, token=TOKEN)
 
 
 def test_the_longest_value_that_the_description_allows_is_read(tmp_path: Path) -> None:
     settings = settings_of(tmp_path)
     fill(settings)
 
-    async def look(visitor: Visitor) -> None:
+    async def check_all(visitor: Visitor) -> None:
         longest = "https://news.test/" + "\U0001f4f0" * (MAX_LENGTH - 18)
         answer, text = await visitor.get(f"/api/why?{urlencode({'url': longest})}")
         assert answer.status == 400
@@ -105,4 +105,4 @@ def test_the_longest_value_that_the_description_allows_is_read(tmp_path: Path) -
             "this error comes from the HTTP server, in plain text"
         )
 
-    visit(settings, look)
+    visit(settings, check_all)

@@ -68,7 +68,7 @@ def test_figures_come_from_the_data_of_crawls(tmp_path: Path) -> None:
     )
     storage.close()
 
-    async def look(visitor: Visitor) -> None:
+    async def check(visitor: Visitor) -> None:
         _, text = await visitor.get("/crawl")
         assert "1\u202f234" in text
         assert "65 %" in text
@@ -76,19 +76,19 @@ def test_figures_come_from_the_data_of_crawls(tmp_path: Path) -> None:
         assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
         assert 'newsbot_frontier_urls{state="pending"} 0' in text
 
-    visit(settings_of(tmp_path), look)
+    visit(settings_of(tmp_path), check)
 
 
 def test_notifiers_are_shown_with_their_trust(tmp_path: Path) -> None:
     settings = settings_of(tmp_path)
     fill(settings)
 
-    async def look(visitor: Visitor) -> None:
+    async def check(visitor: Visitor) -> None:
         _, page = await visitor.get("/crawl")
         assert "<td>hub.test plain</td><td>websub</td>" in page
         assert '<td class="n">75 %</td>' in page
         _, text = await visitor.get("/api/overview")
-        (told,) = json.loads(text)["notifiers"]
-        assert (told["host"], told["precision"], told["recall"]) == ("hub.test plain", 0.75, 0.75)
+        (notifier,) = json.loads(text)["notifiers"]
+        assert (notifier["host"], notifier["precision"], notifier["recall"]) == ("hub.test plain", 0.75, 0.75)
 
-    visit(settings, look)
+    visit(settings, check)

@@ -12,7 +12,7 @@ from uuid import uuid4
 import pytest
 from pymongo import MongoClient
 
-from tests.dashboarddata import SITE, fill, tell
+from tests.dashboarddata import SITE, fill, write_events
 from tests.dashboards import TOKEN, Visitor, settings_of, visit
 from tests.redisserver import RedisServer, need_redis
 from tests.test_dashboard_api import STORY_PLACE, asked
@@ -52,7 +52,7 @@ def answers(settings: dict[str, Any]) -> dict[str, Any]:
     """Return all responses of the API, without times and similar fields."""
     found: dict[str, Any] = {}
 
-    async def look(visitor: Visitor) -> None:
+    async def check(visitor: Visitor) -> None:
         _, text = await visitor.get("/api/stories")
         story = json.loads(text)[0]["story"]
         for name, path in asked().items():
@@ -67,7 +67,7 @@ def answers(settings: dict[str, Any]) -> dict[str, Any]:
         assert (await visitor.get("/"))[0].status == 200
         assert (await visitor.get("/healthz"))[0].status == 200
 
-    visit(settings, look, token=TOKEN)
+    visit(settings, check, token=TOKEN)
     return found
 
 
@@ -84,11 +84,11 @@ def test_servers_give_the_same_answers(tmp_path: Path, uri: str) -> None:
         folder.mkdir()
     embedded = settings_of(file)
     fill(embedded)
-    tell(embedded)
+    write_events(embedded)
     with redis(tmp_path) as server:
         servers = settings_of(shared, MONGO_URI=uri, REDIS_URL=server.url)
         fill(servers)
-        tell(servers)
+        write_events(servers)
         found, expected = answers(servers), answers(embedded)
     assert not (shared / "newsbot.db").exists()
     for name, answer in expected.items():

@@ -55,12 +55,12 @@ def place(tmp_path: Path) -> Place:
 def test_texts_of_the_last_weeks_are_indexed_again_once(place: Place) -> None:
     old, last, new = stored(place, [KEEP + 1, KEEP - DAY, 0.0])
     path = place.data / "newsbot.db"
-    told: list[int] = []
+    progress: list[int] = []
     with place.storage() as storage, closing(SqliteIndex(path)) as index:
         for _ in range(2):
-            assert rebuild(storage, index, NOW, told.append) == 2
+            assert rebuild(storage, index, NOW, progress.append) == 2
             assert index.count() == 2
-    assert told == [1, 2, 1, 2]
+    assert progress == [1, 2, 1, 2]
     assert near(path, old) == []
     assert near(path, last) == [last.canonical_url]
     assert near(path, new) == [new.canonical_url]

@@ -148,9 +148,9 @@ def test_an_emptied_server_is_refilled_and_this_is_logged(
         assert not said_by_newsbot(caplog)
         insert(opened, 1)
         insert(other, 2)
-        [said] = said_by_newsbot(caplog)
-        assert said.startswith(f"near-duplicate index came back empty place={own_redis.url}")
-        assert said.endswith("scrapy articles reindex")
+        [line] = said_by_newsbot(caplog)
+        assert line.startswith(f"near-duplicate index came back empty place={own_redis.url}")
+        assert line.endswith("scrapy articles reindex")
         assert len(opened.check_and_insert("again", "a.org", sample(1), NOW)) == 1
         assert opened.count() == 3
         RedisIndex(own_redis.url).close()

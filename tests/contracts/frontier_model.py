@@ -72,7 +72,7 @@ class Model:
         item.held_until = -math.inf
 
     def settle(self, now: float, horizon: float) -> None:
-        """Make the changes that depend on time only."""
+        """Make the changes that depend only on the time."""
         for item in self.items.values():
             if item.state == "leased" and item.deadline <= now:
                 self.lose(item)

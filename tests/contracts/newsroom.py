@@ -1,7 +1,7 @@
-"""Two hundred articles as a newsroom has them: 34 written by hand about known events, the others are noise.
+"""Two hundred articles as in a newsroom: 34 are hand-written reports of known events, the rest is noise.
 
-The noise is weather, sport, markets and accidents from templates, in Russian, English and German. If a text
-of the noise names a thing that a query asks for, it does so once, at its end.
+The noise is weather, sport, markets and accidents from templates, in Russian, English and German. If a
+noise text contains a word of a query, the word occurs once, at the end of the text.
 """
 
 from __future__ import annotations

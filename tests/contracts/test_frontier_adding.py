@@ -53,7 +53,7 @@ def test_a_pending_entry_takes_the_data_with_the_time_of_publication(
     frontier: Frontier, clock: FakeClock, priority: float
 ) -> None:
     """The URL was first found on a page, then in a feed, then on another page."""
-    told = {
+    first = {
         "where": "feed",
         "title": 'The "bridge" \\ ü',
         "published_at": "2026-11-20T12:00:00Z",
@@ -62,15 +62,15 @@ def test_a_pending_entry_takes_the_data_with_the_time_of_publication(
     frontier.add([make_entry("a", priority=5.0, data={"where": "body", "discovered_at": 2.25})])
     frontier.add([make_entry("b", priority=5.0, data={"title": '"published_at":"no",'})])
     frontier.add(
-        [replace(make_entry(name, priority=priority, data=told), url="http://x/?utm=1") for name in "ab"]
+        [replace(make_entry(name, priority=priority, data=first), url="http://x/?utm=1") for name in "ab"]
     )
     frontier.add([make_entry("a", data={"where": "navigation", "discovered_at": 11.0})])
     for name, found in (("a", 2.25), ("b", None)):
         entry = frontier.entry(key_of(name))
         assert entry is not None
         assert entry.url == make_entry(name).url
-        assert entry.data["published_at"] == told["published_at"]
-        assert (entry.data["where"], entry.data["title"]) == ("feed", told["title"])
+        assert entry.data["published_at"] == first["published_at"]
+        assert (entry.data["where"], entry.data["title"]) == ("feed", first["title"])
         assert found is None or entry.data["discovered_at"] == found
     assert names(lease(frontier, clock)) == ["a"]
 

@@ -31,7 +31,7 @@ def test_the_best_entry_of_a_host_is_leased_first_and_the_oldest_of_equals(
 def test_of_equal_entries_the_one_that_was_due_first_is_leased_first(
     frontier: Frontier, clock: FakeClock
 ) -> None:
-    """Otherwise some feeds of a host that cannot keep up would be polled all the time and others never."""
+    """Otherwise some feeds of an overloaded host would be polled continuously, and other feeds never."""
     frontier.add([make_entry("late", due=clock.now - 5), make_entry("early", due=clock.now - 9)])
     assert names(lease(frontier, clock)) == ["early"]
 

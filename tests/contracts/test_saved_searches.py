@@ -42,11 +42,11 @@ class Output:
     @property
     def urls(self) -> list[list[str]]:
         return [
-            [one.url.rpartition("/")[2].partition("?")[0] for one in told.articles] for told in self.taken
+            [one.url.rpartition("/")[2].partition("?")[0] for one in found.articles] for found in self.taken
         ]
 
 
-class Telling:
+class Rounds:
     """Rounds of alerts over a storage."""
 
     def __init__(self, storage: Storage, folder: Path, *outputs: Output) -> None:
@@ -81,22 +81,22 @@ def output() -> Output:
 
 
 @pytest.fixture
-def telling(storage: Storage, tmp_path: Path, output: Output) -> Telling:
-    return Telling(storage, tmp_path, output)
+def rounds(storage: Storage, tmp_path: Path, output: Output) -> Rounds:
+    return Rounds(storage, tmp_path, output)
 
 
-def test_articles_stored_after_a_search_was_saved_are_reported_once(telling: Telling, output: Output) -> None:
-    telling.store("old")
-    save(telling.storage, "bridges", "bridges -tunnel", "at_once", START)
-    telling.store("a")
-    telling.store("tunnel", "A bridge and a tunnel")
-    telling.round()
-    telling.round()
+def test_articles_stored_after_a_search_was_saved_are_reported_once(rounds: Rounds, output: Output) -> None:
+    rounds.store("old")
+    save(rounds.storage, "bridges", "bridges -tunnel", "at_once", START)
+    rounds.store("a")
+    rounds.store("tunnel", "A bridge and a tunnel")
+    rounds.round()
+    rounds.round()
     assert output.urls == [["a"]]
-    telling.store("a", "The bridge again")  # a new version of a reported article
-    telling.store("b")
-    telling.round()
-    telling.round()
+    rounds.store("a", "The bridge again")  # a new version of a reported article
+    rounds.store("b")
+    rounds.round()
+    rounds.round()
     assert output.urls == [["a"], ["b"]]
     first, second = (one.plain() for one in output.taken)
     assert first["id"] != second["id"]
@@ -105,47 +105,47 @@ def test_articles_stored_after_a_search_was_saved_are_reported_once(telling: Tel
     assert "Title of b" in output.taken[1].text
 
 
-def test_only_one_article_of_a_story_is_reported(telling: Telling, output: Output) -> None:
-    save(telling.storage, "bridges", "bridge", "at_once", START)
-    telling.store("a", story="s", source="north.example")
-    telling.store("b", story="s", source="south.example")
-    telling.round()
-    telling.store("c", story="s", source="west.example")
-    telling.round()
+def test_only_one_article_of_a_story_is_reported(rounds: Rounds, output: Output) -> None:
+    save(rounds.storage, "bridges", "bridge", "at_once", START)
+    rounds.store("a", story="s", source="north.example")
+    rounds.store("b", story="s", source="south.example")
+    rounds.round()
+    rounds.store("c", story="s", source="west.example")
+    rounds.round()
     assert [len(urls) for urls in output.urls] == [1]
 
 
-def test_hourly_and_daily_searches_collect_articles(telling: Telling, output: Output) -> None:
-    save(telling.storage, "hourly", "bridge", "hourly", START)
-    save(telling.storage, "daily", "bridge tag:regional", "daily", START)
-    save(telling.storage, "off", "bridge", "off", START)
-    telling.store("a", source="north.example")
-    telling.round()
-    telling.store("b")
+def test_hourly_and_daily_searches_collect_articles(rounds: Rounds, output: Output) -> None:
+    save(rounds.storage, "hourly", "bridge", "hourly", START)
+    save(rounds.storage, "daily", "bridge tag:regional", "daily", START)
+    save(rounds.storage, "off", "bridge", "off", START)
+    rounds.store("a", source="north.example")
+    rounds.round()
+    rounds.store("b")
     assert output.urls == []
-    telling.round(HOUR)
+    rounds.round(HOUR)
     assert output.urls == [["a", "b"]]
-    telling.store("c")
-    telling.round(HOUR / 2)
-    telling.round(DAY)
+    rounds.store("c")
+    rounds.round(HOUR / 2)
+    rounds.round(DAY)
     assert {one.search.name: urls for one, urls in zip(output.taken[1:], output.urls[1:], strict=True)} == {
         "hourly": ["c"], "daily": ["a"],
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("killed", ["read", "told"])
+@pytest.mark.parametrize("killed", ["read", "sent"])
 def test_after_a_kill_a_message_is_sent_again_with_the_same_id(
-    telling: Telling, output: Output, killed: str
+    rounds: Rounds, output: Output, killed: str
 ) -> None:
-    save(telling.storage, "bridges", "bridge", "at_once", START)
-    telling.store("a")
-    watch = telling.watch()
+    save(rounds.storage, "bridges", "bridge", "at_once", START)
+    rounds.store("a")
+    watch = rounds.watch()
     deliveries = watch.look()
-    if killed == "told":
+    if killed == "sent":
         tell(deliveries)
-    telling.round()
-    telling.round()
-    assert output.urls == [["a"]] * (2 if killed == "told" else 1)
+    rounds.round()
+    rounds.round()
+    assert output.urls == [["a"]] * (2 if killed == "sent" else 1)
     assert len({one.id for one in output.taken}) == 1
 
 
@@ -153,47 +153,47 @@ def test_an_output_that_was_down_gets_all_messages_later_and_others_get_them_onc
     storage: Storage, tmp_path: Path
 ) -> None:
     well, ill = Output("well"), Output("ill")
-    telling = Telling(storage, tmp_path, well, ill)
+    rounds = Rounds(storage, tmp_path, well, ill)
     save(storage, "bridges", "bridge", "at_once", START)
     ill.away = True
     for name in "ab":
-        telling.store(name)
-        telling.round()
+        rounds.store(name)
+        rounds.round()
     ill.away = False
-    telling.round()
+    rounds.round()
     assert well.urls == ill.urls == [["a"], ["b"]]
     assert saved_searches(storage.notes)[0].notices == []
 
 
 def test_waiting_articles_are_bounded_and_counted(
-    telling: Telling, output: Output, monkeypatch: pytest.MonkeyPatch
+    rounds: Rounds, output: Output, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(saved, "MAX_LISTED", 3)
     monkeypatch.setattr(saved, "MAX_NOTICES", 2)
     monkeypatch.setattr(saved, "AT_ONCE", 4)
-    save(telling.storage, "bridges", "bridge", "at_once", START)
+    save(rounds.storage, "bridges", "bridge", "at_once", START)
     output.away = True
     for number in range(15):
-        telling.store(f"{number}")
-        telling.round()
-    (search,) = saved_searches(telling.storage.notes)
+        rounds.store(f"{number}")
+        rounds.round()
+    (search,) = saved_searches(rounds.storage.notes)
     assert (len(search.notices), len(search.waiting), search.more) == (2, 3, 10)
     output.away = False
-    telling.round()
-    telling.round()
+    rounds.round()
+    rounds.round()
     assert sum(len(one.articles) + one.notice.more for one in output.taken) == 15
     assert output.taken[-1].title == "bridges: 13 new articles"
     output.away = True
-    telling.store("late")
-    telling.round()
-    telling.round(2 * DAY)
-    assert saved_searches(telling.storage.notes)[0].notices == []
+    rounds.store("late")
+    rounds.round()
+    rounds.round(2 * DAY)
+    assert saved_searches(rounds.storage.notes)[0].notices == []
 
 
-def test_a_full_search_fits_its_note(telling: Telling) -> None:
+def test_a_full_search_fits_its_note(rounds: Rounds) -> None:
     key = "f" * 32
     full = replace(
-        save(telling.storage, "n" * saved.MAX_NAME, "ы" * 1000, "daily", START),
+        save(rounds.storage, "n" * saved.MAX_NAME, "ы" * 1000, "daily", START),
         known=["f" * 16] * saved.REMEMBERED,
         waiting=[key] * saved.MAX_LISTED,
         notices=[
@@ -205,15 +205,15 @@ def test_a_full_search_fits_its_note(telling: Telling) -> None:
 
 
 def test_a_changed_search_keeps_its_reported_articles_and_invalid_searches_are_refused(
-    telling: Telling, output: Output
+    rounds: Rounds, output: Output
 ) -> None:
-    save(telling.storage, "bridges", "bridge", "at_once", START)
-    telling.store("a")
-    telling.round()
-    save(telling.storage, "bridges", "tunnel OR bridge", "at_once", START)
-    telling.store("a", "A bridge once more")
-    telling.store("b", "A tunnel")
-    telling.round()
+    save(rounds.storage, "bridges", "bridge", "at_once", START)
+    rounds.store("a")
+    rounds.round()
+    save(rounds.storage, "bridges", "tunnel OR bridge", "at_once", START)
+    rounds.store("a", "A bridge once more")
+    rounds.store("b", "A tunnel")
+    rounds.round()
     assert output.urls == [["a"], ["b"]]
     for name, query, rhythm in (
         ("", "x", "daily"),
@@ -224,8 +224,8 @@ def test_a_changed_search_keeps_its_reported_articles_and_invalid_searches_are_r
         ("a", "foo:x", "daily"),
     ):
         with pytest.raises(ArgumentError):
-            save(telling.storage, name, query, rhythm, START)
-    assert saved.forget(telling.storage.notes, "bridges")
-    telling.store("c")
-    telling.round()
+            save(rounds.storage, name, query, rhythm, START)
+    assert saved.forget(rounds.storage.notes, "bridges")
+    rounds.store("c")
+    rounds.round()
     assert output.urls == [["a"], ["b"]]

@@ -76,8 +76,8 @@ def _article(name: str, title: str, text: str, hours: float = 0.0, **fields: Any
     return make_article(name, text, title=title, **fields)
 
 
-def _store(storage: Storage, name: str, told: tuple[str, str], **fields: Any) -> Article:
-    article = _article(name, *told, **fields)
+def _store(storage: Storage, name: str, texts: tuple[str, str], **fields: Any) -> Article:
+    article = _article(name, *texts, **fields)
     storage.articles.store(article)
     return article
 
@@ -89,16 +89,18 @@ def _events(search: ArticleSearch, *articles: Article) -> list[str | None]:
 
 
 def test_different_reports_of_one_event_are_one_event(library: Storage, search: ArticleSearch) -> None:
-    told = [_store(library, f"flood{place}", one, hours=place) for place, one in enumerate(FLOOD)]
+    stored = [_store(library, f"flood{place}", one, hours=place) for place, one in enumerate(FLOOD)]
     fire = _store(library, "fire", FIRE)
-    *flood, other = _events(search, *told, fire)
-    assert flood == [story_id(told[0].canonical_url)] * 3
+    *flood, other = _events(search, *stored, fire)
+    assert flood == [story_id(stored[0].canonical_url)] * 3
     assert other == story_id(fire.canonical_url)
-    assert search.in_event(str(flood[0]), 2) == [library.articles.get(one.canonical_url) for one in told[:2]]
-    (told_at, *others) = search.first_reports(NOON, NOON + timedelta(hours=5))
-    assert [told_at.site, *(one.site for one in others)] == ["flood0.org", "flood1.org", "flood2.org"]
-    assert told_at.event == flood[0]
-    assert abs(told_at.moment - NOON) < timedelta(seconds=1)
+    assert search.in_event(str(flood[0]), 2) == [
+        library.articles.get(one.canonical_url) for one in stored[:2]
+    ]
+    (earliest, *others) = search.first_reports(NOON, NOON + timedelta(hours=5))
+    assert [earliest.site, *(one.site for one in others)] == ["flood0.org", "flood1.org", "flood2.org"]
+    assert earliest.event == flood[0]
+    assert abs(earliest.moment - NOON) < timedelta(seconds=1)
     assert search.first_reports(NOON, NOON + timedelta(hours=1)) == []  # one site only
 
 
@@ -119,7 +121,7 @@ def test_articles_in_other_languages_or_days_later_are_other_events(
 
 def test_issues_of_a_template_are_different_events(library: Storage, search: ArticleSearch) -> None:
     places = ("Liberec", "Brno", "Zlin", "Opava")
-    told = [
+    stored = [
         _store(library, place, ("The weather", FORECAST.format(f"the region of {place}", 20)))
         for place in places
     ]
@@ -129,7 +131,7 @@ def test_issues_of_a_template_are_different_events(library: Storage, search: Art
         )
         for day in (3, 4)
     ]
-    assert len({*_events(search, *told, *days)}) == 6
+    assert len({*_events(search, *stored, *days)}) == 6
 
 
 def test_articles_of_a_story_share_the_event(library: Storage, search: ArticleSearch) -> None:
@@ -148,26 +150,26 @@ def test_articles_of_a_story_share_the_event(library: Storage, search: ArticleSe
 
 
 def test_an_event_can_be_combined_with_words_in_a_query(library: Storage, search: ArticleSearch) -> None:
-    told = [_store(library, f"flood{place}", one) for place, one in enumerate(FLOOD)]
-    (event, *_others) = _events(search, *told)
+    stored = [_store(library, f"flood{place}", one) for place, one in enumerate(FLOOD)]
+    (event, *_others) = _events(search, *stored)
     hits = search.find(f"event:{event} army", patience=60)
-    assert [hit.article.canonical_url for hit in hits] == [told[2].canonical_url]
+    assert [hit.article.canonical_url for hit in hits] == [stored[2].canonical_url]
     for wrong in ("event:none", "event:00"):
         assert search.find(wrong, patience=60) == []
         assert f"understood as: {wrong}" in search.explain(wrong, found=False)
 
 
 def test_a_removed_article_leaves_the_event(storage: Any, library: Storage, search: ArticleSearch) -> None:
-    told = [_store(library, f"flood{place}", one) for place, one in enumerate(FLOOD)]
-    event = story_id(told[0].canonical_url)
+    stored = [_store(library, f"flood{place}", one) for place, one in enumerate(FLOOD)]
+    event = story_id(stored[0].canonical_url)
     _store(library, "flood1", (FLOOD[1][0], f"{FLOOD[1][1]} The rain has stopped."))  # it stays in the event
-    assert _events(search, *told) == [event] * 3
-    for one in told[:2]:
+    assert _events(search, *stored) == [event] * 3
+    for one in stored[:2]:
         storage.removal.articles([one.canonical_url])
-    assert _events(search, *told) == [None, None, event]
+    assert _events(search, *stored) == [None, None, event]
     again = _store(library, "flood0", ("A new page", "Other words under the address that began the event."))
     assert _events(search, again) == [event]
-    for one in (again, told[2]):
+    for one in (again, stored[2]):
         storage.removal.articles([one.canonical_url])
     assert _events(search, _store(library, "last", FLOOD[0])) == [story_id("https://last.org/last")]
 

@@ -91,7 +91,7 @@ def test_first_hits_are_those_that_a_person_would_choose(storage: Storage, tmp_p
 
 
 @pytest.mark.parametrize(
-    ("query", "said"),
+    ("query", "reason"),
     [
         ("мост xyzzy", "xyzzy"),
         ("colour:bridge", "colour: is not a field"),
@@ -100,7 +100,7 @@ def test_first_hits_are_those_that_a_person_would_choose(storage: Storage, tmp_p
     ],
 )
 def test_a_wrong_query_gets_a_note_with_the_reason(
-    storage: Storage, tmp_path: Path, query: str, said: str
+    storage: Storage, tmp_path: Path, query: str, reason: str
 ) -> None:
     for one in articles():
         if not one.canonical_url.rsplit("/", 1)[1].startswith("noise"):
@@ -108,4 +108,4 @@ def test_a_wrong_query_gets_a_note_with_the_reason(
     with closing(ArticleSearch(tmp_path / "search.db", storage.articles)) as search:
         found = search.find(query, patience=60.0)
         notes = search.explain(query, found=bool(found))
-    assert any(said in note for note in notes), notes
+    assert any(reason in note for note in notes), notes

@@ -6,14 +6,14 @@ from newsbot.frontier.base import Frontier, Watch, Watched, Worker
 from tests.contracts.frontier_backends import FakeClock, make_entry
 
 
-def look(frontier: Frontier) -> Watch:
+def figures(frontier: Frontier) -> Watch:
     assert isinstance(frontier, Watched)
     return frontier.watch()
 
 
 def test_an_empty_frontier_has_neither_workers_nor_lag(frontier: Frontier, clock: FakeClock) -> None:
-    assert look(frontier) == Watch(clock.now, None, [])
-    assert look(frontier).lag == 0
+    assert figures(frontier) == Watch(clock.now, None, [])
+    assert figures(frontier).lag == 0
 
 
 def test_workers_and_their_leases(frontier: Frontier, clock: FakeClock) -> None:
@@ -21,23 +21,23 @@ def test_workers_and_their_leases(frontier: Frontier, clock: FakeClock) -> None:
     frontier.lease("one", 2, horizon=clock.now, ttl=60)
     clock.advance(5)
     frontier.lease("two", 2, horizon=clock.now, ttl=60)
-    assert look(frontier).workers == [
+    assert figures(frontier).workers == [
         Worker("one", 2, clock.now + 55),
         Worker("two", 1, clock.now + 60),
     ]
     frontier.release("one")
-    assert [worker.owner for worker in look(frontier).workers] == ["two"]
+    assert [worker.owner for worker in figures(frontier).workers] == ["two"]
 
 
 def test_the_lag_is_that_of_the_entry_that_was_due_first(frontier: Frontier, clock: FakeClock) -> None:
     frontier.add([make_entry("now"), make_entry("soon", due=clock.now + 10)])
-    assert look(frontier).lag == 0
+    assert figures(frontier).lag == 0
     clock.advance(40)
-    assert look(frontier).lag == 30
+    assert figures(frontier).lag == 30
     # once it is within the horizon, it waits for its host's turn
     frontier.lease("one", 1, horizon=clock.now, ttl=60)
     clock.advance(5)
-    assert look(frontier).lag == 35
+    assert figures(frontier).lag == 35
 
 
 def test_a_done_entry_that_is_due_again_counts_for_the_lag(frontier: Frontier, clock: FakeClock) -> None:
@@ -45,4 +45,4 @@ def test_a_done_entry_that_is_due_again_counts_for_the_lag(frontier: Frontier, c
     (lease,) = frontier.lease("one", 1, horizon=clock.now, ttl=60)
     frontier.ack(lease, next_due=clock.now + 100)
     clock.advance(160)
-    assert look(frontier).lag == 60
+    assert figures(frontier).lag == 60

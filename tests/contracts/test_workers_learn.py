@@ -62,11 +62,11 @@ def test_each_worker_writes_what_all_have_learned(workers: list[Notes]) -> None:
     examples, rule = kept(workers[0], "site.example")
     assert len(examples.articles) == len(examples.others) == 60
     assert rule is not None
-    told = rule.plain()
+    learned = rule.plain()
     for lessons in crawls:
         lessons.heard(RULE, links(0, 1))
         lessons.write()
-        assert plain(lessons) == told, "all workers use the same rule"
+        assert plain(lessons) == learned, "all workers use the same rule"
 
 
 def test_concurrent_writes_lose_no_data(place: Place) -> None:
@@ -99,9 +99,9 @@ def test_a_form_that_one_worker_gives_up_is_not_restored_by_others(workers: list
     for n in range(MIN_FETCHED):
         one.fetched(RULE, f"{SITE}/p/q{500 + n}x7", article=False, why="likely_article")
     one.write()
-    told = workers[0].all(NOTE_KIND + "site.example")["examples"]
-    assert told["given_up"]
-    assert told["articles"] == []
+    learned = workers[0].all(NOTE_KIND + "site.example")["examples"]
+    assert learned["given_up"]
+    assert learned["articles"] == []
     two.heard(RULE, links(900, 1)[1:])
     two.write()
     assert workers[0].all(NOTE_KIND + "site.example")["examples"]["articles"] == []

@@ -30,7 +30,7 @@ HEAVY = ("tree_of", "read_page", "PageLinks", "find_sources", "find_sections", "
 LINKS = 1000
 
 
-def noting(calls, real):
+def recording(calls, real):
     """Return ``real``, which then also records the first argument of each call."""
 
     def call(first, *more):
@@ -78,15 +78,15 @@ def threads(monkeypatch):
     """The threads in which the heavy functions ran, by the function's name."""
     ran: dict[str, set[threading.Thread]] = {}
 
-    def noting_thread(name, real):
-        def call(*given, **more):
+    def recording_thread(name, real):
+        def call(*arguments, **more):
             ran.setdefault(name, set()).add(threading.current_thread())
-            return real(*given, **more)
+            return real(*arguments, **more)
 
         return call
 
     for name in HEAVY:
-        monkeypatch.setattr(reading, name, noting_thread(name, getattr(reading, name)))
+        monkeypatch.setattr(reading, name, recording_thread(name, getattr(reading, name)))
     return ran
 
 
@@ -127,9 +127,9 @@ def test_a_page_is_read_in_a_thread_with_the_same_outcome(make_desk, threads, na
 def test_the_event_loop_goes_on_while_a_page_is_read(desk, reader, monkeypatch):
     may_go_on, real = threading.Event(), tree_of
 
-    def waiting(*given):
+    def waiting(*arguments):
         assert may_go_on.wait(60)
-        return real(*given)
+        return real(*arguments)
 
     monkeypatch.setattr(reading, "tree_of", waiting)
 
@@ -164,7 +164,7 @@ def test_an_unchanged_section_is_not_read(desk, reader):
 def test_links_and_sections_of_a_home_page_share_one_walk(desk, reader, monkeypatch, kind, where):
     walks: list[object] = []
     real = sections._anchors
-    monkeypatch.setattr(sections, "_anchors", noting(walks, real))
+    monkeypatch.setattr(sections, "_anchors", recording(walks, real))
     visit = desk.visit(HOME, kind, where=where)
     named, found = reader.read(make_response(make_request(visit), front(), 200, HTML), visit)
     assert [link.url for link in named.links] == [f"{HOME}sport/"]
@@ -176,7 +176,7 @@ def test_links_that_are_considered_are_bounded(monkeypatch):
     tree = parse_html(front(15_000).encode())
     looked_at: list[object] = []
     real = sections.text_of
-    monkeypatch.setattr(sections, "text_of", noting(looked_at, real))
+    monkeypatch.setattr(sections, "text_of", recording(looked_at, real))
     page = PageLinks(tree, HOME)
     assert len(looked_at) == sections._MAX_SEEN
     assert page.find() == find_links(tree, HOME)
@@ -190,7 +190,7 @@ def test_elements_that_are_considered_are_bounded(monkeypatch):
     assert len(candidates.dated_elements(tree)) == candidates.MAX_ELEMENTS
     checked: list[object] = []
     real = authors._is_sure
-    monkeypatch.setattr(authors, "_is_sure", noting(checked, real))
+    monkeypatch.setattr(authors, "_is_sure", recording(checked, real))
     authors.author_marks(tree)
     assert len(checked) == authors.MAX_MARKED
 
@@ -230,11 +230,11 @@ def test_no_link_is_lost_when_a_backend_fails_between_two_pieces(desk, reader, m
     real = desk.context.frontier.add
     calls: list[object] = []
 
-    def failing(*given, **more):
-        calls.append(given)
+    def failing(*arguments, **more):
+        calls.append(arguments)
         if len(calls) == 4:
             raise DataError("away")
-        return real(*given, **more)
+        return real(*arguments, **more)
 
     monkeypatch.setattr(desk.context.frontier, "add", failing)
     with pytest.raises(DataError):
