@@ -64,8 +64,8 @@ class Desk:
         self.crawler.stats = MemoryStatsCollector(self.crawler)
         self.clock = ManualClock()
         self._priority = 1000.0
-        given = Arguments(**arguments)
-        self.crawl = Crawl(self.crawler.settings, self.crawler.stats, given, self.clock)
+        parsed = Arguments(**arguments)
+        self.crawl = Crawl(self.crawler.settings, self.crawler.stats, parsed, self.clock)
         self.context = self.crawl.context
         assembly._crawls[self.crawler] = self.crawl
         self.crawl.open()
@@ -172,7 +172,7 @@ def prose(number: int, words: int = 60) -> str:
 def make_article(number: int = 1, **fields: Any) -> Article:
     """Return an article with a title and a text that are unique for its number."""
     url = f"https://news.test/story/{number}"
-    given: dict[str, Any] = {
+    defaults: dict[str, Any] = {
         "url": url,
         "canonical_url": url,
         "source": "news.test",
@@ -180,4 +180,4 @@ def make_article(number: int = 1, **fields: Any) -> Article:
         "text": prose(number),
         "fetched_at": utc(START),
     }
-    return Article(**{**given, **fields})
+    return Article(**{**defaults, **fields})

@@ -145,9 +145,9 @@ def desk(make_desk: Callable[..., Desk]) -> Desk:
 @pytest.fixture(scope="session")
 def mongo_uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The URI of a MongoDB: that of NEWSBOT_TEST_MONGO_URI, otherwise a temporary one."""
-    given = os.environ.get("NEWSBOT_TEST_MONGO_URI")
-    if given:
-        yield given
+    uri = os.environ.get("NEWSBOT_TEST_MONGO_URI")
+    if uri:
+        yield uri
         return
     for server in run_mongo(tmp_path_factory.mktemp("mongo")):
         yield server.uri

@@ -36,7 +36,7 @@ def address(number: int) -> str:
 def make_article(number: int, **fields: Any) -> Article:
     """Return an article of the site; each has its own text and time."""
     published = datetime.now(UTC).replace(microsecond=0) - timedelta(hours=number + 1)
-    given = {
+    defaults = {
         "url": address(number),
         "canonical_url": address(number),
         "source": SITE,
@@ -52,7 +52,7 @@ def make_article(number: int, **fields: Any) -> Article:
         "extraction": {"title": "json-ld", "text": "rule"},
         **fields,
     }
-    return Article(**given)
+    return Article(**defaults)
 
 
 def fill(settings: dict[str, Any], *, evil: bool = False, articles: int = 45) -> None:

@@ -62,8 +62,8 @@ def started(
     settings: dict[str, Any], *, host: str = "127.0.0.1", port: int = 0, public_url: str = "", **more: Any
 ) -> AbstractAsyncContextManager[str]:
     """Run the server within the block, which gets its address. ``more`` are settings by their short names."""
-    given = settings | {_SETTINGS[name]: value for name, value in more.items()}
-    return running(given, host, port, public_url)
+    merged = settings | {_SETTINGS[name]: value for name, value in more.items()}
+    return running(merged, host, port, public_url)
 
 
 @asynccontextmanager

@@ -34,17 +34,17 @@ class DirectCalls:
 
 
 def _watched(method: Callable[..., Any]) -> Callable[..., Any]:
-    def watched(calls: ServerCalls, *given: Any, local: bool = False) -> Any:
-        *place, work = given
+    def watched(calls: ServerCalls, *arguments: Any, local: bool = False) -> Any:
+        *place, work = arguments
         return method(calls, *place, work if local else _printed(work), **({"local": True} if local else {}))
 
     return watched
 
 
 def _printed(work: Callable[..., Any]) -> Callable[..., Any]:
-    def printed(*given: Any) -> Any:
+    def printed(*arguments: Any) -> Any:
         if threading.current_thread() is threading.main_thread():
             print(MARK, *traceback.format_stack(limit=12), file=sys.stderr)
-        return work(*given)
+        return work(*arguments)
 
     return printed

@@ -145,8 +145,8 @@ async def told(folder: Path, **options: Any) -> AsyncIterator[Place]:
         hub.url = f"{site}/hub"
         _know_feed(folder, f"{site}/feed.xml", hub.url)
         settings = {"NEWSBOT_DATA": str(folder), "NEWSBOT_RULES": str(folder / "rules")}
-        given: dict[str, Any] = {"allow_private": True, "public_url": US, **options}
-        async with started(settings, **given) as address:
+        more: dict[str, Any] = {"allow_private": True, "public_url": US, **options}
+        async with started(settings, **more) as address:
             yield Place(folder, address, site, hub, client, files, asked)
 
 

@@ -96,8 +96,8 @@ def _own_redis() -> str:
 
 def redis_url() -> str:
     """Return the URL of the server that all tests share. Each test uses its own namespace."""
-    given = os.environ.get(REDIS_URL)
-    if given:
-        return given
+    url = os.environ.get(REDIS_URL)
+    if url:
+        return url
     need_redis()
     return _own_redis()

@@ -33,9 +33,9 @@ def find(
         return search.find(query, where, limit=limit, by_time=by_time, patience=60.0)
 
 
-def paths(storage: Storage, query: str, where: ArticleFilter | None = None, **asked: int) -> list[str]:
+def paths(storage: Storage, query: str, where: ArticleFilter | None = None, **options: int) -> list[str]:
     """Return the last part of the URL of each found article."""
-    return [_path(hit.article) for hit in find(storage, query, where, **asked)]  # type: ignore[arg-type]
+    return [_path(hit.article) for hit in find(storage, query, where, **options)]  # type: ignore[arg-type]
 
 
 def _path(article: Article) -> str:

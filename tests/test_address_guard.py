@@ -153,11 +153,11 @@ def test_a_redirect_to_loopback_is_not_followed(site, world):
 
 
 def test_links_of_a_page_cannot_name_ports(site, world):
-    asked: list[object] = []
+    requested: list[object] = []
     victim, ours = "http://victim.test:6379/story-1", "http://news.test:8080"
-    site.page(victim, asked.append)
+    site.page(victim, requested.append)
     site.page("http://victim.test/story-2", status=302, headers={"Location": f"{victim}1"})
-    site.page(f"{victim}1", asked.append)
+    site.page(f"{victim}1", requested.append)
     site.page(f"{ours}/good", article_html(1))
     site.page(f"{ours}/moved", status=302, headers={"Location": f"{ours}/good-2"})
     site.page(f"{ours}/good-2", article_html(2))
@@ -166,13 +166,13 @@ def test_links_of_a_page_cannot_name_ports(site, world):
     site.page(f"{ours}/feed.xml", feed_xml(links), headers={"Content-Type": "application/rss+xml"})
     world.rule("news.test", f"domain: news.test\nfeeds: {ours}/feed.xml\n")
     crawl = world.crawl()
-    assert not asked
+    assert not requested
     assert crawl.stat("errors/port") == 2, crawl.err
     assert sorted(world.urls()) == [f"{HOST}/good-3", f"{ours}/good", f"{ours}/good-2"]
 
 
-@pytest.mark.parametrize(("where", "asked"), [("argument", True), ("seed", True), ("body", False)])
-def test_users_may_name_ports(where, asked):
+@pytest.mark.parametrize(("where", "allowed"), [("argument", True), ("seed", True), ("body", False)])
+def test_users_may_name_ports(where, allowed):
     page = "http://news.test:8080/2026/11/21/one-story.html"
     key = fingerprint(canonicalize(page))
     entry = Entry(url=page, fingerprint=key, host="news.test:8080", kind=Kind.ARTICLE, data={"where": where})
@@ -180,12 +180,12 @@ def test_users_may_name_ports(where, asked):
     outcome = Outcome(kind=entry.kind)
     visit = Visit(lease=lease, rule=Rule(domain="news.test"), started=0.0, outcome=outcome)
     request = Request(page, meta={META_KEY: visit})
-    with nullcontext() if asked else pytest.raises(Ignored, match="port 8080"):
+    with nullcontext() if allowed else pytest.raises(Ignored, match="port 8080"):
         guard().process_request(request)
 
 
-@pytest.mark.parametrize(("port", "asked"), [(8080, True), (6379, False), (443, True)])
-def test_the_monitor_requests_only_ports_that_a_rule_names(port, asked):
+@pytest.mark.parametrize(("port", "allowed"), [(8080, True), (6379, False), (443, True)])
+def test_the_monitor_requests_only_ports_that_a_rule_names(port, allowed):
     request = Request(f"http://news.test:{port}/", meta={ASIDE_KEY: 0})
-    with nullcontext() if asked else pytest.raises(Ignored, match=f"port {port}"):
+    with nullcontext() if allowed else pytest.raises(Ignored, match=f"port {port}"):
         guard().process_request(request)

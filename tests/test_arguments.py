@@ -86,7 +86,7 @@ def test_the_job_argument_of_scrapyd_is_accepted():
 
 
 @pytest.mark.parametrize(
-    ("given", "says"),
+    ("arguments", "says"),
     [
         ({"site": "lenta.ru"}, "did you mean 'sites'"),
         ({"nonsense": "1"}, "allowed: sites, url, urls"),
@@ -119,9 +119,9 @@ def test_the_job_argument_of_scrapyd_is_accepted():
         ({"dry_run": "maybe"}, "yes or no"),
     ],
 )
-def test_a_wrong_argument_gets_one_line_that_says_what_is_allowed(given, says):
+def test_a_wrong_argument_gets_one_line_that_says_what_is_allowed(arguments, says):
     with pytest.raises(ArgumentError) as caught:
-        parse_arguments(given, now=NOW)
+        parse_arguments(arguments, now=NOW)
     assert says in str(caught.value)
     assert "\n" not in str(caught.value)
 

@@ -120,15 +120,15 @@ def test_pauses_double_up_to_a_limit_and_start_again_after_a_recovery(
 
 
 def test_pauses_are_spread(clock: ManualClock) -> None:
-    asked = []
+    bounds = []
 
     def spread(low: float, high: float) -> float:
-        asked.append((low, high))
+        bounds.append((low, high))
         return low
 
     outage = Outage(clock, spread)
     outage.failed("server", "write", DataUnavailable("away"), began=0.0, for_good=False)
-    assert asked == [(0.5, 1.0)]
+    assert bounds == [(0.5, 1.0)]
     assert outage.wait == FIRST_PAUSE / 2
 
 

@@ -67,7 +67,7 @@ def test_outages_longer_than_a_lease_never_set_a_page_aside(
     workers = []
     for number, page in enumerate((slow, quick), start=1):
         workers.append(world.start("-a", f"url={page}", *options, REDIS_URL=redis_server.url))
-        wait_until(partial(asked_for, site, number), f"{page} was never asked for")
+        wait_until(partial(asked_for, site, number), f"{page} was never requested")
     for _ in range(3):
         redis_server.kill()
         time.sleep(1.5)

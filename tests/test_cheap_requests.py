@@ -41,8 +41,8 @@ def test_each_encoding_is_requested_and_read_and_its_saving_is_counted(
 ) -> None:
     request = Request("https://news.test/")
     compression.process_request(request)
-    asked = (request.headers["Accept-Encoding"] or b"").decode().split(", ")
-    assert encoding in asked
+    requested = (request.headers["Accept-Encoding"] or b"").decode().split(", ")
+    assert encoding in requested
     answer = HtmlResponse(request.url, headers={"Content-Encoding": encoding}, body=PACKED[encoding])
     response = compression.process_response(request, answer)
     assert response.body == BODY

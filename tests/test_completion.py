@@ -255,16 +255,16 @@ def test_an_article_is_not_a_source(desk):
 
 
 # --- homes whose scheme was guessed
-@pytest.mark.parametrize(("cause", "asked"), [("refused", True), ("robots", False)])
-def test_a_guessed_home_page_is_requested_by_http_if_https_does_not_answer(make_desk, cause, asked):
+@pytest.mark.parametrize(("cause", "requested"), [("refused", True), ("robots", False)])
+def test_a_guessed_home_page_is_requested_by_http_if_https_does_not_answer(make_desk, cause, requested):
     desk = make_desk({"old.test": "domain: old.test\n"})
     visit = desk.visit("https://old.test/", Kind.SECTION, where=Where.SEED)
     visit.outcome.error = cause
     desk.settle(visit)
     entry = desk.context.frontier.entry(fingerprint("https://old.test/"))
-    assert entry.url == ("http://old.test/" if asked else "https://old.test/")
+    assert entry.url == ("http://old.test/" if requested else "https://old.test/")
     state = desk.context.frontier.known([entry.fingerprint])[entry.fingerprint].state
-    assert state == ("pending" if asked else "done")
+    assert state == ("pending" if requested else "done")
 
 
 def test_http_is_not_used_after_a_refused_certificate(make_desk):

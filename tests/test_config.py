@@ -115,14 +115,14 @@ def test_values_are_read() -> None:
 def test_a_command_reports_a_wrong_value_in_one_line(tmp_path: Path, words: tuple[str, ...]) -> None:
     world = World(tmp_path, None)
     world.rule("news.test")
-    for given, line in (
+    for option, line in (
         ("NEWSBOT_LEASE_SECONDS=0", "must be a number, 1 to 86400"),
         ("NEWSBOT_LOG_JSON=maybe", "must be 1 (on) or 0 (off)"),
     ):
-        command = [sys.executable, "-m", "scrapy", *words, "-s", given]
+        command = [sys.executable, "-m", "scrapy", *words, "-s", option]
         done = warm.run(command, cwd=ROOT, env=world.environment())
         assert done.returncode == 2
-        assert done.stderr == f"scrapy {words[0]}: {given}: {line}\n"
+        assert done.stderr == f"scrapy {words[0]}: {option}: {line}\n"
 
 
 # --- defaults and environment
@@ -162,7 +162,7 @@ def scrapy_settings(names: tuple[str, ...], **environment: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("variable", "given", "name", "value"),
+    ("variable", "text", "name", "value"),
     [
         ("NEWSBOT_DATA", "/x", "NEWSBOT_DATA", "/x"),
         ("NEWSBOT_DATA", "", "NEWSBOT_DATA", "data"),
@@ -175,15 +175,15 @@ def scrapy_settings(names: tuple[str, ...], **environment: str) -> list[str]:
         ("NEWSBOT_PATIENCE", "5", "NEWSBOT_PATIENCE", 120.0),
     ],
 )
-def test_the_environment(variable: str, given: str, name: str, value: object) -> None:
-    assert dict(defaults({variable: given}))[name] == value
+def test_the_environment(variable: str, text: str, name: str, value: object) -> None:
+    assert dict(defaults({variable: text}))[name] == value
 
 
 # --- names
 
 
 @pytest.mark.parametrize(
-    ("given", "environment", "starts"),
+    ("values", "environment", "starts"),
     [
         ({}, {}, []),
         ({"NEWSBOT_ALERT_LAG": 5, "LOG_LEVEL": "INFO"}, {"NEWSBOT_CONTACT": "me", "PATH": "x"}, []),
@@ -197,8 +197,8 @@ def test_the_environment(variable: str, given: str, name: str, value: object) ->
         ({}, {"NEWSBOT_HTTP2": "1"}, [f"NEWSBOT_HTTP2 (environment): {GONE}"]),
     ],
 )
-def test_names(given: Mapping[str, object], environment: dict[str, str], starts: list[str]) -> None:
-    lines = list(unknown_names(Settings(dict(given)), environment))
+def test_names(values: Mapping[str, object], environment: dict[str, str], starts: list[str]) -> None:
+    lines = list(unknown_names(Settings(dict(values)), environment))
     assert len(lines) == len(starts)
     assert all(line.startswith(start) for line, start in zip(lines, starts, strict=True))
 
@@ -231,9 +231,9 @@ OLD = {
 
 @pytest.mark.parametrize("old", OLD)
 def test_a_moved_component_is_reported_with_its_new_path(old: str) -> None:
-    for given in (old, {old: 100}, {"https": old}):
+    for extensions in (old, {old: 100}, {"https": old}):
         with pytest.raises(ArgumentError, match=f"^EXTENSIONS: {old} has moved; write {OLD[old]}$"):
-            check_parts({"EXTENSIONS": given})
+            check_parts({"EXTENSIONS": extensions})
     load_object(OLD[old])
     with pytest.raises(ImportError):
         load_object(old)

@@ -44,8 +44,8 @@ def test_a_crawl_sends_the_contact_or_reminds_to_set_it(world: World, site: Mock
 
     page = site.page("http://news.test/2024/05/03/bridge.html", answer)
     world.rule("news.test")
-    given = ("-s", f"NEWSBOT_CONTACT={contact}") if contact else ()
-    done = world.crawl("-a", f"url={page}", *given)
+    options = ("-s", f"NEWSBOT_CONTACT={contact}") if contact else ()
+    done = world.crawl("-a", f"url={page}", *options)
     assert done.code == 0, done.err
     assert done.err.count(ASK_FOR_CONTACT) == (not contact)
     assert agents == {user_agent(contact)}

@@ -90,9 +90,9 @@ def test_after_its_interval_a_feed_is_requested_with_its_etag_and_304_is_counted
     world.crawl()
     time.sleep(1)  # the interval
     again = world.crawl()
-    asked = site.requests("/feed.xml")
-    assert [record.status for record in asked] == [200, 304]
-    assert asked[1].conditional
+    requests = site.requests("/feed.xml")
+    assert [record.status for record in requests] == [200, 304]
+    assert requests[1].conditional
     assert again.stat("unchanged") == 1
     assert len(world.articles()) == 3
 

@@ -43,8 +43,8 @@ def test_pages_are_archived_unchanged_except_those_that_forbid_it(site, world, t
     assert {f"{HOST}/feed.xml", STORIES[0], STORIES[3]} <= set(answers)
     assert answers[STORIES[0]].decode() == page
     assert not {STORIES[1], STORIES[2]} & {url for _, url, _ in kept}
-    asked = [url for kind, url, _ in kept if kind == "request"]
-    assert sorted(asked) == sorted(answers)
+    requested = [url for kind, url, _ in kept if kind == "request"]
+    assert sorted(requested) == sorted(answers)
     assert crawl.stat("archive/kept") == len(answers)
     assert not list(folder.glob("*.open"))
     world.crawl("-s", f"NEWSBOT_WARC_DIR={folder}", "-a", f"url={STORIES[0]}")

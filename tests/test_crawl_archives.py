@@ -73,8 +73,8 @@ def test_an_endless_calendar_costs_only_a_few_pages(site, bare):
             site.page(f"{HOST}/diary/{year}/{month:02}/", html(*links))
     crawl = bare.crawl()
     assert bare.urls() == [f"{HOST}/2026/11/20/story-about-bridge-number-1.html"], crawl.err
-    asked = [path for path in site.seen("news.test") if path.startswith("/diary/")]
-    assert 1 <= len(asked) <= 8
+    requested = [path for path in site.seen("news.test") if path.startswith("/diary/")]
+    assert 1 <= len(requested) <= 8
     assert crawl.stat("links/rejected/barren_list") + crawl.stat("links/rejected/calendar") > 0
 
 
@@ -96,10 +96,10 @@ def test_facets_sessions_and_tracking_do_not_duplicate_articles(site, bare):
         site.page(HOST + path, html(*((other, "A coat of this colour and size") for other in facets)))
     crawl = bare.crawl()
     assert bare.urls() == [address], crawl.err
-    asked = site.seen("news.test")
-    assert sum(path.partition("?")[0] == address.removeprefix(HOST) for path in asked) == 1
-    assert sum(path.startswith("/shop/") for path in asked) <= 0.05 * len(facets)
-    assert not any("token=" in path for path in asked)
+    requested = site.seen("news.test")
+    assert sum(path.partition("?")[0] == address.removeprefix(HOST) for path in requested) == 1
+    assert sum(path.startswith("/shop/") for path in requested) <= 0.05 * len(facets)
+    assert not any("token=" in path for path in requested)
     assert crawl.stat("links/rejected/session_id") == 50
 
 
@@ -195,13 +195,13 @@ def test_all_pages_of_a_home_page_are_read_at_first_and_later_only_the_first_one
     address, last = publish(site, theme, posts, head=head)
     crawl = world.crawl()
     assert len(world.urls()) == 40, crawl.err
-    asked = site.seen("news.test")
-    assert [asked.count(address(number)) for number in range(2, last + 1)] == [1] * (last - 1)
+    requested = site.seen("news.test")
+    assert [requested.count(address(number)) for number in range(2, last + 1)] == [1] * (last - 1)
     if not feed:
         publish(site, theme, list(range(44, 0, -1)))
         world.crawl("-a", f"url={HOST}/")
         assert len(world.urls()) == 44
-        again = site.seen("news.test")[len(asked) :]
+        again = site.seen("news.test")[len(requested) :]
         assert [again.count(address(number)) for number in (2, 3, 4)] == [1, 0, 0], "page 2 had a new post"
 
 
@@ -253,9 +253,9 @@ def test_lists_are_not_read_because_of_explored_links(site, bare):
     authors(site, [story(site, "2026/11/10", number) for number in range(20)], ("/search?q=", "Bridges"))
     crawl = bare.crawl("-s", "NEWSBOT_EXPLORE=1")
     assert len(bare.urls()) == 20, crawl.err
-    asked = site.seen("news.test")
+    requested = site.seen("news.test")
     assert crawl.stat("links/explored") > 0, crawl.err
-    assert len([path for path in asked if path.startswith("/author/")]) <= BARREN_ENOUGH
+    assert len([path for path in requested if path.startswith("/author/")]) <= BARREN_ENOUGH
 
 
 def test_later_crawls_remember_lists_by_subject_without_articles(site, bare):
@@ -264,8 +264,8 @@ def test_later_crawls_remember_lists_by_subject_without_articles(site, bare):
         authors(site, posts, ("/search?q=", "Bridges"))
         crawl = bare.crawl("-a", f"url={HOST}/")
         assert len(bare.urls()) == run, crawl.err
-    asked = site.seen("news.test")
-    assert 0 < len([path for path in asked if path.startswith("/author/")]) <= BARREN_ENOUGH
+    requested = site.seen("news.test")
+    assert 0 < len([path for path in requested if path.startswith("/author/")]) <= BARREN_ENOUGH
 
 
 def test_the_folder_of_the_articles_of_a_page_is_a_list(site, bare):

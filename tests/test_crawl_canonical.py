@@ -53,7 +53,7 @@ def feed_of(site, world, *urls, titles=()):
     world.rule("news.test", f"domain: news.test\nfeeds: {HOST}/feed.xml\n")
 
 
-def asked(site):
+def requested(site):
     return sorted(path for path in site.seen("news.test") if path.startswith("/story/"))
 
 
@@ -78,7 +78,7 @@ def test_a_canonical_url_that_all_pages_share_hides_no_article(site, world, last
     feed_of(site, world, *urls)
     world.crawl()
     assert kept(world) == {url: n for n, url in enumerate(urls)}
-    assert asked(site) == sorted(f"/story/{n}" for n in range(5)), "each must be fetched once"
+    assert requested(site) == sorted(f"/story/{n}" for n in range(5)), "each must be fetched once"
 
 
 def test_two_workers_lose_no_article_to_a_shared_canonical_url(site, world):
@@ -220,7 +220,7 @@ def test_another_form_of_a_url_costs_no_second_download(site, world, fetched, na
     world.crawl("-s", "CONCURRENT_REQUESTS=1", "-a", f"urls={one}")
     site.log.clear()
     world.crawl()
-    assert asked(site) == []
+    assert requested(site) == []
     assert list(kept(world)) == [HOST + named]
 
 
@@ -233,7 +233,7 @@ def test_a_canonical_url_that_no_source_lists_costs_no_download(site, world):
     time.sleep(1)
     feed_of(site, world, story("slug"), titles=["Council story number 1 about the bridge"])
     world.crawl()
-    assert asked(site) == ["/story/1"], "its headline shows that it is known"
+    assert requested(site) == ["/story/1"], "its headline shows that it is known"
     assert kept(world) == {story("slug"): 1}
 
 
@@ -248,13 +248,13 @@ def test_a_trusted_site_costs_no_second_download(site, world):
     world.rule("_defaults", FEEDS_AGAIN)
     feed_of(site, world, *[url for n in range(3) for url in pair(n)], titles=["News"] * 6)
     world.crawl()
-    assert len(asked(site)) == 6
+    assert len(requested(site)) == 6
     site.log.clear()
     urls = [url for n in range(10, 16) for url in pair(n)]
     feed_of(site, world, *urls, titles=["News"] * 12)
     time.sleep(1)
     world.crawl("-s", "CONCURRENT_REQUESTS=1")
-    assert len(asked(site)) == 6
+    assert len(requested(site)) == 6
     assert len(kept(world)) == 9
 
 
@@ -265,4 +265,4 @@ def test_a_listed_page_with_the_headline_of_the_one_that_names_it_is_not_read(si
     feed_of(site, world, story(1), story(2), titles=[title, title])
     world.crawl("-s", "CONCURRENT_REQUESTS=1")
     assert kept(world) == {story(2): 7}
-    assert len(asked(site)) == 1
+    assert len(requested(site)) == 1

@@ -83,8 +83,8 @@ def test_a_site_without_a_rule_is_reported_with_a_similar_name():
 def test_a_crawl_without_rules_is_reported():
     with pytest.raises(ArgumentError, match="there are no rules in /rules"):
         check_scope(SETTINGS, RuleSet(()), Arguments())
-    asked = Arguments(urls=("https://a.test/",))
-    assert check_scope(SETTINGS, RuleSet(()), asked) == frozenset({"a.test"})
+    arguments = Arguments(urls=("https://a.test/",))
+    assert check_scope(SETTINGS, RuleSet(()), arguments) == frozenset({"a.test"})
 
 
 def test_a_named_host_is_accepted_and_a_site_at_its_limit_is_not(make_desk):

@@ -65,8 +65,8 @@ def test_an_unchanged_child_of_a_sitemap_index_rests_until_its_lastmod_changes(s
     for _ in range(3):
         world.crawl()
         time.sleep(1)
-    asked = [path for path in site.seen() if path.startswith("/map-")]
-    assert len(asked) == 6, "each must be fetched twice, the second time unchanged"
+    requested = [path for path in site.seen() if path.startswith("/map-")]
+    assert len(requested) == 6, "each must be fetched twice, the second time unchanged"
     assert world.urls() == [f"{HOST}/story/{n}" for n in range(3)]
     site.page(f"{HOST}/story/9", article_html(9))
     site.page(children[1], sitemap_xml({f"{HOST}/story/9": ""}), headers={"Content-Type": "application/xml"})

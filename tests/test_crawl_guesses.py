@@ -24,7 +24,7 @@ HOME = (
 ANNOUNCES = '<link rel="alternate" type="application/rss+xml" href="/my"></head>'
 
 
-def asked(site) -> list[str]:
+def requested(site) -> list[str]:
     return [path for path in site.seen("news.test") if path in GUESSED]
 
 
@@ -38,7 +38,7 @@ def test_the_first_usual_place_that_gives_a_feed_ends_the_search(site, world):
     crawl = world.crawl("-a", f"url={HOST}/")
     assert crawl.code == 0, crawl.err
     assert world.urls() == [f"{HOST}/story/1"]
-    assert asked(site) == GUESSED[: GUESSED.index("/sitemap.xml") + 1], (
+    assert requested(site) == GUESSED[: GUESSED.index("/sitemap.xml") + 1], (
         "the places are tried in order until one exists"
     )
     assert f"guessed domain=news.test sitemap={HOST}/sitemap.xml" in crawl.err
@@ -63,11 +63,11 @@ def test_a_site_without_feeds_is_searched_once_and_crawled_by_links(site, world)
     world.rule("_defaults", "delay: 0\ninterval: {section: 0, article: 30d}\n")
     world.rule("news.test", f"domain: news.test\nseeds: {HOST}/\n")
     world.crawl()
-    assert asked(site) == GUESSED, "in the order of likelihood, once each"
+    assert requested(site) == GUESSED, "in the order of likelihood, once each"
     assert world.urls() == [story]
     world.crawl("-a", f"url={HOST}/")
     assert site.seen().count("/") == 2
-    assert asked(site) == GUESSED, "the search must not be repeated"
+    assert requested(site) == GUESSED, "the search must not be repeated"
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_a_site_that_names_a_source_is_searched_only_for_a_sitemap(site, world, 
     world.rule("news.test", f"domain: news.test\n{rule.format(host=HOST)}\n")
     crawl = world.crawl()
     assert "/" in site.seen("news.test"), crawl.err
-    assert asked(site) == (["/sitemap.xml"] if home != HOME else [])
+    assert requested(site) == (["/sitemap.xml"] if home != HOME else [])
 
 
 def test_a_feed_that_is_linked_only_in_a_section_is_read(site, world):
@@ -111,7 +111,7 @@ def test_robots_txt_deny_and_follow_apply_to_guesses(site, world):
     )
     world.crawl()
     feeds = [path for path in GUESSED if "sitemap" not in path and not path.startswith("/feed")]
-    assert asked(site) == feeds
+    assert requested(site) == feeds
     world.crawl("-a", "follow=sections", "-a", "url=http://other.test/")
     assert [path for path in site.seen("other.test") if path in GUESSED] == []
 
@@ -188,10 +188,10 @@ def test_a_site_with_only_dead_sources_counts_as_one_without_sources(site, world
     world.rule("_defaults", "delay: 0\nconcurrency: 1\ninterval: {section: 0, article: 30d}\n")
     world.crawl("-a", f"url={HOST}/")
     assert world.urls() == stories
-    before = len(asked(site))
+    before = len(requested(site))
     assert before == GUESSED.index("/feed.xml") + 1 if feed else len(GUESSED)
     world.crawl("-a", f"url={HOST}/")
-    assert len(asked(site)) <= before + 1, "missing places must not be requested again"
+    assert len(requested(site)) <= before + 1, "missing places must not be requested again"
 
 
 def test_a_feed_that_is_empty_at_first_does_not_start_link_following(site, world):

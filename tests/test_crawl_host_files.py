@@ -45,5 +45,5 @@ def test_host_files_are_requested_once_by_all_workers_and_later_crawls(site, wor
     again = world.crawl("-a", f"urls=http://{HOSTS[0]}/private/1,http://{HOSTS[0]}/story/1")
     assert again.stat("errors/robots") == 1, "the copy of another crawl must be used"
     assert len(world.articles()) == 24
-    asked = Counter((record.host, record.path) for record in site.log if record.path in FILES)
-    assert asked == {(host, path): 1 for host in HOSTS for path in FILES}
+    requested = Counter((record.host, record.path) for record in site.log if record.path in FILES)
+    assert requested == {(host, path): 1 for host in HOSTS for path in FILES}

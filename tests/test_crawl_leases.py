@@ -20,18 +20,18 @@ LEASE = 2.0
 
 
 class SlowSite(MockServer):
-    """A site with slow articles; ``asked`` is set at the first request for an article."""
+    """A site with slow articles; ``requested`` is set at the first request for an article."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__()
-        self.asked = threading.Event()
+        self.requested = threading.Event()
         self.seconds = seconds
         for number in range(PAGES):
             self.page(f"{SITE}/news/{number}", self._slow)
         self.page(f"{SITE}/rss.xml", feed_xml([f"{SITE}/news/{number}" for number in range(PAGES)]))
 
     def _slow(self, request: Request) -> Answer:
-        self.asked.set()
+        self.requested.set()
         number = int(request.path.rpartition("/")[2])
         return Answer(body=article_html(number).encode(), headers=HTML, delay=self.seconds)
 
@@ -77,8 +77,8 @@ def test_work_that_takes_longer_than_a_lease_keeps_it(tmp_path: Path, redis_url:
             _, err = worker.communicate(timeout=90)
             assert worker.returncode == 0, err
         check_each_stored_once(world)
-        asked = [path for path in site.seen() if path.startswith("/news/")]
-        assert sorted(asked) == [f"/news/{n}" for n in range(PAGES)], (
+        paths = [path for path in site.seen() if path.startswith("/news/")]
+        assert sorted(paths) == [f"/news/{n}" for n in range(PAGES)], (
             "a lease was lost although its worker was alive"
         )
 
@@ -90,7 +90,7 @@ def test_a_hung_worker_loses_its_leases_and_changes_nothing_afterwards(
         world = make_world(tmp_path, site)
         hung = world.start(*OPTION, REDIS_URL=redis_url)
         try:
-            assert site.asked.wait(60)
+            assert site.requested.wait(60)
             hung.send_signal(signal.SIGSTOP)
             heir = world.crawl(*OPTION, REDIS_URL=redis_url)
             assert heir.code == 0, heir.err

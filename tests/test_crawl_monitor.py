@@ -70,8 +70,8 @@ class Monitors(World):
         return warm.run(command, cwd=ROOT, env=self.environment())
 
     def monitor(self, *options: str, **arguments: str) -> Crawl:
-        given = [word for name, value in arguments.items() for word in ("-a", f"{name}={value}")]
-        crawl = self.crawl(*given, *options)
+        words = [word for name, value in arguments.items() for word in ("-a", f"{name}={value}")]
+        crawl = self.crawl(*words, *options)
         assert crawl.code == 0, crawl.err
         assert "Traceback" not in crawl.err, crawl.err
         return crawl
@@ -96,7 +96,7 @@ def test_known_pages_are_checked_without_changing_the_plans_of_the_news_crawl(
     assert world.crawl().code == 0
     before = monitors.pages()
     assert {path for path in before if path.startswith("/story")} == {f"/story/{n}" for n in range(4)}
-    asked = len(site.log)
+    sent = len(site.log)
     site.page(STORIES[1], status=404)
     site.page(STORIES[2], lambda _: Answer(status=301, headers={"Location": "/story/3"}))
     crawl = monitors.monitor(sites="news.test")
@@ -113,8 +113,8 @@ def test_known_pages_are_checked_without_changing_the_plans_of_the_news_crawl(
     assert checked["/story/1"].last.verdict == "broken"
     assert checked["/story/2"].last.hops == ((301, STORIES[3]),)
     assert checked["/story/2"].last.status == 200
-    assert methods(site, "/story/1", asked) == ["HEAD", "GET"], "an error of HEAD must be confirmed by GET"
-    assert methods(site, "/story/0", asked) == ["HEAD"]
+    assert methods(site, "/story/1", sent) == ["HEAD", "GET"], "an error of HEAD must be confirmed by GET"
+    assert methods(site, "/story/0", sent) == ["HEAD"]
     assert (crawl.stat("monitor/checked"), crawl.stat("monitor/broken")) == (5, 1)
     assert "broken=1" in crawl.err
     assert "scrapy monitor show news.test" in crawl.err
@@ -153,11 +153,11 @@ def test_servers_that_refuse_head_are_checked_by_get_without_the_body(
 
 def test_a_304_counts_as_an_unchanged_page(world: World, monitors: Monitors, site: MockServer) -> None:
     assert world.crawl().code == 0
-    asked = len(site.log)
+    sent = len(site.log)
     monitors.monitor(sites="news.test", method="get")
     assert {one.last.status for path, one in monitors.checked().items() if path.startswith("/story")} == {304}
     assert {one.last.outcome for one in monitors.checked().values()} == {"200"}
-    assert all(record.method == "GET" for record in site.log[asked:])
+    assert all(record.method == "GET" for record in site.log[sent:])
 
 
 def test_faults_are_reported_by_name(monitors: Monitors, site: MockServer) -> None:
@@ -296,9 +296,9 @@ def test_the_second_run_reports_changes_and_skips_recently_checked_pages(
     monitors.know("/story/0", "/story/1")
     monitors.monitor(sites="news.test")
     site.page(STORIES[0], status=410)
-    asked = len(site.log)
+    sent = len(site.log)
     monitors.monitor(sites="news.test", min_age="1h")
-    assert [record for record in site.log[asked:] if record.path.startswith("/story")] == []
+    assert [record for record in site.log[sent:] if record.path.startswith("/story")] == []
     monitors.monitor(sites="news.test")
     report = json.loads(monitors.run("monitor", "show", "news.test", "--json").stdout)
     assert [(one["what"], one["before"], one["now"], one["url"]) for one in report["changes"]] == [

@@ -173,8 +173,8 @@ def test_requests_of_scripts_obey_the_delay_of_the_host(tmp_path, site):
     shells(site)
     world, done = crawl(tmp_path, site, rule="render: true\ndelay: 1\n")
     assert len(world.articles()) == 1, done.err
-    asked = [one.at for one in site.log if one.path in ("/2026/story-1", "/app.js", "/api/2026/story-1")]
-    assert all(later - earlier >= 0.9 for earlier, later in itertools.pairwise(asked)), asked
+    times = [one.at for one in site.log if one.path in ("/2026/story-1", "/app.js", "/api/2026/story-1")]
+    assert all(later - earlier >= 0.9 for earlier, later in itertools.pairwise(times)), times
 
 
 PROBES = """

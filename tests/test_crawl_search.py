@@ -57,8 +57,8 @@ def searches(world: World, site: MockServer) -> Searches:
 
 
 def find(searches: Searches, **arguments: str) -> Crawl:
-    given = [word for name, value in arguments.items() for word in ("-a", f"{name}={value}")]
-    crawl = searches.crawl(*given)
+    words = [word for name, value in arguments.items() for word in ("-a", f"{name}={value}")]
+    crawl = searches.crawl(*words)
     assert crawl.code == 0, crawl.err
     assert "Traceback" not in crawl.err, crawl.err
     return crawl
@@ -109,10 +109,10 @@ def test_known_pages_are_searched_without_changing_the_plans_of_the_news_crawl(
     assert world.crawl().code == 0
     before = {url: world.page(url) for url in urls}
     assert all(page is not None and page.next_due for page in before.values())
-    asked = len(site.log)
+    sent = len(site.log)
     find(searches, sites="news.test", text="water rose again", follow="known", search="water")
     assert sorted(path for _, path in searches.results("water")) == ["/story/0", "/story/1", "/story/2"]
-    assert {record.path for record in site.log[asked:]} == {f"/story/{n}" for n in range(3)}
+    assert {record.path for record in site.log[sent:]} == {f"/story/{n}" for n in range(3)}
     assert {url: world.page(url) for url in urls} == before
     assert len(world.articles()) == 3
 

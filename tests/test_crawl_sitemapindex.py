@@ -43,11 +43,11 @@ def test_a_hundred_thousand_sitemaps_do_not_starve_the_articles(site, world):
     crawl = world.crawl()
     assert crawl.code == 0, crawl.err
     assert len(world.urls()) == 40
-    asked = site.seen("news.test")
-    read = [path for path in asked if path.startswith("/maps/")]
-    last_story = max(n for n, path in enumerate(asked) if path.startswith("/story/"))
-    assert sum(path.startswith("/maps/") for path in asked[:last_story]) <= 2 * UNDATED + 8
-    assert 4 * UNDATED <= len(read) <= AT_ONCE + SHARE * len(asked)
+    requested = site.seen("news.test")
+    read = [path for path in requested if path.startswith("/maps/")]
+    last_story = max(n for n, path in enumerate(requested) if path.startswith("/story/"))
+    assert sum(path.startswith("/maps/") for path in requested[:last_story]) <= 2 * UNDATED + 8
+    assert 4 * UNDATED <= len(read) <= AT_ONCE + SHARE * len(requested)
     assert {"/maps/0-0.xml", "/maps/0-49999.xml"} <= set(read), "the newest entries may be at either end"
     assert "files=50000 old=0 left=" in crawl.err
     assert crawl.stat("sitemaps/left") >= 100_000 - len(read)
@@ -80,9 +80,9 @@ def test_indexes_that_point_to_each_other_and_change_each_time_come_to_an_end(si
     world.rule("news.test", f"domain: news.test\nsitemaps: {HOST}/a.xml\n")
     crawl = world.crawl()
     assert crawl.code == 0, crawl.err
-    asked = site.seen("news.test")
-    assert [asked.count(path) for path in ("/a.xml", "/b.xml", "/c.xml")] == [1, 1, 1]
-    assert len(asked) < 20
+    requested = site.seen("news.test")
+    assert [requested.count(path) for path in ("/a.xml", "/b.xml", "/c.xml")] == [1, 1, 1]
+    assert len(requested) < 20
 
 
 # --- one reading at a time
@@ -98,10 +98,10 @@ def read_map(desk, body, url=INDEX, **more):
     found = read(desk, visit, body)
     visit.found.extend(found)
     desk.settle(visit)
-    given: dict[tuple[bool, bool], list[str]] = {}
+    links: dict[tuple[bool, bool], list[str]] = {}
     for one in found:
-        given.setdefault((one.force, one.patient), []).extend(link.url for link in one.links)
-    return {key: urls for key, urls in given.items() if urls}
+        links.setdefault((one.force, one.patient), []).extend(link.url for link in one.links)
+    return {key: urls for key, urls in links.items() if urls}
 
 
 def stamp(age):
@@ -116,12 +116,12 @@ def test_fresh_files_are_first_then_those_at_both_ends_and_old_ones_are_never_re
     when["https://news.test/week.xml"] = stamp(7 * DAY)
     when["https://news.test/old.xml"] = stamp(60 * DAY)
     when["https://news.test/google-news.xml"] = ""
-    given = read_map(desk, sitemap_xml(when, "sitemap"))
+    queued = read_map(desk, sitemap_xml(when, "sitemap"))
     ends = [url for pair in zip(files[:5], files[:-6:-1], strict=True) for url in pair]
     first = [f"https://news.test/{name}.xml" for name in ("today", "lately", "google-news")]
-    assert given[False, False] == first + ends
-    assert given[False, True][0] == "https://news.test/week.xml"
-    assert len(given[False, True]) == 1 + 40 - UNDATED
+    assert queued[False, False] == first + ends
+    assert queued[False, True][0] == "https://news.test/week.xml"
+    assert len(queued[False, True]) == 1 + 40 - UNDATED
     assert desk.stat("sitemaps/old") == 1
     assert desk.stat("sitemaps/left") == 0
 
@@ -129,16 +129,16 @@ def test_fresh_files_are_first_then_those_at_both_ends_and_old_ones_are_never_re
 def test_remaining_files_are_queued_by_later_visits_even_if_the_index_is_unchanged(desk):
     files = [f"https://news.test/{n}.xml" for n in range(2 * AT_ONCE)]
     body = index(files)
-    given: list[str] = []
+    queued: list[str] = []
     for fetched in (0, 0, 40, 1000):
         desk.crawler.stats.set_value("newsbot/site/news.test/fetched", fetched)
-        given += [url for urls in read_map(desk, body).values() for url in urls]
-        assert UNDATED < len(given) <= AT_ONCE + SHARE * fetched, (
+        queued += [url for urls in read_map(desk, body).values() for url in urls]
+        assert UNDATED < len(queued) <= AT_ONCE + SHARE * fetched, (
             "must be limited to a share of the site's requests"
         )
         desk.clock.now += 6 * HOUR
     assert desk.stat("unchanged") == 0
-    assert sorted(given) == sorted(files), "each file must be queued once"
+    assert sorted(queued) == sorted(files), "each file must be queued once"
     assert read_map(desk, body) == {}
     desk.clock.now += 6 * HOUR
     assert read_map(desk, body) == {}
@@ -220,15 +220,15 @@ def test_files_that_get_new_articles_rest_no_longer_than_other_sources(
 def test_files_with_ever_newer_lastmod_that_never_change_are_last(desk):
     names = [f"https://news.test/{n}.xml" for n in range(3)]
     for turn in range(4):
-        given = read_map(desk, index(names, stamp(START - desk.clock())))
+        queued = read_map(desk, index(names, stamp(START - desk.clock())))
         if turn == 0:
-            assert given == {(False, False): names}
+            assert queued == {(False, False): names}
         elif turn < 3:
-            assert given == {(True, False): names}
+            assert queued == {(True, False): names}
         for n, name in enumerate(names):
             body = sitemap_xml({f"https://news.test/story/{n}": ""})
             if n == 2:
                 body = sitemap_xml({f"https://news.test/story/{n}/{turn}": ""})
             read_map(desk, body, name, where=Where.SITEMAP)
         desk.clock.now += HOUR
-    assert given == {(True, False): [names[2]], (True, True): names[:2]}
+    assert queued == {(True, False): [names[2]], (True, True): names[:2]}

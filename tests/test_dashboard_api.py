@@ -28,7 +28,7 @@ from tests.dashboards import TOKEN, Visitor, settings_of, visit
 STORY_PLACE = "{story}"
 
 
-def asked() -> dict[str, str]:
+def paths_of_reads() -> dict[str, str]:
     """Return a request for each operation that reads."""
     one = quote(address(1), safe="")
     return {
@@ -74,7 +74,7 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 def test_every_read_operation_is_tested_below() -> None:
     elsewhere = {"proposal", "jobs", "job_log"}  # see test_dashboard_new_site and test_scrapyd
-    assert set(asked()) == {one.name for one in OPERATIONS if one.method == "GET"} - elsewhere
+    assert set(paths_of_reads()) == {one.name for one in OPERATIONS if one.method == "GET"} - elsewhere
 
 
 def test_responses_match_their_descriptions(settings: dict[str, Any]) -> None:
@@ -84,7 +84,7 @@ def test_responses_match_their_descriptions(settings: dict[str, Any]) -> None:
         assert json.loads(text)["openapi"] == "3.1.0"
         _, text = await visitor.get("/api/stories")
         story = json.loads(text)[0]["story"]
-        for name, path in asked().items():
+        for name, path in paths_of_reads().items():
             answer, text = await visitor.get(path.replace(STORY_PLACE, story))
             assert answer.status == 200, (path, text)
             found = json.loads(text)

@@ -112,13 +112,13 @@ def test_a_reader_sends_the_token_as_a_password(settings: dict[str, str]) -> Non
     async def check(visitor: Visitor) -> None:
         answer, _ = await visitor.get("/articles.atom")
         assert (answer.status, answer.headers["WWW-Authenticate"]) == (401, 'Basic realm="newsbot"')
-        for given in (basic(TOKEN), basic(TOKEN, ""), f"Bearer {TOKEN}"):
-            answer, text = await visitor.get("/articles.atom?q=harbour", Authorization=given)
+        for header in (basic(TOKEN), basic(TOKEN, ""), f"Bearer {TOKEN}"):
+            answer, text = await visitor.get("/articles.atom?q=harbour", Authorization=header)
             assert answer.status == 200
             assert "The old harbour" in text
-        for given in (basic(TOKEN[:-1]), basic(""), "Basic", "Basic ?", "Basic /w==", f"Basic {TOKEN}"):
-            answer, text = await visitor.get("/articles.atom", Authorization=given)
-            assert answer.status == 401, given
+        for header in (basic(TOKEN[:-1]), basic(""), "Basic", "Basic ?", "Basic /w==", f"Basic {TOKEN}"):
+            answer, text = await visitor.get("/articles.atom", Authorization=header)
+            assert answer.status == 401, header
             assert "harbour" not in text
 
     visit(settings, check, token=TOKEN, public_url="https://news.example")
@@ -152,9 +152,15 @@ def test_each_search_has_a_permanent_id(tmp_path: Path) -> None:
 
     settings = {"NEWSBOT_DATA": str(tmp_path)}
     with closing(open_storage(settings)) as storage, closing(open_search(settings, storage)) as search:
-        asked = [("", None), ("a", None), ("b", None), ("a", ArticleFilter(source="x.net")), ("x.net", None)]
-        found = [identity(query, where) for query, where in asked]
-        assert len(set(found)) == len(asked)
+        searches = [
+            ("", None),
+            ("a", None),
+            ("b", None),
+            ("a", ArticleFilter(source="x.net")),
+            ("x.net", None),
+        ]
+        found = [identity(query, where) for query, where in searches]
+        assert len(set(found)) == len(searches)
         storage.articles.store(article(1))
-        assert [identity(query, where, 3) for query, where in asked] == found
+        assert [identity(query, where, 3) for query, where in searches] == found
         assert identity(" a ", ArticleFilter()) == found[1]

@@ -192,10 +192,10 @@ def test_requests_need_the_token_and_never_go_to_private_addresses(tmp_path: Pat
 def test_a_crawl_ends_with_the_server(
     tmp_path: Path, site: MockServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked, left = Event(), Event()
+    requested, left = Event(), Event()
 
     def hang(_request: Request) -> Answer:
-        asked.set()
+        requested.set()
         left.wait(PATIENCE)
         return Answer()
 
@@ -210,7 +210,7 @@ def test_a_crawl_ends_with_the_server(
         proposals = Proposals(settings)
         found = proposals.begin("slow.example")
         assert proposals.begin("https://slow.example/x") is found
-        assert await asyncio.to_thread(asked.wait, PATIENCE)
+        assert await asyncio.to_thread(requested.wait, PATIENCE)
         assert folders(tmp_path) > before
         await proposals.close()
         assert (found.state, found.fault) == ("failed", "the crawl was stopped")

@@ -55,14 +55,14 @@ def test_every_operation_answers_random_requests_as_described(
 
     async def check(visitor: Visitor, document: dict[str, Any], path: str, method: str) -> None:
         operation = document["paths"][path][method]
-        given = {
+        values = {
             one["name"]: value(draw, one["name"], one["schema"])
             for one in operation.get("parameters", [])
             if one["in"] == "path" or draw.random() < 0.6
         }
         place = path
         for name in [one["name"] for one in operation.get("parameters", []) if one["in"] == "path"]:
-            text = quote(given.pop(name).encode("utf8", "surrogatepass"), safe="") or "x"
+            text = quote(values.pop(name).encode("utf8", "surrogatepass"), safe="") or "x"
             place = place.replace(f"{{{name}}}", text)
         data, headers = None, {}
         if body := operation.get("requestBody"):
@@ -72,7 +72,7 @@ def test_every_operation_answers_random_requests_as_described(
             headers["Content-Type"] = kind
         if draw.random() < 0.9:
             headers["Authorization"] = f"Bearer {TOKEN}"
-        url = f"{visitor.address}{place}?{encoded(given)}"
+        url = f"{visitor.address}{place}?{encoded(values)}"
         async with visitor.client.request(method, url, data=data, headers=headers) as answer:
             text = await answer.text()
         sent = (method, url[:300], data, answer.status, text[:300])

@@ -15,7 +15,7 @@ from pymongo import MongoClient
 from tests.dashboarddata import SITE, fill, write_events
 from tests.dashboards import TOKEN, Visitor, settings_of, visit
 from tests.redisserver import RedisServer, need_redis
-from tests.test_dashboard_api import STORY_PLACE, asked
+from tests.test_dashboard_api import STORY_PLACE, paths_of_reads
 
 TIMES = (
     *("fetched_at", "published_at", "discovered_at", "deadline", "at", "next_poll", "last_poll", "last_new"),
@@ -55,7 +55,7 @@ def answers(settings: dict[str, Any]) -> dict[str, Any]:
     async def check(visitor: Visitor) -> None:
         _, text = await visitor.get("/api/stories")
         story = json.loads(text)[0]["story"]
-        for name, path in asked().items():
+        for name, path in paths_of_reads().items():
             answer, text = await visitor.get(path.replace(STORY_PLACE, story))
             assert answer.status == 200, (path, text)
             found[name] = lasting(json.loads(text))

@@ -106,9 +106,11 @@ def test_articles_that_came_without_the_index_are_added_to_their_stories(place: 
     with place.storage() as storage:
         for url, text in texts.items():
             source = url.split("/")[2]
-            given = {"url": url, "canonical_url": url, "source": source, "story": story_id(url)}
+            fields = {"url": url, "canonical_url": url, "source": source, "story": story_id(url)}
             at = datetime.fromtimestamp(time.time() - 60, tz=UTC)
-            storage.articles.store(article(1, text=text, content_hash=text_key(text), fetched_at=at, **given))
+            storage.articles.store(
+                article(1, text=text, content_hash=text_key(text), fetched_at=at, **fields)
+            )
     answer = place.run("articles", "reindex")
     assert answer.code == 0
     assert "1 article joined to stories of similar articles" in answer.err

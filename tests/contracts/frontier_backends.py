@@ -61,14 +61,14 @@ BACKENDS: dict[str, Callable[[Path, Clock], Frontier]] = {"redis": open_redis, "
 
 def make_entry(name: str, host: str = "a.example", **fields: Any) -> Entry:
     """Return an entry whose identity is ``name``."""
-    given = {
+    defaults = {
         "url": f"https://{host}/{name}",
         "fingerprint": key_of(name),
         "host": host,
         "kind": Kind.ARTICLE,
         **fields,
     }
-    return Entry(**given)
+    return Entry(**defaults)
 
 
 def key_of(name: str) -> bytes:

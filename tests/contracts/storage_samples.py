@@ -17,7 +17,7 @@ def make_article(path: str, text: str = "Текст новости.", *, hours: 
     """Return an article of example.org (or ``source``) published ``hours`` after noon."""
     source = fields.pop("source", "example.org")
     url = f"https://{source}/{path}"
-    given: dict[str, Any] = {
+    defaults: dict[str, Any] = {
         "url": f"{url}?utm_source=feed",
         "canonical_url": url,
         "source": source,
@@ -29,7 +29,7 @@ def make_article(path: str, text: str = "Текст новости.", *, hours: 
         "content_hash": text_key(text),
         "structure": {"heading": [0], "item": [2, 3]},
     }
-    return Article(**given | fields)
+    return Article(**defaults | fields)
 
 
 def owner_of(storage: Storage, content_hash: str, *, source: str = "example.org") -> str | None:
@@ -39,7 +39,7 @@ def owner_of(storage: Storage, content_hash: str, *, source: str = "example.org"
 
 def make_page(path: str, referrers: tuple[str, ...] = (), **fields: Any) -> PageRecord:
     url = f"https://example.org/{path}"
-    given: dict[str, Any] = {
+    defaults: dict[str, Any] = {
         "url": url,
         "fingerprint": fingerprint(url),
         "host": "example.org",
@@ -49,4 +49,4 @@ def make_page(path: str, referrers: tuple[str, ...] = (), **fields: Any) -> Page
         "first_seen": 100.0,
         "depth": 2,
     }
-    return PageRecord(**given | fields)
+    return PageRecord(**defaults | fields)

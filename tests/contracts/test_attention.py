@@ -64,8 +64,8 @@ def test_counts_per_day_follow_changes_and_removals(search: ArticleSearch, stora
 
 
 def test_dates_of_the_filter_choose_the_days_within_bounds(search: ArticleSearch) -> None:
-    asked = ArticleFilter(since=NOON - timedelta(days=1), until=NOON)
-    assert search.attention(["bridge"], asked, EVENING).days == [YESTERDAY, TODAY]
+    where = ArticleFilter(since=NOON - timedelta(days=1), until=NOON)
+    assert search.attention(["bridge"], where, EVENING).days == [YESTERDAY, TODAY]
     long = search.attention(["bridge"] * 9, ArticleFilter(since=NOON - timedelta(days=9000)), EVENING)
     assert len(long.days) == MAX_DAYS
     assert len(long.queries) == 4

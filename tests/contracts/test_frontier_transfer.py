@@ -81,10 +81,10 @@ def test_a_copy_answers_like_the_original(
 ) -> None:
     source, target = (other, tested) if there else (tested, other)
     fill(source, clock)
-    given = copies_of(source)
-    assert {name for name in NAMES if key_of(name) not in given} <= {"never"}
-    target.take_entries(list(given.values()))
-    target.take_entries(list(given.values()))
+    copies = copies_of(source)
+    assert {name for name in NAMES if key_of(name) not in copies} <= {"never"}
+    target.take_entries(list(copies.values()))
+    target.take_entries(list(copies.values()))
     assert {name: state[0] for name, state in states(target).items() if name != "never"} == {
         **dict.fromkeys(("held", "lost", "leased", "waits", "best"), "pending"),
         "again": "done",
@@ -141,8 +141,8 @@ def test_copies_of_hosts_have_their_delay_concurrency_and_next_turn(
 
 def test_known_entries_are_not_overwritten(tested: WholeFrontier, clock: FakeClock) -> None:
     tested.add([make_entry("best", priority=1.0)])
-    given = EntryCopy(entry=make_entry("best", priority=9.0), state="aside", at=clock())
-    tested.take_entries([given, given])
+    copy = EntryCopy(entry=make_entry("best", priority=9.0), state="aside", at=clock())
+    tested.take_entries([copy, copy])
     assert states(tested)["best"][0] == "pending"
     kept = tested.entry(key_of("best"))
     assert kept is not None

@@ -26,14 +26,14 @@ def kept(place: Place) -> Iterator[Checks]:
 
 
 def check(path: str = "a", at: float = 100.5, **fields: Any) -> PageCheck:
-    given: dict[str, Any] = {
+    defaults: dict[str, Any] = {
         "url": SITE + path,
         "source": "example.org",
         "at": at,
         "run": 100.0,
         "status": 200,
     }
-    return PageCheck(**given | fields)
+    return PageCheck(**defaults | fields)
 
 
 WHOLE = check(

@@ -25,7 +25,7 @@ def found(place: Place) -> Iterator[Searches]:
 
 
 def result(path: str = "a", text: str = "через", **fields: Any) -> SearchResult:
-    given: dict[str, Any] = {
+    defaults: dict[str, Any] = {
         "search": "bridges",
         "text": text,
         "url": f"https://example.org/{path}",
@@ -34,7 +34,7 @@ def result(path: str = "a", text: str = "через", **fields: Any) -> SearchRe
         "positions": (HERE,),
         "hits": 1,
     }
-    return SearchResult(**given | fields)
+    return SearchResult(**defaults | fields)
 
 
 def kept(found: Searches, search: str = "bridges", **which: str) -> list[SearchResult]:

@@ -37,9 +37,9 @@ def store_many(
         except Exception as error:  # noqa: BLE001 - the test compares it
             return error
 
-    given = zip(articles, over or repeat(None), strict=False)
+    pairs = zip(articles, over or repeat(None), strict=False)
     stored = storage.articles.store_new(articles)
-    return [new or alone(*one) for new, one in zip(stored, given, strict=True)]
+    return [new or alone(*one) for new, one in zip(stored, pairs, strict=True)]
 
 
 def test_storing_a_mixture_at_once(storage: Storage) -> None:

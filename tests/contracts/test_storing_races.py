@@ -63,8 +63,8 @@ def test_filters_can_be_combined(storage: Storage) -> None:
     storage.articles.store(make_article("c", "C", hours=2, source="other.org", language="en"))
     storage.articles.store(make_article("d", "D", hours=3, published_at=None))
 
-    def paths(**asked: object) -> list[str]:
-        where = ArticleFilter(**asked)  # type: ignore[arg-type]
+    def paths(**fields: object) -> list[str]:
+        where = ArticleFilter(**fields)  # type: ignore[arg-type]
         found = [article.canonical_url.rsplit("/", 1)[1] for article in storage.articles.iter(where)]
         assert storage.articles.count(where) == len(found)
         return found
