@@ -1,8 +1,9 @@
-"""Makes a fresh MongoDB ready for newsbot: a replica set, and a user with the least rights.
+"""Sets up a new MongoDB for newsbot: starts the replica set, and creates a user with minimal rights.
 
-May run again at any time: what is there stays, the user gets the password that is given. In the
-environment: MONGO_PLACE (host:port of each member, as workers reach it, separated by commas),
-MONGO_ROOT_PASSWORD, MONGO_PASSWORD.
+The script can be run again at any time. It does not change a replica set that has started, and it sets the
+password of an existing user. It reads three environment variables: MONGO_PLACE (the addresses ``host:port``
+of all members, separated by commas, in the form in which workers reach them), MONGO_ROOT_PASSWORD and
+MONGO_PASSWORD.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from pymongo.errors import ConnectionFailure, OperationFailure
 PATIENCE = 60.0
 """Seconds to wait for the server, and for it to become the primary."""
 NOT_INITIATED, USER_EXISTS = 94, 51003
-"""MongoDB's error codes."""
+"""Error codes of MongoDB: the replica set was not started yet, and the user exists already."""
 
 NEEDED = ("MONGO_PLACE", "MONGO_ROOT_PASSWORD", "MONGO_PASSWORD")
 
@@ -26,7 +27,7 @@ Client = MongoClient[dict[str, Any]]
 
 
 def initiate(client: Client, places: list[str]) -> str:
-    """Start the replica set, unless it has started, and wait for its primary. Return the name of the set.
+    """Start the replica set if it was not started yet, and wait for its primary. Return its name.
 
     ``client`` is connected to the first member.
     """
@@ -48,7 +49,10 @@ def initiate(client: Client, places: list[str]) -> str:
 
 
 def make_user(client: Client, password: str) -> None:
-    """Make the user ``newsbot`` of the database ``newsbot``, who may read and write there only."""
+    """Create the user ``newsbot``, who may read and write only the database ``newsbot``.
+
+    If the user exists, set its password and its rights.
+    """
     roles = [{"role": "readWrite", "db": "newsbot"}]
     try:
         client["newsbot"].command("createUser", "newsbot", pwd=password, roles=roles)
@@ -59,7 +63,7 @@ def make_user(client: Client, password: str) -> None:
 
 
 def main() -> int:
-    """Set up; 0 if all is ready, else 1 with one line that says why."""
+    """Run the setup. Return 0 on success; otherwise print the reason in one line and return 1."""
     missing = [
         name for name in ("MONGO_PLACE", "MONGO_ROOT_PASSWORD", "MONGO_PASSWORD") if not os.environ.get(name)
     ]

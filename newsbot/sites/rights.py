@@ -89,8 +89,8 @@ class SiteRights:
 
     def __init__(self) -> None:
         self._robots = Bounded[str, tuple[RobotsSignals, CanFetch, int]](MAX_KNOWN)
-        # Twice the number of hosts that the middleware remembers, because the middleware passes on each file
-        # only once.
+        # This is twice the number of hosts that the middleware for tdmrep.json remembers, because this
+        # middleware passes on each file only once.
         self._reservations = Bounded[str, Reservations](2 * MAX_KNOWN)
 
     def heard_robots(self, url: str, signals: RobotsSignals, can_fetch: CanFetch, size: int = 0) -> None:

@@ -321,7 +321,10 @@ class SiteCounters:
         home.update((name, stats[name]) for what in names if (name := f"newsbot/site/{domain}/{what}"))
 
     def _add_up(self, stats: dict[str, Any]) -> None:
-        """Move the stats of the other sites to :data:`OTHERS`. These stats are already stored."""
+        """Add the stats of sites that are not in ``_active`` to :data:`OTHERS`, and delete them.
+
+        Only stats whose values are already stored are moved.
+        """
         for name in list(stats):
             if stats[name] != self._in_hours.get(name, 0):
                 continue  # not a counter of a site, or it has grown since it was stored

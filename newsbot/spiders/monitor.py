@@ -404,7 +404,7 @@ def _links_on(response: Response) -> list[Link]:
         return []
     try:
         return find_links(tree_of(response), response.url)
-    except NotAnArticle:  # empty, or an image with an HTML content type
+    except NotAnArticle:  # the page is empty, or it is an image with an HTML content type
         return []
 
 
@@ -416,9 +416,10 @@ def _item(check: PageCheck) -> dict[str, Any]:
 
 
 def _linked(page: PageRecord, referrer: str, depth: int) -> PageRecord:
-    """Return a record that adds ``referrer`` to the record of a known page when it is stored.
+    """Return a new record of a known page. When it is stored, ``referrer`` is added to the stored record.
 
-    It has no history. If a person removes the page in the meantime, its old data do not come back.
+    The new record has no history. So if a person removes the page in the meantime, its old data do not come
+    back.
     """
     return PageRecord(
         url=page.url,

@@ -323,7 +323,7 @@ async def _in_thread(work: Callable[[], Any], visit: Visit) -> None:
 
 # --- sources
 LARGE = 1 << 17
-"""Minimum size in bytes of feeds and sitemaps that are parsed in a thread. This size takes 50 ms."""
+"""Minimum size in bytes of feeds and sitemaps that are parsed in a thread. Parsing this size takes 50 ms."""
 _GZIP = b"\x1f\x8b"
 
 
@@ -384,8 +384,7 @@ class HtmlPage:
     refusal: str = ""
     """The token of the reason why the page is not an article."""
     scripts: bool = False
-    """True if the page has no article or a list has no links, because scripts of the page write the article
-    or the links."""
+    """True if the article, or the links of a list, are missing because scripts of the page write them."""
     next_page: str | None = None
     """The URL of the article's next page."""
     seconds: dict[str, float] = field(default_factory=dict)

@@ -253,6 +253,6 @@ def _read(response: Response) -> tuple[HtmlElement | None, str | None]:
         return None, None
     try:
         tree = tree_of(response)
-    except NotAnArticle:  # empty, or an image with an HTML content type
+    except NotAnArticle:  # the page is empty, or it is an image with an HTML content type
         return None, None
     return tree, visible_text(tree)

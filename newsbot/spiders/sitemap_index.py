@@ -156,7 +156,10 @@ class SitemapIndexes:
         return choice
 
     def _looks(self, children: Sequence[Child], visit: Visit) -> Iterator[tuple[Child, PageRecord | None]]:
-        """Yield the files that do not wait in the queue, each with its page record (None: unknown file)."""
+        """Yield the files that do not wait in the queue, each with its page record.
+
+        The record is None if the file is unknown.
+        """
         for part in batched(children, _CHUNK):
             keys = [fingerprint(canonicalize(child.url, visit.rule.drop_query)) for child in part]
             pages = self._context.storage.pages.get(keys)

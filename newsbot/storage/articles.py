@@ -142,7 +142,7 @@ def may_be_plain(given: Sequence[Record]) -> list[bool]:
 def _is_same(own: Record, given: Record) -> bool:
     if own["title"] != given["title"]:
         return False
-    if given["content_hash"] and own["content_hash"]:  # empty without the pipeline for exact copies
+    if given["content_hash"] and own["content_hash"]:  # only the pipeline for exact copies sets the hash
         return bool(own["content_hash"] == given["content_hash"])
     return bool(own["text"] == given["text"])
 

@@ -42,7 +42,7 @@ class Notes(Protocol):
         """
 
     def swap(self, kind: str, key: str, old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> bool:
-        """Replace the note ``old`` by ``new`` if the stored note still is ``old`` (compare and swap).
+        """Replace the note ``old`` by ``new`` if the stored note is still ``old`` (compare and swap).
 
         ``old`` is the note as :meth:`all` returned it, or None if there was no note. Return False without
         changing anything if another worker has written the note in the meantime. Raises ``ValueError`` like

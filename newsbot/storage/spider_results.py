@@ -121,10 +121,9 @@ class CheckedPage:
 
     @property
     def since(self) -> float:
-        """The time since which all stored checks have the same outcome as the last check.
+        """The time of the first stored check after which the outcome did not change.
 
-        It is the time of the first of these checks. The outcome can be older, because only the latest checks
-        are stored.
+        The page may have had this outcome even earlier, because only the latest checks are stored.
         """
         at = self.last.at
         for one in reversed(self.checks):

@@ -1,10 +1,11 @@
 """Interfaces for deleting data permanently, and for copying all data from one storage to another.
 
-Removal: the storage does not record what was removed. :mod:`newsbot.sites.pauses_and_removals` does.
+The storage itself does not record what was removed. This is done by
+:mod:`newsbot.sites.pauses_and_removals`.
 
-Copying (``scrapy move``): the copies contain all data. A storage of any backend that loads them returns the
-same results as the original. Copies are sorted by their keys, so that an interrupted move can continue after
-the last key. No other process should write during the move.
+Copies are made for ``scrapy move``, and contain all data. A storage of any backend that loads them returns
+the same results as the original. Copies are sorted by their keys, so that an interrupted move can continue
+after the last key. No other process should write during the move.
 """
 
 from __future__ import annotations

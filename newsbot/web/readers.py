@@ -174,7 +174,7 @@ COMPUTING = 120.0
 LOOK = 2.0
 """Maximum time in seconds for which a page waits for a figure if the cache has no value or an old value."""
 OLD = 6.0
-"""A cached value is old if its age is more than this many times the ``seconds`` of its :class:`Memo`."""
+"""A cached value is old if its age is more than the ``seconds`` of its :class:`Memo` times this factor."""
 
 
 @dataclass(frozen=True, slots=True)

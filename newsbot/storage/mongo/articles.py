@@ -114,7 +114,7 @@ class MongoArticles(Repository, Articles):
     def _insert(
         self, database: Collections, documents: list[Document], peers: Mapping[bytes, Sequence[str]]
     ) -> dict[bytes, Joined | None]:
-        """Insert those of these articles that are new. Return their keys with the results of joining.
+        """Insert the articles that are new. Return their keys with the results of joining.
 
         Nearly always, all articles are new, so known articles are looked up only after an insertion failed.
         """
@@ -281,7 +281,8 @@ def _store(
     """
     given = to_document(article) | {"version": 1}
     key, articles = given["_id"], database["articles"]
-    # The text comes first: two workers with the same text conflict here, before one inserts its article.
+    # The text comes first, so that two workers with the same text conflict before one of them inserts its
+    # article.
     owner, led_to = _claim_text(database, session, given), None
     if owner is not None:
         # No article is inserted, because the text is known. ``own`` is needed for the decision.

@@ -99,7 +99,7 @@ class MongoPages(Repository, Pages):
             yield [record_of(document) for document in found]
 
     def _due_batches(self, after: float, until: float) -> Iterator[list[PageRecord]]:
-        # max(): the index contains only times above 0
+        # The index contains only times above 0. Without this bound, the server could not use it.
         asked: Document = {"next_due": {"$gt": max(after, 0.0), "$lte": until}}
         order = [("next_due", 1), ("_id", 1)]
         while found := list(self._server.at.database["pages"].find(asked).sort(order).limit(_AT_ONCE)):
@@ -266,7 +266,7 @@ def _saving(page: PageRecord) -> UpdateOne:
 def _select(
     database: Collections, fingerprints: Iterable[bytes], names: Sequence[str] | None
 ) -> Iterator[Document]:
-    """Yield the documents of known pages, with the fields ``names`` (None: all).
+    """Yield the documents of known pages, with the fields ``names``, or with all fields if it is None.
 
     Unknown pages are left out.
     """

@@ -131,9 +131,9 @@ def _name_several(database: Collections) -> None:
 def _number_changes(database: Collections) -> None:
     """Number the changes of articles (see changes.py).
 
-    Stored articles are numbered in the order in which they were stored. Earlier versions stored a time for
-    each export. The time is replaced by the cursor of that time. If the time of an export is in the future,
-    the clock was wrong, and the export starts again.
+    Stored articles are numbered in the order in which they were stored. Earlier versions of newsbot stored a
+    time for each export. The time is replaced by the cursor of that time. If the time of an export is in the
+    future, the clock was wrong, and the export starts again.
     """
     for name in ("removals", "counters"):
         _make(database, name)

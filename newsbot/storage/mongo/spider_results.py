@@ -99,7 +99,7 @@ class MongoChecks(Repository, Checks):
             missing = [key for key in keys if key not in listed]
             for some in batched(missing, _CHECKS_AT_ONCE):
                 yield [_page(document) for document in checks.find({"_id": {"$in": some}})]
-            # the next keys; the pages that are listed are skipped without reading their documents
+            # The next batch starts after the last key. The documents of listed pages are never read.
             query["_id"] = {"$gt": keys[-1]}
 
     def forget(self, *, source: str | None = None, url: str | None = None) -> int:

@@ -110,7 +110,7 @@ class SqliteArticles(Repository, Articles):
     ) -> list[Stored | None]:
         given: dict[int, dict[str, Any]] = {}
         for number, article in enumerate(articles):
-            with suppress(Exception):  # :meth:`store` will raise it
+            with suppress(Exception):  # the caller then calls :meth:`store`, which raises the error
                 given[number] = _row_of(to_row(article), fingerprint(article.canonical_url))
         results: list[Stored | None] = [None] * len(articles)
         try:
@@ -159,7 +159,7 @@ class SqliteArticles(Repository, Articles):
         keys = {url: fingerprint(url) for url in canonical_urls}
         with self._file.reading() as database:
             rows = {row["key"]: row for row in select_in(database, _ALIASED, keys.values())}
-            # second, so that an article's own URL wins against an alias
+            # This comes after the aliases, so that an article's own URL wins against an alias.
             rows |= {row["key"]: row for row in select_in(database, _WITH_KEYS, keys.values())}
         return {url: from_row(rows[key]) for url, key in keys.items() if key in rows}
 

@@ -211,6 +211,6 @@ def _row(book: Book) -> tuple[str, tuple[str | int, ...]]:
         return "note", (book.kind, book.key, book.body)
     if isinstance(book, SiteHour):
         return f"site_hour ({_HOUR})", (book.source, book.hour, *book.counts)
-    # The stored text of a day begins with ``;``, so that a search for ``;`` and a poll finds only whole
-    # polls.
+    # The stored text of a day begins with ``;``. So each poll follows a ``;``, and a search for ``;`` and a
+    # poll finds only whole polls.
     return "poll_day", (book.url, book.day, f";{''.join(book.polls)}")

@@ -1,6 +1,6 @@
 """Decides who may read the dashboard, and who may change something.
 
-If the server listens on a loopback address, everybody may read, but the ``Host`` header must have a loopback
+If the server listens on a loopback address, all users may read, but the ``Host`` header must have a loopback
 name. This check prevents DNS rebinding, in which the host name of an attacker's web page resolves to
 127.0.0.1. On other addresses, and behind a proxy (``--public-url``), the token is needed to read. The token
 is always needed to change something. Programs send the token with each request (``Authorization: Bearer``).
@@ -83,7 +83,7 @@ class Access:
     """Checks the rules in the docstring of this module, and keeps the sessions."""
 
     token: str
-    """The token. If it is empty, nobody may change anything."""
+    """The token. If it is empty, changes are not allowed."""
     reads_open: bool
     """True if requests without the token may read."""
     host: str = "127.0.0.1"

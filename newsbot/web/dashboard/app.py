@@ -138,8 +138,8 @@ async def _log_in(board: Dashboard, request: web.Request) -> web.Response:
     if cookie is None:
         return board.page(request, "login.html", 403, wrong=True)
     response = _moved_to("/")
-    # A proxy sends the request as plain HTTP, and its header says whether the browser uses HTTPS. A sender
-    # that forges the header restricts only its own cookie.
+    # A proxy forwards the request as plain HTTP. The header that it adds says whether the browser uses HTTPS.
+    # A sender that forges the header restricts only its own cookie.
     secure = request.secure or request.headers.get("X-Forwarded-Proto") == "https"
     response.set_cookie(
         COOKIE, cookie, max_age=int(SESSION_SECONDS), httponly=True, samesite="Strict", secure=secure

@@ -29,7 +29,7 @@ PER_PAGE = 20
 MAX_PAGE = 10
 """Maximum number of result pages of one search.
 
-To see more articles, users can narrow the search or export.
+To see more articles, users can narrow the search or export the articles.
 """
 MAX_MEMBERS = 30
 """Maximum number of members of a story that are returned."""

@@ -249,7 +249,7 @@ class Sign:
 
     text: str
     broken: bool
-    """True if nothing is fetched at all, False if only a part of the crawl does not work."""
+    """True if no page is fetched at all, False if only a part of the crawl does not work."""
     since: datetime | None
     page: str
     """Path of the page with details."""

@@ -1,7 +1,7 @@
 """Declares the parameters of requests, and describes the results of the API.
 
-A declaration is used to read, check and describe a parameter. In the description of the API, the types of
-results are JSON Schema.
+A declaration is used to read, check and describe a parameter. The description of the API states the types of
+results as JSON Schema.
 """
 
 from __future__ import annotations

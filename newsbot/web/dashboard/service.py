@@ -57,8 +57,8 @@ The number is the age in seconds at which a result is computed again.
 class Memos:
     """The cached figures of the process.
 
-    They are named by the functions that compute them. ``readers`` must have a separate thread, because the
-    computations take long.
+    Each figure is identified by the function that computes it. ``readers`` must have a separate thread,
+    because the computations take long.
     """
 
     def __init__(self, readers: Readers) -> None:
@@ -211,7 +211,7 @@ class Dashboard:
     def closed(self, request: web.Request) -> web.Response:
         """Return the response to a request that is not allowed: the log-in page, or 401 for programs.
 
-        If the server has no token, nobody can log in, and the response is 403.
+        If the server has no token, users cannot log in, and the response is 403.
         """
         if not self.access.token:
             return self.refusal(request, 403, "No access", CLOSED)
