@@ -53,7 +53,7 @@ class EntryData(TypedDict, total=False):
     """The domain of the rule that the entry belongs to."""
     referrer: str | None
     where: str
-    """A :class:`newsbot.items.Where`."""
+    """The place where the link was found: the value of a :class:`newsbot.items.Where`."""
     discovered_at: float
     """POSIX seconds."""
     why: str
@@ -155,7 +155,7 @@ FETCH_STEP = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """The data of the frontier about a URL. The storage has more data."""
+    """What the frontier knows about a URL. The storage has more data."""
 
     state: str
     """One of the states in the module docstring."""
@@ -174,8 +174,7 @@ class Outlook:
     pending: int
     """Number of entries that are pending and due at or before the horizon."""
     leased: int
-    """Number of leases of all owners. Only entries of the same hosts that are due within the horizon
-    count."""
+    """Number of leases of all owners. As for ``pending``, only accepted hosts and due entries count."""
     host: str | None = None
     """Host of the entry that can be leased next; None if unknown. In Redis it is known only with
     ``accept``."""
@@ -208,7 +207,7 @@ class Frontier(Protocol):
 
         A known entry stays unchanged, with these exceptions:
 
-        * A pending entry gets the higher priority and the earlier due time of both (``SOONER``).
+        * A pending entry gets the higher priority and the earlier due time of the two (``SOONER``).
         * A pending entry without ``published_at`` gets the data of a new entry that has it, except for
           ``discovered_at``. This happens if a page linked the URL first and a feed listed it later.
         * With ``force``, a done or aside entry becomes pending at the new entry's ``due`` time, with the new
@@ -243,13 +242,13 @@ class Frontier(Protocol):
         one entry per turn, and each lease moves the host's next turn by its delay. A host never has more
         leases than its concurrency. Hosts are served in the order of their turns. Within a host, the entry
         with the highest priority is leased first. Among entries of equal priority, the entry that was due
-        first is leased first. An owner never holds more than one suspect (an entry that lost its last lease).
-        A suspect is leased before the other entries of its host.
+        first is leased first. An owner never holds more than one suspect (an entry whose last lease was
+        lost). A suspect is leased before the other entries of its host.
 
         Hosts that ``accept`` refuses are skipped. There may be many of them if only some sites are crawled.
         ``alone`` means that the worker has no other entry now. If there is nothing else to lease, the owner
-        then gets one suspect that lost :data:`ALONE` leases. The worker must not process any other entry at
-        the same time.
+        then gets one suspect whose leases were lost :data:`ALONE` times. The worker must not process any
+        other entry at the same time.
         """
 
     def ack(self, lease: Lease, *, next_due: float | None, fetched: bool = True) -> bool:

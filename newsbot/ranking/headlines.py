@@ -126,7 +126,7 @@ class Headlines:
         the leads differ, the headline counts as new. Items of news sitemaps have no lead. Only items of feeds
         and news sitemaps are checked, and only if they were not requested by a user. ``lead`` is the text
         below the headline. The mark is ``same_headline`` in the entry's data. :func:`name` replaces the mark
-        by the other URL.
+        with the other URL.
         """
         data = entry.data
         if entry.kind is not Kind.ARTICLE or data.get("where") not in _LISTS or data.get("force"):

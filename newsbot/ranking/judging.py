@@ -53,7 +53,7 @@ _UNKNOWN_AGE_DAYS = 2.0
 """Assumed age of articles without a date."""
 
 _DECLARED = (Where.FEED, Where.NEWS_SITEMAP)
-"""Places of links that the site declares to be articles."""
+"""Places whose links the site declares to be articles."""
 _ON_PAGES = (Where.BODY, Where.NAVIGATION)
 # Log-odds are added: 0.7 doubles the odds of an article (e ** 0.7 = 2), -1.5 divides them by 4.5.
 _ODDS_OF_PLACE = {

@@ -120,7 +120,7 @@ class SessionKeys:
 ENOUGH = 2
 """A shape has failed only if at least this number of its pages were not articles."""
 LEAST_SHARE = 0.3
-"""Minimum share of articles among the fetched pages of a shape that has not failed."""
+"""A shape has failed only if less than this share of its fetched pages were articles."""
 ENOUGH_UNLISTED = 5
 """Used instead of :data:`ENOUGH` for shapes that a feed or sitemap lists. For these shapes, only pages that
 are not listed by any source are counted."""
@@ -284,12 +284,11 @@ SHORT_TEXT = 3
 """Maximum number of words in the text of a menu link. A longer text is not the name of a section."""
 EXPLORED_REASONS = frozenset((Reason.UNLIKELY_ARTICLE, Reason.NOT_IN_RULE))
 OF_PAGES = 0.5
-"""Factor by which NEWSBOT_EXPLORE is multiplied to get the maximum share of explored pages among all
-pages."""
+"""NEWSBOT_EXPLORE times this factor is the maximum share of explored pages among all fetched pages."""
 EXPLORED_PRIORITY = 5.0
 """Priority of explored links. It is low, so that they are fetched last."""
 MAX_BARREN = 3
-"""Number of explored pages of a shape that are not articles after which the shape is no longer explored."""
+"""A shape is no longer explored after this number of its explored pages were not articles."""
 NOTE_KIND = "addresses:"
 """Prefix of the kind of the notes with a site's examples and learned rule. The domain follows it."""
 SHAPES_NOTE = "address_shapes"

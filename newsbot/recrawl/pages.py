@@ -24,7 +24,7 @@ from newsbot.rules.rule import Rule
 QUIET_AFTER: Final = 3
 """Number of unchanged visits in a row after which an article is not visited again."""
 FIRST_REST: Final = DAY / 4
-"""Seconds until the second visit of an old list (:class:`OldList`), and the minimum between two visits."""
+"""Seconds until the second visit of an old list (:class:`OldList`). Later pauses are not shorter."""
 LONGEST_REST: Final = 30 * DAY
 """Maximum seconds between two visits of a page."""
 _SLACK = 0.05
@@ -178,7 +178,7 @@ def unchanged_rate(seconds: float, visits_each: float) -> float:
     """Return the assumed number of changes per second of a page that did not change within ``seconds``.
 
     The rate is half a change (Jeffreys' prior) divided by a time. The time is ``seconds`` plus the time
-    between two visits of an average page. The rate falls with the time that the page has been unchanged.
+    between two visits of an average page. The longer the page has been unchanged, the lower the rate.
     ``visits_each`` is the number of visits of an average page per second.
     """
     return 0.5 / (max(0.0, seconds) + 1 / visits_each)

@@ -1,8 +1,8 @@
 """Decides before a download whether it is made, and after a visit when the page is due again.
 
 Before a download, :func:`gate` decides whether the page is fetched, and with which conditional headers (RFC
-9110, 13.1). :func:`tells_unchanged` reads from the response to a HEAD request that a page is unchanged. This
-saves the download.
+9110, 13.1). :func:`tells_unchanged` checks by the response to a HEAD request whether a page is unchanged. An
+unchanged page is not downloaded.
 
 After a visit, :func:`plan` takes the interval that a policy returns (:mod:`newsbot.recrawl.policy`) and
 applies the limits that hold for every policy:
@@ -144,7 +144,7 @@ def parse_max_age(value: str | None) -> float | None:
         # ``no-cache="set-cookie"`` restricts only the named header fields (RFC 9111, 5.2.2.4)
         if name.lower() in ("no-cache", "no-store") and not argument:
             return 0.0
-        # of several values the first one counts (RFC 9111, 4.2.1)
+        # the first of several values counts (RFC 9111, 4.2.1)
         if name.strip().lower() == "max-age" and _SECONDS.fullmatch(argument) and age is None:
             age = float(argument)
     return age

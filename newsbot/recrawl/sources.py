@@ -161,8 +161,8 @@ PRIOR_ITEMS, PRIOR_HOURS = 0.5, 1.0
 """Items and hours that are assumed for a new source before its first observation."""
 HOUR_SHRINK, DAY_SHRINK, SURGE_SHRINK = 1.0, 30.0, 6.0
 """Numbers of items that are added to the observed items and to the expected items. They keep a weight near 1
-while few items were observed. The first number is for an hour of the day, the second for a day of the week,
-and the third for the last hours."""
+until many items have been observed. The first number is for an hour of the day, the second for a day of the
+week, and the third for the last hours."""
 MOST_ODD: Final = 10.0
 """Maximum that one poll contributes to the estimate of the variance. This limits the influence of rare
 bursts. Items that regularly come in batches still raise the estimate."""
@@ -173,7 +173,7 @@ is learned."""
 _NEIGHBOURS = ((0, 0.4), (1, 0.22), (-1, 0.22), (2, 0.08), (-2, 0.08))
 """Pairs (offset, weight) of neighbouring hours. Each hour is smoothed with them."""
 _THURSDAY = 3
-"""The weekday of the epoch."""
+"""The weekday of 1 January 1970, where POSIX seconds begin (Monday is 0)."""
 
 _STATE = ("items", "hours", "hour_items", "hour_due", "day_items", "day_due", "spread", "surge", "surge_due")
 
@@ -200,7 +200,7 @@ class Rhythm:
         return np.asarray((self.items[rows] + PRIOR_ITEMS) / (self.hours[rows] + PRIOR_HOURS))
 
     def weights(self, rows: Rows) -> tuple[Array, Array]:
-        """Return the weights of the 24 hours and of the 7 days (Monday first), mean 1."""
+        """Return the weights of the 24 hours and of the 7 days (Monday first). Their mean is 1."""
         observed, due = self.hour_items[rows], self.hour_due[rows]
         by_hour = (_smooth(observed) + HOUR_SHRINK) / (_smooth(due) + HOUR_SHRINK)
         by_day = (self.day_items[rows] + DAY_SHRINK) / (self.day_due[rows] + DAY_SHRINK)
@@ -341,7 +341,7 @@ have begun late in this time, so the true rate may be higher than the computed r
 PAUSE: Final = 1800.0
 """Minimum seconds between two polls for which :data:`REFILL_AFTER_PAUSE` is used."""
 SURGE_LASTS: Final = 1.0
-"""Time constant in hours: an unusual rate of items returns exponentially to the usual rate."""
+"""The time constant in hours with which an unusual rate of items returns exponentially to the usual rate."""
 
 
 class Rates(Protocol):
@@ -557,7 +557,7 @@ def fitting_threshold(requests_an_hour: float, sources: Sequence[Mapping[str, An
     """Return the threshold (items * seconds) at which the sources need ``requests_an_hour`` polls.
 
     ``sources`` are states of :class:`SourceIndex`. The rates by hour and weekday in them are not considered,
-    although they reduce the number of polls. If no threshold leads to this number of polls, the nearest
+    although they would reduce the number of polls. If no threshold leads to this number of polls, the nearest
     threshold is returned.
     """
     known = SquareRootIndex(len(sources), Controller(1.0, 1.0, 0.5))

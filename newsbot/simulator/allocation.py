@@ -18,12 +18,12 @@ import numpy as np
 from newsbot.simulator.model import Array
 
 INNER, OUTER = 60, 110
-"""Number of bisections in :func:`_inverse`, and in :func:`_spend`.
+"""Numbers of steps of the bisection in :func:`_inverse` and of the bisection in :func:`_spend`.
 
 The results have the precision of a double.
 """
 MAX_COST = 600.0
-"""Highest cost that :func:`freshest` tries: one visit per 600 changes.
+"""Highest cost that the search in :func:`freshest` tries. It stands for one visit per 600 changes.
 
 The exponential of this number is a finite double.
 """

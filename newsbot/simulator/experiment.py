@@ -30,7 +30,7 @@ FIRST_ROWS = (0, 10_000, 20_000, 30_000, 40_000)
 In the publication, the labels of the rows are at the wrong rows.
 """
 FIRST_FIELDS = (1, 4, 7, 10, 13, 16, 19)
-"""Situations of the columns of this table.
+"""Situations of the columns of table 3.10.
 
 The table does not name the situations. We inferred them from the rates of change of its values.
 """
@@ -184,7 +184,7 @@ def _processing(published: Published, rows: ByVariant) -> Iterator[Check]:
 def _orders(rows: ByVariant) -> Iterator[Check]:
     """Check :data:`ORDERS`.
 
-    The deviation is the negative number of situations in which the order does not hold.
+    The deviation is minus the number of situations in which the order does not hold.
     """
     situations = {situation for situation, _variant in rows}
     for what, column, variants in ORDERS:

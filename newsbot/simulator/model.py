@@ -132,8 +132,8 @@ def make_changes(
     """Return a log in which each page changes ``intensity`` times on average from 0 to ``time``.
 
     ``frequencies`` are the probabilities of the types of changes. The size after a change is uniformly
-    distributed: after ``SHRINKS`` from the smallest size to the size before, after ``GROWS`` from the size
-    before to the largest size.
+    distributed. After ``SHRINKS`` it is between the smallest size and the size before the change. After
+    ``GROWS`` it is between the size before the change and the largest size.
     """
     rows = estimate_rows(len(sizes), intensity)
     starts, times = _make_times(len(sizes), time, time / intensity, rows, stream(key, "times"))

@@ -66,8 +66,8 @@ VERSION = 1
 """Version of the key layout."""
 
 BATCH = 300
-"""Maximum number of entries of one state that one call moves. The limit keeps each call short, because Redis
-executes no other command in the meantime."""
+"""Maximum number of entries of one state that one call moves to the next state. The limit keeps each call
+short, because Redis executes no other command in the meantime."""
 _CHUNK = 500  # entries per round trip
 _PAGE = 200  # minimum number of hosts read per round trip
 _VERDICTS = {"N": Added.NEW, "K": Added.KNOWN, "S": Added.SOONER}
@@ -348,7 +348,7 @@ class RedisFrontier:
     def counts(self) -> dict[str, int]:
         """Return the number of entries in each state: keys pending, leased, done, aside, hosts."""
         names = ("pending", "leased", "done", "aside", "hosts")
-        # the script returns a sixth number, the known URLs
+        # the script returns a sixth number, the number of known URLs
         return dict(zip(names, self._scripts.run("stats"), strict=False))
 
     def watch(self) -> Watch:
@@ -392,7 +392,7 @@ class RedisFrontier:
 
 
 def _sent(entries: Sequence[Entry]) -> Iterator[tuple[list[bytes], list[bytes | str]]]:
-    """Yield the fingerprints and the arguments of the entries of each call."""
+    """For each call of a script, yield the fingerprints and the arguments of its entries."""
     rows = [(entry.fingerprint, arguments(entry)) for entry in entries]  # raises before the first call
     for chunk in batched(rows, _CHUNK):
         yield [key for key, _ in chunk], [value for _, given in chunk for value in given]

@@ -41,8 +41,11 @@ FIRST_LEVEL = 8
 LOAD = 200
 """Average number of known URLs in a bucket. A bucket that is not split yet may have twice this number."""
 LISTPACK = 512
-"""Maximum number of fields up to which Redis stores a hash as a listpack (the default of the setting
-hash-max-listpack-entries). A listpack takes a fraction of the memory of a larger hash."""
+"""Maximum number of fields of a hash that Redis stores as a listpack.
+
+A listpack takes a fraction of the memory of a larger hash. The number is the default of the setting
+hash-max-listpack-entries.
+"""
 
 
 class Keys:

@@ -111,7 +111,7 @@ _SET_DATA = """
 UPDATE frontier_urls
 SET data = json_patch(?, json_object('discovered_at', json_extract(data, '$.discovered_at'))) WHERE id = ?
 """
-"""Replaces the data by the data from a feed, but keeps the time of the first discovery."""
+"""Replaces the data with the data from a feed, but keeps the time of the first discovery."""
 
 # The reason in the data of an entry that was set aside is removed, because the entry is no longer aside.
 _MARK_DONE = """

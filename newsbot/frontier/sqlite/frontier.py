@@ -454,7 +454,10 @@ def _end(db: sqlite3.Connection, lease: Lease, statement: str, **values: Any) ->
 # table in :mod:`newsbot.frontier.sqlite.entries` shows the states.
 
 BATCH = 300
-"""Maximum number of rows of one state that one call moves, so that a call is short even if many are due."""
+"""Maximum number of rows of one state that one call moves to the next state.
+
+A call is therefore short even if many rows are due.
+"""
 
 # One EXISTS for each state: each of them is one seek in the index on (state, at).
 _UNSETTLED = """
