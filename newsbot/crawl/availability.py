@@ -45,7 +45,7 @@ FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 30.0
 """Maximum length of the doubled pauses, in seconds."""
 CALM = 5.0
-"""Seconds without a fault after which any successful call ends the outage."""
+"""After this number of seconds without a fault, any successful call ends the outage."""
 BUSY_PAUSE = 1.0
 """Seconds before a record that another worker holds is tried again."""
 STEP = 500

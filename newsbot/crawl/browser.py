@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 MAX_OPEN = 4
 """Maximum number of open pages per worker."""
 PAGES_EACH = 200
-"""Number of pages after which a new browser is started, to free memory that the old browser leaks."""
+"""A new browser is started after this number of pages, to free the memory that the old browser leaks."""
 MAX_REQUESTS = 60
 """Maximum number of requests that the scripts of one page may make."""
 MAX_MARKUP = 5_000_000
 """Maximum number of characters that are read from a rendered page."""
 QUIET = 500
-"""Milliseconds without a request after which a page counts as complete."""
+"""A page counts as complete after this number of milliseconds without a request."""
 START_SECONDS = 60.0
 """Seconds to wait for the start of the browser."""
 READ_SECONDS = 10.0
@@ -143,8 +143,8 @@ class Renderer:
                     return await self._open(running, _Traffic(url, content_type, body, ask, running.error))
                 except _Crash as error:
                     running.over = True
-                    # Other pages may still be open in this browser. They are rendered to the end, but no new
-                    # page is opened in it.
+                    # Other pages may still be open in this browser. They are rendered to the end, but the
+                    # browser gets no new pages.
                     if attempt == 2:
                         raise BrowserError(str(error)) from error
                 finally:

@@ -53,9 +53,9 @@ _OURS = (Reason.TOO_YOUNG, Reason.OURS, Reason.UNNAMED, *KNOWN_PAGE, Reason.LIMI
 NOT_THERE = Plan(None, "gone", "one of the usual places of feeds and sitemaps: nothing is there")
 """The plan for a guessed address of a feed or sitemap at which nothing was found."""
 MAX_ATTEMPTS = 3
-"""Number of attempts after which a URL whose visit cannot be completed is set aside."""
+"""If the visit of a URL cannot be completed, the URL is set aside after this number of attempts."""
 REST = 60.0
-"""Seconds before the URL of a visit that cannot be completed is tried again."""
+"""If the visit of a URL cannot be completed, the URL is tried again after this number of seconds."""
 Step = PageRecord | tuple[Lease, float | None] | None
 """One write of a visit: its page record, or a pair (lease, time when the URL is due again) that acknowledges
 the lease. The time is None if the URL is never due again. The step is None if there is nothing to write."""
@@ -109,7 +109,7 @@ class Completion:
         """
         if visit.concluded is None:
             visit.concluded = len(visit.events)
-        del visit.events[visit.concluded :]  # the events of an attempt that failed
+        del visit.events[visit.concluded :]  # removes the events of an attempt that failed
         if self._leaves_no_record(visit):
             yield None
             yield from self._end_lease(visit)

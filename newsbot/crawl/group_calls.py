@@ -145,11 +145,10 @@ class GroupCalls:
     async def store(self, article: Article, over: str | None = None, peers: Sequence[str] = ()) -> Stored:
         """Store an article; see :meth:`newsbot.storage.articles.Articles.store`.
 
-        If an article is not certainly new, or if there was a conflict in its group, it is stored alone, and
-        other articles do not wait for it. If the storage is a server, other pages are processed during the
-        call.
+        An article is stored alone if it may not be new, or if there was a conflict in its group. Other
+        articles do not wait for it. If the storage is a server, other pages are processed during the call.
         """
-        # with ``over``, the URL is known
+        # if ``over`` is given, the article's URL is already stored
         new = await self._store_new((article, peers)) if over is None else None
         return new or cast("Stored", await self._write("store", article, over, peers))
 

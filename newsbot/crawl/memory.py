@@ -4,10 +4,10 @@ Parsers, compressors and sockets allocate buffers of all sizes in several thread
 not return free memory that lies between used buffers. In a process that runs for weeks, this amounts to tens
 of megabytes.
 
-Python also caches source lines: pymongo records where a client was created, and for this record Python loads
-the source of each module in the call stack, 1.5 MB in total. Python also caches each unknown name of an
-encoding. libxml2 keeps each name of a tag or attribute until the thread that has parsed it ends. The number
-of different names in the pages of sites has no limit.
+Python also caches source lines: pymongo records where a client was created. For this record, Python loads the
+source of each module in the call stack, 1.5 MB in total. Python also caches each unknown name of an encoding.
+libxml2 keeps each name of a tag or attribute until the thread that has parsed it ends. The number of
+different names in the pages of sites has no limit.
 """
 
 from __future__ import annotations
@@ -52,8 +52,9 @@ def keep_free(size: int) -> bool:
     """Let glibc keep ``size`` free bytes at the end of each heap (mallopt(3)).
 
     By default, a search for a phrase repeatedly requests 19 MB from the system for arrays that exist for
-    milliseconds, and returns the memory. This takes a quarter of the time of the search. Blocks of more than
-    an eighth of ``size`` still come directly from the system. Returns False if the C library is not glibc.
+    milliseconds, and returns the memory. These requests take a quarter of the time of the search. Blocks of
+    more than an eighth of ``size`` still come directly from the system. Returns False if the C library is not
+    glibc.
     """
     mallopt = _function("mallopt", ctypes.c_int, ctypes.c_int)
     if mallopt is None:

@@ -56,7 +56,7 @@ class Politeness:
         # Each host pauses, because the time of its last request is lost with the frontier's data.
         for host in reversed(list(self._introduced)):
             delay, rule = self.delay_of(host), self._context.rule_for(f"http://{host}/")
-            concurrency = 1 if delay > rule.delay else rule.concurrency  # as set_pace() does
+            concurrency = 1 if delay > rule.delay else rule.concurrency  # the same rule as in set_pace()
             self._context.frontier.set_politeness(host, delay=delay, concurrency=concurrency, at_least=True)
             self._context.frontier.back_off(host, delay)
             yield host

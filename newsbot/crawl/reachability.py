@@ -20,7 +20,7 @@ ENOUGH: Final = 3
 The number is above 1, because a single site may be down itself.
 """
 MANY: Final = 10
-"""Number of failed sites after which no other sites are tried."""
+"""After this number of sites has failed, no other sites are tried."""
 MAX_SITES: Final = 10_000
 """Maximum number of failed sites that are remembered."""
 UNREACHABLE: Final = "newsbot/unreachable"

@@ -126,7 +126,7 @@ def _number(note: dict[str, Any], name: str, default: float = 0.0) -> float:
 SAMPLE = 2000
 """Maximum number of a site's page records that are read. Reading them takes less than a second."""
 ANEW_AFTER = 3600.0
-"""Seconds after which the policy of a site's pages is computed again."""
+"""The policy of a site's pages is computed again after this number of seconds."""
 
 
 class PagePrices:

@@ -38,7 +38,7 @@ ASK_AGAIN = 1.0
 PENDING = ("pending", "leased")
 """States of page records whose visit has not begun or is not completed."""
 WRONG_CLOCK = 5.0
-"""Seconds by which a worker's clock may differ from the frontier's before a warning is logged."""
+"""A warning is logged if a worker's clock differs from the frontier's by more than this, in seconds."""
 
 
 class Refill:

@@ -36,9 +36,9 @@ An article without peers begins a new story. Texts of fewer than 25 words are to
 signatures. Only identical texts are near to an article of this length. An identical text is ignored if it may
 be standard wording (:func:`is_formula`).
 
-This module drops no article. The storage drops an article if its source already has an identical text. The
-result for a pair of texts does not depend on which text came first. The stories therefore do not depend on
-the order in which articles arrive. There is one exception: the result can be different if a copy without
+This module does not drop articles. The storage drops an article if its source already has an identical text.
+The result for a pair of texts does not depend on which text came first. The stories therefore do not depend
+on the order in which articles arrive. There is one exception: the result can be different if a copy without
 numbers arrives before other texts of its template.
 """
 

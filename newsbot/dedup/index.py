@@ -72,7 +72,7 @@ PIECES_ID = blake2b(b"\n".join(_PIECES), digest_size=4).hexdigest()
 def shorten(text: str) -> bytes:
     """Return a text in compressed form. :func:`lengthen` restores the text. The compression works best for
     URLs."""
-    raw = text.encode("utf8", "surrogatepass")  # a lone surrogate must not raise
+    raw = text.encode("utf8", "surrogatepass")  # a lone surrogate must not raise an error
     return b"".join([_CODES.get(piece) or bytes((_ESCAPE, piece[0])) for piece in _SPLIT.findall(raw)])
 
 

@@ -224,7 +224,7 @@ PASSAGES = 16
 
 _STEP = np.uint64(0xD6E8FEB86659FD93)  # an odd factor, which makes one hash of the two ends of a passage
 _FIRST = 4 * PASSAGES
-"""Number of lowest hashes in which :func:`lowest_runs` looks for repeated passages."""
+""":func:`lowest_runs` looks for repeated passages among this number of lowest hashes."""
 
 
 def lowest_runs(sums: NDArray[np.uint64], shingle: int) -> NDArray[np.uint64]:

@@ -213,7 +213,7 @@ def empty(where: str | SettingsLike, *, namespace: str = "newsbot") -> None:
     try:
         with readable_errors(server_name(settings)):
             keys = Keys(namespace)
-            client.unlink(keys.meta)  # first, so that a partly deleted index looks empty
+            client.unlink(keys.meta)  # deleted first, so that a partly deleted index looks empty
             for key in client.scan_iter(match=f"{_literal(keys.tag)}*", count=1000):
                 client.unlink(key)
     finally:

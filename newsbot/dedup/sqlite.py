@@ -316,7 +316,7 @@ def _tidy(database: sqlite3.Connection, chunk: Chunk, buckets: Buckets) -> None:
 
 def _by_bucket(postings: dict[int, bytes]) -> Iterator[tuple[int, bytes, bytes]]:
     """Yield (id, packed numbers of texts, tags) for each bucket that gets postings, oldest text first."""
-    lengths = np.fromiter(map(len, postings.values()), np.intp, len(postings))  # empty without texts
+    lengths = np.fromiter(map(len, postings.values()), np.intp, len(postings))  # empty if there are no texts
     hashes = np.repeat(np.fromiter(postings, np.uint64, len(postings)), lengths // NUMBER)
     numbers = np.frombuffer(b"".join(postings.values()), dtype=">u4").astype(np.uint64)
     number_bits = 8 * NUMBER
@@ -363,7 +363,7 @@ _MIGRATIONS = migrations_in("dedup")
 _FORGET_EVERY = 64  # number of insertions between two deletions of old texts
 _FORGET_AT_ONCE = 256  # maximum number of texts deleted at once; it is higher than _FORGET_EVERY
 _CHECKPOINT_PAGES = 16_000
-"""Number of pages in SQLite's write-ahead log at which a checkpoint copies them to the file.
+"""When SQLite's write-ahead log has this number of pages, a checkpoint copies them to the file.
 
 Writing a chunk changes pages in all parts of the file. The more chunks one checkpoint covers, the fewer pages
 are written more than once. The log must stay within its limit (``journal_size_limit``).

@@ -92,7 +92,7 @@ MAX_NEIGHBOURS = 20
 by their signatures alone. Further near texts of the same source cannot be judged without their numbers and
 are ignored. Each of these texts was compared with its own nearest texts when it was inserted."""
 OUTDATED = 0.2
-"""Maximum amount by which the estimated similarity of a stored near text may exceed the exact similarity.
+"""The estimated similarity of a stored near text may exceed the exact similarity by at most this amount.
 
 It is more than four standard errors. If the difference is larger, the signature belongs to a new version that
 is not stored yet, and the near text is treated as not stored.

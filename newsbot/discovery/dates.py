@@ -64,7 +64,7 @@ def _of_machine(text: str, zone: tzinfo) -> datetime | None:
         text = f"{text}-01-01"[:10]
     try:
         moment = datetime.fromisoformat(text) if text[4:5] == "-" else _of_mail(text)
-    except ValueError:  # including the hour 24, which parse_stamp() accepts
+    except ValueError:  # for example the hour 24, which parse_stamp() accepts
         return None
     return moment.replace(tzinfo=zone) if moment is not None and moment.tzinfo is None else moment
 

@@ -47,7 +47,7 @@ _MAX_RAW_LEAD = 4_000
 """Maximum number of characters, including markup, that are read for the lead of an item. The lead is the text
 below its title."""
 
-# including control characters, the no-break space, the zero-width space and the byte order mark
+# Blanks include control characters, the no-break space, the zero-width space and the byte order mark.
 _BLANKS = re.compile(r"[\s\x00-\x1f\x7f\xa0\u200b\ufeff]+")
 _MARKUP = re.compile(r"</?[A-Za-z][A-Za-z0-9:-]{0,20}(?:\s[^<>]{0,2000})?/?>|<!--.{0,2000}?-->", re.DOTALL)
 """Matches tags and comments. Any other "<" in a title is kept."""
@@ -90,7 +90,7 @@ class Feed:
     update_period: float | None = None
     """The update interval in seconds that the feed declares (``sy:updatePeriod``)."""
     skip_hours: frozenset[int] = frozenset()
-    """Hours of the day (UTC) in which the feed asks not to be polled."""
+    """Hours of the day (UTC) that the feed excludes from polling."""
     hubs: list[Hub] = field(default_factory=list)
     self_url: str | None = None
     next_url: str | None = None
@@ -724,7 +724,7 @@ def _read_xml(text: str, collector: Callable[[], _Collector], problems: list[str
     again if parsing has to start again.
     """
     prologue = _PROLOGUE.match(text)
-    assert prologue is not None  # it may be empty
+    assert prologue is not None  # the pattern always matches, because the prologue may be empty
     root = _ROOT.match(text, prologue.end())
     if root is None:  # text before the root element does not belong to the feed
         root = _ROOT.search(text, 0, _JUNK)

@@ -148,7 +148,7 @@ class Selected:
             return []
         if isinstance(found, str):
             return [str(found)] if found.strip() else []
-        if not isinstance(found, list):  # a number or a truth value
+        if not isinstance(found, list):  # the XPath returned a number or a boolean
             return []
         return [
             hit if isinstance(hit, HtmlElement) else str(hit)

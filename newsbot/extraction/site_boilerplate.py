@@ -35,7 +35,7 @@ MAX_SITES = 64
 _SAME_ARTICLE = 0.7
 """Two texts count as one article if they have at least this share of their pairs of lines in common."""
 _EDGE = 60
-"""Maximum number of lines at the beginning and at the end of a text from which pairs are stored."""
+"""Pairs are stored only from this number of lines at the beginning of a text and at its end."""
 _FORMAT = 2
 """Version of the stored form of a memory. Memories with another version are refused."""
 

@@ -35,13 +35,13 @@ from typing import Any, Final, Literal, Protocol, TypedDict, runtime_checkable
 from newsbot.items import Kind
 
 ALONE: Final = 4
-"""Number of leases lost in a row after which a suspect is tried alone.
+"""A suspect is tried alone after this number of its leases were lost in a row.
 
 When the first lease was lost, the worker had other entries too. When the next three leases were lost, the
 entry was the only suspect of its worker.
 """
 MAX_LOST: Final = ALONE + 1
-"""Number of leases lost in a row after which an entry is set aside."""
+"""An entry is set aside after this number of its leases were lost in a row."""
 ASIDE: Final = "aside"
 """Key in the data of an entry that was set aside; its value is the reason."""
 

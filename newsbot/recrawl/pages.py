@@ -4,9 +4,10 @@ They read the page's record: its history contains for each visit whether the pag
 
 :class:`Optimum` distributes a budget of visits over the pages of a site so that as many as possible are up to
 date. For a page with the rate of change r, the optimal rate of visits is ``m * √r - r``, with the same m for
-all pages. If this is below 0, the page is not visited: it changes too often for visits to keep it up to date
-(Azar, Horvitz, Lubetzky, Peres and Shahaf, "Tractable near-optimal policies for crawling", PNAS 115, 2018).
-The simulator has the same closed form for arrays (:func:`newsbot.simulator.allocation.freshest_random`).
+all pages. If this rate is below 0, the page is not visited: it changes too often for visits to keep it up to
+date (Azar, Horvitz, Lubetzky, Peres and Shahaf, "Tractable near-optimal policies for crawling", PNAS 115,
+2018). The simulator has the same closed form for arrays
+(:func:`newsbot.simulator.allocation.freshest_random`).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from newsbot.recrawl.sources import NUTCH_FASTER, NUTCH_SLOWER
 from newsbot.rules.rule import Rule
 
 QUIET_AFTER: Final = 3
-"""Number of unchanged visits in a row after which an article is not visited again."""
+"""An article is not visited again after this number of unchanged visits in a row."""
 FIRST_REST: Final = DAY / 4
 """Seconds until the second visit of an old list (:class:`OldList`). Later pauses are not shorter."""
 LONGEST_REST: Final = 30 * DAY
@@ -120,10 +121,10 @@ _HALVINGS = 60
 def change_rate(observations: Sequence[tuple[float, bool]]) -> float:
     """Return the estimated number of changes per second.
 
-    Each observation is a pair (seconds since the previous visit, True if the page had changed). The result is
-    the maximum-likelihood estimate of a Poisson process that is observed at irregular intervals (Cho and
-    Garcia-Molina, "Estimating frequency of change", ACM TOIT 3, 2003), or 0 if no change was seen. Raises
-    ``ValueError`` unless all distances are finite and above 0.
+    Each observation is a pair (seconds since the previous visit, True if the page had changed). If no change
+    was seen, the result is 0. Otherwise it is the maximum-likelihood estimate of a Poisson process that is
+    observed at irregular intervals (Cho and Garcia-Molina, "Estimating frequency of change", ACM TOIT 3,
+    2003). Raises ``ValueError`` unless all distances are finite and above 0.
     """
     if any(not 0 < distance < math.inf for distance, _ in observations):
         raise ValueError("distances between visits must be numbers above 0")

@@ -166,7 +166,7 @@ FIRST_PAGE_RETRY: Final = HOUR
 failure."""
 LONGEST_PAGE_RETRY: Final = DAY
 GIVE_UP_AFTER: Final = 10
-"""Number of failures in a row after which a page that is not a source is no longer visited."""
+"""A page that is not a source is no longer visited after this number of failures in a row."""
 MISSING_TOO_EARLY: Final = HOUR
 """Seconds until the second visit of a missing page that was never fetched.
 

@@ -49,7 +49,7 @@ class Outcome:
     update_period: float | None = None
     """Seconds between updates, as stated by a feed."""
     skip_hours: frozenset[int] = frozenset()
-    """Hours of the day (UTC) in which a feed asks clients not to poll it."""
+    """Hours of the day (UTC) that a feed excludes from polling."""
     shown: int = 0
     """Number of links in a source; 0 if unknown."""
     span: float | None = None

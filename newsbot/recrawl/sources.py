@@ -1,7 +1,7 @@
 """Policies that decide when sources (feeds, sitemaps, sections) are polled again.
 
 The default is the square-root rule (:class:`SquareRootIndex`). The other policies work like those of other
-programs. They are options that serve for comparisons.
+programs. They are optional and serve for comparisons.
 
 The square-root rule computes a number for each source, its *index*, and polls the source when the index
 reaches a threshold. The *window* of a source is the number of items that it shows at a time.
@@ -168,8 +168,9 @@ MOST_ODD: Final = 10.0
 bursts. Items that regularly come in batches still raise the estimate."""
 HOURS, DAYS = 24, 7
 LONGEST_LOOK: Final = 24
-"""Number of hours after a poll for which the next poll changes the weights. For later hours, only the level
-is learned."""
+"""The weights are learned only from this number of hours after the previous poll. From later hours, only the
+level is learned.
+"""
 _NEIGHBOURS = ((0, 0.4), (1, 0.22), (-1, 0.22), (2, 0.08), (-2, 0.08))
 """Pairs (offset, weight) of neighbouring hours. Each hour is smoothed with them."""
 _THURSDAY = 3
@@ -323,23 +324,25 @@ def _calendar(at: Array, hours: int) -> tuple[Rows, Rows]:
 LOOK: Final = int(LONGEST / HOUR) + 1
 """Maximum number of clock hours that an interval of up to :data:`LONGEST` overlaps."""
 CAUTION: Final = 2.5
-"""Safety margin in standard deviations. A source is polled before the expected number of new items plus this
-margin exceeds the window, because items that leave the window between two polls are missed."""
-OVERFLOW: Final = 1.5
-"""Factor by which the number of new items is multiplied if all shown items are new. The poll then probably
-missed other items."""
-REFILL: Final = 0.5
-"""Share of the window that unexpected items may fill until the next poll, if they continue to come at the
-rate since the last poll.
+"""Safety margin in standard deviations.
 
-If all items that a source shows are new, and unexpected items fill at least this share of the window, the
-source is polled again after the shortest interval.
+Items that leave the window between two polls are missed. A source is therefore polled before the expected
+number of new items plus this margin exceeds the window.
+"""
+OVERFLOW: Final = 1.5
+"""If all shown items are new, their number is multiplied by this factor. Other items were probably missed."""
+REFILL: Final = 0.5
+"""A source is polled again when further unexpected items would fill this share of its window.
+
+The items are assumed to come at the rate at which unexpected items came since the last poll. If all items
+that a source shows are new, and unexpected items fill at least this share of the window, the source is polled
+again after the shortest interval.
 """
 REFILL_AFTER_PAUSE: Final = 0.2
 """The value that replaces :data:`REFILL` if the last two polls were at least :data:`PAUSE` apart. A burst may
 have begun late in this time, so the true rate may be higher than the computed rate."""
 PAUSE: Final = 1800.0
-"""Minimum seconds between two polls for which :data:`REFILL_AFTER_PAUSE` is used."""
+""":data:`REFILL_AFTER_PAUSE` is used if the last two polls were at least this number of seconds apart."""
 SURGE_LASTS: Final = 1.0
 """The time constant in hours with which an unusual rate of items returns exponentially to the usual rate."""
 
@@ -562,7 +565,7 @@ def fitting_threshold(requests_an_hour: float, sources: Sequence[Mapping[str, An
     """
     known = SquareRootIndex(len(sources), Controller(1.0, 1.0, 0.5))
     for row, source in enumerate(sources):
-        with suppress(ValueError, TypeError):  # damaged: treated as a new source
+        with suppress(ValueError, TypeError):  # a damaged state is treated like a new source
             known.take_note(row, source)
     rows = np.arange(len(sources))
     rates = known.rhythm.level(rows) / HOUR

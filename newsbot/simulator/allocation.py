@@ -46,7 +46,8 @@ def uniform(rates: Rates, budget: float) -> Array:
 def proportional(rates: Rates, budget: float) -> Array:
     """Return visits in proportion to the rates of change.
 
-    This seems right, but gives less freshness than uniform visits (Cho and Garcia-Molina, 2003).
+    This distribution seems right, but it gives less freshness than uniform visits (Cho and Garcia-Molina,
+    2003).
     """
     known = _checked(rates, budget)
     return np.asarray(budget * known / known.sum())

@@ -142,7 +142,7 @@ def _percent(group: str, what: str, published: float, ours: float, tolerance: fl
 def _quotes(published: Published, rows: ByVariant, scale: int) -> Iterator[Check]:
     for quote in published["quotes"]:
         variant = quote["variant"]
-        situation = 10 if quote["situations"].startswith("10") else 52  # first of a group
+        situation = 10 if quote["situations"].startswith("10") else 52  # the first situation of its group
         row, name = rows[situation, variant], f"situation {situation}, variant {variant}: "
         megabytes = quote["sumsize_MB"] / scale
         yield _percent("quotes", name + "traffic, MB", megabytes, row["sumsize"] / MB, 1.0)

@@ -251,8 +251,8 @@ class Push:
 def capped(share: Share, rates: Array, budget: float) -> Array:
     """Return the visits of each source per day, none above :data:`MOST_A_DAY`.
 
-    Visits above the limit are distributed among the other sources. This is repeated until no source is above
-    the limit.
+    Visits above the limit are distributed among the other sources. The distribution is repeated until no
+    source is above the limit.
     """
     visits = np.zeros_like(rates)
     left = np.ones(len(rates), bool)

@@ -351,8 +351,8 @@ def _staleness(world: SiteWorld, visits: Visits, chosen: Flags) -> tuple[float, 
     A source is stale while an event is unknown. The age of a source is the time since its first unknown
     event. The integral of the age over time is returned.
     """
-    # A span begins with the first unknown event. It is counted after the response to the previous visit and
-    # after the end of learning, and only while the source exists.
+    # A span begins with the first unknown event. The parts of a span before the response to the previous
+    # visit, before the end of learning, and after the end of the source do not count.
     rows, begins, until, floor = _stale_spans(world, visits, chosen)
     alive = np.minimum(world.gone, world.end)[rows]
     low = np.maximum(np.maximum(begins, floor), world.learned)

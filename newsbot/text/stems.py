@@ -100,8 +100,8 @@ def query_stems(text: str, languages: Iterable[str] = ("",)) -> list[tuple[str, 
 def _query_forms(word: str, language: str) -> tuple[str, ...]:
     """Return the stems under which the forms of a word were stored.
 
-    Most words have one stem. But for some Russian nouns without a case ending, Snowball takes the end of the
-    word for the ending of a verb or an adjective. Киев, кредит, канал become ки, кред, кана, while Киеве,
+    Most words have one stem. But for some Russian nouns without a case ending, Snowball mistakes the end of
+    the word for the ending of a verb or an adjective. Киев, кредит, канал become ки, кред, кана, while Киеве,
     кредита, канале become Киев, кредит, канал. A query for either form therefore searches for both stems.
     """
     first = stem(word, language)

@@ -2,9 +2,9 @@
 
 :func:`fold` returns the same string for texts that people consider equal. It unifies case, ё and е, accents,
 ligatures and widths (Unicode's NFKD, https://www.unicode.org/reports/tr15/). It removes invisible characters
-and the vowel points of Arabic and Hebrew. If a word mixes Latin and Cyrillic letters, it replaces letters
-that look like letters of the other script. й, the Japanese voiced sounds and the vowel signs of Indian
-scripts are not changed, because they are letters and not accents.
+and the vowel points of Arabic and Hebrew. In a word that mixes Latin and Cyrillic letters, it replaces
+letters that look like letters of the other script. й, the Japanese voiced sounds and the vowel signs of
+Indian scripts are not changed, because they are letters and not accents.
 
 Words are runs of letters and digits. In scripts without spaces (Chinese, Japanese, Thai …) each character is
 a word. Otherwise a whole text would be one word.

@@ -50,7 +50,7 @@ logger = logging.getLogger(__name__)
 class LinkJudge:
     """Judges links by the rules of their sites, by the learned forms of URLs, and by the scope.
 
-    If ``ranked`` is False, unlikely links are followed too. This is for comparisons of strategies.
+    If ``ranked`` is False, unlikely links are followed too. This option is for comparisons of strategies.
     """
 
     def __init__(

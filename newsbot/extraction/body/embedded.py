@@ -164,6 +164,6 @@ def _decoded(literal: str) -> str:
 def _blocks(markup: str) -> list[Block]:
     try:
         blocks = render([fragment_fromstring(markup, create_parent="div")])
-    except (etree.ParserError, ValueError, AssertionError):  # control characters, or a declared encoding
+    except (etree.ParserError, ValueError, AssertionError):  # control characters or a declared encoding
         return []
     return [block for block in blocks if not looks_like_code(block.text)]

@@ -31,7 +31,10 @@ it."""
 _PROSE = 40
 """Minimum number of letters of a piece of prose. Less than half of the letters may be in links."""
 _SURE = 60
-"""Minimum number of letters of a piece that is certainly prose. It also ends a sentence and has few links."""
+"""Minimum number of letters of a piece that is certainly prose.
+
+Such a piece must also end a sentence and have few links.
+"""
 _WORTH = 25
 """Minimum score of a piece that counts for its box.
 
@@ -136,8 +139,8 @@ class View:
     def headline(self) -> int | None:
         """Index of the piece with the headline, None if there is none.
 
-        It is the first of these that the page has: an h1 that equals a title of the page, another piece that
-        equals a title, any h1.
+        The headline is the first of these that the page has: an h1 that equals a title of the page, another
+        piece that equals a title, any h1.
         """
         titles, first = np.flatnonzero(self.titles), np.flatnonzero(self.tag == tag_number("h1"))
         both = titles[self.tag[titles] == tag_number("h1")]

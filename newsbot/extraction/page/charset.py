@@ -59,8 +59,10 @@ _DECLARED_BONUS = 0.1
 """Bonus for the score of a declared Latin encoding. The score of another encoding must be better by more than
 this bonus."""
 _MAC_LEAD = 0.05
-"""Difference by which the score of mac-cyrillic must exceed the score of windows-1251, because both encodings
-have nearly the same small letters."""
+"""The score of mac-cyrillic must exceed the score of windows-1251 by this difference.
+
+Both encodings have nearly the same small letters.
+"""
 _CP1252_BONUS = 0.005
 """Bonus for the score of windows-1252, the most frequent encoding, so that it is chosen if scores are
 equal."""

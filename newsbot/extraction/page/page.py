@@ -381,7 +381,7 @@ class Page:
         """The parts of the page's URL. All are empty if the URL is not valid."""
         try:
             return urlsplit(self.url)
-        except ValueError:  # brackets without an IPv6 address
+        except ValueError:  # the URL has brackets without an IPv6 address
             return urlsplit("")
 
     @property

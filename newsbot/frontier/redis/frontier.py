@@ -393,7 +393,7 @@ class RedisFrontier:
 
 def _sent(entries: Sequence[Entry]) -> Iterator[tuple[list[bytes], list[bytes | str]]]:
     """For each call of a script, yield the fingerprints and the arguments of its entries."""
-    rows = [(entry.fingerprint, arguments(entry)) for entry in entries]  # raises before the first call
+    rows = [(entry.fingerprint, arguments(entry)) for entry in entries]  # errors come before the first call
     for chunk in batched(rows, _CHUNK):
         yield [key for key, _ in chunk], [value for _, given in chunk for value in given]
 
@@ -442,8 +442,8 @@ class Scripts:
         with readable_errors(self._place):
             try:
                 every = [*self._keys.fixed, *keys]
-                # A server without its scripts was restarted and may have lost its data. This is checked
-                # first.
+                # A server without its scripts was restarted and may have lost its data, so the data are
+                # checked first.
                 forgotten = None if name == "resume" else self._check_identity
                 script = lua_script("frontier/lua", name)
                 return script.run(self._client, every, [now, *given], forgotten=forgotten)

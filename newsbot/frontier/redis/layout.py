@@ -110,7 +110,7 @@ STATES = {
 }
 """Maps the state letter in a record (see lib.lua) to the state name of :mod:`newsbot.frontier.base`."""
 
-_HEAD = struct.Struct(">cHBdddddH")  # as LAYOUT of lib.lua, up to the length of the host
+_HEAD = struct.Struct(">cHBdddddH")  # the same as LAYOUT in lib.lua, up to the length of the host
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,8 +170,8 @@ def record_of(fingerprint: bytes, raw: bytes) -> Record:
 
 _LETTERS = {"pending": "w", "held": "h", "done": "d", "aside": "a"}
 _STATES: dict[bytes, Literal["held", "done", "aside"]] = {b"h": "held", b"d": "done", b"a": "aside"}
-_HOST = struct.Struct(">dIddII")  # as put_hosts of lib.lua writes it
-_AT = struct.Struct(">cHBd")  # the beginning of LAYOUT of lib.lua
+_HOST = struct.Struct(">dIddII")  # the format that put_hosts in lib.lua writes
+_AT = struct.Struct(">cHBd")  # the beginning of LAYOUT in lib.lua
 
 
 def entry_copy(fingerprint: bytes, raw: bytes) -> EntryCopy:

@@ -405,7 +405,7 @@ _UNCOUNT = "UPDATE frontier_urls SET attempts = max(attempts - 1, 0), lost = los
 _TAKE = "UPDATE frontier_urls SET state = 'leased', at = ?, owner = ?, token = ?, data = ? WHERE id = ?"
 _RETURN = "UPDATE frontier_urls SET state = 'waiting', at = due, owner = NULL, token = NULL WHERE id = ?"
 _PENDING_STATES = ("ready", "waiting")
-"""Stored states of an entry whose lease was reclaimed and that no other worker has leased since then.
+"""Stored states of an entry after its lease was reclaimed and before another worker leases it.
 
 After :data:`MAX_LOST` lost leases, the entry is ``aside`` instead.
 """

@@ -177,7 +177,8 @@ def _tells_change(tag: Times) -> bool:
 def _later_of_two(page: Page, region: str | None) -> Times | None:
     """Return the later of the first two ``<time>`` elements if it is the time of a change, else None.
 
-    This is assumed if the two elements are close together and no word or name states their meaning.
+    It counts as the time of a change if the two elements are close together and no word or name states their
+    meaning.
     """
     tags = page.times[:2]
     if len(tags) < 2 or any(_NAMED_PUBLISHED.search(tag.names) or _tells_change(tag) for tag in tags):

@@ -27,7 +27,7 @@ wrong."""
 MAX_TEXT = 400
 """Maximum number of characters of a text that are searched."""
 BUDDHIST = 543
-"""Number of years by which the Thai calendar is ahead of the Gregorian calendar."""
+"""The Thai calendar is ahead of the Gregorian calendar by this number of years."""
 _BUDDHIST_FROM = 2500
 """The first year that is read as a year of the Thai calendar."""
 _MOST_OF_A_FORM = 20

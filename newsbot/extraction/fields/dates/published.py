@@ -150,7 +150,7 @@ def _by_site_clock(page: Page, zones: Zones, when: When) -> When:
             candidate.value.local.date() for candidate in from_url(page.url)
         }
         zone, said = _zone_of_day(page, when.at, days, region), "+country-zone"
-    if zone is None or not zone.utcoffset(None):  # unknown, or a site that shows its times in UTC
+    if zone is None or not zone.utcoffset(None):  # the zone is unknown, or the site shows UTC
         return when
     note = when.note.removesuffix("+assumed-utc") + said
     return When(when.at.astimezone(zone), when.source, when.precision, note)
