@@ -45,7 +45,7 @@ from tests.servers import MongoServer
 QUIET = 10.0
 """Seconds without a new page after which a crawl is over."""
 LOOK = 0.2
-"""Seconds between two checks of the progress; a check costs the servers little."""
+"""Seconds between two checks of the progress. A check puts little load on the servers."""
 DATABASES = {"scrapy-redis": "rival", "newsbot": "newsbot"}
 COMMANDS = (
     *("find", "getMore", "aggregate", "insert", "update", "delete", "findAndModify"),

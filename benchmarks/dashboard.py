@@ -200,7 +200,7 @@ def measure(count: int, settings: Settings, texts: Texts) -> list[Row]:
 
 
 def _await_first_count(base: str) -> None:
-    """Wait until the server has counted the articles. The duration is printed apart from the figures."""
+    """Wait until the server has counted the articles; print the duration to stderr."""
     began = time.perf_counter()
     while True:
         try:

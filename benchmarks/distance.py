@@ -144,7 +144,7 @@ def _is_ended(frame: FrameType) -> bool:
 
 
 def _is_given(frame: FrameType, has: str = "", url: str = ARTICLE) -> bool:
-    """Return True if an argument is the URL or an object with this ``url``, and has the attribute ``has``."""
+    """Return True if an argument is the URL or has it as ``url``, and also has the attribute ``has``."""
     code = frame.f_code
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     for value in (frame.f_locals.get(name) for name in names if name not in {"self", "cls"}):

@@ -101,7 +101,7 @@ def newsbot_feed(html: bytes, url: str) -> Fields:
 
 
 def newsbot_ruled(html: bytes, url: str) -> Fields:
-    """Read the page with a rule for text and headline; used to measure the time only."""
+    """Read the page with a rule for text and headline; used only to measure the time."""
     return _fields(html, url, None, rule=RULED)
 
 

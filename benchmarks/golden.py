@@ -56,7 +56,7 @@ MOMENTS: Final = (0.0, 1 * HOUR, 10 * HOUR, 80 * HOUR)
 LONGEST: Final = 6 * HOUR
 """Limit in seconds of newsbot's clock: a crawl that takes longer is an error."""
 ARTICLES: Final = 1050
-"""Number of articles of the demo. Some of them cannot be found. Those of the additional host come on top."""
+"""Number of articles of the demo. Some of them cannot be found. The additional host is not included."""
 DEFAULTS: Final = """\
 delay: 0
 concurrency: 4

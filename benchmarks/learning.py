@@ -80,7 +80,7 @@ MIXED = 0.5
 MIXED_PAGES = 2
 """Number of pages of each theme of that benchmark: few, because all pages of a theme have the same markup."""
 LEAST_AGREED = 0.3
-"""Minimum share of a gold text in the pieces of its page. A text with a lower share is of another page."""
+"""Minimum share of a gold text in the pieces of its page. Otherwise the text belongs to another page."""
 
 FEW_HELD = 2
 """A piece that contains more other pieces than this is a second copy of the text."""

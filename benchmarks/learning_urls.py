@@ -5,8 +5,8 @@ Reads the links of :mod:`benchmarks.ranking` (weak labels). Rows:
 * ``everything``, ``courlan``, ``newspaper4k``: each link is judged alone (the latter two are in
   ``benchmarks/requirements.txt`` and are left out if they are not installed);
 * ``one tree``: one decision tree per domain, trained on half of its links, with the global prior;
-* ``newsbot``: ``rules.learn`` from the same half;
-* ``newsbot, patterns``: only the regular expressions that it writes into rule files;
+* ``newsbot``: ``rules.learn``, trained on the same half;
+* ``newsbot, patterns``: only the regular expressions that newsbot would write into rule files;
 * ``newsbot, new domains``: the prior alone, fitted without the domains that it judges (ten folds of domains);
 * ``newsbot, as shipped``: the shipped prior, which was set by a person who knew these domains.
 

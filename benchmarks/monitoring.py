@@ -3,7 +3,7 @@
 The data: one site with pages in 1,000 folders, five links to each page, three checks of each page, one in
 twenty pages broken; and many sites with three sources each, one in ten silent. Each task runs in a process of
 its own. The benchmark prints the processor time, the wall-clock time and the peak memory of each task (the
-program itself needs 92 MB of the memory).
+program itself needs 92 MB of this memory).
 
     python -m benchmarks.monitoring [--pages 20000,100000] [--storages sqlite,mongo] [--sites 1000] [--json]
 """

@@ -99,7 +99,7 @@ WAYS: dict[str, Callable[[Labelled], float]] = {
 def measure(
     name: str, score: Callable[[Labelled], float], pages: list[Labelled], arguments: argparse.Namespace
 ) -> Iterator[dict[str, Any]]:
-    """Yield the row of all domains together and, if requested, one for each."""
+    """Yield the row of all domains together and, if requested, one row per domain."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     start = time.process_time()
     chosen = [score(page) >= arguments.threshold for page in pages]
@@ -126,7 +126,7 @@ def measure(
 
 
 def judging(urls: list[str]) -> dict[str, Any]:
-    """Return the row of the time that the shipped rules take to judge URLs."""
+    """Return the row with the time that the shipped rules take to judge URLs."""
     rules = list(load_rules(RULES))
     for rule in rules:  # RE2 builds an automaton while it searches
         for url in urls[: LINKS_OF_A_PAGE * 5]:

@@ -5,7 +5,7 @@ A later run uses them. The articles are those of benchmarks/searchtexts.py. The 
 
 ``fill``       write the articles in bulk, as ``scrapy move`` does
 ``index``      build the search index of the articles
-``search``     first pages of each kind of query of benchmarks/search.py
+``search``     the first page of results of each kind of query of benchmarks/search.py
 ``dashboard``  pages in Chromium (benchmarks/dashboard.py). This adds waiting URLs and activity to the data
 ``backup``     back up and restore as docs/operations.md says (MongoDB: copy the files of the locked server),
                and migrate the data file from the first format (benchmarks/storage.py)
@@ -152,7 +152,7 @@ STEPS: Mapping[str, Callable[[Place, int, Texts], Figures]] = {
 
 
 def measure(kind: str, number: int, steps: list[str], texts: Texts, folder: Path) -> Figures:
-    """Take the steps with one storage; return its figures, including those of earlier runs."""
+    """Run the steps with one storage; return its figures, including those of earlier runs."""
     folder.mkdir(parents=True, exist_ok=True)
     kept = folder / "figures.json"
     found: dict[str, Figures] = json.loads(kept.read_text()) if kept.exists() else {}

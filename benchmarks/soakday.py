@@ -1,8 +1,9 @@
 """Memory and connections of one worker over a day, with a clock that is many times as fast as real time.
 
-One worker polls the feeds of ``--hosts`` and reads the new articles of a growing web (benchmarks/soakweb.py),
-with Redis and MongoDB on the same machine. Newsbot's clock and timers, and the time that the frontier uses,
-run ``--factor`` times as fast, so that heartbeats, polls and caches do the work of a day.
+One worker polls the feeds of ``--hosts`` hosts and reads the new articles of a growing web
+(benchmarks/soakweb.py), with Redis and MongoDB on the same machine. Newsbot's clock and timers, and the time
+that the frontier uses, run ``--factor`` times as fast, so that heartbeats, polls and caches do the work of a
+day.
 
     python -m benchmarks.soakday [--hours 24] [--factor 96] [--rate 3] [--hosts 20] [--strange]
         [--trace] [--log FILE]

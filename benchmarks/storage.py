@@ -4,12 +4,12 @@ Both store the same generated articles (benchmarks/texts.py: 700 words, some 5 k
 MongoDB (a replica set of one member) acknowledges after the journal of a majority; SQLite is a file on one
 machine. Both are first filled without timing; the last articles are timed, with one client and in alternating
 groups of 160: one call per article, then one call per 32 articles. MongoDB is also timed with four clients
-and one call per article. Bytes per article are the size of its collections or tables.
+and one call per article. Bytes per article are the size of the collections or tables of articles.
 
 With ``--data`` only the upkeep of the data file in this folder is measured: backup, restore, and migration
 from the first format to the present one. With ``--migrate N`` only the migration of N articles in MongoDB is
 measured. The figures are wall-clock time, processor time of this process and of mongod, growth of the
-memory of this process, bytes that are written, and the largest size of the write-ahead log during the
+memory of this process, bytes written, and the largest size of the write-ahead log during the
 migration.
 
     python -m benchmarks.storage [--articles 10000] [--data DIR | --migrate 100000] [--json]

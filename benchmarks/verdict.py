@@ -6,7 +6,7 @@
 * ``--formasaurus``: the folder ``formasaurus/data`` of its source package (``pip download --no-deps
   --no-binary :all: formasaurus==0.10.0``): 954 home, shop, forum and service pages of real sites
 * ``--html``: folders of HTML files that are not articles. Each folder is a site, for example manuals
-  (``apt-get download git-doc``, ``dpkg -x``) or list pages of a generator. Of each folder, 14 pages are read
+  (``apt-get download git-doc``, ``dpkg -x``) or list pages of a generator. 14 pages of each folder are read
 
 All pages of a site are either in part ``dev`` or in part ``test``; thresholds were chosen on ``dev``.
 Columns: pages, pages accepted without any hint, pages accepted in a crawl. In a crawl an article is an item
@@ -82,7 +82,7 @@ def part_of(page: Saved) -> str:
 def accepts(page: Saved) -> tuple[bool, bool] | None:
     """Return whether the page is accepted as an article without a hint, and in a crawl.
 
-    The result is None for the page of an article that does not contain its text.
+    The result is None if the page of an article does not contain the article's text.
     """
     html = page.path.read_bytes()
     html = gzip.decompress(html) if page.path.suffix == ".gz" else html

@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Error, Page, sync_playwright
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """Start the browser. If none is installed, the test is skipped (in CI: fails)."""
+    """Start the browser. If none is installed, the test is skipped; in CI it fails."""
     found = shutil.which("chromium") or shutil.which("chromium-browser")
     with sync_playwright() as playwright:
         try:

@@ -112,7 +112,7 @@ class Desk:
         return visit
 
     def settle(self, visit: Visit) -> None:
-        """Complete this visit only."""
+        """Complete only this visit."""
         completion = self.crawl.completion
         completion.queue(visit)
         for step in completion.conclude(visit):

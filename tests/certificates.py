@@ -16,7 +16,7 @@ def self_signed(folder: Path, *names: str, days: int = 1) -> ssl.SSLContext:
     """Return a server's TLS context with a self-signed certificate in ``folder``.
 
     The certificate is for the hosts ``names`` and is valid for ``days``. A client accepts it if
-    ``folder/certificate.pem`` is its file of authorities.
+    it trusts the file ``folder/certificate.pem``.
     """
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "replay.test")])

@@ -29,14 +29,15 @@ hypothesis_settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 MEMORY = Path("/dev/shm")
 ENOUGH = 4 * 2**30
-"""Free bytes that tests need. Few files stay (only those of failures), but some tests fill a server."""
+"""Free bytes that tests need. Only the files of failed tests are kept, but some tests fill a server."""
 if (
     "TMPDIR" not in os.environ
     and MEMORY.is_dir()
     and shutil.disk_usage(MEMORY).free >= ENOUGH
     and not os.statvfs(MEMORY).f_flag & os.ST_NOEXEC
 ):
-    # Test files are in memory: a disk would take a third of the time, and no test simulates a power failure.
+    # Test files are in memory: with a disk, writing would take a third of the time. No test simulates a power
+    # failure.
     # Acknowledged data is still written and synced, so that kill -9 of a server does not lose it.
     os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)
 
@@ -63,7 +64,7 @@ def _levels() -> dict[str, int]:
 
 @pytest.fixture(scope="session")
 def redis_url() -> str:
-    """A Redis server that all tests share. Without a server the test is skipped (in CI: fails)."""
+    """A Redis server that all tests share. Without a server the test is skipped; in CI it fails."""
     return redisserver.redis_url()
 
 

@@ -44,7 +44,7 @@ def wait_for_requests(site: DemoServer, number: int) -> None:
 
 
 def connection_lines(err: str) -> tuple[list[str], list[str]]:
-    """Return the lines of a worker's log on lost and on restored connections to its data."""
+    """Return the lines of a worker's log that report lost connections, and those that report recoveries."""
     lines = err.splitlines()
     away = [line for line in lines if "the crawl waits for it" in line]
     return away, [line for line in lines if "data back place=" in line]

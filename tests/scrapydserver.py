@@ -23,7 +23,7 @@ _PATIENCE = 90.0
 
 
 def copy_project(folder: Path, url: str) -> Path:
-    """Copy the project's own files for a build, which leaves files there. Configure deployment to ``url``."""
+    """Copy the project's own files, because a build leaves files there. Configure deployment to ``url``."""
     for name in SHIPPED:
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("setup.py", "pyproject.toml", "requirements.txt", "README.md", "LICENSE"):
@@ -140,7 +140,7 @@ class ScrapydServer:
         return str(answer["jobid"])
 
     def state(self, job: str) -> str:
-        """Return ``pending``, ``running``, ``finished`` or nothing."""
+        """Return ``pending``, ``running``, ``finished`` or an empty string."""
         jobs = self.ask("listjobs.json", project="newsbot")
         states = ("pending", "running", "finished")
         return next((state for state in states if job in [one["id"] for one in jobs[state]]), "")

@@ -1,4 +1,4 @@
-"""A worker opens at most as many connections to a server as it has threads, also after restarts."""
+"""The number of connections that a worker opens to its servers is limited, also after their restarts."""
 
 from __future__ import annotations
 

@@ -266,7 +266,7 @@ def test_a_page_cannot_reach_hosts_that_the_crawl_may_not_request(tmp_path, site
 
 
 def test_a_name_with_a_private_address_is_refused_by_the_resolver(tmp_path, site):
-    """Without an HTTP proxy; the resolver allows one local name, as it does for proxies."""
+    """The crawl has no HTTP proxy. The resolver allows one local name, as it allows the name of a proxy."""
     here = f"news.test:{site.port}"
     page, feed = f"http://{here}/2026/story-1", f"http://{here}/feed.xml"
     site.page("/feed.xml", feed_xml([page]), headers={"Content-Type": "application/rss+xml"})

@@ -172,7 +172,7 @@ def test_a_page_refreshes_itself_in_place(tmp_path: Path, browser: Browser) -> N
         page.clock.run_for(10_000)
         expect(plot).to_have_attribute("aria-label", re.compile("^7[1-9]\u202f"))
         expect(figures).to_contain_text("12\u202f350")
-        expect(polls).to_contain_text("98\u202f765")  # the pointer is there
+        expect(polls).to_contain_text("98\u202f765")  # not refreshed while the pointer is over it
         expect(page.locator("details").first).to_have_attribute("open", "")
         assert page.evaluate("[window.same, scrollY]") == [True, place]
         page.mouse.move(2, 2)

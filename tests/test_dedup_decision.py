@@ -181,7 +181,9 @@ def test_a_template_with_different_numbers_is_different_news() -> None:
     reworded = "В Москве 12, в Твери 7, в Туле 5 и в Рязани 3 дома."
     for edited in (reworded, "О том, что 42 человека"):
         elsewhere = decide(URL, "a.org", numbers_in(today), [neighbour(0.95, "b.org", edited)])
-        assert elsewhere.relation is Relation.MEMBER  # elsewhere only numbers in the same positions count
+        assert (
+            elsewhere.relation is Relation.MEMBER
+        )  # on another site only numbers in the same positions count
 
 
 TODAY, TOMORROW = (f"ветер {n} метров, {n + 9} градусов, давление {n + 740} мм" for n in (3, 7))

@@ -88,7 +88,9 @@ FIXTURES = [HealthCheck.function_scoped_fixture]
 
 
 @given(order=ORDERS, ends=ENDS)
-@example(order=[0] * 7 + [3] * 7 + [2] * 7 + [1] * 7, ends=(None, "settle", None, None))  # the bridge
+@example(
+    order=[0] * 7 + [3] * 7 + [2] * 7 + [1] * 7, ends=(None, "settle", None, None)
+)  # b.test, which connects others, is last
 @example(
     order=[0] * 5 + [1, 1, 2, 1, 1, 2, 2] + [1] * 3 + [2] * 4 + [3] * 7 + [0] * 2,
     ends=(None, "exact", None, None),

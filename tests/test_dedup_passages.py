@@ -62,7 +62,7 @@ def test_an_edited_text_shares_enough_passages() -> None:
 
 @pytest.mark.parametrize(("own", "comes_back"), [(5, True), (60, True), (400, False)])
 def test_a_candidate_is_returned_if_it_may_be_an_excerpt(own: int, comes_back: bool) -> None:
-    """The text has 120 words of a text of 500 words, followed by more and more other words."""
+    """The text has 120 words of a text of 500 words, followed by an increasing number of other words."""
     words = text_of(3, 500)
     long, cut = signature(" ".join(words)), signature(" ".join([*words[:120], *text_of(9, own)]))
     record: Any = Record("long", "a.org", long.packed(), long.shingles, 0)

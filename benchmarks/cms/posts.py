@@ -49,7 +49,8 @@ class Post:
 def make_posts(count: int, *, new: int = 0, edited: int = 0) -> list[Post]:
     """Return ``count`` posts, newest first, preceded by ``new`` posts of the next day.
 
-    ``edited`` of the ``count`` posts get one more paragraph: every third post, starting with the newest.
+    Starting with the newest of the ``count`` posts, every third post gets one more paragraph until ``edited``
+    posts have one.
     """
     rng = random.Random(18)
     writer = Writer(load_language("en"), rng)

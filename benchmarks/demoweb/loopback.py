@@ -30,7 +30,7 @@ Listener = Callable[[Record], None]
 
 
 class LoopbackServer:
-    """Serves ``handler`` on 127.0.0.1 from a thread of its own, between :meth:`start` and :meth:`stop`."""
+    """Serves ``handler`` on 127.0.0.1 in a thread of its own, between :meth:`start` and :meth:`stop`."""
 
     def __init__(
         self,

@@ -37,9 +37,9 @@ class Way(StrEnum):
     SITEMAP = "sitemap"
     SECTION = "section"
     ARCHIVE = "archive"
-    """Only by five clicks: home, archive, year, month, day."""
+    """Only through five clicks: home, archive, year, month, day."""
     SHORT = "short"
-    """Only by a short link that redirects."""
+    """Only through a short link that redirects."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,7 +185,7 @@ class _Planner:
         self._add_copies(host)
 
     def _moments(self, host: Host, count: int) -> list[datetime]:
-        """Return publication times. They are in the last two days; an archive also has a few older days."""
+        """Return publication times in the last two days. The archive host also has a few older days."""
         fresh = count if host is not ARCHIVE else count // 3
         now = self.plan.now
         step = FRESH_DAYS * 24 * 60 / fresh  # whole minutes: pages show no seconds

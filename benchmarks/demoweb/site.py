@@ -29,7 +29,7 @@ _FEED_LINK = {
 
 
 def make_routes(plan: Plan, host: Host) -> Mapping[str, Route]:
-    """Return a mapping from path and query to the function that makes the answer; it lacks noise pages."""
+    """Return a mapping from path and query to the function that makes the answer (without noise pages)."""
     frame = _frame(host)
     return dict(
         itertools.chain(

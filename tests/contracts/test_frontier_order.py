@@ -75,7 +75,7 @@ def test_no_entry_is_leased_before_it_is_due(frontier: Frontier, clock: FakeCloc
 def test_a_horizon_in_the_past_hides_entries_that_became_due_later(
     frontier: Frontier, clock: FakeClock
 ) -> None:
-    """A crawl that runs once fetches what was due at its start, regardless of other workers."""
+    """A crawl that runs once fetches the pages that were due at its start, regardless of other workers."""
     start = clock.now
     frontier.add([make_entry("old", due=start), make_entry("new", host="b.example", due=start + 5)])
     clock.advance(10)
