@@ -46,7 +46,7 @@ def wait_for_requests(site: DemoServer, number: int) -> None:
 def connection_lines(err: str) -> tuple[list[str], list[str]]:
     """Return the lines of a worker's log that report lost connections, and those that report recoveries."""
     lines = err.splitlines()
-    away = [line for line in lines if "the crawl waits for it" in line]
+    away = [line for line in lines if "; the crawl waits until" in line]
     return away, [line for line in lines if "data back place=" in line]
 
 

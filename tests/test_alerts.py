@@ -84,7 +84,7 @@ def test_a_source_is_silent_by_its_own_rhythm() -> None:
     (alert,) = found(of(hushed), "silent")
     assert (alert.subject, alert.since) == (SITE, heard)
     assert hushed.url in alert.what
-    assert "4.1 links per hour" in alert.what
+    assert "usually there are 4.1 per hour" in alert.what
     assert SITE in alert.todo
     assert found(of(source(rhythm=ALWAYS, last_new=heard + 6 * HOUR)), "silent") == [], "not long enough yet"
 
@@ -212,11 +212,11 @@ def test_late_polls_are_reported_with_the_active_workers() -> None:
     records = [source(str(number), next_due=now - 7 * HOUR) for number in range(3)]
     records += [source(f"x{number}", next_due=now + 60) for number in range(20)]
     (alert,) = found(of(*records), "lag")
-    assert alert.what.startswith("more than 6 h late: 3 of 23 sources; queue: ")
+    assert alert.what.startswith("3 of 23 sources are more than 6 h late; the queue holds ")
     assert alert.cause == "no crawl is running"
     assert alert.since == now - HOUR
     (alert,) = found(of(*records, workers=2), "lag")
-    assert "2 workers running: too few" in alert.cause
+    assert "only 2 workers running" in alert.cause
     assert found(of(*records), "lag", lag=8 * HOUR) == []
     assert found(of(*records[1:], *[source(f"y{n}", next_due=now + 9) for n in range(9)]), "lag") == []
     assert find(of(*records), Limits(off=frozenset({"lag"}))) == []
@@ -322,7 +322,7 @@ def test_a_failed_output_gets_the_message_later_and_others_do_not_get_it_twice(
     good, bad = Recorder("good"), Recorder("bad", refuses=True)
     rounds = Rounds(storage, frontier, clock, good, bad)
     rounds.full = True
-    assert rounds.once() == ["alerts: bad: not now; sent again in the next round"]
+    assert rounds.once() == ["alerts: bad: not now; the alerts are sent again in the next round"]
     rounds.once()
     bad.refuses = False
     rounds.once()

@@ -29,7 +29,7 @@ from tests.test_serve import serving
 ALERT = Alert(
     rule="silent",
     subject="news.test",
-    what="nothing new from\nhttps://news.test/feed \x1b[31m",
+    what="no new links from\nhttps://news.test/feed \x1b[31m",
     cause="it has moved",
     todo="look",
     since=1_795_000_000.0,

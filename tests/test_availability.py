@@ -145,7 +145,7 @@ def test_the_begin_and_the_end_of_an_outage_are_each_reported_once(
     part.write()
     part.write()
     assert messages(caplog) == [
-        "ERROR data away fault=server: away; the crawl waits for it and continues by itself",
+        "ERROR data away fault=server: away; the crawl waits until the data are available again",
         "INFO data back place=server seconds=90",
     ]
 
@@ -286,7 +286,7 @@ def test_a_full_local_disk_ends_the_crawl_but_a_full_server_does_not(
     away(part, backend, fault=DataFull("server: full"))
     assert given_up == ["end"] * local
     (message,) = messages(caplog)
-    assert ("waits for it" in message) is not local
+    assert ("the crawl waits" in message) is not local
 
 
 def test_a_crawl_that_ends_does_not_say_that_it_waits(

@@ -161,7 +161,7 @@ def test_stories(place: Place) -> None:
     )
     assert (
         place.run("articles", "stories", "--since", "2030-01-02").err
-        == "no story has at least 2 articles, with one since 2030-01-02 00:00\n"
+        == "no story has at least 2 articles, with an article since 2030-01-02 00:00\n"
     )
 
 

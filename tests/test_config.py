@@ -190,7 +190,7 @@ def test_the_environment(variable: str, text: str, name: str, value: object) -> 
         ({"NEWSBOT_CONTCT": "me"}, {}, [f"NEWSBOT_CONTCT: {NO_SUCH} (did you mean NEWSBOT_CONTACT?)"]),
         ({"NEWSBOT_ZZZ": "me"}, {}, [f"NEWSBOT_ZZZ: {NO_SUCH}; see"]),
         ({}, {"NEWSBOT_DATE": "x"}, [f"NEWSBOT_DATE (environment): {NO_SUCH} (did you mean NEWSBOT_DATA?)"]),
-        ({}, {"NEWSBOT_ALERT_LAG": "5"}, ["NEWSBOT_ALERT_LAG (environment): is not read from there"]),
+        ({}, {"NEWSBOT_ALERT_LAG": "5"}, ["NEWSBOT_ALERT_LAG: is not read from the environment"]),
         ({}, {"NEWSBOT_ALERT_LAG": "", "NEWSBOT_TEST_MONGO_URI": "x"}, []),
         ({}, {"NEWSBOT_LOG_LEVEL": "INFO"}, []),
         ({"NEWSBOT_HTTP2": True}, {}, [f"NEWSBOT_HTTP2: {GONE}"]),
@@ -232,7 +232,7 @@ OLD = {
 @pytest.mark.parametrize("old", OLD)
 def test_a_moved_component_is_reported_with_its_new_path(old: str) -> None:
     for extensions in (old, {old: 100}, {"https": old}):
-        with pytest.raises(ArgumentError, match=f"^EXTENSIONS: {old} has moved; write {OLD[old]}$"):
+        with pytest.raises(ArgumentError, match=f"^EXTENSIONS: {old} has moved; replace it by {OLD[old]}$"):
             check_parts({"EXTENSIONS": extensions})
     load_object(OLD[old])
     with pytest.raises(ImportError):
@@ -277,7 +277,7 @@ def test_a_crawl_reports_the_new_path_before_it_starts(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "scrapy", "crawl", "news", "-s", f"SCHEDULER={old}"]
     done = warm.run(command, cwd=ROOT, env=world.environment())
     assert done.returncode == 2
-    assert done.stderr == f"scrapy crawl: SCHEDULER: {old} has moved; write {OLD[old]}\n"
+    assert done.stderr == f"scrapy crawl: SCHEDULER: {old} has moved; replace it by {OLD[old]}\n"
 
 
 # --- docs

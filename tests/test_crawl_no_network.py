@@ -36,10 +36,10 @@ def due_now(world) -> int:
 @pytest.mark.parametrize(
     ("environment", "message"),
     [
-        ({}, "is there a network? Behind a proxy set http_proxy and https_proxy."),
+        ({}, "check the network connection. Behind a proxy, set http_proxy and https_proxy."),
         (
             {"proxy": "http://secret:word@127.0.0.1:{port}"},
-            "is the proxy 127.0.0.1 right (http_proxy, https_proxy)?",
+            "check the proxy 127.0.0.1 (http_proxy, https_proxy).",
         ),
     ],
 )
@@ -49,9 +49,9 @@ def test_one_line_says_that_no_host_can_be_reached(alone, environment, message):
     crawl = alone.crawl("-L", "ERROR", **proxies)
     assert crawl.code == 1
     (line,) = crawl.err.splitlines()
-    assert line.startswith("no host could be reached, ")
+    assert line.startswith("no host could be reached on ")
     assert message in line
-    assert line.endswith("No page was postponed. To try newsbot without a network: scrapy demo")
+    assert line.endswith("No page was postponed. To try newsbot without a network, run: scrapy demo")
     assert "word" not in line
     assert crawl.stats["finish_reason"] == "no_network"
     assert due_now(alone) == len(SITES)
@@ -63,11 +63,11 @@ def test_private_addresses_name_the_setting(alone):
     crawl = alone.crawl("-a", f"feeds={','.join(urls)}", "-L", "ERROR")
     assert crawl.code == 1
     (line,) = crawl.err.splitlines()
-    assert "4 sites with private addresses only" in line
-    assert "NEWSBOT_ALLOW_PRIVATE=1 allows them" in line
+    assert "the addresses of 4 sites are private IP addresses" in line
+    assert "to allow them, set NEWSBOT_ALLOW_PRIVATE=1" in line
     one = alone.crawl("-a", "url=http://localhost:8000/")
     assert one.code == 1
-    assert "no host was contacted: 1 site with private addresses only" in one.err
+    assert "no host was contacted: the addresses of 1 site are private IP addresses" in one.err
     assert "to read them" not in one.err
 
 
@@ -76,7 +76,7 @@ def test_a_single_site_that_is_down_is_retried_and_recorded(alone):
     assert crawl.code == 0
     assert crawl.stat("frontier/nacked") >= 1
     assert alone.page(f"http://{SITES[0]}/feed.xml").failures >= 1
-    assert "no host could be reached, 1 site tried" in crawl.err
+    assert "no host could be reached on 1 site" in crawl.err
 
 
 def test_failures_count_for_the_sites_as_soon_as_another_site_answers(site, world):

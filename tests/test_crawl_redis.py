@@ -151,8 +151,8 @@ def test_a_queue_of_another_storage_is_reported(world: World, server: RedisServe
     warnings = [
         line for crawl in crawls for line in crawl.err.splitlines() if "queue of another storage" in line
     ]
-    faults = [re.findall("has no page|holds other pages", line) for line in warnings]
-    assert faults == [["has no page"], ["holds other pages"], ["holds other pages"]]
+    faults = [re.findall("has no page|belongs to another crawl", line) for line in warnings]
+    assert faults == [["has no page"], ["belongs to another crawl"], ["belongs to another crawl"]]
     assert all("correct REDIS_URL or NEWSBOT_DATA" in line for line in warnings)
 
 

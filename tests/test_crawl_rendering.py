@@ -414,7 +414,7 @@ def test_a_missing_browser_is_reported_in_one_line(tmp_path, site):
     shells(site)
     _, done = crawl(tmp_path, site, NEWSBOT_BROWSER=str(tmp_path / "none"))
     assert (done.code, site.log) == (2, [])
-    assert done.err.splitlines()[-1].endswith(f"NEWSBOT_BROWSER={tmp_path}/none: there is no such program")
+    assert done.err.splitlines()[-1].endswith(f"NEWSBOT_BROWSER={tmp_path}/none: is not a program")
     _, done = crawl(tmp_path, site, PATH=str(Path(sys.executable).parent))
     assert (done.code, site.log) == (2, [])
     assert "render: true" in done.err

@@ -48,7 +48,7 @@ def test_a_running_crawl_rests_and_goes_on(world: World, site: MockServer) -> No
     done = world.crawl()
     assert done.code == 0
     assert world.urls() == []
-    assert done.err.count("paused site=news.test; it is not fetched until somebody resumes it") == 1
+    assert done.err.count("paused site=news.test; the site is not fetched until it is resumed") == 1
     crawl = world.start("-a", "mode=continuous")
     try:
         with world.storage() as storage:

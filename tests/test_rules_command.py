@@ -197,7 +197,7 @@ def test_show_of_a_site_without_a_rule(run: Any) -> None:
     [
         (["chek"], "unknown subcommand 'chek' (did you mean 'check'?); allowed: check, show"),
         ([], "a subcommand is needed: check, show"),
-        (["show", "a", "b"], "'b' is one argument too many"),
+        (["show", "a", "b"], "unexpected argument 'b'"),
         (["show", "http://[x/"], "is neither a URL nor a domain such as example.org"),
         (["show", "a b"], "is neither a URL nor a domain"),
     ],

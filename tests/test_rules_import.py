@@ -114,7 +114,7 @@ def test_a_folder_is_imported_and_rules_that_are_there_stay(tmp_path: Path) -> N
     assert "1 rule written" in answer.out
     assert "1 skipped because they exist" in answer.out
     assert "example.com.txt:12: single_page_link: not supported by newsbot" in answer.err
-    assert "empty.test.txt: it contains nothing that could be imported" in answer.err
+    assert "empty.test.txt: it contains no lines that newsbot can import" in answer.err
     assert (place.rules / "example.org.yaml").read_text() == before
     assert read_files([place.rules / "example.com.yaml"]).problems == []
 

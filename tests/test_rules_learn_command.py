@@ -83,7 +83,7 @@ def test_it_adds_to_a_rule_and_never_writes_over_patterns(place: Place) -> None:
 @pytest.mark.parametrize(
     ("domain", "told"),
     [
-        ("unknown.example", "known addresses: 0 of articles, 0 of other pages"),
+        ("unknown.example", "the URLs of 0 articles and 0 other pages are known"),
         ("no domain", "no domain"),
     ],
 )

@@ -62,4 +62,4 @@ def test_the_next_source(desk: Desk, waiting: Waiting) -> None:
 def test_a_server_that_is_away(desk: Desk, waiting: Waiting) -> None:
     fault = DataUnavailable("gone")
     desk.context.outage.failed("Redis", "lease", fault, began=desk.context.outage.clock(), for_good=False)
-    assert say(waiting, "a.test") == "Redis, not available"
+    assert say(waiting, "a.test") == "Redis, which cannot be reached"

@@ -333,10 +333,10 @@ def silent(measured: Measured, _limits: Limits) -> Iterator[Alert]:
         yield Alert(
             rule="silent",
             subject=site,
-            what=f"nothing new from {_some(quiet)}; usually there are {lost:.1f} links per hour",
+            what=f"no new links from {_some(quiet)}; usually there are {lost:.1f} per hour",
             since=last,
             cause="the site publishes elsewhere, or its feed or section page has changed",
-            todo=f"open the site; see scrapy sources {site}; scrapy rules new {site} finds its sources again",
+            todo=f"open the site in a browser; if it has new sources, find them with scrapy rules new {site}",
         )
 
 
@@ -361,7 +361,7 @@ def failing(measured: Measured, _limits: Limits) -> Iterator[Alert]:
             what=f"every source fails: {_some(polled)} ({', '.join(causes)})",
             since=min(since),
             cause=_CAUSES.get(cause, "the site is down or has moved, or this machine is offline"),
-            todo=f"open the site in a browser; see scrapy sources {site}; correct rules/{site}.yaml",
+            todo=f"run scrapy sources {site}, open the site in a browser, and correct rules/{site}.yaml",
         )
 
 
@@ -379,7 +379,7 @@ def extraction(measured: Measured, _limits: Limits) -> Iterator[Alert]:
             subject=site,
             what=what,
             cause=cause,
-            todo=f"scrapy why URL for one of its pages; scrapy rules test {site}; correct rules/{site}.yaml",
+            todo=f"run scrapy why URL for a page, and scrapy rules test {site}; correct rules/{site}.yaml",
         )
 
 
@@ -398,7 +398,7 @@ def refused(measured: Measured, _limits: Limits) -> Iterator[Alert]:
             subject="crawl",
             what=f"{len(sites)} of {active} sites refuse the crawler: {', '.join(sites[:NAMED])}, …",
             cause="the IP address or the user agent of this crawler is on a blocklist that many sites use",
-            todo="set NEWSBOT_CONTACT; ask the sites; raise delay in rules/_defaults.yaml",
+            todo="set NEWSBOT_CONTACT, ask the sites, and raise delay in rules/_defaults.yaml",
         )
         return
     for site in sites:
@@ -408,7 +408,7 @@ def refused(measured: Measured, _limits: Limits) -> Iterator[Alert]:
             subject=site,
             what=f"{_refused_share(measured, site):.0%} of the last pages and polls were refused ({last})",
             cause="the site limits or forbids crawlers",
-            todo=f"set NEWSBOT_CONTACT and ask the site; raise delay in rules/{site}.yaml",
+            todo=f"set NEWSBOT_CONTACT, ask the site, and raise delay in rules/{site}.yaml",
         )
 
 
@@ -429,7 +429,7 @@ def useful(measured: Measured, _limits: Limits) -> Iterator[Alert]:
         what=f"{now:.0%} of the pages of the last day contained an article, {before:.0%} in the week before",
         since=day_ago.at,
         cause="large sites have changed their layouts or URLs, or pages are cookie or log-in walls",
-        todo="scrapy sources shows the sites; scrapy why URL shows what happened to a page",
+        todo="find the sites with scrapy sources, and what happened to a page with scrapy why URL",
     )
 
 
@@ -447,13 +447,13 @@ def lag(measured: Measured, limits: Limits) -> Iterator[Alert]:
     yield Alert(
         rule="lag",
         subject="crawl",
-        what=f"more than {limits.lag / 3600:g} h late: {len(late)} of {counted(len(alive), 'source')}; "
-        f"queue: {counted(measured.pending, 'URL')}",
+        what=f"{len(late)} of {counted(len(alive), 'source')} are more than {limits.lag / 3600:g} h late; "
+        f"the queue holds {counted(measured.pending, 'URL')}",
         since=late[0] + limits.lag,
         cause="no crawl is running" if idle
-        else f"{counted(measured.workers, 'worker')} running: too few, or hosts pause",
+        else f"only {counted(measured.workers, 'worker')} running, or hosts are paused",
         todo="start a crawl: scrapy crawl news -a mode=continuous" if idle
-        else "start more workers; raise NEWSBOT_POLL_BUDGET only if workers are idle; see scrapy sources",
+        else "start more workers; if they are idle, raise NEWSBOT_POLL_BUDGET; scrapy sources shows more",
     )  # fmt: skip
 
 
@@ -467,7 +467,7 @@ def disk(measured: Measured, limits: Limits) -> Iterator[Alert]:
         subject="disk",
         what=f"only {free / 2**20:.0f} MiB are free on the disk of the data folder",
         cause="the disk is filled by articles and pages, or by other files",
-        todo="free disk space, or move the data (NEWSBOT_DATA); a full disk stops crawls, no data are lost",
+        todo="free disk space, or move the data (NEWSBOT_DATA). A full disk stops crawls; data are not lost",
     )
 
 

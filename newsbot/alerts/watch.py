@@ -158,5 +158,5 @@ def tell(deliveries: Sequence[Delivery]) -> list[str]:
             one.output.send(one.messages)
             one.done = True
         except OutputError as error:
-            faults.append(f"alerts: {one.output.name}: {error}; sent again in the next round")
+            faults.append(f"alerts: {one.output.name}: {error}; the alerts are sent again in the next round")
     return faults

@@ -183,7 +183,7 @@ def _add(
     # ``home`` is a defaultdict: home[domain] adds the domain, so the limit is checked first.
     known = home[domain] if domain in home or len(sites.domains) < MAX_SITES else None
     if known is None or len(known) >= MAX_FEEDS:
-        sites.left_out.append(f"{address[:100]}: too many")
+        sites.left_out.append(f"{address[:100]}: the list has too many sites or feeds")
         return None
     if address not in known:
         known.append(address)
@@ -213,11 +213,11 @@ def from_ftr(call: Call) -> None:
             continue
         left_out += [(file.name, line, reason) for line, reason in found.left_out]
         if not found.kept:
-            left_out.append((file.name, 0, "it contains nothing that could be imported"))
+            left_out.append((file.name, 0, "it contains no lines that newsbot can import"))
         # Two files can be for the same domain, such as example.org.txt and .example.org.txt. The first file
         # is used.
         elif (first := taken.setdefault(found.domain, file.name)) != file.name:
-            left_out.append((file.name, 0, f"left out, because {first} gives the rule of {found.domain}"))
+            left_out.append((file.name, 0, f"{first} already gives the rule of {found.domain}"))
         else:
             made.append((found.domain, found.as_yaml()))
             kept[file.name] = found.kept

@@ -151,7 +151,7 @@ def learn_site(call: Call) -> None:
     others = len(labelled) - articles
     if min(articles, others) < MIN_EXAMPLES:
         raise ArgumentError(
-            f"{rule.domain}: known addresses: {articles} of articles, {others} of other pages; "
+            f"{rule.domain}: the URLs of {articles} articles and {others} other pages are known, but "
             f"{MIN_EXAMPLES} of each are needed; crawl the site first: "
             f"scrapy crawl news -a url=https://{rule.domain}/"
         )

@@ -192,7 +192,7 @@ def new(call: Call) -> None:
         raise ArgumentError(f"{path} exists; edit it, or use --print to see what a new one would contain")
     domain = path.stem
     most = counted(call.options.articles, "article")
-    call.note(f"{domain}: a small crawl with its own data folder: at most {most} or {call.options.seconds} s")
+    call.note(f"{domain}: crawling for up to {most} or {call.options.seconds} s, in a temporary data folder")
     with tempfile.TemporaryDirectory(prefix="newsbot-new-") as place:
         code = _crawl(Path(place), domain, path.parent / DEFAULTS, call)
         seen = _look(Path(place), domain)
@@ -241,9 +241,9 @@ def as_rule(domain: str, seen: Seen) -> str:
         lines.append(
             f"# on held-out links: precision {percent(held_out.precision)}, recall {percent(held_out.recall)}"
         )
-        lines += [*as_lines(seen.learned), "learn: true  # addresses of other forms may be articles too"]
+        lines += [*as_lines(seen.learned), "learn: true  # other URLs may be articles too"]
     else:
-        lines.append("# too few links for patterns: the crawler learns them, scrapy rules learn shows them")
+        lines.append("# too few links for patterns; after more crawls, scrapy rules learn can show some")
     if seen.delay is not None:
         lines.append(f"delay: {seen.delay:g}  # as robots.txt asks")
     proposed = propose(seen.samples)

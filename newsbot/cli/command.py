@@ -250,7 +250,7 @@ class ActionParser(argparse.ArgumentParser):
             if rest[0].startswith("-") and rest[0] != "-":
                 flag = rest[0].partition("=")[0]
                 self.error(f"unknown option {flag}{did_you_mean(flag, known)}")
-            self.error(f"{rest[0]!r} is one argument too many (put an argument with spaces in quotes)")
+            self.error(f"unexpected argument {rest[0]!r} (put an argument with spaces in quotes)")
         return options
 
 

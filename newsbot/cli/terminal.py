@@ -123,7 +123,7 @@ def print_table(console: Console, columns: Sequence[Column], rows: Iterable[Sequ
     else:
         _print_stacked(console, columns, cells)
     if left_out:
-        console.print(f"left out for lack of room: {', '.join(left_out)}", style="dim")
+        console.print(f"columns that do not fit: {', '.join(left_out)}", style="dim")
 
 
 def _choose(width: int, columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> list[int]:

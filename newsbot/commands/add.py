@@ -21,7 +21,7 @@ class Command(NewsbotCommand):
                 "--kind",
                 type=one_of("feed", "sitemap", "section", "article"),
                 metavar="KIND",
-                help="feed, sitemap, section or article; default: as the rule says, or else article",
+                help="feed, sitemap, section or article; default: the kind in the rule, or else article",
             ),
             Argument(
                 "--due",

@@ -11,8 +11,8 @@ from newsbot.cli.command import Action, Argument, NewsbotCommand, moment, one_of
 _WHICH = (
     Argument("--source", metavar="DOMAIN", help="only of this site"),
     Argument("--language", metavar="CODE", help="only articles in this language, e.g. ru"),
-    Argument("--since", metavar="DATE", type=moment, help="published at or after: 2024-05, 7d, yesterday"),
-    Argument("--until", metavar="DATE", type=moment, help="published before"),
+    Argument("--since", metavar="DATE", type=moment, help="published since DATE: 2024-05, 7d, yesterday"),
+    Argument("--until", metavar="DATE", type=moment, help="published before DATE"),
 )
 
 
@@ -30,7 +30,7 @@ class Command(NewsbotCommand):
     actions = (
         Action(
             "search",
-            "Find articles by words, in all their forms; newest first",
+            "Find articles that contain words in any grammatical form, newest first",
             "newsbot.operations.articles:search",
             Argument(
                 "query",
@@ -39,11 +39,11 @@ class Command(NewsbotCommand):
             ),
             *_WHICH,
             Argument("--limit", type=positive, default=20, help="maximum number (20)"),
-            Argument("--best-first", action="store_true", help="best first; without it, newest first"),
+            Argument("--best-first", action="store_true", help="best matches first (default: newest first)"),
         ),
         Action(
             "counts",
-            "Count the results of up to four queries by day (with all articles), by site, or by language",
+            "Count the results of up to four queries by day, site or language",
             "newsbot.operations.articles:counts",
             Argument("query", nargs="+", help="as in search, each in quotes"),
             *_WHICH,
@@ -52,7 +52,7 @@ class Command(NewsbotCommand):
                 type=one_of("day", "site", "language"),
                 metavar="WHAT",
                 default="day",
-                help="day (the last 30, or those of --since and --until), site or language",
+                help="day (default; the last 30 days without --since), site or language",
             ),
         ),
         Action(
@@ -93,7 +93,7 @@ class Command(NewsbotCommand):
                 metavar="FORMAT",
                 help="jsonl, csv, parquet or warc; default: by the file name, or else jsonl",
             ),
-            Argument("-o", "--output", type=Path, metavar="FILE", help="replaced once it is complete"),
+            Argument("-o", "--output", type=Path, metavar="FILE", help="output file, replaced at the end"),
             *_WHICH,
             Argument(
                 "--without-ai-opt-outs",
@@ -115,21 +115,21 @@ class Command(NewsbotCommand):
                 help="the CC-NEWS files of a month, e.g. 2026-11, from NEWSBOT_CC_NEWS",
             ),
             Argument("--source", metavar="DOMAIN", help="only of this site"),
-            Argument("--sites", metavar="DOMAIN,…", help="only these; --cc-news default: those with a rule"),
+            Argument("--sites", metavar="DOMAIN,…", help="only these (with --cc-news: those with a rule)"),
             Argument(
                 "--sample",
                 metavar="SHARE",
                 type=share,
-                help="with --cc-news: only this part of the files, e.g. 0.01; the same files each time",
+                help="with --cc-news: read only this share of the files, e.g. 0.01 (always the same files)",
             ),
             Argument(
                 "--processes",
                 metavar="N",
                 type=positive,
-                help="files read in parallel; default: 1, with --cc-news one per core",
+                help="number of files to read in parallel (default: 1; with --cc-news: one per core)",
             ),
             Argument(
-                "--again", action="store_true", help="from the beginning, even if it was imported before"
+                "--again", action="store_true", help="start from the beginning, even after an earlier import"
             ),
         ),
         Action(
@@ -140,7 +140,7 @@ class Command(NewsbotCommand):
             Argument(
                 "--format", type=one_of("atom", "rss"), metavar="KIND", default="atom", help="atom or rss"
             ),
-            Argument("-o", "--output", type=Path, metavar="FILE", help="replaced once it is complete"),
+            Argument("-o", "--output", type=Path, metavar="FILE", help="output file, replaced at the end"),
             *_WHICH,
             Argument("--limit", type=positive, default=50, help="maximum number (50)"),
             Argument("--address", metavar="URL", default="", help="the public URL of the feed"),
@@ -149,7 +149,7 @@ class Command(NewsbotCommand):
             "stories",
             "List stories: groups of articles on the same news, the most recent first",
             "newsbot.operations.articles:stories",
-            Argument("--since", metavar="DATE", type=moment, help="stories with articles since then"),
+            Argument("--since", metavar="DATE", type=moment, help="only stories with articles since DATE"),
             Argument(
                 "--min-members", metavar="N", type=positive, default=2, help="minimum number of articles (2)"
             ),
@@ -170,8 +170,6 @@ class Command(NewsbotCommand):
             "Put the texts of the last 30 days (NEWSBOT_NEAR_DAYS) back into the near-duplicate index, after "
             "Redis lost its data; with --anew also after an update if newsbot refuses the old index",
             "newsbot.operations.articles:reindex",
-            Argument(
-                "--anew", action="store_true", help="empty the index first; stop all crawls before that"
-            ),
+            Argument("--anew", action="store_true", help="empty the index first (stop all crawls before)"),
         ),
     )

@@ -39,7 +39,7 @@ CHATTER = {
 Lines of lower levels are of no use to users. ``scrapy why`` shows what happened to a page.
 """
 STOPS = (
-    "stopping: pages in progress are finished; Ctrl-C again stops at once",
+    "stopping: finishing the pages in progress; Ctrl-C again stops at once",
     "stopped at once: the next crawl fetches the pages in progress again",
 )
 """Messages after the first and after the second signal (Ctrl-C, SIGTERM)."""

@@ -41,9 +41,9 @@ class Command(NewsbotCommand):
                 "--since",
                 type=_when,
                 metavar="DATE",
-                help="only articles published at or after, with their pages: 2024-05, 7d, yesterday",
+                help="only articles published since DATE, with their pages: 2024-05, 7d, yesterday",
             ),
-            Argument("--until", type=_when, metavar="DATE", help="only articles published before"),
+            Argument("--until", type=_when, metavar="DATE", help="only articles published before DATE"),
             Argument(
                 "--max-articles",
                 type=positive,

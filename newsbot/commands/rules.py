@@ -61,7 +61,7 @@ class Command(NewsbotCommand):
             "export opml",
             "Write the feeds of all sites as OPML, with a folder for each tag, to stdout or a file",
             "newsbot.operations.exporting.feed:export_opml",
-            Argument("-o", "--output", metavar="FILE", type=Path, help="replaced once it is complete"),
+            Argument("-o", "--output", metavar="FILE", type=Path, help="output file, replaced at the end"),
         ),
         Action(
             "import ftr",

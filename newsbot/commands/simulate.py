@@ -45,20 +45,20 @@ def _text(name: str, default: str, metavar: str, help_text: str) -> Argument:
 
 
 def _seeds(default: int) -> Argument:
-    return _count("seeds", "N", "means over N seeds", default)
+    return _count("seeds", "N", "number of seeds; the results are means over all seeds", default)
 
 
 def _policies(default: str) -> Argument:
     return _text("policies", default, "NAMES", f"names or .py files, separated by commas ({default})")
 
 
-SEED = _count("seed", "S", "the same seed gives the same bytes", 1)
+SEED = _count("seed", "S", "seed of the random numbers; the same seed gives the same output", 1)
 FREQUENCIES = Argument(
     "--frequencies",
     type=one_of("published", "printed"),
     default="published",
     metavar="WHICH",
-    help="how often each type of change occurs: published (fits the figures) or printed (as in the text)",
+    help="frequencies of changes: published (as in the published figures) or printed (as in the text)",
 )
 PAGES, CHANGES = _file("pages", "pages"), _file("changes", "change log")
 ROUTES, QUERIES = _file("routes", "routes"), _file("queries", "query log")
@@ -67,7 +67,7 @@ INTENSITY = Argument(
     "--intensity", type=intensity, required=True, metavar="X", help="events per page in that time, on average"
 )
 OUTPUT = Argument(
-    "-o", "--output", type=Path, required=True, metavar="FILE", help="Parquet, replaced once it is complete"
+    "-o", "--output", type=Path, required=True, metavar="FILE", help="Parquet file, replaced at the end"
 )
 OUT = Argument("--out", type=Path, metavar="DIR", help="folder for tables and report")
 WORLD = (
@@ -87,18 +87,18 @@ WORLD = (
         type=one_of("conditional", "head", "plain"),
         default="conditional",
         metavar="WAY",
-        help="type of requests: conditional, head (HEAD first) or plain; policy+WAY sets it for one policy",
+        help="type of requests: conditional, head (HEAD first) or plain; for one policy: POLICY+WAY",
     ),
     _text("loss", "5%", "SHARE", "for push: share of notices that never arrive (5%%)"),
     _text("notice", "10s", "TIME", "for push: mean time until a notice arrives (10s)"),
-    _text("safety", "6h", "TIME", "for push: time between visits without a notice (6h)"),
+    _text("safety", "6h", "TIME", "for push: time after which a page without a notice is visited (6h)"),
     _count("servers", "C", "for push_queue: parallel downloads", 1),
 )
 TARGET = Argument(
     "--target",
     required=True,
     metavar="BOUNDS",
-    help="separated by commas: freshness>90%%; age, median, mean, p95, p99 <30m; lost, over_12h <1%%",
+    help="bounds with commas: freshness>90%%; age, median, mean, p95 or p99 <30m; lost or over_12h <1%%",
 )
 
 
@@ -112,7 +112,7 @@ class Command(NewsbotCommand):
         _action(
             "experiment",
             "Run the published plan (54 fields, 7 strategies) and compare it with the published figures",
-            _count("scale", "K", "divides pages and time; 1 is the full size", 1),
+            _count("scale", "K", "factor by which pages and time are divided (1: the full size)", 1),
             _seeds(1),
             SEED,
             FREQUENCIES,
@@ -120,7 +120,7 @@ class Command(NewsbotCommand):
                 "--out",
                 type=Path,
                 metavar="DIR",
-                help="folder for tables and report (default: simulation; with --json none)",
+                help="folder for tables and report (default: simulation; with --json: none)",
             ),
         ),
         _action(
@@ -145,13 +145,11 @@ class Command(NewsbotCommand):
         _action("pages", "Make pages of random sizes", _count("pages", "N", "number of pages"), SEED, OUTPUT),
         _action("changes", "Make a change log of pages", PAGES, TIME, INTENSITY, FREQUENCIES, SEED, OUTPUT),
         _action("queries", "Make a query log of pages", PAGES, TIME, INTENSITY, SEED, OUTPUT),
-        _action("routes", "Split pages among robots", PAGES, _count("robots", "N", "how many"), OUTPUT),
+        _action("routes", "Split pages among robots", PAGES, _count("robots", "N", "number"), OUTPUT),
         _action(
             "robot", "Run robots that download every page in turn", PAGES, CHANGES, ROUTES, TIME, SEED, OUTPUT
         ),
-        _action(
-            "modified", "Run robots that ask with HEAD first", PAGES, CHANGES, ROUTES, TIME, SEED, OUTPUT
-        ),
+        _action("modified", "Run robots that send HEAD first", PAGES, CHANGES, ROUTES, TIME, SEED, OUTPUT),
         _action(
             "sensor",
             "Run sensors that report a changed page when it is requested",
@@ -165,12 +163,12 @@ class Command(NewsbotCommand):
         _action(
             "merge",
             "Join runs into tables (CSV and Parquet) and one report",
-            Argument("runs", type=Path, nargs="+", metavar="RUN", help="files of robot, modified, sensor"),
+            Argument("runs", type=Path, nargs="+", metavar="RUN", help="output of robot, modified, sensor"),
             Argument("--out", type=Path, required=True, metavar="DIR", help="folder for tables and report"),
         ),
         _action(
             "report",
-            "Write report.html of a folder again from its tables",
+            "Write the report.html of a folder again from its tables",
             Argument("folder", type=Path, metavar="DIR", help="a folder that experiment or merge wrote"),
         ),
     )

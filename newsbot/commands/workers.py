@@ -21,7 +21,7 @@ class Command(NewsbotCommand):
                 default=[],
                 dest="spider_arguments",
                 metavar="NAME=VALUE",
-                help="an argument of scrapy crawl news; without mode= the workers never end",
+                help="an argument of scrapy crawl news (the default mode=continuous never ends)",
             ),
         ),
     )

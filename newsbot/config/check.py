@@ -87,7 +87,7 @@ def check_parts(settings: SettingsLike) -> None:
         for path in _paths(settings.get(name)):
             module, _, part = path.rpartition(".")
             if module in MOVED:
-                raise ArgumentError(f"{name}: {path} has moved; write {MOVED[module]}.{part}")
+                raise ArgumentError(f"{name}: {path} has moved; replace it by {MOVED[module]}.{part}")
 
 
 def unknown_names(settings: Mapping[Any, Any], environment: Mapping[str, str]) -> Iterator[str]:
@@ -106,7 +106,7 @@ def unknown_names(settings: Mapping[Any, Any], environment: Mapping[str, str]) -
         if name in variables or name.startswith(TESTS):
             continue
         if name in known:
-            yield f"{name} (environment): is not read from there; give it as -s {name}=VALUE"
+            yield f"{name}: is not read from the environment; set it with -s {name}=VALUE"
         else:
             yield f"{name} (environment): {_unknown(name, known)}"
 

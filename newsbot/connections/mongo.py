@@ -51,8 +51,8 @@ _HURRIED: dict[str, Any] = {"serverSelectionTimeoutMS": 2_000, "socketTimeoutMS"
 """Shorter timeouts for a crawl. A call blocks its reactor, so a call must end soon. The crawl retries."""
 _HURRIED_MAJORITY_MS = 4_000
 FORM = (
-    "mongodb://host:27017/newsbot, with a log-in as user:password@ before the host (in a password, write "
-    ": / ? # @ % as %3A …)"
+    "mongodb://host:27017/newsbot or mongodb://user:password@host:27017/newsbot (percent-encode : / ? # @ % "
+    "in a password)"
 )
 
 
@@ -111,30 +111,30 @@ def _hosts_and_query(uri: str) -> tuple[str, str]:
     # An @ in the path means that a / in the password was not escaped. Messages would then show the rest of
     # the password, so the URI is refused.
     if not mark or scheme not in ("mongodb", "mongodb+srv") or "@" in path:
-        raise DataUnavailable(f"MONGO_URI: is not the address of a MongoDB; write {FORM}")
+        raise DataUnavailable(f"MONGO_URI: is not a MongoDB URI; write {FORM}")
     return authority.rpartition("@")[2], query
 
 
 DUPLICATE_KEY = 11000
 _AWAY = "does not answer; start it, or correct MONGO_URI"
-_SLOW = "answers too slowly; it is overloaded, or a member is unreachable; acknowledged data are safe"
+_SLOW = "answers too slowly, because it is overloaded or a member is unreachable; stored data are safe"
 _MAX_CAUSE = 160
 _FAULTS: dict[int, tuple[type[DataError], str]] = {
     # AuthenticationFailed. MongoDB's cloud service reports it as AtlasError (8000).
-    18: (DataUnavailable, "refuses the user or the password; correct them in MONGO_URI"),
-    8000: (DataUnavailable, "refuses the user or the password; correct them in MONGO_URI"),
+    18: (DataUnavailable, "refuses user name or password; correct them in MONGO_URI"),
+    8000: (DataUnavailable, "refuses user name or password; correct them in MONGO_URI"),
     # Unauthorized
     13: (DataUnavailable, "the user has too few rights; grant it the role readWrite on the database"),
     # OutOfDiskSpace
-    14031: (DataFull, "the server's disk is full; free some space there; stored data are safe"),
-    12501: (DataFull, "the quota is used up; raise it; stored data are safe"),
+    14031: (DataFull, "the server's disk is full; free some space there (stored data are safe)"),
+    12501: (DataFull, "the quota is used up; raise it (stored data are safe)"),
     # MaxTimeMSExpired, WriteConcernTimeout and, below, ExceededTimeLimit
     50: (DataUnavailable, _SLOW),
     64: (DataUnavailable, _SLOW),
     # UnsatisfiableWriteConcern
     100: (DataUnavailable, "has too few members for the write concern; start them, or correct MONGO_URI"),
     # WriteConflict: two transactions change one document. A dead worker's transaction ends after a minute.
-    112: (RecordBusy, "another worker is writing the same data, or died doing so; try again in a minute"),
+    112: (RecordBusy, "another worker is writing the same data, or was killed; try again in a minute"),
     262: (DataUnavailable, _SLOW),
 }
 _GONE = frozenset({6, 7, 89, 91, 189, 202, 317, 358, 9001, 10107, 11600, 11602, 13435, 13436})

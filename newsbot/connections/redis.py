@@ -90,8 +90,8 @@ TIMEOUT = 5.0
 
 
 FORM = (
-    "redis://host:6379/0, with a log-in as user:password@ before the host (in a password, write : / ? # @ % "
-    "as %3A …); nodes of a Redis Cluster as redis://host1:6379,host2:6379"
+    "redis://host:6379/0 or redis://user:password@host:6379/0 (percent-encode : / ? # @ % in a password), or "
+    "redis://host1:6379,host2:6379 for a Redis Cluster"
 )
 
 Argument = bytes | str | int | float
@@ -361,12 +361,12 @@ def _of_rights_or_cluster(place: str, error: Exception, text: str) -> DataError:
         )
     if isinstance(error, redis.exceptions.MovedError):
         return DataError(
-            f"{place}: is a node of a Redis Cluster; set REDIS_PARAMS to"
+            f"{place}: the server is a node of a Redis Cluster; set REDIS_PARAMS to"
             ' {"redis_cls": "redis.cluster.RedisCluster"}'
         )
     moving = redis.exceptions.AskError, redis.exceptions.TryAgainError
     if isinstance(error, moving) or "non local key" in text:  # from a script that computes key names
-        return DataUnavailable(f"{place}: the cluster is moving the keys; try again")
+        return DataUnavailable(f"{place}: the cluster is moving keys between its nodes; try again")
     return DataError(f"{place}: {text}")
 
 

@@ -139,11 +139,11 @@ def readable_errors(path: Path) -> Iterator[None]:
 
 
 _FAULTS: tuple[tuple[tuple[str, ...], type[DataError], str], ...] = (
-    (("SQLITE_FULL",), DataFull, "the disk is full; free some space and start again; stored data are safe"),
+    (("SQLITE_FULL",), DataFull, "the disk is full; free some space and start again (stored data are safe)"),
     (
         ("SQLITE_BUSY", "SQLITE_LOCKED"),
         DataUnavailable,
-        "is locked by another program; close it (such as a sqlite3 shell or a backup)",
+        "is locked by another program, such as a sqlite3 shell or a backup; close that program",
     ),
     (
         ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM"),
@@ -155,7 +155,7 @@ _FAULTS: tuple[tuple[tuple[str, ...], type[DataError], str], ...] = (
         SchemaError,
         "is not a newsbot data file; move it away or set NEWSBOT_DATA to another folder",
     ),
-    (("SQLITE_CORRUPT",), DataError, "is damaged; restore a backup or run sqlite3's .recover on it"),
+    (("SQLITE_CORRUPT",), DataError, "is damaged; restore a backup, or repair it with .recover in sqlite3"),
     (("SQLITE_IOERR",), DataUnavailable, "cannot be read or written; check the disk"),
 )
 
@@ -195,8 +195,8 @@ def _migrate(connection: sqlite3.Connection, path: Path, component: str, migrati
         version = _version(connection, component)  # another process may have migrated in the meantime
         if version > len(migrations):
             raise SchemaError(
-                f"{path}: {component} was written by a newer newsbot (its format is {version}; the newest "
-                f"known here is {len(migrations)}); upgrade newsbot or set NEWSBOT_DATA to another folder"
+                f"{path}: {component} was written by a newer newsbot (format {version}; this version knows "
+                f"formats up to {len(migrations)}); upgrade newsbot or set NEWSBOT_DATA to another folder"
             )
         for script in migrations[version:]:
             for statement in _statements(script):

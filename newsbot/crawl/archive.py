@@ -57,7 +57,7 @@ class Archive:
         except OSError as error:
             if not self._lost:
                 logger.error(
-                    "pages cannot be archived folder=%s fault=%s; the crawl continues; next try in %.0f s",
+                    "pages cannot be archived folder=%s fault=%s; the crawl tries again in %.0f s",
                     self._folder.folder, error.strerror or error, REST,
                 )  # fmt: skip
             self._next_try = self._clock() + REST

@@ -63,7 +63,7 @@ HELP = {
     "urls_file": "a file with one address per line",
     "feeds": "feeds to read now: addresses (comma separated), or a file with one per line, or an OPML file",
     "follow": f"any of {','.join(FOLLOW)}",
-    "since": "articles published at or after: 2026-11-20, 2026-11-20T08:00Z or an age such as 12h, 7d",
+    "since": "articles published since then: 2026-11-20, 2026-11-20T08:00Z or an age such as 12h, 7d",
     "until": "articles published before this time; same format as since",
     "max_articles": "stop after this number of new articles",
     "max_articles_per_site": "maximum number of new articles of each site",

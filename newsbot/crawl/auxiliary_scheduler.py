@@ -236,7 +236,7 @@ class SideScheduler(Component, BaseScheduler):
             return self._context.clock() + max(self._context.outage.wait, 0.1)
         if rest > self.patience:
             logger.warning(
-                "pages not requested pages=%d host=%s rests_seconds=%.0f; the host rests for longer than"
+                "pages not requested pages=%d host=%s rests_seconds=%.0f; the host is paused for longer than"
                 " NEWSBOT_PATIENCE",
                 *(len(host.waiting), name, rest),
             )

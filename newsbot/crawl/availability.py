@@ -204,7 +204,7 @@ class Outage:
             self.count += 1
             fault = self._faults[place] = _Fault(str(error), call, began)
             if not for_good:
-                more = "" if self.ending() else "; the crawl waits for it and continues by itself"
+                more = "" if self.ending() else "; the crawl waits until the data are available again"
                 logger.error("data away fault=%s%s", error, more)
         if for_good and not self._given_up:
             self._given_up = True

@@ -40,7 +40,7 @@ renderer."""
 CLOSE_SECONDS = 10.0
 """Seconds to wait for the end of a page or of the browser."""
 
-MISSING = "pages cannot be rendered: pip install -r requirements-render.txt"
+MISSING = "rendering needs Playwright; run: pip install -r requirements-render.txt"
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 # Playwright intercepts only HTTP requests. To block all other access (WebSockets, prefetched names, WebRTC),
@@ -109,7 +109,7 @@ def find_browser(path: str) -> str:
         raise ArgumentError(MISSING)
     if path:
         if shutil.which(path) is None:
-            raise ArgumentError(f"NEWSBOT_BROWSER={path}: there is no such program")
+            raise ArgumentError(f"NEWSBOT_BROWSER={path}: is not a program")
         return path
     found = next(filter(None, map(shutil.which, _NAMES)), None)
     if found is None:

@@ -50,7 +50,7 @@ NO_HOME = (Reason.DNS, Reason.HTTP_404, Reason.HTTP_410)
 """Errors that mean that a guessed home page does not exist."""
 _OURS = (Reason.TOO_YOUNG, Reason.OURS, Reason.UNNAMED, *KNOWN_PAGE, Reason.LIMIT)
 """Errors of visits that say nothing about the site."""
-NOT_THERE = Plan(None, "gone", "one of the usual places of feeds and sitemaps: nothing is there")
+NOT_THERE = Plan(None, "gone", "the site has no feed or sitemap at this usual address")
 """The plan for a guessed address of a feed or sitemap at which nothing was found."""
 MAX_ATTEMPTS = 3
 """If the visit of a URL cannot be completed, the URL is set aside after this number of attempts."""

@@ -36,7 +36,7 @@ def notice_lost_index(storage: Storage, index: NearIndex, now: float) -> None:
     if texts < lately * LEAST_INDEXED:
         logger.warning(
             "near-duplicate index has lost texts place=%s texts=%d articles=%d; near-duplicates of articles"
-            " of the last %g days may be missed; to repair the index: scrapy articles reindex",
+            " of the last %g days may be missed. To repair the index, run: scrapy articles reindex",
             *(index.place, texts, lately, index.keep / DAY),
         )
 
@@ -56,13 +56,13 @@ def notice_foreign_queue(frontier: LeanFrontier, storage: Storage) -> None:
     if not urls:
         return
     if next(storage.pages.iter(), None) is None:
-        fault = "has no page of this queue, and pages that were fetched are not fetched again"
+        fault = "has no pages, and the pages that this queue knows will not be fetched again"
     elif served != own:
-        fault = "holds other pages, and pages that this queue knows will be missing there"
+        fault = "belongs to another crawl, and the pages that this queue knows will not be stored there"
     else:
         return
     logger.warning(
-        "queue of another storage place=%s urls=%d; %s %s. One queue serves one storage: correct"
+        "queue of another storage place=%s urls=%d; %s %s. Each storage needs its own queue: correct"
         " REDIS_URL or %s, or empty this queue",
         *(frontier.place, urls, storage.place, fault),
         "NEWSBOT_DATA" if storage.is_local else "MONGO_URI",

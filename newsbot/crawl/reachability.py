@@ -79,19 +79,19 @@ class Reachability:
         sites = counted(len(self._failed), "site")
         if set(causes) == {Reason.PRIVATE_ADDRESS}:
             return (
-                f"no host was contacted: {sites} with private addresses only, which the address guard "
-                "refuses; the setting NEWSBOT_ALLOW_PRIVATE=1 allows them"
+                f"no host was contacted: the addresses of {sites} are private IP addresses, which newsbot "
+                "does not contact; to allow them, set NEWSBOT_ALLOW_PRIVATE=1"
             )
         listed = ", ".join(f"{cause} {number}" for cause, number in causes.most_common())
         # The host name only: the URL of a proxy may have a password.
         proxies = ", ".join(sorted({urlsplit(url).hostname or url for url in getproxies().values()}))
         question = (
-            f"is the proxy {proxies} right (http_proxy, https_proxy)?"
+            f"check the proxy {proxies} (http_proxy, https_proxy)."
             if proxies
-            else "is there a network? Behind a proxy set http_proxy and https_proxy."
+            else "check the network connection. Behind a proxy, set http_proxy and https_proxy."
         )
         spared = "" if self._believed else " No page was postponed."
         return (
-            f"no host could be reached, {sites} tried ({listed}): {question}{spared} "
-            "To try newsbot without a network: scrapy demo"
+            f"no host could be reached on {sites} ({listed}): {question}{spared} "
+            "To try newsbot without a network, run: scrapy demo"
         )

@@ -114,8 +114,8 @@ class Refill:
             return
         self._clock_reported = True
         logger.warning(
-            "clock wrong seconds=%+.0f; the clock of the queue's server differs, so this worker"
-            " fetches too early or too late. Set the clock (NTP)",
+            "clock wrong seconds=%+.0f; this worker's clock differs from that of the queue's server, so"
+            " pages are fetched too early or too late. Set the clock (NTP)",
             asked - now,
         )
 
@@ -139,7 +139,7 @@ class Refill:
         self._next = self._clock() + self._frontier.keep_within / 4
         if self._anew and self._queued:
             logger.warning(
-                "queue filled from the storage pages=%d; these pages were missing in it", self._queued
+                "queue filled from the storage pages=%d; the queue lacked these pages", self._queued
             )
 
     def _queue(self, pages: Sequence[PageRecord]) -> None:

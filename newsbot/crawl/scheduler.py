@@ -111,7 +111,7 @@ def engine_slot(crawler: Crawler) -> Any:
     names = ("remove_request", "inprogress", "nextcall", "closing")
     if not all(hasattr(slot, name) for name in names):
         raise RuntimeError(
-            f"this Scrapy's engine slot lacks one of {', '.join(names)}: install the version that "
+            f"the engine slot of this Scrapy lacks one of {', '.join(names)}: install the version that "
             "requirements.txt names"
         )
     return slot

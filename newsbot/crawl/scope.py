@@ -114,7 +114,7 @@ def check_scope(settings: BaseSettings, rules: RuleSet, arguments: Arguments) ->
     for site in arguments.sites:
         if rules.get(site) is None:
             near = get_close_matches(site, [rule.domain for rule in rules], n=1)
-            hint = f"did you mean '{near[0]}'? Else " if near else ""
+            hint = f"did you mean '{near[0]}'? Otherwise, " if near else ""
             raise ArgumentError(
                 f"sites={site}: no rule for it in {backends.rules_folder(settings)}; {hint}add {site}.yaml "
                 f"there with the line 'domain: {site}', or crawl without a rule: url=https://{site}/"

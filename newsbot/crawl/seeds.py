@@ -119,7 +119,7 @@ def refuse_unnamed(context: Context, scope: Scope, visit: Visit) -> None:
     if is_unnamed(context, scope, visit):
         if visit.data.get("where") == Where.SEED:
             visit.page["next_due"] = None
-        raise Ignored(Reason.UNNAMED, "no rule names it any more")
+        raise Ignored(Reason.UNNAMED, "no rule names this source any more")
 
 
 def is_unnamed(context: Context, scope: Scope, visit: Visit) -> bool:

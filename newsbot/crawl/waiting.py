@@ -31,7 +31,7 @@ class Waiting:
         Raises :class:`newsbot.errors.DataError`.
         """
         if away := self.context.outage.away:
-            return f"{' and '.join(away)}, not available"
+            return f"{' and '.join(away)}, which cannot be reached"
         if hosts:
             more = f" and {counted(len(hosts) - 1, 'other host')}" if len(hosts) > 1 else ""
             return f"the answer of {min(hosts)}{more}"

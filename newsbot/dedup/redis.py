@@ -174,8 +174,8 @@ class RedisIndex:
             scheme: Any = self._client.hget(self._keys.meta, "scheme")
         if scheme.decode() != SCHEME:
             raise SchemaError(
-                f"{self._place}: the near-duplicate index has another format ({scheme.decode()}; here:"
-                f" {SCHEME}), which cannot be used; run the version of newsbot that made it, or rebuild it"
+                f"{self._place}: the near-duplicate index has format {scheme.decode()}, but newsbot now needs"
+                f" {SCHEME}; run the version of newsbot that made the index, or rebuild the index"
                 " from the stored texts: scrapy articles reindex --anew"
             )
 
@@ -186,8 +186,9 @@ class RedisIndex:
         """
         if self._client.hsetnx(self._keys.meta, "scheme", SCHEME):
             logger.error(
-                "near-duplicate index came back empty place=%s; its server has lost its data, so near copies"
-                " of earlier texts will not be recognized. To restore it, run: scrapy articles reindex",
+                "near-duplicate index came back empty place=%s; its server has lost its data, so"
+                " near-duplicates of earlier texts will not be recognized. To restore the index, run:"
+                " scrapy articles reindex",
                 self._place,
             )
         self._check_scheme()
@@ -198,8 +199,8 @@ class RedisIndex:
             gone = thrown_away(self._client)
         if gone:
             logger.warning(
-                "near-duplicate index has lost keys place=%s evicted=%d; its memory was full, so near copies"
-                " may not be recognized: set maxmemory-policy noeviction, and then run:"
+                "near-duplicate index has lost keys place=%s evicted=%d; the server's memory was full, so"
+                " near-duplicates may not be recognized. Set maxmemory-policy noeviction, and then run:"
                 " scrapy articles reindex --anew",
                 self._place,
                 gone,

@@ -514,8 +514,8 @@ class SqliteIndex:
             row = self._database.execute("SELECT scheme FROM near_scheme").fetchone()
         if row[0] != SCHEME:
             raise SchemaError(
-                f"{self._path}: the near-duplicate index has another format ({row[0]}; here: {SCHEME}),"
-                " which cannot be used; run the version of newsbot that made it, or rebuild it from the"
+                f"{self._path}: the near-duplicate index has format {row[0]}, but newsbot now needs {SCHEME};"
+                " run the version of newsbot that made the index, or rebuild the index from the"
                 " stored texts: scrapy articles reindex --anew"
             )
 

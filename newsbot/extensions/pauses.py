@@ -16,7 +16,7 @@ from newsbot.sites.pauses_and_removals import paused
 
 logger = logging.getLogger(__name__)
 
-_PAUSED = "paused site=%s; it is not fetched until somebody resumes it (scrapy serve)"
+_PAUSED = "paused site=%s; the site is not fetched until it is resumed in the dashboard (scrapy serve)"
 EVERY = 5.0
 """Seconds between two reads of the pauses."""
 

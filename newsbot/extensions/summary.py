@@ -140,12 +140,12 @@ def closing_lines(
     if now.errors:
         lines.append(f"errors: {causes(now)}")
     if Reason.TLS in now.errors:
-        lines.append("tls: certificates that are not valid; scrapy why URL shows more (rule key tls)")
+        lines.append("tls: some certificates are not valid; scrapy why URL shows more (rule key: tls)")
     if now.saved:
         ways = ", ".join(f"{SAVED_BY.get(way, way)} {size(count)}" for way, count in now.saved.items())
         lines.append(f"download saved: {size(sum(now.saved.values()))} ({ways})")
     if now.aside:
-        lines.append(f"set aside: {now.aside} (given up; see: scrapy sources)")
+        lines.append(f"set aside: {now.aside} (URLs that newsbot gave up; scrapy sources lists them)")
     # If no page was fetched and no link was known, the reasons show why the crawl found nothing.
     if now.left and not (now.pages or now.known):
         left = ", ".join(f"{reason} {count}" for reason, count in list(now.left.items())[:SHOWN_REASONS])
@@ -157,7 +157,7 @@ def closing_lines(
     if data is None:
         return [*lines, "dry run: nothing was stored"]
     if ahead is not None:
-        lines.append(f"{ahead}; to read it now: -a now=yes")
+        lines.append(f"{ahead}; to read it now, add -a now=yes")
     if now.articles:
         lines.append(
             "to read them: scrapy articles search WORD (or: scrapy articles export -o articles.jsonl)"

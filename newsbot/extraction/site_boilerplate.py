@@ -163,7 +163,7 @@ def _is_copy(one: frozenset[int], other: frozenset[int]) -> bool:
 def _articles(plain: Mapping[str, Any]) -> Iterable[tuple[int, frozenset[int]]]:
     articles = plain.get("articles")
     if plain.get("format") != _FORMAT or not isinstance(articles, list):
-        raise ValueError("this version cannot read the format")
+        raise ValueError("this version of newsbot cannot read the format")
     for article in articles[-RECENT:]:
         if not (isinstance(article, list) and all(type(number) is int for number in article) and article):
             raise ValueError("the entry of an article is not a list of numbers")

@@ -56,7 +56,7 @@ class ReprocessingMiddleware(Middleware):
             raise Ignored(Reason.LIMIT, "the crawl has reached its limit of articles for this site")
         now = self._context.clock()
         if self._removals.covers(visit.lease.entry.fingerprint, visit.lease.entry.host):
-            raise Ignored(Reason.REMOVED, "a person removed it (scrapy remove)")
+            raise Ignored(Reason.REMOVED, "the URL was removed with scrapy remove")
         refuse_unnamed(self._context, self._scope, visit)
         if self._canonical.other_name(visit) is not None:
             raise Ignored(Reason.SAME_PAGE, "its URL differs from a known page's only in a session id")

@@ -89,7 +89,7 @@ def _must_be_allowed(entries: Iterable[Entry], notes: Notes) -> None:
     for entry in entries:
         if tombstones.covers(entry.fingerprint, entry.host):
             raise ArgumentError(
-                f"{entry.url}: was removed and is blocked; see scrapy remove --list and --allow"
+                f"{entry.url}: was removed and is blocked; to unblock it, run: scrapy remove URL --allow"
             )
 
 

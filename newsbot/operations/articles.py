@@ -280,7 +280,7 @@ def stories(call: Call) -> None:
             limit=options.limit,
         )
     sites = f" of at least {options.min_sources} sites" if options.min_sources > 1 else ""
-    since = f", with one since {options.since:%Y-%m-%d %H:%M}" if options.since else ""
+    since = f", with an article since {options.since:%Y-%m-%d %H:%M}" if options.since else ""
     call.listing(
         [_story_row(story) for story in found],
         columns("first | articles > | sites * | title * | url *"),

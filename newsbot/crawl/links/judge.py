@@ -43,7 +43,7 @@ NAMED = (Where.SEED, Where.ARGUMENT, Where.PUSH)
 """Origins of links that a person, a rule or a push notice named. These links are read without a judgement."""
 
 
-_KEPT_OUT = "left out url=%s; a person removed it (scrapy remove); see: scrapy remove --list and --allow"
+_KEPT_OUT = "left out url=%s; the URL was removed. To unblock it, run: scrapy remove URL --allow"
 logger = logging.getLogger(__name__)
 
 

@@ -116,7 +116,7 @@ class RedisFrontier:
             self._client.hsetnx(keys.meta, "version", str(VERSION))
             version = int(self._client.hget(keys.meta, "version") or 0)
         if version > VERSION:
-            raise SchemaError(f"{self._place}: frontier was written by a newer newsbot (version {version})")
+            raise SchemaError(f"{self._place}: frontier was written by a newer newsbot; upgrade newsbot")
         self._scripts.resume("", 0.0, [])  # reads the identity of the data, and the process that has them
         with readable_errors(self._place):
             refuse_eviction(self._client, self._place, "queued URLs")
@@ -281,7 +281,7 @@ class RedisFrontier:
         """
         if not delay >= 0 or concurrency < 1:
             raise ValueError(
-                f"{host}: delay {delay} must be at least 0, and concurrency {concurrency} at least 1"
+                f"{host}: delay {delay} must be at least 0, and concurrency {concurrency} must be at least 1"
             )
         self._scripts.run("politeness", host, float(delay), concurrency, at_least)
 

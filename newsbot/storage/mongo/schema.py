@@ -222,8 +222,8 @@ def prepare(place: Place) -> None:
         _refuse_foreign(place)
     elif version > len(MIGRATIONS):
         raise SchemaError(
-            f"{place.name}: {COMPONENT} was written by a newer newsbot (its format is {version}; the newest "
-            f"known here is {len(MIGRATIONS)}); upgrade newsbot or name another database in MONGO_URI"
+            f"{place.name}: {COMPONENT} was written by a newer newsbot (format {version}; this version knows "
+            f"formats up to {len(MIGRATIONS)}); upgrade newsbot or name another database in MONGO_URI"
         )
     elif version == len(MIGRATIONS):
         return
