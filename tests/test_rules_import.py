@@ -217,7 +217,7 @@ def test_the_file_of_the_very_domain_comes_before_those_of_its_subdomains(tmp_pa
     answer = place.run("rules", "import", "ftr", str(folder))
     assert "of-site.example" in (place.rules / "site.example.yaml").read_text()
     assert (place.rules / "b.example.yaml").exists()
-    told = [line for line in answer.err.splitlines() if "because site.example.txt gives the rule" in line]
+    told = [line for line in answer.err.splitlines() if "site.example.txt already gives the rule" in line]
     assert [line.partition(":")[0] for line in told] == ["www.site.example.txt", ".site.example.txt"]
     assert "2 rules written" in answer.out
     assert "0 skipped because they exist" in answer.out
