@@ -97,7 +97,7 @@ def test_the_network_is_not_suspected_after_an_answer_or_with_few_sites():
         reach.failed(f"a{number}.test", "dns")
         reach.failed(f"a{number}.test", "timeout")
     assert (reach.is_ours, reach.enough_tried) == (True, True)
-    assert f"{MANY} sites tried (timeout {MANY})" in (reach.fault or "")
+    assert f"on {MANY} sites (timeout {MANY})" in (reach.fault or "")
     reach.believe()
     assert not reach.in_doubt
     reach.answered()
