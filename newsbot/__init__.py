@@ -3,7 +3,7 @@
 It finds articles in feeds, sitemaps and pages, extracts their text and stores them. The Python interface is
 in :mod:`newsbot.api`.
 
-The following list shows the packages and modules from the bottom up. Each of them imports only from those
+The following list shows the packages and modules from the bottom up. Each entry imports only from entries
 above it:
 
 * ``errors``, ``clock``, ``urls``, ``items``: used everywhere

@@ -281,7 +281,7 @@ STORM_SITES, STORM_SHARE = 5, 0.25
 FRESH = 3 * DAY
 """Maximum age in seconds of a refusal. Older refusals are ignored."""
 FELL_TO = 0.6
-"""An alert is raised if the useful share of a day, divided by that of the week before, is less than this.
+"""An alert is raised if the useful share of the last day is below this factor times that of the week before.
 
 The useful share is the share of fetched pages that contained an article.
 """
@@ -316,9 +316,9 @@ def find(measured: Measured, limits: Limits) -> list[Alert]:
 
 
 def silent(measured: Measured, _limits: Limits) -> Iterator[Alert]:
-    """Yield sites whose main sources have had nothing new for an unusually long time.
+    """Yield sites whose most important sources have had no new items for an unusually long time.
 
-    These sources must usually bring at least half of the site's items.
+    Together, these sources usually have at least half of the site's items.
     """
     for site, records in measured.sources.items():
         quiet = [one for one in records if expected_items(one) >= EXPECTED]
@@ -326,7 +326,7 @@ def silent(measured: Measured, _limits: Limits) -> Iterator[Alert]:
             continue
         rates = {one.url: hourly(one) for one in records}
         lost = sum(rates[one.url] for one in quiet)
-        # If all other sources usually bring more than half of the items, the site is still read well.
+        # If all other sources usually have more than half of the items, most articles are still found.
         if 2 * lost < sum(rates.values()):
             continue
         last = max(one.last_new or 0.0 for one in quiet)

@@ -80,8 +80,8 @@ def updated(kept: Mapping[str, Entry], found: Sequence[Alert], now: float) -> di
             continue
         # If a rule does not know when the problem began, the time of the first round is kept.
         began = known.alert.since if alert.since is None else alert.since
-        # An alert that was over can still be stored, because its end has not been sent yet. If a round finds
-        # such an alert again, the alert is open again.
+        # An alert that has ended can still be stored, because its end has not been sent yet. If a round finds
+        # such an alert again, it is open again.
         after[alert.key] = replace(
             known, alert=replace(alert, since=began), last=now, missing=0, over=None, told_over={}
         )
@@ -132,7 +132,7 @@ def write(notes: Notes, before: Mapping[str, Any], book: Mapping[str, Entry], no
 
 
 def take_lock(notes: Notes, owner: str, now: float, seconds: float) -> bool:
-    """Take or renew the lock for ``seconds``; return False while another process holds it.
+    """Take or renew the lock for ``seconds``. Return False if another process holds it.
 
     Raises :class:`newsbot.errors.DataError`.
     """

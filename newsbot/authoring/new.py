@@ -152,7 +152,7 @@ def _squeeze(text: str) -> str:
 ARTICLES, SECONDS = 30, 300
 """Default limits of the crawl: number of articles, and seconds."""
 STDERR = 2
-"""The file descriptor to which the output of the crawl goes, because stdout is for the rule."""
+"""The file descriptor to which the output of the crawl is written, because stdout is for the rule."""
 _MAX_SECTIONS = 10
 """Maximum number of sections that are written into a rule."""
 _MAX_DELAY = 30.0

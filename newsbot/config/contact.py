@@ -29,7 +29,7 @@ def introduce(settings: BaseSettings) -> None:
     :mod:`newsbot.settings` does the same for the environment variable NEWSBOT_CONTACT. This function is for
     the option ``-s`` on the command line.
     """
-    # Higher than settings.py: the option -s, or custom_settings of a spider.
+    # A higher priority than that of settings.py means the option -s, or custom_settings of a spider.
     by_hand = (settings.getpriority("USER_AGENT") or 0) > SETTINGS_PRIORITIES["project"]
     contact = settings.get("NEWSBOT_CONTACT")
     if contact and not by_hand:

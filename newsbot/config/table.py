@@ -1,8 +1,9 @@
 """Reads settings.yaml, which declares each setting: name, kind, default, environment variable and meaning.
 
-The table is used for the defaults in :mod:`newsbot.settings`, for reading environment variables, for the
-checks and the hints for misspelt names (:mod:`newsbot.config.check`), and for docs/settings.md, which
-``python -m newsbot.config`` prints. A kind says how a value is parsed, and which values are allowed.
+The table contains the defaults for :mod:`newsbot.settings`, and the environment variables from which settings
+are read. :mod:`newsbot.config.check` uses it to check values, and to suggest names for misspelt names.
+``python -m newsbot.config`` makes docs/settings.md from it. A kind says how a value is parsed, and which
+values are allowed.
 """
 
 from __future__ import annotations

@@ -145,7 +145,7 @@ def connect(settings: SettingsLike) -> redis.Redis:
         raise DataError(f"{place}: cannot be used; write {FORM}")
     url, nodes = _split(str(settings.get("REDIS_URL") or ""))
     if nodes:
-        # before **params, so that REDIS_PARAMS may name another class
+        # redis_cls is before **params, so that REDIS_PARAMS may name another class.
         params = {"redis_cls": "redis.cluster.RedisCluster", **params, "startup_nodes": nodes}
     try:
         for name in _TIMEOUTS:

@@ -97,8 +97,8 @@ def _use_wal(connection: sqlite3.Connection) -> None:
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
     """Run the block as one atomic write transaction. If it raises, nothing is written."""
-    # IMMEDIATE takes the write lock now. A read transaction that wants to write later fails without waiting
-    # if another process has written in the meantime.
+    # IMMEDIATE takes the write lock now. In a transaction that begins with a read, the first write would fail
+    # without waiting if another process has written in the meantime.
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield connection

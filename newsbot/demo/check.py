@@ -314,7 +314,7 @@ def _crawl(server: DemoServer, folder: Path, *, as_json: bool) -> int:
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "REDIS_URL", "MONGO_URI"):
         environment.pop(name, None)  # the demo must not use servers of the user
     sys.stdout.flush()  # in a pipe, the lines of the crawl would otherwise come first
-    process = subprocess.Popen(  # noqa: S603  # nothing in the command comes from outside
+    process = subprocess.Popen(  # noqa: S603  # the command contains no text from outside
         CRAWL, env=environment, stdout=STDERR if as_json else None
     )
     try:

@@ -26,11 +26,11 @@ from newsbot.storage.spider_results import CheckedPage
 from newsbot.urls import canonicalize, fingerprint
 
 MAX_SECTIONS = 300
-"""Maximum number of sections. Pages in further sections count for :data:`OTHERS`."""
+"""Maximum number of sections. Pages in further sections are counted under :data:`OTHERS`."""
 MAX_LEVELS = 5
-"""Maximum depth of folders. Pages in deeper folders count for the folder at this depth."""
+"""Maximum depth of folders. Pages in deeper folders are counted in the folder at this depth."""
 MAX_FOLDERS = 20_000
-"""Maximum number of folders of a site. Pages in further folders count only for the folder above."""
+"""Maximum number of folders of a site. Pages in further folders are counted only in the folder above."""
 MAX_CHILDREN = 25
 """Maximum number of subfolders that are shown: the subfolders with the most pages.
 
@@ -213,9 +213,9 @@ def site_report(storage: Storage, domain: str, *, limit: int = LIMIT) -> Report:
 
 
 def _pages(storage: Storage, domain: str) -> Iterator[tuple[PageRecord | None, CheckedPage | None]]:
-    """Yield once for each page of a site that is known or was checked: its record and its checks.
+    """Yield the record and the checks of each page of a site that is known or was checked.
 
-    The record or the checks are None if there are none.
+    Each page is yielded once. If it has no record or no checks, None is yielded instead.
     """
     for pages in batched(storage.pages.iter(source=domain), _AT_ONCE):
         checked = storage.checks.get([page.fingerprint for page in pages])

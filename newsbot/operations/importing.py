@@ -96,7 +96,7 @@ class Progress:
     damaged: list[str] = field(default_factory=list)
     """Position and error of the first :data:`MAX_NAMED` damaged records."""
     before: bool = False
-    """True if an earlier command imported the file completely. The counts are then those of that command."""
+    """True if an earlier command imported the file completely. The counts are then from that command."""
 
 
 def is_address(name: str) -> bool:
@@ -434,7 +434,7 @@ def _begin_process(settings: Settings) -> None:
     """Set up a process of the pool: its logs, and its reaction to Ctrl-C and to the end of the command."""
     configure_logging(settings)
     shape_logs(settings)
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # ends at once; the position is stored already
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # ends the process at once; the position is stored already
     parent = parent_process()
     assert parent is not None
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()

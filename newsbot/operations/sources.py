@@ -186,7 +186,7 @@ A URL is set aside if its fetch failed too often, or if its lease was lost too o
 SHOWN_ASIDE = 5
 SHOWN_UNREAD = 5
 SHOWN_REPEATED = 5
-"""Maximum numbers of items that are shown: set-aside URLs, sites that were never read, repeated texts."""
+"""Maximum number of items that each list shows: set-aside URLs, sites that were never read, repeated texts."""
 MOST_REPEATED = 100
 """Maximum number of repeated texts in the JSON document."""
 OF_ALL_SITES = 100_000
@@ -279,7 +279,7 @@ def sources(call: Call) -> None:
 def aside_lines(aside: Sequence[Entry], number: int) -> Iterator[str]:
     """Yield lines about the URLs that were set aside.
 
-    ``aside`` has the latest of these URLs, ``number`` is the number of all URLs that were set aside.
+    ``aside`` has the latest of these URLs. ``number`` is the number of all URLs that were set aside.
     """
     if not number:
         return

@@ -1,9 +1,9 @@
 """Chooses the URL under which an article is stored if its page names another URL as its canonical URL.
 
 This statement of the page is called a *claim*. :mod:`newsbot.crawl.links.canonical` decides which claims are
-possible. If both pages were read, their texts decide. The order of the visits does not matter: if the article
-at a URL is not the article that was stored under this URL, the stored article is moved back to the URL from
-which it was fetched.
+possible. If both pages were read, their texts decide. The order of the visits does not matter. If a visit
+shows that the article of another page is stored under the URL of the visited page, that article is moved back
+to the URL from which it was fetched.
 """
 
 from __future__ import annotations

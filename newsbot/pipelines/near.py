@@ -55,9 +55,10 @@ class NearDuplicatePipeline(Component):
 
     The texts themselves decide how similar two articles are. The numbers in the texts decide whether similar
     texts of one site are the same news. If another worker is about to store a similar text, this pipeline
-    waits for this text up to one second. If the text is then not stored, its signature decides. An article of
-    the same site does not count as similar without its text: two texts made from one template, such as
-    weather reports, would become one story, and stories are never split.
+    waits for this text up to one second. If the text is then not stored, its signature decides. There is one
+    exception: without its text, an article of the same site does not count as similar. Otherwise two texts
+    that are made from one template, such as weather reports, could become one story, and stories are never
+    split.
     """
 
     def __init__(self, crawler: Crawler) -> None:

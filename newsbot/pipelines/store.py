@@ -114,7 +114,7 @@ class StorePipeline(Component):
     def _refuse_removed(self, article: Article) -> None:
         """Drop an article that a person removed after it was validated.
 
-        Its text is already in the near-duplicate index, and is deleted there.
+        Its text is also deleted from the near-duplicate index, to which it was added before this pipeline.
         """
         if is_out(article, self._removals.covers):
             forget_texts(self._context.index, [article.canonical_url], self._context.clock())

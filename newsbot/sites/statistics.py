@@ -19,7 +19,7 @@ from newsbot.storage.base import Storage
 from newsbot.storage.sources import SiteRecord
 
 RATE_WINDOW = 60.0
-"""Seconds over which rates per minute are computed."""
+"""Length in seconds of the period from which rates per minute are computed."""
 SHOWN_CAUSES = 5
 """Number of causes of errors that :func:`causes` names."""
 

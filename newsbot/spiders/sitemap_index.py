@@ -63,7 +63,7 @@ class _Choice:
     newer: list[Child] = field(default_factory=list)
     """Known files whose date is newer than their last fetch."""
     doubtful: list[Child] = field(default_factory=list)
-    """Known files with a newer date that have not changed in any visit so far.
+    """Known files with a newer date, although no visit so far has found a change.
 
     Some sites give all files a new date each day.
     """

@@ -90,8 +90,8 @@ def decide(
         if led_to is not None and names_another_page(given):
             return Decision(Verdict.TAKEN, led_to, led_to["version"])
         return Decision(Verdict.NEW, given, 1, fetched_address(given))
-    # This test comes first: an unchanged article is no copy, even if another article has or had the same
-    # text.
+    # This test comes first, because an unchanged article is not a copy, even if another article has or had
+    # the same text.
     if own is not None and _is_same(own, given):
         return Decision(Verdict.UNCHANGED, own, own["version"], fetched_address(given))
     if owner is not None:
@@ -120,10 +120,10 @@ def of_one_page(one: str, other: str) -> bool:
 
 
 def may_be_plain(given: Sequence[Record]) -> list[bool]:
-    """Return for each article of a batch whether it differs from all earlier articles of the batch.
+    """Return a list with True for each article of a batch that differs from all earlier articles of the batch.
 
     True means that no earlier article of the batch has one of its URLs or its text. The result of storing the
-    article is then the same if it is stored before the other articles. An article with True is not
+    article is then the same if it is stored before the other articles. Even then, the article is not
     necessarily new, because stored records may have its URLs or its text.
     """
     seen: set[object] = set()
@@ -267,7 +267,7 @@ class Articles(Protocol):
         """
 
     def get(self, canonical_url: str) -> Article | None:
-        """Return the article with this canonical URL, or else the article that this URL is an alias of."""
+        """Return the article with this canonical URL, or else the article with this alias, or else None."""
         return self.get_many([canonical_url]).get(canonical_url)
 
     def get_many(self, canonical_urls: Sequence[str]) -> dict[str, Article]:
@@ -331,7 +331,10 @@ class Texts(Protocol):
     """The texts of all articles."""
 
     def owners(self, texts: Sequence[SiteText]) -> dict[SiteText, str]:
-        """Return for each known text the canonical URL of the article that has, or once had, this text."""
+        """Return, by text, the canonical URL of the article that has, or once had, the text.
+
+        Unknown texts are left out.
+        """
 
     def repeated(self, *, least: int = 10, limit: int = 100) -> list[RepeatedText]:
         """Return texts that at least ``least`` URLs of one site returned, most URLs first."""

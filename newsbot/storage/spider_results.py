@@ -115,8 +115,10 @@ class CheckedPage:
 
     @property
     def before(self) -> PageCheck | None:
-        """The last check of an earlier run, because one run can check a page several times; None if there is
-        no earlier run."""
+        """The last check of an earlier run; None if there is no earlier run.
+
+        It can be older than the check before the last one, because one run can check a page several times.
+        """
         return next((one for one in reversed(self.checks) if one.run < self.last.run), None)
 
     @property
@@ -189,7 +191,7 @@ def unpacked_checks(url: str, source: str, kept: Sequence[Mapping[str, Any]]) ->
 
 
 MAX_CONTEXT = 200
-"""Maximum number of stored characters of a hit, and of the text on each side of the hit."""
+"""Maximum number of characters that are stored for a hit, and for the text on each side of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

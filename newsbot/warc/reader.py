@@ -18,7 +18,7 @@ from newsbot.errors import NewsbotError
 MAX_LINE = 16 * 1024
 """Maximum number of bytes of a header line."""
 MAX_HEADERS = 128 * 1024
-"""Maximum number of bytes of all headers of a record, and of all HTTP headers in the record."""
+"""Maximum total size in bytes of the headers of a record, and of the HTTP headers in the record."""
 _CHUNK = 64 * 1024
 """Maximum number of bytes that are read from a file, or decompressed, at a time."""
 _GZIP = b"\x1f\x8b"

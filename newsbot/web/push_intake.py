@@ -40,7 +40,7 @@ user added.
 MAX_AGAIN = 1000
 """Maximum number of pages that wait to be queued again. If there are more, the oldest pages are dropped."""
 TAKEN = "taken_notice"
-"""Kind of the notes that record signed notices, so that a notice that is sent again is refused."""
+"""Kind of the notes that record signed notices. A notice that is sent a second time is refused."""
 UNPROVED = 0.5
 """The part of a host's budget that notices without proof can use (0 to 1).
 

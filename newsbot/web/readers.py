@@ -67,8 +67,8 @@ class Readers:
         """Run ``work`` in the thread with the shortest queue and return its result.
 
         Raises :class:`newsbot.errors.DataUnavailable` if too many reads are waiting, or if ``work`` does not
-        return within ``seconds``. In the latter case, the read is cancelled. Exceptions of ``work`` are
-        raised here too.
+        return within ``seconds``. A read that takes too long is cancelled. Exceptions of ``work`` are raised
+        here too.
         """
         if sum(reader.waiting for reader in self._readers) >= MAX_WAITING:
             raise DataUnavailable("too many requests at once; try again in a moment")

@@ -71,7 +71,7 @@ def write_warc(stream: BinaryIO, articles: Iterable[Article], *, name: str = "")
                 "WARC-Type": "conversion",
                 "WARC-Record-ID": identity.urn,
                 "WARC-Date": warc_date(article.fetched_at or article.discovered_at or datetime.now(UTC)),
-                "WARC-Target-URI": article.canonical_url,  # ASCII, as headers require; article.url may not be
+                "WARC-Target-URI": article.canonical_url,  # headers must be ASCII, and this URL always is
                 "Content-Type": "application/json",
             },
         )

@@ -242,7 +242,7 @@ class MongoTexts(Repository, Texts):
             asked, wanted = {"_id": {"$in": list(owned.values())}}, {"canonical_url": 1}
             owners = database["articles"].find(asked, wanted) if owned else ()
             urls = {one["_id"]: str(one["canonical_url"]) for one in owners}
-        # The article of a text may have been deleted since.
+        # The article of a text may have been deleted in the meantime.
         return {text: urls[owned[key]] for text, key in keys.items() if owned.get(key) in urls}
 
     def repeated(self, *, least: int = 10, limit: int = 100) -> list[RepeatedText]:

@@ -44,7 +44,7 @@ _WRITTEN = tuple(name for name in _FIELDS if name not in _KEPT)
 _AT_ONCE = 500
 """Maximum number of documents in a batch, and of operations in a bulk write."""
 _BITS = 32
-"""Number of integers that the bitmap consists of, and number of bits of each integer."""
+"""Number of integers in the bitmap, and number of bits in each integer."""
 
 
 @dataclass(slots=True)

@@ -360,7 +360,7 @@ def _update(database: sqlite3.Connection, row: dict[str, Any], own: sqlite3.Row)
         (own["id"], row["version"] - MAX_VERSIONS),
     )
     row |= {name: own[name] for name in KEPT} | {"id": own["id"]}
-    # discovered_at stays the time at which the first version was found
+    # discovered_at remains the time at which the first version was found
     first = json.loads(own["data"])["discovered_at"]
     if first is not None:
         row["data"] = to_json(json.loads(row["data"]) | {"discovered_at": first})

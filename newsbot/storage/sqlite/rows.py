@@ -27,7 +27,7 @@ IN_STORY = (
     "a.story = (SELECT ifnull(j.into_story, w.story) FROM (SELECT ? AS story) w"
     " LEFT JOIN story_joined j ON j.story = w.story)"
 )
-"""The condition that an article is in a story, or in the story with which that story was joined."""
+"""SQL condition: the article is in this story, or in the story with which this story was joined."""
 THESE = "(SELECT value FROM json_each(?))"
 """SQL for a list of values in one JSON parameter, because SQLite limits the number of parameters."""
 _TIMES = frozenset({"published_at", "modified_at", "discovered_at", "fetched_at"})

@@ -78,7 +78,7 @@ async def _warm_up(readers: Readers) -> None:
 async def _warm_search(readers: Readers) -> None:
     """Search once in a thread, so that the first search of a user finds filled caches.
 
-    The caller starts this function once for each thread, all at the same time. A read goes to the thread with
+    The caller starts as many calls at the same time as there are threads. A read is given to the thread with
     the shortest queue, so each thread gets one search.
     """
 

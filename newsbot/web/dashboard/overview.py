@@ -81,7 +81,7 @@ class Queue:
     leased: int
     done: int
     aside: int
-    """Number of entries that are set aside, which means that they are no longer fetched."""
+    """Number of entries that are set aside. Such entries are no longer fetched."""
     hosts: int
     lag: float
     """Seconds by which due entries are late."""

@@ -76,7 +76,7 @@ class PatternRow:
 
 @dataclass(frozen=True, slots=True)
 class AsideRow:
-    """A URL that is set aside, which means that it is no longer fetched."""
+    """A URL that is set aside. Such a URL is no longer fetched."""
 
     url: str
     reason: str
