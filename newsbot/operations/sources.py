@@ -186,7 +186,7 @@ A URL is set aside if its fetch failed too often, or if its lease was lost too o
 SHOWN_ASIDE = 5
 SHOWN_UNREAD = 5
 SHOWN_REPEATED = 5
-"""Maximum number of items that each list shows: set-aside URLs, sites that were never read, repeated texts."""
+"""Maximum number of shown items of each list: set-aside URLs, sites that were never read, repeated texts."""
 MOST_REPEATED = 100
 """Maximum number of repeated texts in the JSON document."""
 OF_ALL_SITES = 100_000

@@ -120,7 +120,7 @@ def of_one_page(one: str, other: str) -> bool:
 
 
 def may_be_plain(given: Sequence[Record]) -> list[bool]:
-    """Return a list with True for each article of a batch that differs from all earlier articles of the batch.
+    """Return a list with True for each article of a batch that differs from all earlier ones.
 
     True means that no earlier article of the batch has one of its URLs or its text. The result of storing the
     article is then the same if it is stored before the other articles. Even then, the article is not
