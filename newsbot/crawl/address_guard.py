@@ -82,7 +82,7 @@ refused = Bounded[str, None](MAX_REFUSED)
 
 
 class GuardedResolver(CachingThreadedResolver):
-    """A caching resolver (of Scrapy) that refuses private addresses, unless NEWSBOT_ALLOW_PRIVATE is on."""
+    """Extends Scrapy's caching resolver: refuses private addresses, unless NEWSBOT_ALLOW_PRIVATE is on."""
 
     allow_private = False
     exempt: frozenset[str] = frozenset()

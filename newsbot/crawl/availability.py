@@ -52,7 +52,7 @@ STEP = 500
 """Number of records that are read from a server together. The backends read at most this number of records
 with one query."""
 _LOOK = 0.25
-"""Seconds between two checks of a waiting call whether the crawl is ending."""
+"""A waiting call checks at intervals of this number of seconds whether the crawl is ending."""
 
 _Given = ParamSpec("_Given")
 _Answer = TypeVar("_Answer")

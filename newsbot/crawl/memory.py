@@ -6,7 +6,7 @@ of megabytes.
 
 Python also caches source lines: pymongo records where a client was created. For this record, Python loads the
 source of each module in the call stack, 1.5 MB in total. Python also caches each unknown name of an encoding.
-libxml2 keeps each name of a tag or attribute until the thread that has parsed it ends. The number of
+libxml2 keeps each name of a tag or attribute until the end of the thread that parsed it. The number of
 different names in the pages of sites has no limit.
 """
 

@@ -58,7 +58,7 @@ class Refill:
     def restart(self) -> None:
         """Start again, because the frontier's server has lost its data, or may have lost its last writes."""
         self._pages: Iterator[PageRecord] | None = None
-        """The pages that remain to be read in the current read; None if no read is in progress."""
+        """The remaining pages of the current read; None if no read is in progress."""
         self._anew = False
         """True if the current read fills an empty frontier."""
         self._until = 0.0

@@ -113,8 +113,8 @@ def refuse_unnamed(context: Context, scope: Scope, visit: Visit) -> None:
     """Raise :class:`Ignored` if the page is a source from a rule, and no rule names it now.
 
     If a rule named the source itself, the source is due again only when a rule names it again. If the source
-    was found on the site of a deleted rule, newsbot checks once a day whether a rule covers it again, without
-    a request.
+    was found on the site of a deleted rule, newsbot checks once a day, without a request, whether a rule
+    covers it again.
     """
     if is_unnamed(context, scope, visit):
         if visit.data.get("where") == Where.SEED:

@@ -61,8 +61,8 @@ class Slots:
         def takes(host: str) -> bool:
             group = _domain(host)
             # The rule and the referrer of the host's next entry are not known before the entry is leased. If
-            # a full group was the reason why the last lease of a host was returned, the host is therefore
-            # skipped until this group has room.
+            # the last lease of a host was returned because of a full group, the host is therefore skipped
+            # until this group has room.
             full_for = self._full_for.get(host, group)
             if self._room(group) <= more[group] or self._room(full_for) <= more[full_for]:
                 return False

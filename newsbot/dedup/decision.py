@@ -18,9 +18,9 @@ longer text. The *nearest* neighbour is the one with the highest J. Each neighbo
   estimate of .5 or more is ignored as an error of the estimate.
 * **J ≥ .9, same source**: the article is a *revision*, which is the same article under another URL or an
   updated version of it. It is kept and marked with ``duplicate_of``. The exact J is used if it is available.
-* **C ≥ .62, J < .5**: the article is *derived*. One of the two texts is an excerpt of the other text, or
-  contains the other text and more. The article lists all such neighbours (``derived_from``), but they are not
-  peers: a daily digest resembles all its parts, and their stories must stay separate.
+* **C ≥ .62, J < .5**: the article is *derived*. One of the two texts contains most of the other text. The
+  article lists all such neighbours (``derived_from``), but they are not peers: a daily digest resembles all
+  its parts, and their stories must stay separate.
 * **C ≥ .62, same source, same headline**: the longer text *continues* the shorter one. Examples are a live
   blog, and a report that grows under new URLs. The neighbour is a peer.
 * **Number guard** (:func:`different_news`): two texts are *different news* if they have different
@@ -342,8 +342,10 @@ ANOTHER_TEXT = 0.3
 LEAST_WORDS = 25
 """Minimum number of words of a text that is compared. For shorter texts, only the headlines are compared."""
 HEADLINE_WORDS = 4
-"""Minimum number of different words of a headline that is compared. "Weather" or "Read more" says too
-little."""
+"""Minimum number of different words of a headline that is compared.
+
+"Weather" or "Read more" does not identify an article.
+"""
 SAME_HEADLINE, OTHER_HEADLINE = 0.8, 0.4
 """Two limits for the share of the shorter headline's words that both headlines have.
 

@@ -197,8 +197,8 @@ class NearIndex(Protocol):
 
     @property
     def place(self) -> str:
-        """The name in messages of the place where the index is stored: ``data file``, or the server's product
-        name."""
+        """The name of the place where the index is stored, for messages: ``data file``, or the server's
+        product name."""
 
     @property
     def is_local(self) -> bool:
@@ -273,10 +273,10 @@ def containment(similarity: float, one: int, other: int) -> float:
 
 
 def _may_be_cut(estimate: float, one: int, other: int) -> bool:
-    """Return True if the containment may be :data:`CONTAINED` or more. The estimate may be wrong by an error.
+    """Return True if the containment may be :data:`CONTAINED` or more, although its estimate may be lower.
 
-    The error is the standard error of the share of agreeing signature values, multiplied by the derivative of
-    the containment.
+    The estimate is increased by :data:`ERRORS` standard errors. Its standard error is the standard error of
+    the share of agreeing signature values, multiplied by the derivative of the containment.
     """
     if estimate < LEAST:
         return False

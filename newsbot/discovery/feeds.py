@@ -86,7 +86,7 @@ class Feed:
     title: str | None = None
     site_url: str | None = None
     ttl: float | None = None
-    """The time after a poll for which the feed asks not to be polled again, in seconds."""
+    """The feed asks not to be polled again for this number of seconds after a poll."""
     update_period: float | None = None
     """The update interval in seconds that the feed declares (``sy:updatePeriod``)."""
     skip_hours: frozenset[int] = frozenset()
@@ -165,7 +165,7 @@ class _Collector(SourceCollector):
             self._hubs.setdefault(hub, Hub(hub, protocol))
 
     def set_ttl(self, seconds: float) -> None:
-        """Set the number of seconds for which the feed asks not to be polled again.
+        """Set for how many seconds after a poll the feed asks not to be polled again.
 
         The first value that is above 0 and at most :data:`MAX_TTL` is kept.
         """

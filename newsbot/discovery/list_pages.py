@@ -91,7 +91,7 @@ def _query_trap(url: str, query: str) -> str | None:
 
 
 def is_pagination(url: str) -> bool:
-    """Return True for the URL of a page of a list other than the first page."""
+    """Return True for the URL of the second or a later page of a list."""
     return _page(url) is not None
 
 
@@ -262,8 +262,8 @@ def _is_on_host(address: str, url: str) -> bool:
         return False
 
 
-# --- probing
-# Decides by the shapes of their URLs which lists are read, and how far a list with many pages is read.
+# --- probing Decides which lists are read (by the shapes of their URLs), and how far a list with many pages
+# is read.
 #
 # The pages of one list are read one after the other (:class:`ListWalks`). A site may link to hundreds of
 # calendar days, tag lists and archive months. The URLs of similar lists have the same *shape*

@@ -87,9 +87,9 @@ _LINKED_HEADINGS = xpath("//*[self::h2 or self::h3 or self::h4][a[@href] or pare
 _LEAST_LINKED = 4
 """Minimum number of linked headings on a list."""
 _MANY_WORDS = 4
-"""Minimum number of words of a heading that is a headline and not a name."""
+"""A heading with at least this number of words counts as a headline and not as a name."""
 _LONG_HEADLINE = 25
-"""Minimum number of letters of a heading that is a headline and not a name."""
+"""A heading with at least this number of letters counts as a headline and not as a name."""
 
 _BESIDE = 15
 """Maximum number of letters outside the link in a line that is a linked headline."""

@@ -34,14 +34,14 @@ from newsbot.rules.shape import features, is_front_page, log_odds, probability
 from newsbot.urls import canonicalize
 
 THRESHOLD = 0.5
-"""Minimum probability of being an article, for a link that the rule does not cover."""
+"""Minimum probability that a link leads to an article, if the rule does not cover the link."""
 SOURCE_PRIORITY = {Kind.FEED: 90.0, Kind.SITEMAP: 80.0, Kind.SECTION: 70.0}
 """Priority of the sources that a rule or a user names, by kind."""
 PATIENT_PRIORITY = 39.5
 """Priority of the files of a sitemap index that have no sign of being fresh."""
 
 FRESH_SECONDS = 86400.0
-"""Maximum age in seconds of items of feeds and news sitemaps that are fetched before all sources."""
+"""Items of feeds and news sitemaps are fetched before all sources if they are at most this old (seconds)."""
 _FRESH_FLOOR, _FRESH_SPAN = 91.0, 8.0
 _ARTICLE_FLOOR, _ARTICLE_SPAN = 40.0, 30.0
 _AGE_SPAN = 9.0
@@ -76,8 +76,11 @@ _DENSE = re.compile("[\u3040-\u9fff\uac00-\ud7af]")
 _ODDS_OF_PATTERN = 5.0
 _SCORE_OF_PATTERN = 0.9
 _ODDS_BESIDE_RULE = 1.0
-"""Minimum log-odds, learned from the site's URLs, of a link that is accepted although no article pattern of
-the rule matches it."""
+"""Minimum log-odds of a link that no article pattern of the rule matches.
+
+The log-odds are learned from the site's URLs. If they are lower, the link is rejected, unless a feed or news
+sitemap lists it.
+"""
 _USELESS_LISTS = frozenset(("utility", "utility above", "media", "media above"))
 """Features of URLs of lists without articles, e.g. lists of events, users or pictures."""
 _HOST_SLASHES = 2

@@ -566,7 +566,7 @@ def learns(rule: Rule) -> bool:
 
 
 def _label(link: Link) -> bool | None:
-    """Return True for an example of an article, False for an example of another page, None for neither."""
+    """Return True for an example of an article, False for an example of another page, else None."""
     if link.kind is not None and link.kind.is_source:
         return None
     if link.where in (Where.FEED, Where.NEWS_SITEMAP):

@@ -14,7 +14,7 @@ applies the limits that hold for every policy:
   once per day. Polling never ends.
 * A failing page is visited at growing intervals. After 10 failures in a row, the visits end. A missing page
   (404 or 410) is visited twice.
-* Retry-After is obeyed up to a day; for a working source only up to the limit of 6 hours.
+* Retry-After is obeyed up to a day, but for a working source only up to the limit of 6 hours.
 
 The module also reads the headers that :func:`plan` needs, and decides how often a failed visit is repeated.
 """

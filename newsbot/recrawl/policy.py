@@ -20,7 +20,7 @@ DEFAULT_SOURCE_INTERVAL = 1800.0
 """Seconds between two polls of a source whose rule gives no interval."""
 
 WATCH_ARTICLES = 7 * 86400.0
-"""Seconds after the discovery of an article during which it is visited again, to find edits."""
+"""An article is visited again for this number of seconds after its discovery, to find edits."""
 GONE_STATUSES = (404, 410)
 
 

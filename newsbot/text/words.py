@@ -68,7 +68,7 @@ _VOWELS = frozenset(
 )
 """Vowel signs and viramas of the scripts of South Asia and Tibet: they are marks in Unicode, but parts of
 words."""
-# \w also matches the underscore, so callers must replace underscores by spaces first.
+# \w also matches the underscore, so callers must replace underscores with spaces first.
 _LETTER = rf"\w{_ranges(sorted(map(ord, _VOWELS)))}"
 _WORD = re.compile(f"[{_LETTER}]+")
 _WORD_OR_CHARACTER = re.compile(rf"[{UNSPACED}\u3099\u309a]|(?:(?![{UNSPACED}])[{_LETTER}])+")
@@ -156,8 +156,8 @@ def word_pattern(text: str) -> re.Pattern[str]:
     """Return the pattern whose matches are the words of ``text`` as they are written (not folded).
 
     Marks and invisible characters belong to the word around them, so :func:`fold` of each match is one word.
-    The caller must first replace ``_`` by a space, because ``_`` separates words, but the pattern would match
-    it.
+    The caller must first replace ``_`` with a space, because ``_`` separates words, but the pattern would
+    match it.
     """
     if _RARE.search(text) is None:
         return _WRITTEN_WORD

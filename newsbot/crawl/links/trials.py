@@ -237,7 +237,7 @@ class ListProbing:
 
 
 def is_next_page(entry: Entry) -> bool:
-    """Return True for a page of a list other than its first page."""
+    """Return True for the second or a later page of a list."""
     return entry.data.get("where") == Where.NEXT_PAGE
 
 

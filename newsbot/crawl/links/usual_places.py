@@ -37,7 +37,7 @@ ASK_AGAIN = 30 * 86400.0
 SITEMAP = "/sitemap.xml"
 """The path at which most sites have their sitemap."""
 AFTER_TROUBLE = 86400.0
-"""Seconds until a site is tried again if it did not respond or refused the request."""
+"""Seconds until a site is tried again if it refused the request or did not respond."""
 _ABSENT = (
     Reason.ROBOTS,
     Reason.DENIED,
@@ -138,7 +138,7 @@ class UsualPlaces:
             return False
         self._context.count("guessed/absent")
         visit.note(self._context.clock(), EventKind.GUESSED, absent=outcome.cause)
-        # The host did not respond or refused the request, so the other places are not tried today.
+        # The host refused the request or did not respond, so the other places are not tried today.
         if outcome.cause not in _ABSENT and not is_no_source(outcome.cause):
             self._remember(domain, AFTER_TROUBLE, cause=outcome.cause)
             return True

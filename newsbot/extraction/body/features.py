@@ -56,7 +56,7 @@ _FROM_HEADLINE = (
     "pieces_since", "letters_since", "prose_since", "other_headlines", "common_up", "common_down",
 )  # fmt: skip
 _LONG = 400
-"""A piece counts for its own box, and not only for the boxes above it, if its score is higher than this.
+"""If its score is higher than this, a piece counts for its own box, and not only for the boxes above it.
 
 A text with ``<br>`` instead of paragraphs is all in one box.
 """

@@ -32,8 +32,7 @@ _MULTIBYTE = {
 }  # fmt: skip
 """Languages by encoding, for the encodings of East Asia."""
 _UNDECLARED = 5
-"""Number of encodings that are tried even if the page does not declare them: the first in
-:data:`_MULTIBYTE`."""
+"""The first encodings in :data:`_MULTIBYTE`, up to this number, are tried even if they are not declared."""
 # Encodings that use escape sequences to switch between scripts.
 _ESCAPING = frozenset({"iso2022_jp"})
 _JAPANESE = re.compile(rb"\x1b\$[@B][!-~]{2}")

@@ -585,7 +585,8 @@ def settle(db: sqlite3.Connection, now: float, horizon: float) -> None:
 def _reclaim(db: sqlite3.Connection, rows: Iterable[sqlite3.Row], now: float) -> None:
     """End leases and count them as lost. ``rows`` are their entries, with id, due, lost and data.
 
-    An entry that lost ``MAX_LOST`` leases in a row is set aside. All other entries are pending again.
+    An entry whose leases were lost ``MAX_LOST`` times in a row is set aside. All other entries are pending
+    again.
     """
     for row in rows:
         lost = row["lost"] + 1
