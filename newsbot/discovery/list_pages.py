@@ -262,8 +262,8 @@ def _is_on_host(address: str, url: str) -> bool:
         return False
 
 
-# --- probing Decides which lists are read (by the shapes of their URLs), and how far a list with many pages
-# is read.
+# --- probing
+# Decides which lists are read (by the shapes of their URLs), and how far a list with many pages is read.
 #
 # The pages of one list are read one after the other (:class:`ListWalks`). A site may link to hundreds of
 # calendar days, tag lists and archive months. The URLs of similar lists have the same *shape*
