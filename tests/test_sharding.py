@@ -21,7 +21,7 @@ from tests.redisserver import RedisServer
 DOCS = (ROOT / "docs/operations.md").read_text(encoding="utf8")
 HASHED = set(re.findall(r'"(\w+)"', re.search(r"for \(const name of \[(.*?)\]\)", DOCS, re.DOTALL)[1]))  # type: ignore[index]
 BY_RANGE = set(re.findall(r'shardCollection\("newsbot\.(\w+)", \{ _id: 1 \}\)', DOCS))
-SCATTERS = set(re.findall(r"^\| `(\w+)` by `([\w$]+)`", DOCS, re.MULTILINE))
+SCATTERS = set(re.findall(r"^- `(\w+)` by `([\w$]+)`", DOCS, re.MULTILINE))
 
 
 def condition_of(command: dict[str, Any]) -> dict[str, Any]:
