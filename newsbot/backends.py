@@ -151,7 +151,7 @@ def stored(settings: SettingsLike) -> Iterator[Storage]:
     Raises :class:`DataUnavailable` if nothing has been crawled yet. No file is created.
     """
     if not settings.get("MONGO_URI"):
-        _must_exist(settings)  # SQLite would create an empty file
+        _must_exist(settings)  # otherwise SQLite would create an empty file
     with closing(open_storage(settings)) as storage:
         yield storage
 

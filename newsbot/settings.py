@@ -42,7 +42,7 @@ REDIRECT_PRIORITY_ADJUST = 0
 SCHEDULER = "newsbot.crawl.scheduler.FrontierScheduler"
 TWISTED_DNS_RESOLVER = "newsbot.crawl.address_guard.GuardedResolver"
 DOWNLOAD_HANDLERS = dict.fromkeys(("http", "https"), "newsbot.crawl.certificates.HttpHandler")
-DOWNLOAD_VERIFY_CERTIFICATES = True  # for a site with an invalid certificate: rule key tls
+DOWNLOAD_VERIFY_CERTIFICATES = True  # the rule key tls makes exceptions for sites
 DOWNLOADER_MIDDLEWARES = {
     "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware": None,  # links are judged before they are queued
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
@@ -59,7 +59,7 @@ DOWNLOADER_MIDDLEWARES = {
     "newsbot.middlewares.politeness.PolitenessMiddleware": 550,
     "newsbot.middlewares.compression.CompressionMiddleware": 590,
     "newsbot.middlewares.redirects.RedirectMiddleware": 600,
-    "newsbot.middlewares.archive.WireMiddleware": 900,  # nearest to the network: bodies as they were sent
+    "newsbot.middlewares.archive.WireMiddleware": 900,  # nearest to the network, so it gets raw bodies
 }
 SPIDER_MIDDLEWARES = {
     "scrapy.spidermiddlewares.httperror.HttpErrorMiddleware": None,  # the spider records every status

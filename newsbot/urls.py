@@ -312,7 +312,7 @@ def _tidy_query(query: str, drop_query: tuple[str, ...]) -> str:
     kept = []
     for part in query.split("&"):
         key, _, value = part.partition("=")
-        key = key.lower().removeprefix("amp;")  # a link that was escaped twice
+        key = key.lower().removeprefix("amp;")  # amp; remains if a link was escaped twice
         if not (part == "" or key in names or key.startswith(starts) or _says_nothing(key, value)):
             kept.append(part)
     return "&".join(kept)

@@ -170,7 +170,7 @@ def save(storage: Storage, name: str, query: str, tell: str, now: float) -> Save
         raise ArgumentError(f"the name of a saved search must be one line of 1 to {MAX_NAME} characters")
     if tell not in RHYTHMS:
         raise ArgumentError(f"{tell}: unknown frequency of notices; use {', '.join(RHYTHMS)}")
-    parsed = parse(query, lambda tag: (tag,))  # allows any tag, as a site with the tag may be added later
+    parsed = parse(query, lambda tag: (tag,))  # a site with any tag may be added later
     if len(query) > MAX_QUERY or parsed.empty:
         raise ArgumentError(
             f"{name}: the query must contain a word or a field, and must not be longer than "

@@ -89,7 +89,7 @@ def _of_title(tree: HtmlElement, item: dict[str, Any]) -> Iterator[str]:
 def _of_text(tree: HtmlElement, item: dict[str, Any]) -> Iterator[str]:
     """Yield selectors for the elements that contain the article's text and little else."""
     holders = [element for element in _elements(tree) if _covers(element, item)]
-    for element in reversed(holders):  # the innermost first
+    for element in reversed(holders):  # innermost elements first
         yield from _names(element)
 
 

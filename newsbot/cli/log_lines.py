@@ -115,7 +115,7 @@ def secrets_of(settings: Mapping[str, Any] | Any) -> Iterator[str]:
     for name in list(settings):
         secret_itself = _SECRET_NAME.search(name) and name not in _NO_SECRETS
         if not secret_itself and not _WITH_ADDRESS.search(name):
-            continue  # Scrapy warns when certain other settings are read
+            continue  # if certain other settings are read, Scrapy logs a warning
         value = settings.get(name)
         if not isinstance(value, str) or not value:
             continue

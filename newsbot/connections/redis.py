@@ -196,13 +196,13 @@ def server_name(settings: SettingsLike) -> str:
     try:
         parts = urlsplit(str(url))
         for host in parts.netloc.rpartition("@")[2].split(","):
-            _ = urlsplit(f"//{host}").port  # raises ValueError if it is not a number but part of a password
+            _ = urlsplit(f"//{host}").port  # raises ValueError if it is a part of a password
     except ValueError:
         return _NO_ADDRESS
     if parts.scheme not in _SCHEMES or "@" in f"{parts.path}{parts.query}{parts.fragment}":
         return _NO_ADDRESS
     if parts.scheme != "unix" and not re.fullmatch(r"/?\d*", parts.path):
-        return _NO_ADDRESS  # redis-py would ignore the path and use database 0
+        return _NO_ADDRESS  # redis-py ignores such a path and uses database 0
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
@@ -329,7 +329,7 @@ def readable_errors(place: str) -> Iterator[None]:
         raise DataUnavailable(
             f"{place}: cannot be reached ({_cause(error)}); start it, or correct REDIS_URL"
         ) from error
-    except redis.exceptions.RedisClusterException as error:  # not a RedisError
+    except redis.exceptions.RedisClusterException as error:  # it is not a subclass of RedisError
         raise DataUnavailable(f"{place}: the cluster cannot be reached ({_one_line(error)})") from error
     except redis.exceptions.OutOfMemoryError as error:
         raise DataFull(f"{place}: the server's memory is full; raise its maxmemory") from error
@@ -365,7 +365,7 @@ def _of_rights_or_cluster(place: str, error: Exception, text: str) -> DataError:
             ' {"redis_cls": "redis.cluster.RedisCluster"}'
         )
     moving = redis.exceptions.AskError, redis.exceptions.TryAgainError
-    if isinstance(error, moving) or "non local key" in text:  # from a script that computes key names
+    if isinstance(error, moving) or "non local key" in text:  # an error of a script has this text
         return DataUnavailable(f"{place}: the cluster is moving keys between its nodes; try again")
     return DataError(f"{place}: {text}")
 

@@ -31,7 +31,7 @@ class Pauses(Extension):
 
     def spider_opened(self, spider: Spider) -> None:
         """Start to read the pauses."""
-        if self._context.is_open:  # otherwise the backends could not be opened
+        if self._context.is_open:  # it is not open if a backend could not be opened
             for domain in sorted(filter(self._scope.in_scope, self._scope.paused)):
                 logger.warning(_PAUSED, domain)
             self.repeat(partial(self._context.calls.start, self.look), EVERY, now=True)

@@ -39,7 +39,7 @@ class RulesReload(Extension):
     def spider_opened(self, spider: Spider) -> None:
         """Start checking the rule files."""
         context = Crawl.of(self.crawler).context
-        if context.is_open:  # otherwise the backends could not be opened
+        if context.is_open:  # it is not open if a backend could not be opened
             self.repeat(partial(context.calls.start, self.look), self._seconds)
 
     def look(self) -> None:

@@ -11,7 +11,7 @@ from scrapy import Spider
 from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
 from scrapy.http import Request, Response
 from scrapy.responsetypes import responsetypes
-from scrapy.utils._compression import _DecompressionMaxSizeExceeded  # caught by Scrapy's middleware
+from scrapy.utils._compression import _DecompressionMaxSizeExceeded  # Scrapy's middleware catches it
 
 from newsbot.crawl.failures import Ignored
 from newsbot.items import Reason

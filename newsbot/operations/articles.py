@@ -58,7 +58,7 @@ def export(call: Call) -> None:
         _export_new(call, path)
         return
     format_ = _export_format(call, path)
-    write = _writer_of(call, format_)  # raises before the file is opened if a package is missing
+    write = _writer_of(call, format_)  # if a package is missing, this raises before a file is opened
     with stored(call.settings) as storage, atomic_target(path) as stream:
         articles = _Counted(call, storage.articles.iter(chosen(call)))
         write(stream, articles, name=path.name if path else "")

@@ -174,7 +174,7 @@ class Importer:
 
     def _begin(self, name: str, identity: bytes, *, again: bool) -> Progress:
         sites = b"" if self._sites is None else " ".join(["", *sorted(self._sites)]).encode()
-        key = hashlib.blake2b(identity + sites, digest_size=16).hexdigest()  # one per choice of sites
+        key = hashlib.blake2b(identity + sites, digest_size=16).hexdigest()  # depends on the sites
         note = {} if again else self._context.notes.all(KIND).get(key, {})
         counts = Counter(note.get("counts", {}))
         done = bool(note.get("done", False))

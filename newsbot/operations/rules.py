@@ -47,7 +47,7 @@ def show(call: Call) -> None:
     target = call.options.target
     if target is None:
         _show_all(call, loaded)
-    elif "/" in target:  # a URL, even without https://
+    elif "/" in target:  # this is a URL, even if https:// is missing
         _show_url(call, loaded, target if "://" in target else f"https://{target}")
     else:
         _show_rule(call, loaded, _rule_of(loaded, f"https://{target}/", target))

@@ -351,7 +351,7 @@ def _progress(total: int) -> Iterator[Callable[[], None]]:
 
 def _processors() -> int:
     """Return the number of processors that this process may use."""
-    allowed = getattr(os, "sched_getaffinity", None)  # on Linux only
+    allowed = getattr(os, "sched_getaffinity", None)  # exists only on Linux
     return len(allowed(0)) if allowed else os.cpu_count() or 1
 
 

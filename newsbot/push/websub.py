@@ -177,7 +177,7 @@ def verify_intent(
         state="verified",
         tries=0,
         until=now + lease,
-        renew_at=now + lease * (0.8 + 0.1 * spread),  # early enough for some attempts
+        renew_at=now + lease * (0.8 + 0.1 * spread),  # this leaves time for several attempts
         reason="",
     )
     return confirmed, challenge

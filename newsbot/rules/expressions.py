@@ -147,7 +147,7 @@ def pattern_set(texts: tuple[str, ...]) -> PatternSet:
 def _options(memory: int) -> re2.Options:
     options = re2.Options()
     options.max_mem = memory
-    options.never_capture = True  # faster; only whether there is a match is used
+    options.never_capture = True  # faster; captured groups are not needed
     options.log_errors = False  # RE2 would write them to stderr
     return options
 

@@ -183,7 +183,7 @@ def lines(path: Path, *, follow: bool, pause: Callable[[], None] | None = None) 
             while not _was_replaced(file, path):
                 yield from _lines_of(file, at_start=False)
                 wait()
-            yield from _lines_of(file, at_start=False)  # written just before the file was replaced
+            yield from _lines_of(file, at_start=False)  # lines written just before the change
         file = _opened_again(path, wait)
 
 

@@ -34,7 +34,7 @@ def _type(kind: Any) -> pa.DataType:
         return pa.map_(*map(_type, arguments))
     if origin is Literal:
         return pa.string()
-    return _TYPES[kind] if origin is None else _type(arguments[0])  # for "X | None" the type of X
+    return _TYPES[kind] if origin is None else _type(arguments[0])  # X | None has the type of X
 
 
 _HINTS = get_type_hints(Article)

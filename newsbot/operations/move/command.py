@@ -95,7 +95,7 @@ def _to_file(call: Call) -> int:
         max_articles=options.max_articles,
     )
     with closing(Side.open(settings)) as source:
-        _check_sites(source, choice)  # before the target creates a file
+        _check_sites(source, choice)  # this comes before the target creates a file
         with closing(Side.open(home)) as target:
             return _move(call, source, target, choice, journal)
 

@@ -236,7 +236,7 @@ def one_story(data: Data, story: str) -> StoryRow | None:
             yield one
 
     found = data.storage.articles.iter(ArticleFilter(story=story))
-    members = nsmallest(MAX_MEMBERS, counted(found), key=publication_key)  # also fills ``sources``
+    members = nsmallest(MAX_MEMBERS, counted(found), key=publication_key)  # this also fills ``sources``
     if not members:
         return None
     return _story(Story(story=members[0].story or story, members=members), sources)
