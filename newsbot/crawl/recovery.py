@@ -77,7 +77,7 @@ class Recovery:
         self._unqueued.append(request)
 
     def set_aside(self, lease: Lease) -> None:
-        """Set a lease aside in the next :meth:`catch_up`."""
+        """Keep a lease. The next :meth:`catch_up` sets its entry aside."""
         self._unusable.append(lease)
 
     def beat(self) -> None:

@@ -1,4 +1,4 @@
-"""Decides how an article relates to the texts that resemble it. Uses no clock and no database.
+"""Decides how an article relates to the texts that resemble it. Uses neither a clock nor a database.
 
 Three terms have a fixed meaning in this package:
 

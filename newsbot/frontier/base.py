@@ -74,7 +74,7 @@ class EntryData(TypedDict, total=False):
     """Fingerprint of another URL that had the same headline earlier. This field is set only while links are
     judged."""
     aside: str
-    """Why the entry was set aside, as text for people (:data:`ASIDE`)."""
+    """The reason why the entry was set aside, as text for people (:data:`ASIDE`)."""
 
 
 def to_json(data: Mapping[str, Any]) -> str:
@@ -353,7 +353,7 @@ class Frontier(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Refill:
-    """The result of :meth:`LeanFrontier.refill`. Times are times of the frontier's clock."""
+    """The result of :meth:`LeanFrontier.refill`. Times are those of the frontier's clock."""
 
     now: float
     until: float | None

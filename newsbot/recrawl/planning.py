@@ -51,7 +51,7 @@ class Gate:
     headers: Mapping[str, str] = field(default_factory=dict)
     """Conditional headers of the request; empty if it has none."""
     reason: str = ""
-    """Why, as a text for people."""
+    """The reason for the decision, as text for people."""
 
 
 def gate(record: PageRecord | None, interval: float, now: float) -> Gate:
@@ -154,7 +154,7 @@ LONGEST_SOURCE_REST: Final = 6 * HOUR
 """Maximum seconds between two polls of a source that is not dead, unless a rule fixes a longer interval."""
 LONGEST_RETRY_AFTER: Final = DAY
 LONGEST_MAX_AGE: Final = HOUR
-"""Maximum seconds by which ``max-age`` delays a poll. Servers mean longer caching times for browsers."""
+"""Maximum seconds by which ``max-age`` delays a poll. Longer caching times are meant for browsers."""
 DEAD_AFTER: Final = 20
 """Number of failures in a row after which a source counts as dead."""
 DEAD_REST: Final = DAY
@@ -202,7 +202,7 @@ class Plan:
     state: Literal["done", "gone", "failed"]
     """``gone``: the server reports that the page does not exist (404 or 410)."""
     reason: str
-    """Why, as a text for people. ``scrapy why`` shows it."""
+    """The reason for the plan, as text for people. ``scrapy why`` shows it."""
 
 
 _FIXED = FixedIntervals()

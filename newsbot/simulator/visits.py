@@ -144,7 +144,7 @@ class Turns(NamedTuple):
     hosts: Rows
     """The host of each source."""
     response: Array
-    """Seconds of a response of each source."""
+    """Duration of a response of each source, in seconds."""
     gone: Array
     """The time at which each source ends."""
     delay: float

@@ -299,8 +299,8 @@ def _short_way(text: str) -> bytes | None:
     try:
         octets = text.encode(_CODE_PAGE, _FOLDING).translate(_OCTETS, _DELETED)
         if _DEPENDS in octets:
-            # translate() replaces an octet by one octet. So characters with longer forms are replaced in the
-            # text first.
+            # translate() replaces an octet with one octet. So characters with longer forms are replaced in
+            # the text first.
             for character, several in _SEVERAL.items():
                 text = text.replace(character, several)
             octets = text.encode(_CODE_PAGE, _FOLDING).translate(_OCTETS, _DELETED)

@@ -150,7 +150,7 @@ class View:
     @cached_property
     def common(self) -> Numbers:
         """For each box, the innermost box that contains both this box and the headline. If there is no
-        headline, the root.
+        headline, it is the root.
 
         The boxes above this box are around most of the page, so their features are nearly the same for all
         pieces.

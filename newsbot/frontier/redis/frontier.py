@@ -393,7 +393,8 @@ class RedisFrontier:
 
 def _sent(entries: Sequence[Entry]) -> Iterator[tuple[list[bytes], list[bytes | str]]]:
     """For each call of a script, yield the fingerprints and the arguments of its entries."""
-    rows = [(entry.fingerprint, arguments(entry)) for entry in entries]  # errors come before the first call
+    # All arguments are made before the first call. If an entry is not valid, no call is made.
+    rows = [(entry.fingerprint, arguments(entry)) for entry in entries]
     for chunk in batched(rows, _CHUNK):
         yield [key for key, _ in chunk], [value for _, given in chunk for value in given]
 
