@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 DEPLOY = ROOT / "deploy"
 UNITS = ("newsbot@.service", "newsbot-workers.service", "newsbot-serve.service", "scrapyd.service")
 SETTINGS = (ROOT / "docs/settings.md").read_text(encoding="utf8")
-FROM_ENVIRONMENT = set(re.findall(r"^\| `([A-Z_]+)` \(\*env\*\)", SETTINGS, re.MULTILINE))
+FROM_ENVIRONMENT = set(re.findall(r"^- `([A-Z_]+)` \(\*env\*", SETTINGS, re.MULTILINE))
 SCRAPYD = {"SCRAPYD_USERNAME", "SCRAPYD_PASSWORD", "SCRAPYD_BIND_ADDRESS"}
 COMPOSE: dict[str, Any] = yaml.safe_load((DEPLOY / "docker-compose.yml").read_text(encoding="utf8"))
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
@@ -139,7 +139,7 @@ def test_the_documentation_names_files_and_settings_that_are_there() -> None:
     for name in named:
         assert (DEPLOY / name).exists(), name
     for name in set(re.findall(r"NEWSBOT_[A-Z_]+", text)):
-        assert f"| `{name}`" in SETTINGS
+        assert f"- `{name}`" in SETTINGS
 
 
 # --- docker

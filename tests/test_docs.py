@@ -70,7 +70,7 @@ def used_settings() -> list[str]:
 
 @pytest.mark.parametrize("name", used_settings())
 def test_each_setting_is_documented(name: str) -> None:
-    assert f"| `{name}`" in SETTINGS
+    assert f"- `{name}`" in SETTINGS
 
 
 def test_no_setting_is_documented_that_is_gone() -> None:

@@ -45,7 +45,7 @@ def test_the_python_runs_as_written(capsys: pytest.CaptureFixture[str]) -> None:
 def test_each_table_is_described(tmp_path: Path) -> None:
     Place(tmp_path).run("simulate", "experiment", "--scale", "2000", "--out", str(tmp_path / "out"))
     names = {path.stem for path in (tmp_path / "out").glob("*.csv")}
-    assert names == set(re.findall(r"^\| `(\w+)` \|", TABLES, re.MULTILINE))
+    assert names == set(re.findall(r"^- `(\w+)`: ", TABLES, re.MULTILINE))
 
 
 def python_of_docs() -> list[str]:
@@ -82,8 +82,8 @@ def test_compare_and_plan_run_as_written(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_policies_figures_and_keys_are_described() -> None:
     for name, about in [(one.name, one.about) for one in STRATEGIES.values()]:
-        assert f"| {name} | {about} |" in TEXT
+        assert f"- `{name}`: {about}\n" in TEXT
     for one in fields(SiteSettings):
-        assert f"| {one.name} | {one.default:g} | {one.metadata['about']} |" in TEXT
-    described = TEXT.partition("| figure | meaning |")[2].partition("\n\n")[0]
-    assert set(UNITS) <= set(re.findall(r"\w+", described))
+        assert f"- `{one.name}={one.default:g}`: {one.metadata['about']}\n" in TEXT
+    described = TEXT.partition("The figures are:\n\n")[2].partition("\n\n")[0]
+    assert set(UNITS) <= set(re.findall(r"`(\w+)`", described))
