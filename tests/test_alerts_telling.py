@@ -272,7 +272,7 @@ def test_alerts_are_shown_but_not_sent(place: Place, site: MockServer) -> None:
     taken = hook(site)
     chat = {"NEWSBOT_ALERT_WEBHOOK": site.url(f"/hook/{SECRET}")}
     quiet = place.run("alerts", **chat)
-    assert (quiet.out, "nothing is wrong; outputs: log, webhook" in quiet.err) == ("", True)
+    assert (quiet.out, "no problems; outputs: log, webhook" in quiet.err) == ("", True)
     full = {**chat, "NEWSBOT_ALERT_DISK": "1000000000"}
     shown = place.run("alerts", **full).out
     assert "free disk space" in shown
@@ -291,7 +291,7 @@ def test_a_test_message_is_sent_to_all_outputs_and_a_round_sends_once(place: Pla
     assert [json.loads(one.body)["alerts"][0]["event"] for one in taken] == ["test", "began"]
     with place.storage() as storage:
         assert take_lock(storage.notes, "a crawl", time.time(), 60.0)
-    assert "scrapy serve sends the alerts now" in place.run("alerts", "--send", **chat).err
+    assert "scrapy serve is sending the alerts" in place.run("alerts", "--send", **chat).err
     hook(site, status=500)
     failed = place.run("alerts", "--test", **chat)
     assert (failed.code, "returned HTTP 500" in failed.err) == (1, True)

@@ -34,7 +34,7 @@ def versions(place: Place) -> int:
 def test_by_default_all_data_is_kept_forever(place):
     answer = place.run("prune", "--yes")
     assert answer.code == 0
-    assert "kept forever" in answer.err
+    assert "all data are kept" in answer.err
     assert versions(place) == 2
 
 

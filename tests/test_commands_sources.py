@@ -106,11 +106,13 @@ def test_discovered_sections_are_shown_only_for_one_site(place: Place) -> None:
     found = "https://example.org/topics/a"
     answer = place.run("sources")
     assert found not in answer.out
-    assert answer.err.startswith("1 section of the crawl not shown; scrapy sources DOMAIN shows all")
+    assert answer.err.startswith("1 section not shown; to see all, run: scrapy sources DOMAIN")
     one = place.run("sources", "example.org")
     assert found in one.out
     assert "not shown" not in one.err
-    assert one.err.startswith(f"next source due: in 3 h ({FEED}), 0 of 1 within the hour; to poll now:")
+    assert one.err.startswith(
+        f"next source due: in 3 h ({FEED}), 0 of 1 within the hour; to poll a site now,"
+    )
     assert found in {source["url"] for source in place.run("sources", "--json").json["sources"]}
 
 
@@ -151,7 +153,7 @@ def test_a_text_of_many_urls_raises_an_alarm(tmp_path: Path) -> None:
     answer = walled.run("sources")
     (line,) = [line for line in answer.err.splitlines() if "one text" in line]
     assert line.startswith(
-        "example.org: 12 URLs returned one text, stored as https://example.org/news/0: a cookie"
+        "example.org: 12 URLs returned one text, stored as https://example.org/news/0. It may be a cookie"
     )
     assert walled.run("sources", "--json").json["repeated_texts"] == [
         {"source": "example.org", "canonical_url": "https://example.org/news/0", "urls": 12}

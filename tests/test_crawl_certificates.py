@@ -45,7 +45,7 @@ def test_a_certificate_that_is_not_valid_is_refused(tmp_path, names, days, trust
     world, crawl = crawled(tmp_path, names, days, **authorities)
     assert crawl.stat("errors/tls") > 0, crawl.err
     assert world.articles() == []
-    assert "rule key tls" in crawl.err
+    assert "rule key: tls" in crawl.err
     event = next(one for one in world.events(FEED) if one["event"] == "no_page")
     assert event["cause"] == "tls"
     assert "tls: ignore" in event["text"]
@@ -72,5 +72,5 @@ def test_a_refused_certificate_is_not_evaded_by_http(tmp_path):
         world.rule("news.test")
         crawl = world.crawl("-s", "NEWSBOT_ALLOW_PRIVATE=1")
     assert crawl.stat("errors/tls") > 0, crawl.err
-    assert "rule key tls" in crawl.err
+    assert "rule key: tls" in crawl.err
     assert not server.log

@@ -107,7 +107,7 @@ def test_only_the_page_that_kills_workers_is_set_aside(world: World, redis_url: 
         json.loads(scrapy(world, redis_url, "why", POISON, "--json"))["queue"]["aside"] == entry.data[ASIDE]
     )
     listed = scrapy(world, redis_url, "sources")
-    assert "1 URL set aside; scrapy why URL gives the reason, scrapy add URL queues it again:" in listed
+    assert "1 URL set aside (for the reason: scrapy why URL; to queue a URL again: scrapy add URL):" in listed
     assert f"  {POISON} (5 leases lost" in listed
 
     scrapy(world, redis_url, "add", POISON)

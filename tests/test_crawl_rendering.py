@@ -108,7 +108,9 @@ def test_auto_stops_rendering_a_site_if_it_does_not_help(tmp_path, site):
     _, again = crawl(tmp_path, site, "-a", "now=yes", rule="concurrency: 1\n", NEWSBOT_RENDER="auto")
     assert again.stat("render/pages") == 0
     output = why(world, f"{SITE}/2026/story-8")
-    assert "remedy        scripts seem to produce its text; render: true in the rule" in output
+    assert (
+        "remedy        scripts seem to produce its text; to run them, set render: true in the rule" in output
+    )
 
 
 @pytest.mark.parametrize(
@@ -128,7 +130,9 @@ def test_a_home_page_without_links_counts_as_made_by_scripts(tmp_path, site):
     world = World(tmp_path, site)
     done = world.crawl("-a", f"url={home}", "-s", "NEWSBOT_ALLOW_PRIVATE=1")
     assert "scripts 1" in done.err
-    assert "remedy        scripts seem to produce its text; render: true in the rule" in why(world, home)
+    assert "remedy        scripts seem to produce its text; to run them, set render: true in the rule" in why(
+        world, home
+    )
 
 
 def test_scripts_may_read_apis_of_other_origins_but_not_files(tmp_path, site):

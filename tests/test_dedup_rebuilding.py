@@ -142,7 +142,7 @@ def test_the_index_is_not_emptied_while_a_crawl_runs(place: Place) -> None:
         assert frontier.lease(owner_name(time.time()), 1, horizon=time.time() + 1, ttl=60)
     answer = place.run("articles", "reindex", "--anew")
     assert answer.code != 0
-    assert "a crawl still uses the data" in answer.err
+    assert "a crawl is still using the data" in answer.err
     assert place.run("articles", "reindex", "--json").json == {"indexed": 1, "kept": 1, "joined": 0}
 
 

@@ -342,7 +342,7 @@ def test_it_refuses_what_would_mix_or_lose_data(place: Place, tmp_path: Path) ->
         frontier.add([replace(entry_again(make_page("free")), host="free.example")])
         (lease,) = frontier.lease(owner, 1, horizon=time.time(), ttl=600)
         answer = go(place, *place.servers)
-        assert (answer.code, "a crawl still uses the data" in answer.err) == (1, True)
+        assert (answer.code, "a crawl is still using the data" in answer.err) == (1, True)
         frontier.release(owner)
         assert lease
     assert go(place, *place.servers).code == 0
@@ -376,4 +376,4 @@ def test_a_difference_is_found_and_named(place: Place, uri: str) -> None:
         storage.articles.store(make_article("a1", "Changed meanwhile", source=SITES[1], hours=3))
     answer = go(place, *place.servers)
     assert answer.code == 1
-    assert "both sides differ in: articles, texts" in answer.err
+    assert "source and target differ in: articles, texts" in answer.err

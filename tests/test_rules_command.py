@@ -89,7 +89,7 @@ def test_check_gives_hints_and_is_content(run: Any, folder: Path) -> None:
     answer = run("check")
     assert answer.code == 0
     assert answer.out.splitlines() == [
-        "Hint: rules/a.org.yaml:2: delay: 0.1 s is less than one second; sites may block this",
+        "Hint: rules/a.org.yaml:2: delay: 0.1 s is less than one second; sites may block the crawler",
         "2 rules are fine",
     ]
 

@@ -129,7 +129,7 @@ PROBLEMS = [
     ("\tdelay: 1", 2, "", "bad YAML"),
     (f"notes: {'[' * 30}", 2, "", "too deeply nested"),
     ("notes: !!python/object:os.system x", 2, "notes", "must be a text"),
-    ("notes: a\x01b", 2, "", "a character that YAML does not allow"),
+    ("notes: a\x01b", 2, "", "YAML does not allow the character with code 1"),
 ]
 
 

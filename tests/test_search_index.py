@@ -329,7 +329,7 @@ def test_what_was_understood_is_said_when_nothing_is_found(
     understood, advice = search.explain("мост title:погода since:2020", found=False)
     assert understood == "understood as: мост AND title:погода AND since:2020-01-01T00:00Z"
     assert advice.startswith("each part matches articles")
-    assert search.explain("🙂", found=False) == ["there is no word in this query"]
+    assert search.explain("🙂", found=False) == ["the query has no words"]
 
 
 def test_a_changed_article_is_not_found_by_its_old_words_before_the_index_knows(

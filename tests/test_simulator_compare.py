@@ -184,7 +184,7 @@ def replay(place: Place, storage: SqliteStorage | MongoStorage, **settings: str)
     """Fill the storage step by step, and run a comparison on its data."""
     url = "https://example.org/rss.xml"
     storage.sources.save([SourceRecord(url=url, source="example.org", kind=Kind.FEED)])
-    assert "nothing to replay" in compare(place, "--from-data", **settings).err
+    assert "no data to replay" in compare(place, "--from-data", **settings).err
     for where, poll in polls_of(url, 3600, [1, 0, 2, 0] * 20):
         storage.sources.log_poll(where, poll)
     storage.pages.discover([page("https://example.org/1", [])])
@@ -258,7 +258,7 @@ def test_faults_of_a_policy_of_ones_own_are_told_in_one_line(place: Place, text:
         (("--world", "feeds=2.5"), "feeds=2.5: is not a whole number"),
         (("--world", "median="), "median=: is not a number"),
         (("--world", "feeds=1,feeds=2"), "feeds is given twice"),
-        (("--world", "feeds=0,sections=0"), "there must be a feed, a section or a page"),
+        (("--world", "feeds=0,sections=0"), "at least one feed, section or page is needed"),
         (("--world", "days=5"), "learn=5: must be less than days=5"),
         (("--loss", "150%"), "must be a share such as 5% or 0.05"),
         (("--safety", "1s"), "must be 300 seconds to 30 days"),

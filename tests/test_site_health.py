@@ -122,4 +122,4 @@ def test_a_site_whose_layout_broke_is_flagged_in_sources(world: World, site: Moc
     assert answer.returncode == 0, answer.stderr
     (alarm,) = [line for line in answer.stderr.splitlines() if line.startswith("news.test: ")]
     assert "articles in 0% of the last 40 pages, 75% before; mostly no_text (40)" in alarm
-    assert "the layout changed, or the pages are login or consent pages: scrapy rules test" in alarm
+    assert "the layout has changed, or these are log-in or consent pages (see scrapy rules test" in alarm

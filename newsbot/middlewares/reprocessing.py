@@ -59,7 +59,7 @@ class ReprocessingMiddleware(Middleware):
             raise Ignored(Reason.REMOVED, "the URL was removed with scrapy remove")
         refuse_unnamed(self._context, self._scope, visit)
         if self._canonical.other_name(visit) is not None:
-            raise Ignored(Reason.SAME_PAGE, "its URL differs from a known page's only in a session id")
+            raise Ignored(Reason.SAME_PAGE, "the URL differs from a known URL only in a session id")
         self._look_up(visit)
         interval = 0.0 if visit.forced else visit.rule.interval.get(visit.kind, 0.0)
         if visit.kind.is_source:
@@ -110,7 +110,7 @@ class ReprocessingMiddleware(Middleware):
                 # The server violates HTTP: it answers 304 to a request without conditional headers, so the
                 # response has no body.
                 if not _is_conditional(request):
-                    raise Ignored(cause_of_status(304), "status 304 after a request without a condition")
+                    raise Ignored(cause_of_status(304), "status 304, although the request had no condition")
                 self._count_saving(visit, request)
         return response
 

@@ -94,7 +94,7 @@ class RobotsMiddleware(Middleware):
             # the rule in the meantime.
             await self._context.calls.run(self._set_pace, robots, request)
         if robots.fault is not None:
-            raise Ignored(robots.fault, f"not fetched now, robots.txt cannot be read: {robots.text}")
+            raise Ignored(robots.fault, f"not fetched now, because robots.txt cannot be read: {robots.text}")
         if robots.parser is None or robots.signals is None:
             return
         # This is done for each request, because SiteRights and this middleware keep a limited number of

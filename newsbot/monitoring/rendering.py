@@ -56,7 +56,7 @@ def facts(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "content changed", str(report["content_changed"])
     if report["median_milliseconds"] is not None:
         times = f"{report['median_milliseconds']} ms median, {report['p95_milliseconds']} ms p95"
-        yield "time to answer", times
+        yield "response time", times
     yield "orphans", str(report["orphans_count"])
     yield "pages by depth", _counts(report["depths"])
 

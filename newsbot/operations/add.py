@@ -97,7 +97,7 @@ MAX_FILE = 50 * 2**20
 """Maximum size of a file with URLs in bytes."""
 MAX_PROBLEMS = 20
 """Maximum number of wrong URLs that are listed."""
-WHEN_FETCHED = "a running crawl fetches due URLs; if none is running: scrapy crawl news"
+WHEN_FETCHED = "a running crawl fetches due URLs; if no crawl is running, start one: scrapy crawl news"
 
 VERDICTS = {
     Added.NEW: "added",
@@ -149,7 +149,7 @@ def _make_due(call: Call, rules: RuleSet) -> None:
         if number:
             call.text(f"{domain}: {counted(number, 'source')} due now")
         else:
-            call.text(f"{domain}: no source is known yet; scrapy crawl news -a sites={domain} finds them")
+            call.text(f"{domain}: no source is known; to find some, run scrapy crawl news -a sites={domain}")
     if any(numbers.values()):
         call.note(WHEN_FETCHED)
 

@@ -19,7 +19,7 @@ from newsbot.frontier.owners import owner_name
 TEST = Alert(
     rule="test",
     subject="newsbot",
-    what="this is a test message: nothing is wrong",
+    what="this is a test message, not a problem",
     cause="scrapy alerts --test was run",
     todo="nothing",
 )
@@ -54,7 +54,7 @@ def alerts(call: Call) -> None:
             )
             for alert, entry, _ in shown
         ),
-        empty=f"nothing is wrong; outputs: {', '.join(output.name for output in options.outputs)}",
+        empty=f"no problems; outputs: {', '.join(output.name for output in options.outputs)}",
     )
 
 
@@ -68,7 +68,7 @@ def _send(call: Call, options: Options) -> None:
         deliveries = watch.look()
         if watch.is_locked_out:
             call.note(
-                "a crawl or scrapy serve sends the alerts now; if it was killed, try again in 15 minutes"
+                "a crawl or scrapy serve is sending the alerts; if it was killed, try again in 15 minutes"
             )
         try:
             _tell(call, deliveries)

@@ -96,7 +96,7 @@ def _export_new(call: Call, path: Path | None) -> None:
         file = None if written.file is None else str(written.file)
         call.document({"file": file, "format": format_.name, "articles": written.articles})
     if written.finished is not None:
-        call.note(f"{written.finished}: is complete, although the last export was interrupted")
+        call.note(f"{written.finished}: the interrupted last export was completed")
     call.note(
         f"{counted(written.articles, 'article')} exported" + (f" to {written.file}" if written.file else "")
     )
@@ -157,7 +157,7 @@ def _export_format(call: Call, path: Path | None) -> Format:
         raise ArgumentError(f"{format_.name} cannot be shown on a terminal; give a file with -o")
     if path is None and call.json and format_.name != "jsonl":
         raise ArgumentError(
-            f"--json and --format {format_.name} exclude each other; leave one out or add -o FILE"
+            f"--json and --format {format_.name} exclude each other; omit one of them, or add -o FILE"
         )
     return format_
 
@@ -175,7 +175,7 @@ def search(call: Call) -> None:
         notes = articles.explain(options.query, found=bool(hits))
         waiting = articles.waiting()
     if waiting:
-        call.note(f"{counted(waiting, 'article')} not searched: not indexed yet; run: scrapy articles index")
+        call.note(f"the index lacks {counted(waiting, 'new article')}; to update it: scrapy articles index")
     call.listing(
         [_hit_row(hit) for hit in hits],
         columns("time | source | title * | found * | url *"),
@@ -233,7 +233,7 @@ def saved(call: Call) -> None:
         [one.plain() for one in found],
         columns("name * | tells | notices > | query *"),
         ((one.name, one.tell, one.number, one.query) for one in found),
-        empty="no search is saved; save one: scrapy articles save NAME QUERY --tell daily",
+        empty="no search is saved; to save one, run: scrapy articles save NAME QUERY --tell daily",
     )
 
 
@@ -263,7 +263,7 @@ def show(call: Call) -> None:
         f"{'text by':<21}{article.extraction.get('text', '-')}, {counted(len(article.text), 'character')}"
     )
     for number, line in article.site_lines:
-        call.text(f"{'left out':<21}{line}  [repeated on the site's pages; was before line {number + 1}]")
+        call.text(f"{'left out':<21}{line}  [repeated on the site's pages; it was before line {number + 1}]")
     call.text("\n" + article.text)
     for line in version_lines(versions or ()):
         call.text(line)

@@ -166,7 +166,7 @@ REASONS: Mapping[str, str] = {
 }
 """Texts for users, by reason. The other reasons are shown as they are stored."""
 LEFT: Mapping[str, str] = {
-    Reason.DOUBTFUL_SHAPE: "no page with a URL of this form has been an article; the URL waits until one is",
+    Reason.DOUBTFUL_SHAPE: "no article with a URL of this form has been found; the URL waits for one",
     Reason.OTHER_LISTS: "numbered pages, an archive or a sitemap lead to the site's older articles",
     Reason.FAILED_SHAPE: "pages with URLs of this form were not articles",
 }
@@ -216,7 +216,7 @@ def _judgement_lines(facts: Explanation) -> Iterator[str]:
     if left is not None and facts.page is not None and left is facts.page.history[-1]:
         yield _line("not fetched", LEFT.get(left.get("reason", ""), left.get("reason", "")))
         yield _line(
-            "remedy", "scrapy add URL fetches it; a pattern under article: in the rule admits all such URLs"
+            "remedy", "run scrapy add URL, or admit all such URLs with a pattern under article: in the rule"
         )
 
 
@@ -337,7 +337,7 @@ def _article_lines(facts: Explanation) -> Iterator[str]:
         yield _line("article", "none stored" + _why_not(facts.page, last))
         by_scripts = last is not None and (last.get("scripts") or last.get("cause") == Reason.SCRIPTS)
         if by_scripts and not facts.rule.render:
-            text = "scripts seem to produce its text; render: true in the rule runs them (docs/render.md)"
+            text = "scripts seem to produce its text; to run them, set render: true in the rule"
             yield _line("remedy", text)
         return
     if facts.same_text_as:
@@ -352,7 +352,7 @@ def _article_lines(facts: Explanation) -> Iterator[str]:
     for url in article.derived_from:
         yield _line("derived from", url)
     for number, line in article.site_lines:
-        yield _line("left out", f"{line} (the site repeats it on its pages; was before line {number + 1})")
+        yield _line("left out", f"{line} (the site repeats it on its pages; it was before line {number + 1})")
     for signal, place in article.rights.items():
         yield _line("reserved", f"{signal} ({place})")
     for member in facts.story:

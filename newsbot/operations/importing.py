@@ -321,8 +321,8 @@ class Importer:
 
 _GOES_ON = "the records before this place were imported; run the same command again to continue"
 _NO_PAGES = (
-    "contains no original pages, so there is nothing to import; files of articles export "
-    "--format warc contain only texts: import the files in NEWSBOT_WARC_DIR instead"
+    "contains no original pages to import. If the file was made with scrapy articles export, "
+    "import the files in NEWSBOT_WARC_DIR instead"
 )
 
 

@@ -125,7 +125,7 @@ def _print(call: Call, report: Mapping[str, Any]) -> None:
         kept = list(rows)
         call.table(columns(titles), kept)
         if number > len(kept):
-            call.note(f"{number - len(kept)} more; --limit N shows more rows, --html FILE writes a page")
+            call.note(f"{number - len(kept)} more; to see them, use --limit N or --html FILE")
     call.text()
     call.table(columns("folder | pages > | broken >"), _tree(report["tree"]))
 

@@ -34,7 +34,7 @@ def prune(call: Call) -> None:
     elif counts:
         call.table(columns("what | old >"), list(counts.items()))
     note = "deleted" if call.options.yes else "nothing was deleted; add --yes to delete these data"
-    call.note(note if counts else f"all data are kept forever; to limit that, set {', '.join(WHAT.values())}")
+    call.note(note if counts else f"all data are kept; to delete old data, set {', '.join(WHAT.values())}")
 
 
 def _moments(call: Call) -> dict[str, float]:

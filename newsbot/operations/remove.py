@@ -238,7 +238,7 @@ def _remove(call: Call, storage: Storage, found: list[Found], rules: RuleSet) ->
             return
         # Pages that a crawl was fetching when the note was written may still be stored.
         call.note(
-            f"a crawl is running: checking again in {REFRESH:.0f} s for data that it stores before then"
+            f"a crawl is running; the data that it stores in the next {REFRESH:.0f} s will be deleted too"
         )
         # The two additional seconds are for pages that are in the pipelines when a crawl reads the notes.
         wait_for_crawls(REFRESH + 2)
@@ -250,7 +250,7 @@ def _allow(call: Call, storage: Storage) -> None:
     unknown = [what for what in call.options.what if not allow_again(storage.notes, what)]
     if unknown:
         raise UserError(f"{unknown[0]}: is not blocked; scrapy remove --list shows what is blocked")
-    call.note("unblocked: can be collected again")
+    call.note("unblocked; newsbot can collect it again")
 
 
 def _list(call: Call) -> None:

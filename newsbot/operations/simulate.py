@@ -72,7 +72,7 @@ def experiment(call: Call) -> int:
     """Run the published plan, compare it with the published figures, and write tables and a report."""
     options = call.options
     if options.scale > MAX_SCALE:
-        raise ArgumentError(f"--scale {options.scale}: 1 to {MAX_SCALE} are allowed")
+        raise ArgumentError(f"--scale {options.scale}: must be 1 to {MAX_SCALE}")
     folder = None if call.json and not options.out else Path(options.out or "simulation").expanduser()
     if folder is not None:
         reports.make_folder(folder)
@@ -95,7 +95,7 @@ def experiment(call: Call) -> int:
             "Made by: scrapy simulate experiment. The model is described in docs/simulator.md.",
         ]
         if not judged:
-            about.append("The tolerances are not shown: they hold for --scale 1 and --frequencies published.")
+            about.append("Tolerances are shown only with --scale 1 and --frequencies published.")
         reports.write_experiment(folder, found, about, judged=judged)
     if call.json:
         call.document(experiments.as_document(found))
@@ -178,7 +178,7 @@ def pages(call: Call) -> int:
     """Write a file of pages with random sizes."""
     count = call.options.pages
     if count > files.MAX_PAGES:
-        raise ArgumentError(f"--pages {count}: at most {files.MAX_PAGES}")
+        raise ArgumentError(f"--pages {count}: must be at most {files.MAX_PAGES}")
     require_memory(BYTES_A_ROW * count, f"{count:,} pages")
     files.write_pages(call.options.output, make_pages(count, stream("pages", call.options.seed, count)))
     return _written(call, call.options.output, "pages", count)
@@ -205,7 +205,7 @@ def routes(call: Call) -> int:
     """Write routes that distribute a file of pages among robots."""
     count = len(files.read_pages(call.options.pages))
     if call.options.robots > count:
-        raise ArgumentError(f"--robots {call.options.robots}: there are {count} pages")
+        raise ArgumentError(f"--robots {call.options.robots}: must be at most {count}, the number of pages")
     files.write_routes(call.options.output, make_routes(count, call.options.robots))
     return _written(call, call.options.output, "robots", call.options.robots, "routes")
 

@@ -265,13 +265,13 @@ def sources(call: Call) -> None:
     call.table(SOURCE_COLUMNS, (_source_cells(one, now) for one in shown))
     left_out = len(all_sources) - len(shown)
     if left_out and not call.options.failing:
-        call.note(f"{counted(left_out, 'section')} of the crawl not shown; scrapy sources DOMAIN shows all")
+        call.note(f"{counted(left_out, 'section')} not shown; to see all, run: scrapy sources DOMAIN")
     if senders:
         call.text()
         call.table(NOTIFIER_COLUMNS, (_notifier_row(one, now) for one in senders))
     alarmed = [f"{domain}: {text}" for domain, text in sorted(fallen.items())]
     ahead = None if call.options.failing else next_due(all_sources, now)
-    due = [] if ahead is None else [f"{ahead}; to poll now: scrapy add --due SITE"]
+    due = [] if ahead is None else [f"{ahead}; to poll a site now, run: scrapy add --due SITE"]
     for line in (*unread, *due, *alarmed, *aside_lines(aside, number), *repeated_lines(repeated)):
         call.note(line)
 
@@ -284,7 +284,7 @@ def aside_lines(aside: Sequence[Entry], number: int) -> Iterator[str]:
     if not number:
         return
     urls = counted(number, "URL")
-    yield f"{urls} set aside; scrapy why URL gives the reason, scrapy add URL queues it again:"
+    yield f"{urls} set aside (for the reason: scrapy why URL; to queue a URL again: scrapy add URL):"
     for entry in aside[:SHOWN_ASIDE]:
         yield f"  {entry.url} ({entry.data.get(ASIDE, 'unknown')})"
     if number > SHOWN_ASIDE:
@@ -295,9 +295,9 @@ def repeated_lines(repeated: Sequence[RepeatedText]) -> Iterator[str]:
     """Yield a line for each text that many URLs of a site returned, up to :data:`SHOWN_REPEATED`."""
     for one in repeated[:SHOWN_REPEATED]:
         yield (
-            f"{one.source}: {counted(one.urls, 'URL')} returned one text, stored as {one.canonical_url}: "
-            "a cookie or log-in wall, or URLs that differ only in query parameters (drop_query)? "
-            "scrapy articles show URL shows the text"
+            f"{one.source}: {counted(one.urls, 'URL')} returned one text, stored as {one.canonical_url}. "
+            "It may be a cookie or log-in wall, or the URLs differ only in query parameters (drop_query). "
+            "To see the text, run: scrapy articles show URL"
         )
     if len(repeated) > SHOWN_REPEATED:
         more = counted(len(repeated) - SHOWN_REPEATED, "further text")

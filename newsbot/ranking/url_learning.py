@@ -483,7 +483,7 @@ class UrlLearning:
             if learned is not None and learned != site.kept and mine in (None, site.kept):
                 site.rule, site.kept = learned_from(learned), dict(learned)
         except ValueError as error:
-            logger.warning("learned data damaged domain=%s fault=%s; it is replaced", domain, error)
+            logger.warning("learned data damaged domain=%s fault=%s; learning starts again", domain, error)
 
     def _site(self, domain: str) -> _Site:
         site = self._sites.get(domain)

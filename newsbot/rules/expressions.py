@@ -236,7 +236,7 @@ def _check_cost(plain: str) -> None:
     tops = (plain[: found.end()] for found in _FROM_THE_TOP.finditer(plain))
     if _WHOLE_PAGE.search(plain) or any(before.count("[") > before.count("]") for before in tops):
         raise ValueError(
-            "preceding::, following:: and paths from the top in a predicate look at the whole page for each "
+            "preceding::, following:: and absolute paths in a predicate look at the whole page for each "
             "element, which takes too long; use preceding-sibling::, following-sibling:: or .//"
         )
     outer: list[int] = []

@@ -227,14 +227,14 @@ def _pace_hints(file: RuleFile, rule: Rule) -> Iterator[Problem]:
     if "interval" in file.values:
         for kind, seconds in file.values["interval"].items():
             if seconds < MIN_INTERVAL:
-                yield _hint(file, "interval", f"{kind}: below one minute; sites may block this")
+                yield _hint(file, "interval", f"{kind}: is less than one minute; sites may block the crawler")
         if rule.interval[Kind.FEED] > MAX_FEED_INTERVAL:
             yield _hint(
                 file,
                 "interval",
-                "feed: above 6h, articles may be found later than 12 hours after they appear",
+                "feed: is more than 6h; articles may be found more than 12 hours after publication",
             )
     if "delay" in file.lines and rule.delay < 1:
-        yield _hint(file, "delay", f"{rule.delay:g} s is less than one second; sites may block this")
+        yield _hint(file, "delay", f"{rule.delay:g} s is less than one second; sites may block the crawler")
     if "follow" in file.values and not rule.follow:
         yield _hint(file, "follow", "is empty: only the seeds are fetched")

@@ -51,7 +51,7 @@ def _read_slowly(text: str) -> yaml.Node | None:
         return _compose(yaml.SafeLoader(text))
     except yaml.reader.ReaderError as error:
         line = text[: error.position].count("\n") + 1
-        raise YamlFault(line, f"a character that YAML does not allow (code {error.character})") from error
+        raise YamlFault(line, f"YAML does not allow the character with code {error.character}") from error
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         if error.context == "while scanning a simple key":  # the line where the key begins has no colon

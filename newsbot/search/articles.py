@@ -397,7 +397,7 @@ class ArticleSearch:
         """
         parsed = parse(query, self._tagged)
         if found or parsed.empty:
-            return [*parsed.notes, *([] if found or parsed.blank else ["there is no word in this query"])]
+            return [*parsed.notes, *([] if found or parsed.blank else ["the query has no words"])]
         understood = [describe(one) for one in parsed.parts()]
         dates = (("since", parsed.since), ("until", parsed.until))
         understood += [f"{name}:{moment:%Y-%m-%dT%H:%MZ}" for name, moment in dates if moment]

@@ -201,14 +201,14 @@ class _Parser:
                 groups[-1].append(node)
         # the query, or the part in brackets, ends with an operator
         if operator or (len(groups) > 1 and not groups[-1]):
-            self._note("AND, OR and NOT need a word after them; in lower case or in quotes, they are words")
+            self._note("AND, OR and NOT need a word after them; to search for them, put them in quotes")
         # AND has precedence over OR: each group between two ORs is joined with AND first.
         found = [one for one in map(_all, groups) if one is not None]
         return found[0] if len(found) == 1 else Any(tuple(found)) if found else None
 
     def _operator(self, word: str, groups: list[list[Node]]) -> str:
         if word != "NOT" and not groups[-1]:
-            self._note(f"{word} needs a word before and after it; in lower case or in quotes, it is a word")
+            self._note(f"{word} needs a word before and after it; to search for {word}, put it in quotes")
         elif word == "OR":
             groups.append([])
         return word

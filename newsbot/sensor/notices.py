@@ -46,7 +46,7 @@ class Notifier:
             if parts.scheme not in ("http", "https") or not parts.hostname:
                 raise ValueError(f"{address!r} is not a URL; write https://…")
         if not secret:
-            raise ValueError("the secret is empty; give the NEWSBOT_SENSOR_SECRET of newsbot")
+            raise ValueError("the secret is empty; set the same NEWSBOT_SENSOR_SECRET as on the server")
         self._url, self._secret, self._gather = url, secret, gather
         self.site = site.rstrip("/")
         self._host = urlsplit(site).netloc

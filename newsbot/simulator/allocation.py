@@ -142,7 +142,7 @@ def _checked(rates: Rates, budget: float) -> Array:
     if not len(known) or not (np.isfinite(known).all() and (known > 0).all()):
         raise ValueError("there must be at least one rate, and all rates must be above 0")
     if not 0 < budget < float("inf"):
-        raise ValueError(f"a budget of {budget}: must be a number above 0")
+        raise ValueError(f"budget {budget}: must be a number above 0")
     return known
 
 

@@ -97,7 +97,7 @@ def make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UserError(f"{folder}: not created ({error.strerror}); use another folder for --out") from error
+        raise UserError(f"{folder}: cannot be created ({error.strerror}); choose another --out") from error
 
 
 def write_experiment(folder: Path, found: Experiment, about: list[str], *, judged: bool) -> None:

@@ -111,7 +111,7 @@ class SiteSettings:
             if not low <= value <= high:
                 raise ArgumentError(f"--world {one.name}={value:g}: must be {low:g} to {high:g}")
         if self.feeds + self.sections + self.pages < 1:
-            raise ArgumentError("--world: there must be a feed, a section or a page")
+            raise ArgumentError("--world: at least one feed, section or page is needed")
         if self.learn >= self.days:
             raise ArgumentError(f"--world learn={self.learn}: must be less than days={self.days}")
 
@@ -496,8 +496,8 @@ class Recorded:
     def __init__(self, sources: Sequence[Source], settings: SiteSettings) -> None:
         if not sources:
             raise UserError(
-                "nothing to replay: no source was polled for at least two hours; crawl for a day, or leave "
-                "--from-data out"
+                "no data to replay, because no source was polled over at least two hours; crawl for a "
+                "day, or omit --from-data"
             )
         require_memory(
             BYTES_AN_EVENT * (sum(one.events + len(one.at) for one in sources) + 1400 * len(sources)),

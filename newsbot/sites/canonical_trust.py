@@ -103,7 +103,7 @@ class CanonicalTrust(SharedSites[_Claims, tuple[str, bool]]):
         self.add(storage, domain, (fingerprint(canonicalize(page)).hex()[:_KEY], right))
         if self.word(storage, domain) is Word.BAD is not before:  # warn once, at the change to BAD
             logger.warning(
-                "canonical URLs not trusted domain=%s page=%s; the page that it names contains another"
+                "canonical URLs not trusted domain=%s page=%s; the named page contains another"
                 " article, so each page of the site is stored under its own URL",
                 domain,
                 page,

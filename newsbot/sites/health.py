@@ -31,18 +31,18 @@ MAX_SITES = 5000
 """Maximum number of sites that are kept in memory."""
 
 _CAUSES = (
-    (("http_404", "http_410"), "URLs have changed: scrapy rules learn, scrapy rules new"),
+    (("http_404", "http_410"), "URLs have changed (see scrapy rules learn and scrapy rules new)"),
     (
         ("http_401", "http_403", "http_429", "http_451"),
-        "the site refuses the crawler (NEWSBOT_CONTACT, delay)",
+        "the site refuses the crawler (see NEWSBOT_CONTACT and the rule key delay)",
     ),
     (("robots", "robots_unreachable"), "robots.txt forbids pages that it allowed before"),
     (("http_5xx", "timeout", "dns", "connection", "refused"), "the site is down or has moved"),
-    (("render",), "the browser fails (docs/render.md)"),
-    (("tls",), "the certificate of the site is not valid (rule key tls)"),
-    (("too_large", "not_html", "binary"), "URLs lead to files: a deny pattern excludes them"),
+    (("render",), "the browser fails (see docs/render.md)"),
+    (("tls",), "the certificate of the site is not valid (rule key: tls)"),
+    (("too_large", "not_html", "binary"), "URLs lead to files (exclude them with a deny pattern)"),
 )
-_LAYOUT = "the layout changed, or the pages are login or consent pages: scrapy rules test, extract, layouts"
+_LAYOUT = "the layout has changed, or these are log-in or consent pages (see scrapy rules test)"
 
 
 @dataclass(slots=True)

@@ -176,7 +176,7 @@ def format_of(path: Path | None) -> Format:
     near = get_close_matches(suffix, known, n=1, cutoff=0.75) if suffix != ".json" else []
     if near or suffix.startswith((".xls", ".xsl", ".ods")):
         hint = f"did you mean {near[0]!r}?" if near else "for spreadsheets use .csv and --excel"
-        raise ArgumentError(f"{path}: no format has the ending {suffix!r} ({hint}); --format NAME takes any")
+        raise ArgumentError(f"{path}: no format has the ending {suffix!r} ({hint}); or add --format NAME")
     return FORMATS["jsonl"]
 
 

@@ -80,7 +80,7 @@ def export_new(notes: Notes, name: str, path: Path, options: dict[str, Any], wri
     be written or another export of this name is running, and subclasses of :class:`newsbot.errors.DataError`.
     """
     if not _NAME.fullmatch(name):
-        raise ArgumentError(f"--new {name}: use letters, digits, dots, hyphens, underscores; at most 64")
+        raise ArgumentError(f"--new {name}: use at most 64 letters, digits, dots, hyphens and underscores")
     path = path.expanduser().absolute()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -100,7 +100,7 @@ class _Export:
 
     def run(self, options: dict[str, Any], write: Write) -> Written:
         if self._state.get("options", options) != options:
-            raise ArgumentError(f"the last export {self._name} had other options; use these or another name")
+            raise ArgumentError(f"{self._name}: the last export had other options; repeat them or rename it")
         finished = self._finish_last()
         number = int(self._state.get("number", 0)) + 1
         file = _numbered(self._path, number)

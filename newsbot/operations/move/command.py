@@ -173,8 +173,8 @@ def _answer(call: Call, compared: list[Compared]) -> int:
         )
     if wrong:
         call.note(
-            f"both sides differ in: {', '.join(wrong)}; no other program may write during a move; "
-            "empty the target and move again"
+            f"source and target differ in: {', '.join(wrong)}. Stop all programs that write to them, "
+            "empty the target, and move again"
         )
         return FAULT
     return 0

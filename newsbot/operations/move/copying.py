@@ -117,8 +117,8 @@ class Journal:
             return
         if known != self._what:
             raise DataError(
-                f"{self.path}: another move was started here ({_text(known)}; now: {_text(self._what)}); "
-                "finish that move, or delete the file to start a new one"
+                f"{self.path}: another move was started here ({_text(known)}; this move: "
+                f"{_text(self._what)}); finish the other move, or delete the file to start a new one"
             )
         self._kept = kept
 

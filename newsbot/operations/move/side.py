@@ -106,8 +106,8 @@ def check_idle(frontier: FrontierTransfer) -> None:
     working = set(owners) - set(dead_owners(owners))
     if working:
         raise DataError(
-            f"a crawl still uses the data ({', '.join(sorted(working))}); stop it first; if it "
-            "was killed on another machine, wait some minutes until its leases have expired"
+            f"a crawl is still using the data ({', '.join(sorted(working))}); stop it first. If it "
+            "was killed on another machine, wait a few minutes until its leases have expired"
         )
 
 

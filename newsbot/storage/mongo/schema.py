@@ -256,7 +256,7 @@ def _refuse_foreign(place: Place) -> None:
     taken = [name for name in names if database[name].find_one({}, {"_id": 1}) is not None]
     if taken and _version(database) is None:  # otherwise another worker has just created them
         raise SchemaError(
-            f"{place.name}: has data of another program ({', '.join(taken)}); name another database in "
+            f"{place.name}: contains data of another program ({', '.join(taken)}); name another database in "
             "MONGO_URI"
         )
 
