@@ -22,7 +22,7 @@ HINTS = [
     ("feeds: https://example.org/login", 2, "feeds", "is denied by ^/login"),
     ("feeds: https://example.org/a\nsitemaps: https://example.org/a", 3, "sitemaps", "is also given as feed"),
     ("feeds: [https://example.org/a, https://example.org/a]", 2, "feeds", "the same URL is given twice"),
-    ("interval: {feed: 5s}", 2, "interval", "feed: below one minute"),
+    ("interval: {feed: 5s}", 2, "interval", "feed: is less than one minute"),
     ("interval: {feed: 7h}", 2, "interval", "more than 12 hours after"),
     ("delay: 0.5", 2, "delay", "0.5 s is less than one second"),
     ("follow: []", 2, "follow", "only the seeds are fetched"),

@@ -33,7 +33,7 @@ GOOD = ("",) * 80
         ("http_403", "refuses the crawler"),
         ("robots", "robots.txt"),
         ("timeout", "down or has moved"),
-        ("no_text", "the layout changed"),
+        ("no_text", "the layout has changed"),
     ],
 )
 def test_a_fall_is_told_with_its_likely_cause(reason: str, cause: str) -> None:
