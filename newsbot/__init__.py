@@ -24,14 +24,14 @@ above it:
 * ``ranking``: decides whether a link is an article, and how soon it is fetched
 * ``push``: notices of changes
 * ``backends``: opens the frontier, the storage and the index that the settings name
-* ``sites``: knowledge of each site that workers share
+* ``sites``: what workers learn about sites and share with each other
 * ``alerts``, ``monitoring``, ``sensor``: alerts; reports on sites; the program that site owners install
 * ``crawl``: one crawl, from the lease of a URL to its acknowledgement
 * ``middlewares``, ``spiders``, ``pipelines``, ``extensions``: thin Scrapy parts
 * ``api``: the Python interface
 * ``simulator``: compares polling strategies
 * ``operations``: what the commands do: add, remove, prune, move, import, export, explain and more
-* ``authoring``, ``web``, ``demo``: write rules; the dashboard, the API and the push receiver; a bundled web
+* ``authoring``, ``web``, ``demo``: writes rules; dashboard, API and push receiver; the web of ``scrapy demo``
 * ``commands``: declares the commands
 * ``settings``: Scrapy's settings module
 """

@@ -64,8 +64,8 @@ def crawl(
     are settings of Scrapy and newsbot. ``arguments`` are further arguments of ``scrapy crawl news``, such as
     ``since="7d"``.
 
-    The crawl runs in a separate process. It can therefore be started in a notebook, and again after its end.
-    It begins when the first article is requested from the iterator, and stops when the iterator is closed.
+    The crawl runs in a separate process. So it can run in a notebook, and a second crawl can follow it. It
+    begins when the first article is requested from the iterator, and stops when the iterator is closed.
     Raises :class:`newsbot.errors.ArgumentError` for wrong arguments, and :class:`newsbot.errors.UserError`
     with the message of the crawl if the crawl fails.
     """

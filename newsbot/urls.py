@@ -1,9 +1,9 @@
 """Functions on URLs: canonical form, fingerprint (identity of a page), host key (for politeness), site.
 
-Parsing follows WHATWG (https://url.spec.whatwg.org, by ada-url), so that a link has the same meaning as in a
-browser. The canonical form removes differences that do not change the page: tracking and session parameters,
-default documents, repeated slashes, escapes (RFC 3986, 6.2.2). The canonical URL only *identifies* a page;
-requests use the site's spelling.
+URLs are parsed with ada-url, which follows WHATWG (https://url.spec.whatwg.org), so that a link has the same
+meaning as in a browser. The canonical form removes differences that do not change the page: tracking and
+session parameters, default documents, repeated slashes, escapes (RFC 3986, 6.2.2). The canonical URL only
+*identifies* a page; requests use the site's spelling.
 
 Decisions:
 

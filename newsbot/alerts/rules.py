@@ -273,7 +273,7 @@ REFUSALS = frozenset({"http_401", "http_402", "http_403", "http_429", "http_451"
 FAILED_POLLS = 3
 """A site counts as failing if each of its sources had at least this number of failed polls in a row."""
 FAILING_FOR = 3600.0
-"""Minimum number of seconds for which every source must have failed."""
+"""A site counts as failing only if each of its sources has failed for at least this number of seconds."""
 REFUSED_SHARE = 0.5
 """A site counts as refusing if at least this share of its last pages was refused."""
 STORM_SITES, STORM_SHARE = 5, 0.25
@@ -391,7 +391,7 @@ def refused(measured: Measured, _limits: Limits) -> Iterator[Alert]:
     """
     sites = sorted(site for site in measured.sites if _is_refused(measured, site))
     active = sum(bool(records) for records in measured.sources.values())
-    # Independent sites would hardly begin to refuse at the same time.
+    # It is unlikely that independent sites begin to refuse the crawler at the same time.
     if len(sites) >= STORM_SITES and len(sites) >= STORM_SHARE * active:
         yield Alert(
             rule="refused",

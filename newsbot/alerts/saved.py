@@ -183,8 +183,8 @@ def save(storage: Storage, name: str, query: str, tell: str, now: float) -> Save
         before = _search_from(kept[name]) if name in kept else None
         if name not in kept and len(kept) >= MAX_SAVED:
             raise ArgumentError(f"{MAX_SAVED} searches are saved already; delete one first")
-        # A search that was off has an old cursor. With this cursor it would report all articles that were
-        # stored in the meantime, so a new search replaces it.
+        # A search that was off has an old cursor. With this cursor, it would report all articles that were
+        # stored in the meantime. So it is replaced by a new search with the current cursor.
         if before is None or (before.tell == "off") != (tell == "off"):
             after = SavedSearch(name, query, tell, now, storage.articles.end_of_changes(), now)
         else:

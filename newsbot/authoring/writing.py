@@ -1,4 +1,4 @@
-"""Writes rule files. Existing files are not overwritten, and only valid rules are written."""
+"""Writes rule files, and adds keys to existing files. Only valid rules are written."""
 
 from __future__ import annotations
 

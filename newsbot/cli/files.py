@@ -1,4 +1,4 @@
-"""Writes files in such a way that they appear only when they are complete."""
+"""Writes files that appear only when they are complete."""
 
 from __future__ import annotations
 

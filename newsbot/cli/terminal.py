@@ -252,9 +252,9 @@ def did_you_mean(word: str, allowed: Iterable[str]) -> str:
 
 
 def when(seconds: float | None, now: float) -> str:
-    """Return a time in words: ``5 min ago`` or ``in 2 h``, a date if it is far from ``now``, ``-`` for None.
+    """Return a time in words, such as ``5 min ago`` or ``in 2 h``.
 
-    Both arguments are POSIX seconds.
+    A time that is far from ``now`` becomes a date, and None becomes ``-``. Both arguments are POSIX seconds.
     """
     if seconds is None:
         return "-"

@@ -85,7 +85,7 @@ class Command(crawl.Command):
         return complain(text, code)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        """Crawl; the exit code is 1 if the crawl could not finish normally."""
+        """Run the crawl. The exit code is 1 if it could not finish normally."""
         assert self.crawler_process is not None
         # The levels are set here, because Scrapy resets them when it sets up logging.
         for name, level in CHATTER.items():

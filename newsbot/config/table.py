@@ -1,7 +1,7 @@
 """Reads settings.yaml, which declares each setting: name, kind, default, environment variable and meaning.
 
 The table contains the defaults for :mod:`newsbot.settings`, and the environment variables from which settings
-are read. :mod:`newsbot.config.check` uses it to check values, and to suggest names for misspelt names.
+are read. :mod:`newsbot.config.check` uses it to check values, and to suggest the right name for a wrong name.
 ``python -m newsbot.config`` makes docs/settings.md from it. A kind says how a value is parsed, and which
 values are allowed.
 """

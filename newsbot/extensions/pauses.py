@@ -22,7 +22,7 @@ EVERY = 5.0
 
 
 class Pauses(Extension):
-    """Reads the pauses every few seconds. While a backend is unavailable, the pauses last read stay valid."""
+    """Reads the pauses every few seconds. While a backend is unavailable, the known pauses stay valid."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)

@@ -31,7 +31,7 @@ from newsbot.sites.statistics import Figures, Rates, causes, duration, figures, 
 logger = logging.getLogger(__name__)
 
 FIRST_AFTER = 2.0
-"""Maximum number of seconds until the first log line, so that people soon see that something happens."""
+"""Maximum number of seconds until the first log line, so that users soon see that the crawl is running."""
 MAX_INTERVAL = 10**6
 """Maximum interval in seconds (eleven days). The limit is needed because a timer does not accept infinity or
 many months."""

@@ -36,7 +36,7 @@ SHOWN_SITES = 50
 SHOWN_REASONS = 4
 """The summary shows at most this number of reasons why links were not followed."""
 SAVED_BY = {"unchanged": "304", "head": "HEAD"}
-"""Names that the summary shows for the ways to save downloads, by their names in the stats."""
+"""The ways to save downloads: name in the stats -> name in the summary."""
 
 COLUMNS = columns(
     "site | pages > 1 | articles > | useful > 2 | duplicates > 3 | unchanged > 4 | errors > | most frequent *"

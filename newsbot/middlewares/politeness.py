@@ -91,7 +91,7 @@ class PolitenessMiddleware(Middleware):
             now = self._context.clock()
             if turn is not None and now - turn.at <= late:
                 break
-            # If no other request has taken a turn since, the frontier can reuse the missed turn of a lease.
+            # If no other request has taken a later turn, the frontier can reuse the missed turn of a lease.
             missed = None if turn is None else turn.leased
             wait = await self._context.calls.run(self._politeness.take_turn, host, missed=missed)
             turn = Turn(now + wait)

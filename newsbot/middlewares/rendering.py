@@ -1,9 +1,9 @@
 """Renders pages whose text is written by scripts (rule key ``render``, NEWSBOT_RENDER).
 
 The page is downloaded like every other page, including redirects. Then it is passed to the browser
-(:mod:`newsbot.crawl.browser`). Each request of its scripts passes through all middlewares, so robots.txt,
-address guard, delays, certificates, proxy and size limits apply to it. Scripts are cached, because other
-pages of the site need the same scripts.
+(:mod:`newsbot.crawl.browser`). Each request of its scripts passes through all middlewares. So robots.txt, the
+address guard, the delays, the checks of certificates, the proxy and the size limits apply to it. Scripts are
+cached, because other pages of the site need the same scripts.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ MAX_SCRIPTS = 10_000
 MAX_KEPT = 48 * 2**20
 """Maximum number of bytes of all cached scripts together."""
 KEEP_SECONDS = 3600.0
-"""Maximum number of seconds for which a script is cached. It is also the default if the response gives no
-time."""
+"""Maximum number of seconds for which a script is cached. A script is cached for this time if its response
+states no time."""
 CONTENT_TYPE = "text/html; charset=utf-8"
 # These headers describe the page as it was downloaded, so they are removed from the rendered page.
 _VALIDATORS = ("ETag", "Last-Modified")

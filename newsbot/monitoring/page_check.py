@@ -89,7 +89,7 @@ def next_hop(status: int, location: bytes | None, url: str, target: Target) -> S
     if not to or not canonical:
         return Step(target, fault="redirects")
     ahead = replace(target, hops=(*target.hops, (status, to)))
-    # ``url`` is included, because a redirect to its own URL is a circle too.
+    # ``url`` is included, because a redirect to its own URL is a loop too.
     seen = {one for _, one in target.hops} | {url}
     if to in seen or len(ahead.hops) >= MAX_HOPS:
         return Step(ahead, fault="redirects")
@@ -107,7 +107,7 @@ def to_check(target: Target, answer: Answer, now: float) -> PageCheck:
         at=now,
         run=target.run,
         method=answer.method,
-        # A response with a fault can have a status too, for example that of the last redirect of a circle.
+        # A response with a fault can have a status too, for example that of the last redirect of a loop.
         status=None if answer.fault else answer.status,
         fault=answer.fault,
         size=_size(answer),
@@ -128,7 +128,7 @@ def _size(answer: Answer) -> int | None:
     # 18 digits fit into the integers of SQLite
     if stated.isascii() and stated.isdigit() and len(stated) < 19 and answer.status != 304:
         return int(stated)
-    # 0 for HEAD and for a 304: the size is unknown.
+    # Responses to HEAD and 304 responses have no body, so the size is unknown.
     return answer.body or None
 
 

@@ -94,7 +94,7 @@ def _must_be_allowed(entries: Iterable[Entry], notes: Notes) -> None:
 
 
 MAX_FILE = 50 * 2**20
-"""Maximum size of a file with URLs in bytes."""
+"""Maximum size in bytes of a file with URLs."""
 MAX_PROBLEMS = 20
 """Maximum number of wrong URLs that are listed."""
 WHEN_FETCHED = "a running crawl fetches due URLs; if no crawl is running, start one: scrapy crawl news"

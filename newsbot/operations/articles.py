@@ -318,7 +318,7 @@ def index(call: Call) -> None:
 
 
 def reindex(call: Call) -> None:
-    """Build the near-duplicate index again from the stored texts; with ``--anew`` empty it first."""
+    """Build the near-duplicate index again from the stored texts. With ``--anew``, empty it first."""
     with stored(call.settings) as storage:
         if call.options.anew:
             with queued(call.settings) as frontier:  # a running crawl would lose its index

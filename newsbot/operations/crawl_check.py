@@ -22,8 +22,8 @@ from newsbot.rules.rule import Rule
 def check(settings: BaseSettings, words: list[str], spider_arguments: dict[str, Any]) -> None:
     """Check everything that a crawl needs: settings, arguments, rules, browser, and access to the data.
 
-    ``words`` are the words of the command line after the command: the name of the spider. Raises subclasses
-    of :class:`newsbot.errors.UserError`.
+    ``words`` are the arguments of the command that are not options. The only one must be the name of a
+    spider. Raises subclasses of :class:`newsbot.errors.UserError`.
     """
     check_parts(settings)
     options_from(settings)
@@ -43,7 +43,7 @@ def check(settings: BaseSettings, words: list[str], spider_arguments: dict[str, 
 
 
 def _check_browser(settings: BaseSettings, rules: list[Rule]) -> None:
-    """Raise :class:`ArgumentError` if the settings or a rule require a browser, but it is missing."""
+    """Raise :class:`ArgumentError` if the settings or a rule require a browser and the browser is missing."""
     mode = value_of(settings, "NEWSBOT_RENDER")
     asking = next((rule for rule in rules if rule.render), None)
     if mode == "auto" or (mode == "rules" and asking is not None):

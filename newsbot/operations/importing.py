@@ -392,7 +392,7 @@ def _of_month(call: Call) -> list[str]:
     if call.options.sample is None:
         return files
     chosen = sorted(files, key=_draw)[: math.ceil(len(files) * call.options.sample)]
-    # in the order of the month, so that the progress is easy to follow
+    # The files keep the order of the list, so that the progress is easy to follow.
     return [file for file in files if file in chosen]
 
 

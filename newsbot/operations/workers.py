@@ -76,7 +76,7 @@ class Supervisor:
         counts = Counter(self._ended)
         for stats in found:
             counts.update(_counts(stats))
-        # All workers report the size of the same queue, so one of the values is used, without a sum.
+        # All workers report the size of the same queue, so the values are not added. One of them is used.
         now = {key: value for stats in found for key, value in stats.items() if key.startswith(GAUGES)}
         return {**counts, **now}
 

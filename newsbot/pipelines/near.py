@@ -51,7 +51,7 @@ class _Found:
 
 
 class NearDuplicatePipeline(Component):
-    """Fills ``story`` and ``duplicate_of``. Queries the index and adds the article to it; idempotent.
+    """Fills ``story`` and ``duplicate_of``. Queries the index, and adds the article to it (idempotent).
 
     The texts themselves decide how similar two articles are. The numbers in the texts decide whether similar
     texts of one site are the same news. If another worker is about to store a similar text, this pipeline

@@ -39,7 +39,7 @@ def fault_of(article: Article) -> str | None:
 
 
 class ValidatePipeline(Component):
-    """Drops incomplete and removed articles, and articles outside of the dates of the arguments."""
+    """Drops incomplete and removed articles, and articles that are not within the dates of the arguments."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)

@@ -128,7 +128,7 @@ class Trust:
         keep = 0.5 ** (max(0.0, now - self.at) / HALF_LIFE)
         self.hits, self.misses = self.hits * keep, self.misses * keep
         self.told, self.untold = self.told * keep, self.untold * keep
-        # max(): after the clock was set back, the counts must not decay a second time for the same hours
+        # Without max(), the counts would decay twice for the same hours after the clock was set back.
         self.at = max(self.at, now)
 
 

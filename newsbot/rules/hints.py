@@ -54,7 +54,7 @@ class _Sampler:
         self._at = 0
 
     def alternatives(self) -> list[str]:
-        """Return sample texts for the alternatives up to the end of the group."""
+        """Return sample texts for the alternatives up to the end of the current group."""
         found: list[str] = []
         parts: list[list[str]] = []
         while self._at < len(self._tokens):

@@ -32,7 +32,7 @@ _MAX_FORMS = 60
 _SHOWN = 3
 """Maximum number of articles that are stored as examples of a pattern."""
 _SLUGS = ("slug", "mixed", "code", "word")
-# the end of the path, with or without a query
+# Matches the end of the path, with or without a query.
 _END = r"(?:\?|$)"
 
 

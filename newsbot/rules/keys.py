@@ -412,7 +412,7 @@ def _layouts(node: yaml.Node, place: Place) -> tuple[Layout, ...]:
             found.append(
                 Layout(values["valid_from"], values.get("extract") or {}, values.get("remove") or ())
             )
-    # str(), because the day is None if it is faulty.
+    # str() is needed, because the day is None if it is faulty.
     return tuple(sorted(found, key=lambda layout: str(layout.valid_from), reverse=True))
 
 

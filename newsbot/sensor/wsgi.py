@@ -32,8 +32,8 @@ class Sensor:
             seen.update(status=int(status[:3]), headers=named)
             return start_response(status, headers, *fault)
 
-        # `seen` can still be empty after this call, because an application may call start_response as late as
-        # when the first part of its response is requested.
+        # `seen` can still be empty after this call, because some applications call start_response only when
+        # the first part of their response is requested.
         answer = self._app(environ, start)
         if environ.get("REQUEST_METHOD") != "GET":
             return answer

@@ -48,8 +48,10 @@ class Word(StrEnum):
 
 
 def word_of(claims: Iterable[bool]) -> Word:
-    """Return the degree to which a site can be trusted. ``claims`` are its last claims, True for a right
-    claim."""
+    """Return the degree to which a site can be trusted.
+
+    ``claims`` has one value for each of its last claims: True if the claim was right.
+    """
     results = list(claims)
     wrong = results.count(False)
     # A wrong claim hides an article, and a right claim only saves a download. So ten right claims are needed

@@ -31,7 +31,7 @@ class _Tries:
     """Time of the last result, POSIX seconds."""
 
     def saw(self, result: tuple[bool, float]) -> None:
-        """Add a result: True if rendering helped, and POSIX seconds."""
+        """Add a result: a pair of True if rendering helped, and the time in POSIX seconds."""
         helped, at = result
         self.helped += helped
         self.vain = 0 if helped else self.vain + 1

@@ -27,7 +27,7 @@ class Verdict(StrEnum):
 
     NEW = "new"
     UPDATED = "updated"
-    """The stored article with this URL has another text or title. The article is stored as a new version."""
+    """The stored article with this URL has another text or title. The given article becomes a new version."""
     UNCHANGED = "unchanged"
     """The stored article with this URL has the same text and title."""
     SAME_TEXT = "same_text"

@@ -225,7 +225,7 @@ class SharedNotes(Generic[_New]):
 
 
 class SharedSites(Generic[_Known, _New]):
-    """What all workers have learned of each site, with one note for each site.
+    """What all workers have learned about each site, with one note for each site.
 
     ``read`` converts the note of a site to its knowledge. If there is no note, it gets an empty note. ``add``
     adds the result of one page to the knowledge. ``plain`` converts the knowledge to a note. This worker uses

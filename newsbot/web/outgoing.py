@@ -1,6 +1,6 @@
 """Sends the requests that push notices cause: to WebSub hubs, and for key files of IndexNow.
 
-Any sender can send a notice, so requests to its URLs must not reach machines in the private network
+Any machine can send a notice, so requests to its URLs must not reach machines in the private network
 (server-side request forgery). Private addresses are refused. Ports that web servers do not usually use are
 refused too. The resolver checks the IP address, and the connection uses the checked address. So an attack
 with a name that later resolves to a private address (DNS rebinding) fails. The target of each redirect is

@@ -99,8 +99,8 @@ class Desk:
         """Queue the URLs of a notice. Return the outcome of each URL, in the same order.
 
         ``proved`` is true if the notifier has proved that it may send notices for the host, for example by a
-        signature. Without proof, only known sources are queued. With proof, known pages are queued too, and
-        also new pages of sites that have a rule or a known source.
+        signature. Without proof, only known sources are queued. With proof, two more kinds of pages are
+        queued: known pages, and new pages of sites that have a rule or a known source.
         """
         spent: set[str] = set()
         fates = []
@@ -230,8 +230,8 @@ class Desk:
     def seen(self, url: str, page: PageRecord | None = None) -> tuple[int, int]:
         """Return how often a URL was fetched, and how many changes these fetches found.
 
-        Changes are new links for a source, and versions for an article. Both numbers are 0 for an unknown
-        URL. ``page`` is the record of the page, if the caller has it.
+        For a source, changes are new links. For an article, they are versions. Both numbers are 0 for an
+        unknown URL. ``page`` is the record of the page, if the caller has it.
         """
         rule = self._rules.for_url(url)
         page = page or self._page(url)

@@ -44,10 +44,11 @@ A crawl that starts together with the server needs this time to begin its work.
 async def alert_rounds(
     settings: SettingsLike, desk: Desk, data: OffThread
 ) -> AsyncIterator[tuple[float, Callable[[], Awaitable[None]]] | None]:
-    """Yield the seconds between two checks and a coroutine function that checks, or None if alerts are off.
+    """Yield the seconds between two checks, and a coroutine function that runs a check.
 
-    At the end the lock is released, so that another process can send the alerts. ``data`` is the thread in
-    which the storage of ``desk`` is used. Raises :class:`newsbot.errors.ArgumentError` for invalid settings.
+    Yield None if alerts are off. At the end the lock is released, so that another process can send the
+    alerts. ``data`` is the thread in which the storage of ``desk`` is used. Raises
+    :class:`newsbot.errors.ArgumentError` for invalid settings.
     """
     options = options_from(settings)
     if not options.every:

@@ -128,7 +128,7 @@ class Journal:
         try:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             new.write_text(json.dumps(self._kept), encoding="utf8")
-            # rename() is atomic: after a crash the file is the old one or the new one, never a part
+            # The rename is atomic, so after a crash the file is either the old file or the whole new file.
             new.replace(self.path)
         except OSError as error:
             raise DataUnavailable(f"{self.path}: cannot be written ({error.strerror})") from error
@@ -280,7 +280,7 @@ def _begin_refill(target: WholeFrontier, journal: Journal) -> float | None:
 
     A :class:`LeanFrontier` keeps only entries that are due soon. All other entries are only in the storage.
     The time is computed at the start of the first run and stored in the journal. A continued move needs the
-    same time, because it does not read the entries again that the first run left out.
+    same time, because it does not read again the entries that the first run left out.
     """
     if not isinstance(target, LeanFrontier):
         return None

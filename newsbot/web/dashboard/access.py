@@ -56,7 +56,7 @@ class Session:
 class Guesses:
     """Counts wrong tokens by sender.
 
-    After FREE_TRIES wrong tokens, each further one doubles the waiting time.
+    After FREE_TRIES wrong tokens, each further wrong token doubles the waiting time.
     """
 
     def __init__(self, clock: Clock) -> None:

@@ -125,7 +125,8 @@ class Done:
     """The result of an action."""
 
     verdict: str
-    """new, sooner, known; queued, stopped; paused, resumed, unchanged; saved, forgotten; looking, added."""
+    """One word: new, sooner or known (for a URL); queued (for a poll or a job); stopped (for a job); paused,
+    resumed or unchanged (for a site); saved or forgotten (for a search); looking or added (new site)."""
     text: str
     """A sentence for users that says the same."""
 
@@ -407,7 +408,7 @@ async def jobs(board: Dashboard, _given: Given) -> list[Job]:
 async def job_log(board: Dashboard, given: Given) -> JobLog:
     """A job of scrapyd and the end of its log.
 
-    Raises ``HTTPNotFound`` if there is no such job or scrapyd.
+    Raises ``HTTPNotFound`` if the job does not exist, or if no scrapyd is configured.
     """
     if (found := await _jobs(board).log(given["job"])) is None:
         raise missing("scrapyd has no such job")

@@ -112,7 +112,7 @@ class Overview:
 def crawl_state(data: Data) -> Overview:
     """Return the overview.
 
-    The function reads some thousand small rows, independent of the number of articles.
+    The function reads a few thousand small rows, regardless of the number of articles.
     """
     now = data.clock()
     hours = data.storage.activity.hours(now - DAYS * 24 * HOUR)
@@ -127,7 +127,7 @@ def crawl_state(data: Data) -> Overview:
 
 
 def _rounded(one: Notifier) -> Notifier:
-    """Return a notifier with figures that are rounded to two digits after the point.
+    """Return a notifier with figures that are rounded to two decimal places.
 
     The counts decay every second, so further digits would differ in each response.
     """
@@ -258,8 +258,8 @@ class Sign:
 def signs(view: Overview, found: Sequence[Trouble], sites: Mapping[str, datetime | None]) -> list[Sign]:
     """Return signs that something is wrong with the crawl, the worst first.
 
-    The list is empty if all is well. ``found`` contains the current problems. ``sites`` contains the sites
-    with a failing source, each with the time since which the source has been failing.
+    The list is empty if no fault is found. ``found`` contains the current problems. ``sites`` contains the
+    sites with a failing source, each with the time since which the source has been failing.
     """
     workers, result = view.queue.workers, []
     dead = [one for one in workers if one.overdue]

@@ -307,7 +307,7 @@ async def api(_board: Dashboard, _asked: Given) -> Values:
 
 
 async def simulator_report(board: Dashboard, request: web.Request) -> web.Response:
-    """Return one report of the simulator unchanged, in a sandbox of the content security policy."""
+    """Return one report of the simulator unchanged. Its content security policy makes browsers sandbox it."""
     name = request.match_info["name"]
     found = await board.readers.call(lambda _data: reports.report(board.reports, name))
     if found is None:

@@ -50,7 +50,7 @@ class SiteRow:
     last_error: str | None
     last_error_at: datetime | None
     failing_since: datetime | None
-    """Start of the failure of a source, if the health is dead or failing."""
+    """Time since which a source has been failing, if the health is dead or failing."""
     health: str
     """The worst health of the site's sources (dead, failing, quiet, never polled, ok), or ``paused``."""
     sources: dict[str, int]
