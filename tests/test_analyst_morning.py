@@ -80,7 +80,7 @@ def test_an_analyst_reads_compares_saves_and_gets_a_notice(site: MockServer, tmp
         page.goto("/saved")
         expect(page.get_by_role("row", name="Openings")).to_contain_text("at the next check")
         page.get_by_role("row", name="Openings").get_by_role("button", name="Forget").click()
-        expect(page.get_by_role("status")).to_contain_text("Openings is forgotten")
+        expect(page.get_by_role("status")).to_contain_text("Openings is deleted")
 
 
 def _log_in(page: Page) -> None:

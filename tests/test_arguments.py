@@ -112,7 +112,7 @@ def test_the_job_argument_of_scrapyd_is_accepted():
         ({"follow": "everything"}, "feeds,sitemaps,sections,links"),
         ({"since": "yesterday"}, "2026-11-20"),
         ({"since": "5"}, "2026-11-20"),
-        ({"since": "1d", "until": "2d"}, "nothing would match"),
+        ({"since": "1d", "until": "2d"}, "no article would match"),
         ({"max_articles": "0"}, "whole number above 0"),
         ({"max_articles": "many"}, "whole number above 0"),
         ({"mode": "twice"}, "once (until nothing is due) or continuous"),

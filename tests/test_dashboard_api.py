@@ -276,7 +276,7 @@ def test_poll_now_also_works_for_sources_on_another_host(tmp_path: Path) -> None
         assert (await poll(site=SITE, url=other)).startswith(f"1 source of {SITE} queued")
         assert (await poll(site=SITE)).startswith(f"2 sources of {SITE} queued")
         assert "no such source is known" in await poll(site=SITE, url="https://feeds.example/other.xml")
-        assert "the crawl itself looks for feeds" in await poll(site="new.test")
+        assert "crawls look for feeds by themselves" in await poll(site="new.test")
         assert "is not a site" in await poll(site="none.example")
 
     visit(settings, check, token=TOKEN)

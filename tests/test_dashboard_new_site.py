@@ -121,7 +121,7 @@ def test_a_user_adds_a_site(tmp_path: Path, web: DemoServer) -> None:
         page.goto("/sources/new")
         page.get_by_label("Address of a site").fill(SITE)
         page.get_by_role("button", name="Look at it").click()
-        expect(page.locator("main")).to_contain_text(f"{SITE} has a rule: {SITE}.yaml")
+        expect(page.locator("main")).to_contain_text(f"{SITE} already has a rule: {SITE}.yaml")
         end = time.monotonic() + PATIENCE  # the running crawl takes over the rule
         while not page.request.get(f"/api/articles?source={SITE}").json()["articles"]:
             assert time.monotonic() < end

@@ -29,7 +29,7 @@ def endless(data: Data) -> None:
 def test_a_long_read_is_aborted_and_its_thread_continues(tmp_path: Path) -> None:
     async def whole() -> None:
         readers = Readers(settings_of(tmp_path), 1, "look")
-        with pytest.raises(DataUnavailable, match="takes longer than 0 s; narrow it"):
+        with pytest.raises(DataUnavailable, match="takes longer than 0 s; ask for less"):
             await readers.call(endless, seconds=0.3)
         assert await readers.call(lambda data: data.storage.articles.count(), seconds=60) == 0
         readers.close()

@@ -24,12 +24,12 @@ class Command(NewsbotCommand):
             "",
             "Serve the dashboard and its API beside running crawls, and receive notices of changed pages",
             "newsbot.web.service:run",
-            Argument("--host", default=HOST, metavar="ADDRESS", help=f"where to listen ({HOST})"),
-            Argument("--port", type=_port, default=PORT, metavar="PORT", help=f"default {PORT}; 0: any"),
+            Argument("--host", default=HOST, metavar="ADDRESS", help=f"address to listen on ({HOST})"),
+            Argument("--port", type=_port, default=PORT, metavar="PORT", help=f"port ({PORT}); 0: any"),
             Argument(
                 "--public-url",
                 metavar="URL",
-                help="URL at which hubs reach this server, e.g. of a proxy; default: NEWSBOT_PUBLIC_URL",
+                help="URL at which hubs reach this server (default: NEWSBOT_PUBLIC_URL)",
             ),
         ),
     )

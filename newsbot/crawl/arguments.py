@@ -69,7 +69,7 @@ HELP = {
     "max_articles_per_site": "maximum number of new articles of each site",
     "mode": "once (until nothing is due) or continuous",
     "now": "yes: read all known feeds, sitemaps and sections now, even if they are not due",
-    "dry_run": "yes: fetch and extract, store nothing",
+    "dry_run": "yes: fetch pages and extract articles, but do not store them",
 }
 """The meaning of each argument. Error messages show it."""
 
@@ -104,7 +104,7 @@ def parse_arguments(given: Mapping[str, Any], *, now: datetime) -> Arguments:
     )
     if arguments.since and arguments.until and arguments.since >= arguments.until:
         raise ArgumentError(
-            f"since={values['since']} is not before until={values['until']}: nothing would match"
+            f"since={values['since']} is not before until={values['until']}: no article would match"
         )
     return arguments
 

@@ -50,7 +50,8 @@ def seeds(context: Context, scope: Scope) -> Iterator[Found]:
     # does not name.
     for follow, domains in bare.items():
         names, kinds = ", ".join(domains[:SHOWN]), ",".join(follow)
-        logger.warning("no seeds sites=%d (%s) follow=%s", len(domains), names, kinds)
+        text = "no seeds sites=%d (%s) follow=%s; the rules name no such sources"
+        logger.warning(text, len(domains), names, kinds)
     asked = tuple(_of_arguments(context, scope.arguments))
     if asked:
         yield Found(links=asked, referrer=None, depth=0, force=True)

@@ -75,4 +75,4 @@ def _read(file: str, url: str, settings: Settings) -> Article:
         # The user chose the page, so no further evidence is needed that it is an article.
         return read_page(html, url, rule=open_rules(settings).for_url(url), vouched=True)
     except NotAnArticle as error:
-        raise UserError(f"{file}: not an article ({error.reason})") from error
+        raise UserError(f"{file}: is not an article ({error.reason})") from error

@@ -81,7 +81,7 @@ class Readers:
         except TimeoutError:
             job.give_up()
             raise DataUnavailable(
-                f"this takes longer than {seconds:.0f} s; narrow it (one site, fewer days, other words)"
+                f"the request takes longer than {seconds:.0f} s; ask for less (one site, fewer days)"
             ) from None
 
     def close(self) -> None:

@@ -68,14 +68,14 @@ URL = words("url", "An absolute URL.", required=True)
 FILTERS = (
     words(
         "q",
-        'Words in all their forms; "a phrase", -without, a OR b, brackets, beginn*, fields; see '
+        'Words in any grammatical form, "a phrase", -without, a OR b, brackets, beginn*, fields: see '
         "docs/search.md. Empty: all, newest first.",
     ),
     words("source", "Only articles of this site."),
     words("language", "Only articles in this language, e.g. ru."),
     words("story", "Only members of this story."),
-    date("since", "Published (if unknown: fetched) at or after: a date, or an age such as 7d."),
-    date("until", "Published (if unknown: fetched) before: a date, or an age such as 7d."),
+    date("since", "Published since this date or age (such as 7d); if the date is unknown: fetched since."),
+    date("until", "Published before this date or age (such as 7d); if the date is unknown: fetched before."),
     one_of("sort", "The order: newest first (time), or best first (rank).", ("time", "rank"), "time"),
     number("page", f"The page; each has {library.PER_PAGE} articles.", 1, library.MAX_PAGE),
 )
@@ -85,7 +85,7 @@ COMPARED = (
     *(one for one in FILTERS if one.name not in ("q", "story", "sort", "page")),
 )
 """The parameters of comparisons of queries."""
-RANGE = one_of("range", "The last days: counted by hour, by six hours, or by day.", tuple(RANGES), "2d")
+RANGE = one_of("range", "The last days, counted by hour, by six hours, or by day.", tuple(RANGES), "2d")
 ADDRESS = replace(words("site", "A domain, or a URL on the site."), read=site_named)
 """The site of a proposal. The value is its domain, see :func:`site_named`."""
 _THE_ADDRESS = replace(ADDRESS, required=True)
@@ -95,7 +95,7 @@ _KIND = one_of(
 )
 _NAME = words("name", "The name of a saved search.", required=True)
 _TELL = one_of("tell", "When new articles are reported.", tuple(saving.RHYTHMS), "off")
-_MODE = one_of("mode", "Until nothing is due, or until it is stopped.", MODES, "once")
+_MODE = one_of("mode", "once: until no URL is due; continuous: until it is stopped.", MODES, "once")
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,7 +310,7 @@ def whole_article(data: Data, given: Given) -> Whole:
     with told_to_users():
         found = library.whole(data, given["url"])
     if found is None:
-        raise missing(f"{given['url']}: no article is stored under this address")
+        raise missing(f"{given['url']}: no article is stored under this URL")
     return found
 
 
@@ -476,7 +476,7 @@ def pause(data: Data, given: Given) -> Done:
     """Pause a site."""
     domain = chosen_site(given["site"], data.storage, data.rules)
     pauses.pause(data.storage.notes, domain, data.clock())
-    return Done("paused", f"{domain} is paused; its pages are no longer fetched after a few seconds.")
+    return Done("paused", f"{domain} is paused. Workers stop fetching its pages within a few seconds.")
 
 
 @action("/sources/{site}", _SITE, words("url", "Only this source."))
@@ -492,7 +492,7 @@ def poll(data: Data, given: Given) -> Done:
     if not url:  # only sources in the rule, because a crawl finds many more sections
         urls = [one for one in urls if one[0] in known.named][:MAX_POLLED]
     if not urls:
-        raise ArgumentError(f"{url or domain}: no such source is known; the crawl itself looks for feeds")
+        raise ArgumentError(f"{url or domain}: no such source is known; crawls look for feeds by themselves")
     rule = data.rules.get(domain)
     entries = [entry_by_hand(one, data.rules, kind, data.clock(), rule) for one, kind in urls]
     queue_by_hand(entries, data.rules, data.storage, data.frontier)
@@ -551,7 +551,7 @@ def forget(data: Data, given: Given) -> Done:
     """
     if not saving.forget(data.storage.notes, given["name"]):
         raise ArgumentError(f"no saved search has the name {given['name']!r}")
-    return Done("forgotten", f"{given['name']} is forgotten.")
+    return Done("forgotten", f"{given['name']} is deleted.")
 
 
 @action("/sources/{site}", _SITE)

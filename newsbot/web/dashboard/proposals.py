@@ -119,7 +119,7 @@ class Proposals:
         if not self._allow_private and is_local(site):
             raise ArgumentError(f"{site} is not a public address (setting NEWSBOT_ALLOW_PRIVATE)")
         if (path := rule_path(self._folder, site)).exists():
-            raise ArgumentError(f"{site} has a rule: {path.name}")
+            raise ArgumentError(f"{site} already has a rule: {path.name}")
         for one in self._known.values():
             if one.state == "looking" and one.site != site:
                 raise ArgumentError(
