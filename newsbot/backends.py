@@ -172,9 +172,7 @@ def _must_exist(settings: SettingsLike) -> None:
     except OSError as error:  # no permission for one of the folders in the path
         raise DataUnavailable(f"{path}: cannot be read ({error.strerror})") from error
     if not exists:
-        raise DataUnavailable(
-            f"{path}: nothing has been crawled yet; run: scrapy crawl news (or set NEWSBOT_DATA)"
-        )
+        raise DataUnavailable(f"{path}: no crawl has run yet; run: scrapy crawl news (or set NEWSBOT_DATA)")
 
 
 def empty_index(settings: SettingsLike) -> None:

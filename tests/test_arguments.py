@@ -115,7 +115,7 @@ def test_the_job_argument_of_scrapyd_is_accepted():
         ({"since": "1d", "until": "2d"}, "no article would match"),
         ({"max_articles": "0"}, "whole number above 0"),
         ({"max_articles": "many"}, "whole number above 0"),
-        ({"mode": "twice"}, "once (until nothing is due) or continuous"),
+        ({"mode": "twice"}, "once (until no URL is due) or continuous"),
         ({"dry_run": "maybe"}, "yes or no"),
     ],
 )

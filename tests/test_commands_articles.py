@@ -211,7 +211,7 @@ def test_nothing_crawled_yet(tmp_path: Path) -> None:
         assert answer.code == 1
         assert answer.out == ""
         assert answer.err.count("\n") == 1
-        assert "nothing has been crawled yet; run: scrapy crawl news" in answer.err
+        assert "no crawl has run yet; run: scrapy crawl news" in answer.err
     assert not empty.data.exists()
 
 

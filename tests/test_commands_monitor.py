@@ -62,7 +62,7 @@ def test_one_page_is_shown(place: Place) -> None:
 def test_the_checks_of_a_site_can_be_removed(place: Place) -> None:
     assert place.run("monitor", "forget", "example.org", "--json").json == {"site": "example.org", "pages": 4}
     assert place.run("monitor", "list", "--json").json == []
-    assert "nothing was monitored yet" in place.run("monitor", "list").err
+    assert "no site was monitored yet" in place.run("monitor", "list").err
     assert place.run("monitor", "forget", "example.org").code == 1
     with place.storage() as storage:
         assert list(storage.checks.iter()) == []

@@ -72,7 +72,7 @@ def test_without_yes_no_data_changes(place):
     answer = place.run("remove", STORY, "example.org")
     assert answer.code == 0
     assert answer.rows == [[STORY, "1", "1", "1", "0"], ["example.org", "3", "1", "3", "1"]]
-    assert "nothing was removed" in answer.err
+    assert "no data were removed" in answer.err
     assert urls(place) == before
     assert near(place) == 2
     assert place.run("remove", "--list", "--json").json == []

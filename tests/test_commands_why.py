@@ -181,7 +181,7 @@ def test_before_the_first_crawl_a_url_is_judged_by_the_rules(tmp_path: Path) -> 
     answer = empty.run("why", ARTICLE)
     assert answer.code == 0
     assert "rule says     article" in answer.out
-    assert "nothing has been crawled yet" in answer.err
+    assert "no crawl has run yet" in answer.err
     assert not empty.data.exists()
 
 
@@ -284,7 +284,7 @@ def test_a_home_page_read_by_http_and_links_that_are_not_followed(tmp_path: Path
         in place.run("why", ARTICLE).out
     )
     (place.rules / "example.org.yaml").write_text("domain: example.org\nfollow: sitemaps\narticle: ^/news/\n")
-    assert "if it is in: sitemaps (follow: in the rule)" in place.run("why", ARTICLE).out
+    assert "only if it is in: sitemaps (rule key: follow)" in place.run("why", ARTICLE).out
 
 
 def test_a_failed_attempt_is_not_a_reason_after_a_later_download(tmp_path: Path) -> None:

@@ -149,7 +149,7 @@ def test_the_index_is_not_emptied_while_a_crawl_runs(place: Place) -> None:
 def test_before_the_first_crawl_reindexing_is_refused(place: Place) -> None:
     answer = place.run("articles", "reindex")
     assert answer.code != 0
-    assert "nothing has been crawled yet" in answer.err
+    assert "no crawl has run yet" in answer.err
 
 
 @pytest.fixture

@@ -65,7 +65,7 @@ def test_a_data_folder_that_cannot_be_made(words: list[str], tmp_path: Path) -> 
 def test_a_data_folder_that_is_not_there(tmp_path: Path) -> None:
     code, (line,) = scrapy("sources", NEWSBOT_DATA=str(tmp_path / "data"))
     assert code == 1
-    assert "nothing has been crawled yet; run: scrapy crawl news" in line
+    assert "no crawl has run yet; run: scrapy crawl news" in line
     assert not (tmp_path / "data").exists()
 
 

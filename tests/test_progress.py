@@ -203,7 +203,7 @@ def test_lines_without_any_figures() -> None:
     assert line(empty, (0.0, 0.0)).startswith("progress fetched=0 (0/min) articles=0 (0/min) useful=- new=0")
     assert "errors 0" in picture(empty, (0.0, 0.0), 0.0).plain
     assert site_rows({}) == []
-    assert closing_lines({}, "finished", 1.0, None)[-1] == "dry run: nothing was stored"
+    assert closing_lines({}, "finished", 1.0, None)[-1] == "dry run: no articles were stored"
 
 
 def test_an_idle_crawl_says_what_it_waits_for() -> None:

@@ -164,7 +164,7 @@ def test_pages_of_a_record() -> None:
 
 
 def test_from_data(place: Place) -> None:
-    assert "nothing has been crawled yet" in compare(place, "--from-data").err
+    assert "no crawl has run yet" in compare(place, "--from-data").err
     with place.storage() as storage:
         replay(place, storage)
 

@@ -453,7 +453,7 @@ def lag(measured: Measured, limits: Limits) -> Iterator[Alert]:
         cause="no crawl is running" if idle
         else f"only {counted(measured.workers, 'worker')} running, or hosts are paused",
         todo="start a crawl: scrapy crawl news -a mode=continuous" if idle
-        else "start more workers; if they are idle, raise NEWSBOT_POLL_BUDGET; scrapy sources shows more",
+        else "start more workers, or raise NEWSBOT_POLL_BUDGET if they are idle (see scrapy sources)",
     )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ class Command(NewsbotCommand):
     actions = (
         Action(
             "",
-            "Show current problems with start, likely cause and remedy; nothing is sent",
+            "Show current problems with start, likely cause and remedy, without sending alerts",
             "newsbot.operations.alerts:alerts",
             Argument("--test", action="store_true", help="send a test message to all outputs"),
             Argument("--send", action="store_true", help="send the alerts that have not been sent yet"),

@@ -8,11 +8,11 @@ from newsbot.cli.command import Action, Argument, NewsbotCommand, one_of
 class Command(NewsbotCommand):
     """See the docstring of the module."""
 
-    summary = "Extract the article of one page; nothing is stored"
+    summary = "Extract the article of one page without storing it"
     actions = (
         Action(
             "",
-            "Extract the article of one page; nothing is stored",
+            "Extract the article of one page without storing it",
             "newsbot.operations.article:article",
             Argument("page", metavar="URL|FILE", help="a URL, or a file with HTML; - is stdin"),
             Argument(

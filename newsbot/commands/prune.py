@@ -29,7 +29,7 @@ class Command(NewsbotCommand):
             "",
             "Count the old data; with --yes delete them",
             "newsbot.operations.prune:prune",
-            Argument("--yes", action="store_true", help="delete; without it nothing is changed"),
+            Argument("--yes", action="store_true", help="delete the data (default: only count them)"),
             Argument("--raw", metavar="AGE", type=age, help="maximum age of WARC files, e.g. 90d"),
             Argument("--versions", metavar="AGE", type=age, help="maximum age of earlier article versions"),
             Argument("--pages", metavar="AGE", type=age, help="maximum age of page history and referrers"),

@@ -15,7 +15,7 @@ class Command(NewsbotCommand):
             "Count the data of a URL or a domain; with --yes delete the data and block the URL or domain",
             "newsbot.operations.remove:take_out",
             Argument("what", nargs="*", metavar="URL|DOMAIN", help="a URL, or a domain with its subdomains"),
-            Argument("--yes", action="store_true", help="delete; without it nothing is changed"),
+            Argument("--yes", action="store_true", help="delete the data (default: only count them)"),
             Argument("--reason", metavar="TEXT", default="", help="stored with the block, e.g. a reference"),
             Argument("--list", action="store_true", help="list the blocked URLs and domains"),
             Argument("--allow", action="store_true", help="unblock it, so that it can be collected again"),

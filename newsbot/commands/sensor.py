@@ -20,6 +20,6 @@ class Command(NewsbotCommand):
             Argument("--site", required=True, metavar="URL", help="the site of the log: https://my.site"),
             Argument("--url", metavar="URL", help="where to send: https://newsbot.example/push/notice"),
             Argument("--once", action="store_true", help="read the log once, then end"),
-            Argument("--dry-run", action="store_true", help="only print the URLs, send nothing"),
+            Argument("--dry-run", action="store_true", help="only print the URLs, without sending them"),
         ),
     )

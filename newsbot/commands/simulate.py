@@ -98,7 +98,7 @@ TARGET = Argument(
     "--target",
     required=True,
     metavar="BOUNDS",
-    help="bounds with commas: freshness>90%%; age, median, mean, p95 or p99 <30m; lost or over_12h <1%%",
+    help="for example p95<30m,freshness>90%%; also age, median, mean, p99, lost and over_12h",
 )
 
 

@@ -67,7 +67,7 @@ HELP = {
     "until": "articles published before this time; same format as since",
     "max_articles": "stop after this number of new articles",
     "max_articles_per_site": "maximum number of new articles of each site",
-    "mode": "once (until nothing is due) or continuous",
+    "mode": "once (until no URL is due) or continuous",
     "now": "yes: read all known feeds, sitemaps and sections now, even if they are not due",
     "dry_run": "yes: fetch pages and extract articles, but do not store them",
 }

@@ -155,7 +155,7 @@ def closing_lines(
     if trial:
         return lines
     if data is None:
-        return [*lines, "dry run: nothing was stored"]
+        return [*lines, "dry run: no articles were stored"]
     if ahead is not None:
         lines.append(f"{ahead}; to read it now, add -a now=yes")
     if now.articles:

@@ -205,7 +205,7 @@ def _judgement_lines(facts: Explanation) -> Iterator[str]:
     verdict = f"fetched as {judgement.kind}" if judgement.accepted else "not fetched"
     yield _line("a link to it", f"is {verdict}: {judgement.reason}, priority {judgement.priority:.2f}")
     if judgement.accepted and facts.rule.follow is not None:
-        yield _line("", f"if it is in: {', '.join(facts.rule.follow) or 'nothing'} (follow: in the rule)")
+        yield _line("", f"only if it is in: {', '.join(facts.rule.follow) or 'no source'} (rule key: follow)")
     elif judgement.accepted and facts.is_listed:
         yield _line("", "links on article pages are not followed: the site has a feed or sitemap")
     if judgement.reason == Reason.LIST:
@@ -520,7 +520,7 @@ def why(call: Call) -> None:
         for line in lines(facts, now):
             call.text(line)
         if storage is None:
-            call.note(f"{data_file(call.settings)}: nothing has been crawled yet; run: scrapy crawl news")
+            call.note(f"{data_file(call.settings)}: no crawl has run yet; run: scrapy crawl news")
 
 
 def _has_data(call: Call) -> bool:

@@ -342,7 +342,7 @@ def import_files(call: Call) -> int:
         for line in progress.damaged:
             call.note(f"{progress.name}: {line}; skipped")
         if progress.fault:
-            rest = _GOES_ON if progress.counts["records"] else "nothing was imported"
+            rest = _GOES_ON if progress.counts["records"] else "no articles were imported"
             call.note(f"{progress.name}: {progress.fault}; {rest}")
         elif progress.before:
             call.note(f"{progress.name}: was imported before, with these counts; --again imports it again")
@@ -369,7 +369,7 @@ def _sites(call: Call) -> frozenset[str] | None:
         return named or None
     ruled = frozenset(rule.domain for rule in open_rules(call.settings))
     if not ruled:
-        raise ArgumentError("no site has a rule, so there is nothing to import; name sites with --sites")
+        raise ArgumentError("no site has a rule; name the sites to import with --sites")
     return ruled
 
 

@@ -32,7 +32,7 @@ def list_sites(call: Call) -> None:
         [sites[domain] for domain in sorted(sites)],
         columns("site | last run > | pages > 1 | checked > 3 | broken > | refused > | moved > 2 | changes >"),
         (_site_row(sites[domain], now) for domain in sorted(sites)),
-        empty="nothing was monitored yet; run: scrapy crawl monitor -a sites=DOMAIN",
+        empty="no site was monitored yet; run: scrapy crawl monitor -a sites=DOMAIN",
     )
 
 

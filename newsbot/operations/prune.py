@@ -33,7 +33,7 @@ def prune(call: Call) -> None:
         call.document({what: {"old": number, "pruned": call.options.yes} for what, number in counts.items()})
     elif counts:
         call.table(columns("what | old >"), list(counts.items()))
-    note = "deleted" if call.options.yes else "nothing was deleted; add --yes to delete these data"
+    note = "deleted" if call.options.yes else "no data were deleted; add --yes to delete them"
     call.note(note if counts else f"all data are kept; to delete old data, set {', '.join(WHAT.values())}")
 
 

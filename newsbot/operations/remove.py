@@ -215,7 +215,7 @@ def take_out(call: Call) -> None:
     call.note(
         "removed and blocked; WARC files and exports are unchanged"
         if options.yes
-        else "nothing was removed; add --yes to delete these data and to block the URL or domain"
+        else "no data were removed; add --yes to delete them and to block the URL or domain"
     )
 
 
@@ -261,5 +261,5 @@ def _list(call: Call) -> None:
         [{"at": at, "what": what, "reason": reason} for at, what, reason in rows],
         columns("since | what * | reason *"),
         rows,
-        empty="nothing is blocked",
+        empty="no URL or domain is blocked",
     )
