@@ -20,6 +20,7 @@ from newsbot.items import Article, ArticleFilter
 from newsbot.search import following, index
 from newsbot.search.articles import ArticleSearch
 from newsbot.search.index import first_row
+from newsbot.search.query import EVERY, language_mark, site_mark
 from newsbot.urls import fingerprint
 from tests.contracts.storage_samples import make_article
 from tests.library import MemoryLibrary
@@ -144,7 +145,19 @@ def test_nothing_is_left_of_removed_articles(
         database.commit()
     left = words_in_file(tmp_path / "search.db")
     assert not [word for word in left if "secret" in word or "ким" in word or word == "слов"]
-    assert "all" in left
+    assert EVERY in left
+
+
+def test_marks_and_authors_are_not_mixed_up_with_words(search: ArticleSearch, library: MemoryLibrary) -> None:
+    text = f"all none § ¶ ¶ким {site_mark('example.org')} {language_mark('ru')}"
+    library.store(make_article("text", text, language="en", source="example.com", authors=[]))
+    library.store(make_article("author", "Слово.", authors=["All None §all", "s6578616d706c652e6f7267"]))
+    assert urls(search, "all") == urls(search, "none") == ["https://example.com/text"]
+    assert urls(search, "author:all") == urls(search, "author:none") == ["https://example.org/author"]
+    assert urls(search, "author:ким") == urls(search, "site:example.com lang:ru") == []
+    assert urls(search, "-слово") == ["https://example.com/text"]
+    assert urls(search, "lang:en") == ["https://example.com/text"]
+    assert len(urls(search, "all OR author:all")) == 2
 
 
 def test_many_articles_of_one_moment_all_have_a_place(search: ArticleSearch, library: MemoryLibrary) -> None:

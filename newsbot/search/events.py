@@ -48,13 +48,11 @@ STEMS = 40
 """Maximum number of stems in the vector of an article."""
 EVENT_STEMS = 80
 """Maximum number of stems in the vector of an event."""
-POSTED = 16
-"""Number of stems of an event that are in the inverted index: the stems with the highest weights."""
-ASKED = 10
-"""Number of stems of an article that are looked up in the inverted index: the stems with the highest
-weights."""
-MOST_POSTED = 300
-"""Maximum number of events that are read from the inverted index for one stem."""
+INDEXED = 10
+"""Number of stems of an event that are in the inverted index, and of an article that are looked up in it: the
+stems with the highest weights."""
+MOST_POSTED = 80
+"""Maximum number of events that are read from the inverted index for one stem. The newest events are read."""
 COMPARED = 8
 """Maximum number of events whose vectors are read and compared with an article."""
 NEAR = 0.28
@@ -231,12 +229,13 @@ class Events:
     def _nearest(self, one: Beginning, vector: Vector) -> int | None:
         # The inverted index has no weights. So events are first ranked by the weights that the shared stems
         # have in the article. For the best events, vectors are read and the exact cosine is computed.
-        asked = _heaviest(vector, ASKED)
+        asked = _heaviest(vector, INDEXED)
         if not asked:
             return None
         posted = (
             f"SELECT * FROM (SELECT event, ? AS weight FROM event_stem_{self._number}"
-            f" WHERE stem = ? AND began BETWEEN ? AND ? LIMIT {MOST_POSTED})"
+            " WHERE stem = ? AND began BETWEEN ? AND ?"
+            f" ORDER BY began DESC, event DESC LIMIT {MOST_POSTED})"
         )
         values: list[int] = []
         for found in asked:
@@ -298,7 +297,7 @@ class Events:
 
         ``before`` and ``after`` are the stems of the event before and after the change, highest weight first.
         """
-        old, new = (set(list(stems)[:POSTED]) for stems in (before, after))
+        old, new = (set(list(stems)[:INDEXED]) for stems in (before, after))
         name = f"event_stem_{self._number}"
         self._write(
             f"DELETE FROM {name} WHERE stem = ? AND began = ? AND event = ?",

@@ -32,11 +32,11 @@ from newsbot.errors import DataError
 from newsbot.items import Article
 from newsbot.search import events
 from newsbot.search.events import Beginning, Events, event_key
-from newsbot.search.query import BETWEEN, EVERY, language_mark, site_mark
+from newsbot.search.query import BETWEEN, EVERY, author_stem, language_mark, site_mark
 from newsbot.text.stems import stemming, stems
 from newsbot.text.words import clean
 
-LAYOUT = 4
+LAYOUT = 5
 """Version of the layout. It is increased when the form of rows or stems changes. A generation with another
 layout is deleted, and the index is built again."""
 MAX_COUNTED = 20_000
@@ -205,7 +205,7 @@ class _Entry:
     def of(cls, key: bytes, article: Article) -> _Entry:
         language = stemming(article.language)
         title, text = stems(article.title, language), stems(article.text, language)
-        authors = f" {BETWEEN} ".join(" ".join(stems(author)) for author in article.authors)
+        authors = f" {BETWEEN} ".join(" ".join(map(author_stem, stems(author))) for author in article.authors)
         marks = f"{EVERY} {site_mark(article.source)} {language_mark(article.language or '')}"
         columns = (" ".join(title), " ".join(text), authors, marks)
         first = first_row(article.published_at or article.fetched_at)
