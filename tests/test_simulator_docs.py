@@ -25,7 +25,7 @@ def test_the_steps_run_as_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     place = Place(tmp_path)
     monkeypatch.chdir(tmp_path)
     commands = re.findall(r"^    scrapy simulate ((?!experiment|compare|plan).+)$", TEXT, re.MULTILINE)
-    assert len(commands) == 8
+    assert len(commands) == 7
     for command in commands:
         answer = place.run("simulate", *shlex.split(command))
         assert answer.code == 0, answer.err
@@ -33,13 +33,11 @@ def test_the_steps_run_as_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_the_python_runs_as_written(capsys: pytest.CaptureFixture[str]) -> None:
-    _policy, sharing, running = python_of_docs()
+    _policy, sharing = python_of_docs()
     exec(compile(sharing, "docs/simulator.md", "exec"), {})
     shown = [line.rsplit("] ", 1) for line in capsys.readouterr().out.splitlines()]
     assert shown[2][0] == "freshest [1.15 1.36 1.35 1.14 0.  "
     assert float(shown[1][1].split()[0]) < float(shown[0][1].split()[0]) < float(shown[2][1].split()[0])
-    exec(compile(running, "docs/simulator.md", "exec"), {})
-    assert re.fullmatch(r"\d+\.\d % fresh, [\d,]+ bytes, \(\d+, \d+, \d+\) cycles\n", capsys.readouterr().out)
 
 
 def test_each_table_is_described(tmp_path: Path) -> None:

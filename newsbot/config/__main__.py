@@ -45,7 +45,7 @@ def _item(setting: Setting) -> str:
     default = _default(setting)
     remarks = (
         "*env*" if setting.environment else "",
-        kind.removeprefix("a ").removeprefix("number, "),
+        kind.removeprefix("a ").removeprefix("whole ").removeprefix("number, "),
         default and f"default {default}",
     )
     about = "; ".join(filter(None, remarks))

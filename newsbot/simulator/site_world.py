@@ -75,11 +75,9 @@ class SiteSettings:
 
     feeds: int = _of(150, 0, 100_000, "number of feeds")
     sections: int = _of(50, 0, 100_000, "number of section pages")
-    pages: int = _of(0, 0, 100_000, "number of article pages, which are visited to find edits")
+    pages: int = _of(0, 0, 100_000, "number of article pages")
     days: int = _of(14, 2, 400, "length of the run in days")
-    learn: int = _of(
-        5, 0, 399, "number of days at the start in which policies learn; these days are not counted"
-    )
+    learn: int = _of(5, 0, 399, "days at the start in which policies learn; they are not counted")
     window: int = _of(20, 1, 10_000, "number of items that a feed shows")
     section_window: int = _of(40, 1, 10_000, "number of links that a section page shows")
     median: float = _of(3.4, 0.001, 1e4, "median number of items per day of a source")
@@ -102,7 +100,7 @@ class SiteSettings:
     page_bytes: float = _of(90_000, 1, 1e8, "median size of a section page or article page in bytes")
     response: float = _of(0.3, 0, 600, "median response time in seconds")
     ignoring: float = _of(0.1, 0, 1, "share of hosts whose servers ignore validators")
-    hosts: int = _of(50, 1, 100_000, "number of hosts on which the sources are")
+    hosts: int = _of(50, 1, 100_000, "number of hosts")
     host_delay: float = _of(1, 0, 3600, "seconds between two requests to a host")
 
     def __post_init__(self) -> None:
