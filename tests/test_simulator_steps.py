@@ -223,7 +223,7 @@ def test_a_folder_that_cannot_be_made_is_named(place: Place) -> None:
     (place.folder / "file").touch()
     answer = place.run("simulate", "experiment", "--scale", "1000", "--out", str(place.folder / "file/x"))
     assert answer.code == 1
-    assert "use another folder for --out" in answer.err
+    assert "choose another --out" in answer.err
 
 
 @pytest.mark.parametrize("package", ["numba", "pyarrow"])

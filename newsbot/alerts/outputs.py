@@ -214,7 +214,7 @@ def _mail(settings: SettingsLike, to: tuple[str, ...]) -> Mail:
     except (TypeError, ValueError):
         port = 0
     if not 0 < port < 65_536:
-        raise ArgumentError(f"MAIL_PORT={settings.get('MAIL_PORT')}: is not a port (1 to 65535)")
+        raise ArgumentError(f"MAIL_PORT={settings.get('MAIL_PORT')}: must be a port (1 to 65535)")
     return Mail(
         to=to,
         sender=str(settings.get("MAIL_FROM") or to[0]),

@@ -160,15 +160,15 @@ class Command(NewsbotCommand):
         ),
         Action(
             "index",
-            "Update the search index of this machine, as searches and scrapy serve do; with --anew rebuild "
-            "it, for example after a backup was restored or if it takes too much space",
+            "Update the search index of this machine, as each search does; with --anew, rebuild it from the "
+            "articles, for example after a backup was restored or if the index takes too much space",
             "newsbot.operations.articles:index",
             Argument("--anew", action="store_true", help="rebuild it; the old index is used until then"),
         ),
         Action(
             "reindex",
-            "Put the texts of the last 30 days (NEWSBOT_NEAR_DAYS) back into the near-duplicate index, after "
-            "Redis lost its data; with --anew also after an update if newsbot refuses the old index",
+            "Put the texts of the last 30 days (NEWSBOT_NEAR_DAYS) back into the near-duplicate index after "
+            "Redis has lost its data; add --anew if newsbot refuses the old index after an update",
             "newsbot.operations.articles:reindex",
             Argument("--anew", action="store_true", help="empty the index first (stop all crawls before)"),
         ),

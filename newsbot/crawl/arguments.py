@@ -150,7 +150,7 @@ def _read(name: str, file: str) -> str:
     path = Path(file).expanduser()
     try:
         if path.stat().st_size > MAX_LIST_FILE:
-            raise ArgumentError(f"{name}={file}: larger than {MAX_LIST_FILE >> 20} MB")
+            raise ArgumentError(f"{name}={file}: is larger than {MAX_LIST_FILE >> 20} MB")
         return path.read_text(encoding="utf-8-sig")  # drops the byte order mark that Windows editors write
     except OSError as error:
         raise ArgumentError(f"{name}={file}: cannot be read ({error.strerror})") from error

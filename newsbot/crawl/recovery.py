@@ -109,8 +109,8 @@ class Recovery:
             )
         elif resumed.replaced:
             logger.info(
-                "queue has another server process in_work=%d kept=%d; the last writes may be lost, so the"
-                " queue is compared with the storage",
+                "queue has another server process in_work=%d kept=%d; the server may have lost its last"
+                " writes, so the queue is compared with the storage",
                 *(len(held), resumed.kept),
             )
 

@@ -56,7 +56,7 @@ class Progress(Extension):
             self._interval = 0.0
         # This is also true for NaN, which float() accepts.
         if not 0 < self._interval < MAX_INTERVAL:
-            raise NotConfigured(f"NEWSBOT_PROGRESS_INTERVAL={given}: is not a number of seconds above 0")
+            raise NotConfigured(f"NEWSBOT_PROGRESS_INTERVAL={given}: must be a number of seconds above 0")
         live = wants_live_display(crawler.settings)
         self._display = LiveDisplay(make_console(sys.stderr)) if live else None
         self._rates = Rates()

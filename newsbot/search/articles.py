@@ -412,7 +412,7 @@ class ArticleSearch:
             return [*lines, f"no article has {', '.join(missing)}; look for another spelling, or write word*"]
         return [
             *lines,
-            "each part matches articles, but no article matches all parts, dates and filters; use fewer",
+            "each part matches articles, but no article matches all parts, dates and filters; remove some",
         ]
 
     def events_of(self, articles: Iterable[Article]) -> dict[str, str]:
