@@ -50,7 +50,7 @@ def test_texts_are_found_again_while_the_buckets_are_split(
         assert first.count() == 1200
 
 
-def test_a_text_takes_few_bytes(redis_place: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_per_text_is_small(redis_place: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """280 bytes at 10^6 texts (benchmarks.dedup_index), more if fewer texts share the first buckets."""
     texts = 20_000
     with closing(RedisIndex(**redis_place)) as opened:
@@ -79,9 +79,7 @@ def test_old_texts_are_removed_with_their_postings(
         assert postings(redis_place) < 1.1 * 17 * 600
 
 
-def test_no_more_texts_are_kept_than_there_are_numbers(
-    redis_place: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_number_of_texts_is_limited(redis_place: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(near_redis, "MAX_TEXTS", 200)
     with closing(RedisIndex(**redis_place)) as opened:
         for number in range(1000):
@@ -91,7 +89,7 @@ def test_no_more_texts_are_kept_than_there_are_numbers(
         assert len(opened.check_and_insert("b", "a.org", sample(999), NOW)) == 1
 
 
-def test_numbers_start_over_after_sixteen_million(redis_place: dict[str, Any]) -> None:
+def test_numbers_wrap_around_after_sixteen_million(redis_place: dict[str, Any]) -> None:
     with closing(RedisIndex(**redis_place)) as opened:
         insert(opened, 0)
         with redis.Redis.from_url(redis_place["where"]) as client:
@@ -106,7 +104,7 @@ def test_numbers_start_over_after_sixteen_million(redis_place: dict[str, Any]) -
         assert opened.check_and_insert("again 0", "b.org", sample(0), NOW) == []
 
 
-def test_a_template_takes_no_more_memory_than_its_newest_texts(redis_place: dict[str, Any]) -> None:
+def test_memory_of_a_template_is_bounded_by_its_newest_texts(redis_place: dict[str, Any]) -> None:
     with closing(RedisIndex(**redis_place)) as opened:
         for number in range(3 * MAX_CANDIDATES):
             opened.check_and_insert(url(number), "a.org", sample(1), NOW + number)
@@ -124,7 +122,7 @@ def test_all_keys_have_the_same_hash_tag(redis_place: dict[str, Any]) -> None:
         assert all(key.startswith(tag) for key in mine)
 
 
-def test_scripts_that_the_server_forgot_are_sent_again(redis_place: dict[str, Any]) -> None:
+def test_scripts_are_sent_again_if_the_server_lost_them(redis_place: dict[str, Any]) -> None:
     with closing(RedisIndex(**redis_place)) as opened:
         insert(opened, 1)
         with redis.Redis.from_url(redis_place["where"]) as client:

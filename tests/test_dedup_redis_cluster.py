@@ -72,7 +72,7 @@ def test_a_slot_that_is_being_moved_refuses_a_text_before_anything_is_written(
         other.kill()
 
 
-def test_the_node_that_a_slot_is_being_moved_to_takes_no_text_before_it_has_all(
+def test_the_target_node_of_a_moving_slot_refuses_texts_until_all_keys_have_moved(
     cluster: redisserver.RedisServer, tmp_path: Path
 ) -> None:
     """That node has neither the text with the URL nor the list for the next record."""
@@ -113,9 +113,7 @@ def test_the_node_that_a_slot_is_being_moved_to_takes_no_text_before_it_has_all(
         other.kill()
 
 
-def test_a_cluster_is_told_from_a_server_that_is_alone(
-    cluster: redisserver.RedisServer, tmp_path: Path
-) -> None:
+def test_a_cluster_node_is_recognised(cluster: redisserver.RedisServer, tmp_path: Path) -> None:
     with pytest.raises(DataUnavailable, match="slot not served"):
         RedisIndex(cluster.url)
     (tmp_path / "other").mkdir()

@@ -16,7 +16,7 @@ from tests import redisserver
 from tests.neartexts import NOW, insert, sample, url
 
 
-def test_a_server_that_would_evict_is_refused(own_redis: redisserver.RedisServer) -> None:
+def test_a_server_with_an_eviction_policy_is_refused(own_redis: redisserver.RedisServer) -> None:
     with redis.Redis.from_url(own_redis.url) as client:
         client.config_set("maxmemory", "100mb")
         client.config_set("maxmemory-policy", "allkeys-lru")
@@ -24,7 +24,7 @@ def test_a_server_that_would_evict_is_refused(own_redis: redisserver.RedisServer
         RedisIndex(own_redis.url)
 
 
-def test_keys_that_were_thrown_away_are_said_and_what_is_left_still_answers(
+def test_evicted_keys_are_reported_and_the_remaining_keys_still_work(
     own_redis: redisserver.RedisServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The policy changes during a crawl: no error, no wrong results, and the next start reports it."""
@@ -49,7 +49,7 @@ def test_keys_that_were_thrown_away_are_said_and_what_is_left_still_answers(
         )
 
 
-def test_a_full_server_is_a_data_error_and_nothing_is_half_done(own_redis: redisserver.RedisServer) -> None:
+def test_a_full_server_is_a_data_error_without_partial_changes(own_redis: redisserver.RedisServer) -> None:
     with closing(RedisIndex(own_redis.url)) as opened, redis.Redis.from_url(own_redis.url) as client:
         for number in range(200):
             insert(opened, number)
@@ -65,7 +65,7 @@ def test_a_full_server_is_a_data_error_and_nothing_is_half_done(own_redis: redis
 
 
 @pytest.mark.parametrize("missing", ["-info", "-mset"], ids=["asked", "in a script"])
-def test_a_user_without_the_rights_is_told_where_they_are(
+def test_missing_rights_of_the_user_are_reported_with_the_acl_file(
     own_redis: redisserver.RedisServer, missing: str
 ) -> None:
     rights = ("on", ">secret", "~{newsbot:*", "-@all", "+@read", "+@write", "+@connection")
@@ -80,7 +80,7 @@ def test_a_user_without_the_rights_is_told_where_they_are(
         use()
 
 
-def test_texts_that_are_too_old_make_room_on_a_full_server(own_redis: redisserver.RedisServer) -> None:
+def test_expired_texts_are_removed_if_the_server_is_full(own_redis: redisserver.RedisServer) -> None:
     with closing(RedisIndex(own_redis.url)) as opened, redis.Redis.from_url(own_redis.url) as client:
         for number in range(600):
             insert(opened, number)

@@ -31,12 +31,12 @@ WORDS = LONG.split()
         ("Too short to say much.", "Weather", False),
     ],
 )
-def test_texts_tell_and_headlines_where_they_do_not(text, title, same):
+def test_texts_decide_and_headlines_decide_in_doubt(text, title, same):
     assert is_one_article(article(LONG), article(text, title)) is same
     assert is_one_article(article(text, title), article(LONG)) is same
 
 
-def test_like_texts_with_other_numbers_are_other_news():
+def test_similar_texts_with_different_numbers_are_different_news():
     frame = " ".join(f"{word} {{0}}{place}" for place, word in enumerate("abcdefghijklmnopqrstuvwxyz" * 2))
     one, other = (article(frame.replace("{0}", str(number))) for number in (17, 28))
     assert not is_one_article(one, other)
@@ -54,6 +54,6 @@ def test_like_texts_with_other_numbers_are_other_news():
         ("", "A bridge over the river was opened", None),
     ],
 )
-def test_headlines_agree_or_differ_or_do_not_say(one, other, agree):
+def test_headlines_agree_or_differ_or_are_inconclusive(one, other, agree):
     assert headlines_agree(one, other) is agree
     assert headlines_agree(other, one) is agree

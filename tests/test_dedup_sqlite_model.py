@@ -59,7 +59,7 @@ def test_answers_are_those_of_a_plain_model(steps: list[Step], number: int, rest
             second.close()
 
 
-def test_a_hash_whose_texts_are_gone_takes_no_posting_of_the_next(
+def test_postings_of_a_hash_without_texts_do_not_shift_those_of_the_next_hash(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A chunk has a hash without a text and a hash with two texts: as many postings as hashes."""

@@ -92,7 +92,7 @@ def check(storage: Storage, number: int) -> None:
 @example(order=[3, 2, 1, 0, 2, 3, 0, 2, 0, 1, 3, 1])  # a stored article gets a new URL
 @example(order=[2, 0, 1, 3, 2, 3, 0, 0, 1, 3, 1, 2])
 @settings(max_examples=60, deadline=None)
-def test_the_steps_of_workers_in_any_order_make_one_story(order: list[int]) -> None:
+def test_any_order_of_the_workers_steps_makes_one_story(order: list[int]) -> None:
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setattr(near, "WAITS", ())  # a worker that waits would block the others here
         workers = [Worker(Path(folder), number, {}) for number in range(WORKERS)]
@@ -104,7 +104,7 @@ def test_the_steps_of_workers_in_any_order_make_one_story(order: list[int]) -> N
             worker.desk.crawl.close()
 
 
-def test_who_found_an_article_before_it_was_stored_comes_along(tmp_path: Path) -> None:
+def test_an_article_joins_the_story_of_a_similar_article_that_was_not_stored_yet(tmp_path: Path) -> None:
     """Text 1 is stored. Text 2 is similar to text 1. Text 3 is similar to text 2 and is stored before it."""
     words = [f"word{place}" for place in range(300)]
     texts = [" ".join(words[start : start + 200]) for start in (0, 40, 80)]
@@ -126,7 +126,7 @@ def test_who_found_an_article_before_it_was_stored_comes_along(tmp_path: Path) -
         worker.desk.crawl.close()
 
 
-def test_a_new_version_that_is_on_its_way_is_met_by_its_copy(tmp_path: Path) -> None:
+def test_a_copy_joins_the_story_of_a_new_version_that_is_not_stored_yet(tmp_path: Path) -> None:
     """The stored text is the previous version, which is not similar to any other text."""
     words = [f"word{place}" for place in range(300)]
     before, copied = " ".join(words[:100]), " ".join(words[100:])
@@ -185,7 +185,7 @@ async def _second_while_first_is_stored(two: list[Worker], first: Article, secon
     await keep_second.process_item(second)
 
 
-def test_issues_of_a_template_that_come_at_once_stay_apart(two: list[Worker]) -> None:
+def test_simultaneous_reports_of_a_template_are_separate_stories(two: list[Worker]) -> None:
     """The numbers decide whether both texts are the same news, but the first text is not stored yet."""
     first, second = report(1, "17.5 points to 3411"), report(2, "99.1 points to 8802")
     asyncio.run(_second_while_first_is_stored(two, first, second))
@@ -194,14 +194,14 @@ def test_issues_of_a_template_that_come_at_once_stay_apart(two: list[Worker]) ->
     assert len({one.story for one in kept}) == 2
 
 
-def test_an_update_that_comes_while_the_article_is_stored_is_its_revision(two: list[Worker]) -> None:
+def test_an_update_that_arrives_while_the_article_is_stored_is_its_revision(two: list[Worker]) -> None:
     first, second = report(1, "17.5 points to 3411"), report(2, "17.5 points to 3411, brokers said")
     asyncio.run(_second_while_first_is_stored(two, first, second))
     assert (second.relation, second.duplicate_of) == ("revision", first.canonical_url)
     assert second.story == first.story
 
 
-def test_a_text_that_never_comes_is_not_waited_for_long(
+def test_the_wait_for_a_text_that_is_never_stored_is_short(
     two: list[Worker], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The entry of that text in the index must not merge the similar texts into one story."""
@@ -227,7 +227,7 @@ def _work_at_once(folder: Path, number: int, backends: dict[str, str], barrier: 
 
 
 @pytest.mark.parametrize("kind", ["file", "redis", pytest.param("servers", marks=pytest.mark.slow)])
-def test_processes_that_meet_like_texts_at_once_make_one_story(
+def test_processes_that_store_similar_texts_simultaneously_make_one_story(
     tmp_path: Path, kind: str, request: pytest.FixtureRequest
 ) -> None:
     backends = {} if kind == "file" else {"REDIS_URL": redis_url()}

@@ -69,40 +69,40 @@ def faults(stored: list[Article], manifest: Manifest) -> list[tuple[str, str]]:
 # --- check
 
 
-def test_a_faultless_crawl_has_no_faults(stored: list[Article], manifest: Manifest) -> None:
+def test_no_faults_are_found_in_a_complete_crawl(stored: list[Article], manifest: Manifest) -> None:
     report = compare(iter(stored), manifest)
     assert report.ok
     assert [len(row) for row in report.rows()] == [len(COLUMNS)] * 7
     assert report.rows()[-1] == ("all", 60, 60, 0, 0, 0, 0, 60)
 
 
-def test_other_addresses_of_an_article_are_its_own(stored: list[Article], manifest: Manifest) -> None:
+def test_an_article_may_be_stored_under_any_of_its_urls(stored: list[Article], manifest: Manifest) -> None:
     by_url = {article.url: article for article in manifest.articles}
     for article in stored:
         article.url = article.canonical_url = by_url[article.url].addresses[-1]
     assert not faults(stored, manifest)
 
 
-def test_an_address_may_be_written_otherwise(stored: list[Article], manifest: Manifest) -> None:
+def test_different_spellings_of_a_url_are_accepted(stored: list[Article], manifest: Manifest) -> None:
     for article in stored:
         article.canonical_url = article.canonical_url.replace("http://www.", "https://")
         article.canonical_url = article.canonical_url.replace("новости", "xn--b1amnebsh")
     assert not faults(stored, manifest)
 
 
-def test_what_is_missing(stored: list[Article], manifest: Manifest) -> None:
+def test_a_missing_article_is_found(stored: list[Article], manifest: Manifest) -> None:
     gone = stored.pop(7)
     assert faults(stored, manifest) == [("missing", gone.url)]
     assert compare([], manifest).rows()[-1][:4] == ("all", 60, 0, 60)
 
 
-def test_what_is_stored_twice(stored: list[Article], manifest: Manifest) -> None:
+def test_a_duplicate_article_is_found(stored: list[Article], manifest: Manifest) -> None:
     tracked = next(article for article in stored if "?" not in article.url)
     stored.append(replace(tracked, url=tracked.url + TRACKING))
     assert faults(stored, manifest) == [("twice", tracked.url)]
 
 
-def test_what_is_not_expected(stored: list[Article], manifest: Manifest) -> None:
+def test_unexpected_articles_are_found(stored: list[Article], manifest: Manifest) -> None:
     closed = manifest.forbidden[0]
     stored.append(replace(stored[0], url=closed, canonical_url=closed))
     stored.append(replace(stored[0], url="no address", canonical_url="no address"))
@@ -117,7 +117,9 @@ def test_what_is_not_expected(stored: list[Article], manifest: Manifest) -> None
         ({"text": "word " * 1000}, "wrong text"),
     ],
 )
-def test_what_is_wrong(stored: list[Article], manifest: Manifest, change: dict[str, Any], what: str) -> None:
+def test_wrong_fields_are_found(
+    stored: list[Article], manifest: Manifest, change: dict[str, Any], what: str
+) -> None:
     stored[3] = replace(stored[3], **change)
     assert faults(stored, manifest) == [(what, stored[3].url)]
 
@@ -129,13 +131,13 @@ def test_white_space_and_case_do_not_matter(stored: list[Article], manifest: Man
     assert not faults(stored, manifest)
 
 
-def test_a_wrong_date_is_counted_but_no_fault(stored: list[Article], manifest: Manifest) -> None:
+def test_a_wrong_date_is_counted_but_is_not_a_fault(stored: list[Article], manifest: Manifest) -> None:
     stored[3] = replace(stored[3], published_at=NOW)
     report = compare(stored, manifest)
     assert (report.ok, report.rows()[-1][-1]) == (True, 59)
 
 
-def test_the_manifest_survives_its_file(manifest: Manifest, tmp_path: Path) -> None:
+def test_the_manifest_is_unchanged_after_writing_and_reading(manifest: Manifest, tmp_path: Path) -> None:
     manifest.save(tmp_path / "m.json")
     assert load_manifest(tmp_path / "m.json") == manifest
 
@@ -177,7 +179,7 @@ def test_the_useful_share_counts_each_article_once_and_no_sources(manifest: Mani
 # --- rules
 
 
-def test_rules_tell_articles_from_noise(plan: Plan, manifest: Manifest, tmp_path: Path) -> None:
+def test_rules_separate_articles_from_noise(plan: Plan, manifest: Manifest, tmp_path: Path) -> None:
     write_rules(tmp_path)
     rules = load_rules(tmp_path)
     assert {rule.domain for rule in rules} >= {"gazeta.demo.example", "herald.demo.example"}
@@ -218,7 +220,7 @@ def fetch(port: int, url: str, **headers: str) -> http.client.HTTPResponse:
     return answer
 
 
-def test_every_page_that_is_well_answers_conditional_requests_with_304(tmp_path: Path) -> None:
+def test_every_page_without_a_fault_answers_conditional_requests_with_304(tmp_path: Path) -> None:
     with DemoServer(tmp_path, articles=MIN_ARTICLES, now=NOW) as server:
         urls = ["http://gazeta.demo.example/rss.xml", "http://wire.demo.example/feed.json"]
         urls += ["http://archive.demo.example/sitemaps/recent.xml.gz", "http://gazeta.demo.example/tag/plan"]
@@ -269,7 +271,7 @@ def test_the_server_as_a_program(tmp_path: Path) -> None:
     ]
 
 
-def test_a_taken_port_is_told_in_one_line(tmp_path: Path) -> None:
+def test_a_port_in_use_is_reported_in_one_line(tmp_path: Path) -> None:
     with DemoServer(tmp_path, articles=MIN_ARTICLES, now=NOW) as server:
         command = [
             sys.executable,

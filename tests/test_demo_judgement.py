@@ -40,7 +40,7 @@ def stored(plan: Plan) -> list[Article]:
     return articles
 
 
-def test_reports_of_a_template_would_be_one_story_but_for_their_numbers(plan: Plan) -> None:
+def test_reports_of_a_template_differ_only_in_their_numbers(plan: Plan) -> None:
     groups = plan.templates()
     assert [len(group) for group in groups] == [3, 3]
     for group in groups:
@@ -50,7 +50,7 @@ def test_reports_of_a_template_would_be_one_story_but_for_their_numbers(plan: Pl
         assert len({paragraph for paper in group for paragraph in paper.story.paragraphs}) == 4 * len(group)
 
 
-def test_a_faultless_crawl_has_nothing_wrong(stored: list[Article], manifest: Manifest) -> None:
+def test_no_errors_are_counted_in_a_complete_crawl(stored: list[Article], manifest: Manifest) -> None:
     judged = judge(stored, manifest)
     assert [one.wrong for one in judged] == [0, 0, 0, 0]
     assert all(one.pairs == one.joined > 0 for one in judged[:TEMPLATE])
@@ -68,7 +68,7 @@ def test_an_article_stored_under_another_of_its_addresses_is_the_same(
     assert judge(stored, manifest) == right
 
 
-def test_what_stays_alone_or_is_mixed_up_is_counted(
+def test_separated_and_wrongly_joined_articles_are_counted(
     plan: Plan, stored: list[Article], manifest: Manifest
 ) -> None:
     right = judge(stored, manifest)
@@ -90,5 +90,5 @@ def test_what_stays_alone_or_is_mixed_up_is_counted(
     assert judged[ELSE].wrong == judged[ELSE].pairs > 40_000
 
 
-def test_what_was_not_stored_is_no_pair(stored: list[Article], manifest: Manifest) -> None:
+def test_articles_that_are_not_stored_form_no_pairs(stored: list[Article], manifest: Manifest) -> None:
     assert [one.pairs for one in judge(stored[:1], manifest)] == [0, 0, 0, 0]

@@ -56,7 +56,7 @@ def texts(web: DemoWeb) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("size", [MIN_ARTICLES, 61, 300])
-def test_exactly_so_many_articles_with_their_own_addresses_and_titles(size: int) -> None:
+def test_the_number_of_articles_is_exact_and_their_urls_and_titles_are_unique(size: int) -> None:
     manifest = make_manifest(make_plan(size, now=NOW))
     assert len(manifest.articles) == size
     assert len({address for article in manifest.articles for address in article.addresses}) == sum(
@@ -72,7 +72,7 @@ def test_sizes_out_of_bounds_are_refused(size: int) -> None:
         make_plan(size, now=NOW)
 
 
-def test_a_seed_gives_the_same_web_and_another_seed_another(manifest: Manifest) -> None:
+def test_the_same_seed_gives_the_same_web_and_another_seed_a_different_web(manifest: Manifest) -> None:
     assert make_manifest(make_plan(SIZE, now=NOW)) == manifest
     other = make_manifest(make_plan(SIZE, now=NOW, seed=2))
     assert not {article.title for article in other.articles} & {
@@ -83,7 +83,7 @@ def test_a_seed_gives_the_same_web_and_another_seed_another(manifest: Manifest) 
         assert one.once(url).body == two.once(url).body
 
 
-def test_articles_are_long_and_of_both_languages(web: DemoWeb, manifest: Manifest) -> None:
+def test_articles_are_long_and_in_both_languages(web: DemoWeb, manifest: Manifest) -> None:
     reports = {url for group in manifest.templates for url in group}
     assert min(article.words for article in manifest.articles if article.url not in reports) > 200
     assert min(article.words for article in manifest.articles) > 100
@@ -117,7 +117,7 @@ def test_distinct_articles_are_far_apart_and_near_copies_are_near(web: DemoWeb, 
         assert urlsplit(one).netloc != urlsplit(other).netloc
 
 
-def test_near_copies_are_on_other_hosts_and_on_the_same_one(manifest: Manifest) -> None:
+def test_near_copies_are_on_the_same_host_and_on_other_hosts(manifest: Manifest) -> None:
     hosts = [[urlsplit(url).netloc for url in group] for group in manifest.families]
     assert any(len(set(group)) > 1 for group in hosts)
     assert any(len(set(group)) < len(group) for group in hosts)
@@ -149,7 +149,9 @@ def test_bare_copies_name_their_canonical_address(client: Client, manifest: Mani
         assert client.tree(address).xpath("//link[@rel='canonical']/@href") == [canonical]
 
 
-def test_second_addresses_hold_the_same_page_and_do_not_tell(client: Client, manifest: Manifest) -> None:
+def test_alternative_urls_serve_the_same_page_without_a_canonical_link(
+    client: Client, manifest: Manifest
+) -> None:
     pairs = [
         article.addresses
         for article in manifest.articles
@@ -214,7 +216,7 @@ def test_every_article_can_be_found(client: Client, host: Host) -> None:
             assert paper.ways <= {Way.SITEMAP, Way.FEED}
 
 
-def test_much_of_the_archive_is_five_clicks_away_and_in_no_feed_or_sitemap(client: Client) -> None:
+def test_a_large_part_of_the_archive_is_five_clicks_away_and_not_in_a_feed_or_sitemap(client: Client) -> None:
     deep = {paper.url for paper in client.web.plan.of(ARCHIVE) if paper.ways == {Way.ARCHIVE}}
     assert len(deep) > 15
     listed = gzip.decompress(client.get("http://archive.demo.example/sitemaps/recent.xml.gz").body).decode()
@@ -234,7 +236,7 @@ def test_section_pages_have_nine_noise_links_to_each_article_link(client: Client
         assert (len(hrefs) - articles) / articles >= PER_ARTICLE - 0.5
 
 
-def test_sessions_are_in_the_links_of_one_host(client: Client) -> None:
+def test_the_links_of_one_host_contain_session_ids(client: Client) -> None:
     hrefs = client.tree("http://новости.demo.example/").xpath("//h2/a/@href")
     assert hrefs
     assert all(re.search(r"\?sid=[0-9a-f]{32}$", href) for href in hrefs)

@@ -53,7 +53,7 @@ def feed_links(client: Client, url: str) -> list[str]:
         "http://новости.demo.example/rss/rdf.xml",
     ],
 )
-def test_feeds_are_well_formed_and_lead_to_articles(client: Client, url: str) -> None:
+def test_feeds_are_well_formed_and_link_to_articles(client: Client, url: str) -> None:
     links = feed_links(client, url)
     assert len(links) > 10
     assert {client.get(link).kind for link in links} == {"article"}
@@ -64,7 +64,7 @@ def test_feeds_carry_tracking_parameters_and_ascii_hosts(client: Client) -> None
     assert feed_links(client, "http://новости.demo.example/rss/rdf.xml")[0].startswith("http://xn--")
 
 
-def test_the_agency_has_a_json_feed_a_careless_one_an_empty_one_and_one_that_is_a_page(
+def test_the_agency_has_a_json_feed_a_malformed_feed_an_empty_feed_and_an_html_page_as_feed(
     client: Client,
 ) -> None:
     items = json.loads(client.get("http://wire.demo.example/feed.json").body)["items"]
@@ -80,7 +80,7 @@ def test_the_agency_has_a_json_feed_a_careless_one_an_empty_one_and_one_that_is_
     assert moved.headers["Content-Type"].startswith("text/html")
 
 
-def test_sitemaps_are_well_formed_and_lead_to_articles(client: Client) -> None:
+def test_sitemaps_are_well_formed_and_link_to_articles(client: Client) -> None:
     loc = "//*[local-name()='loc']/text()"
     children = find(client.get("http://archive.demo.example/sitemap_index.xml").body, loc)
     assert len(children) == 2
@@ -114,7 +114,7 @@ def faulty(client: Client, fault: str) -> str:
 
 
 @pytest.mark.parametrize(("fault", "status"), [("flaky", 500), ("busy", 503)])
-def test_errors_that_go_away(client: Client, fault: str, status: int) -> None:
+def test_temporary_errors(client: Client, fault: str, status: int) -> None:
     url = faulty(client, fault)
     first = client.once(url)
     assert (first.status, "Retry-After" in first.headers) == (status, status == 503)
@@ -129,7 +129,7 @@ def test_connections_that_break_once(client: Client) -> None:
     assert client.once(faulty(client, "broken")).cut is None
 
 
-def test_slow_pages_and_a_date_beyond_all_years(client: Client) -> None:
+def test_slow_pages_and_an_impossible_year(client: Client) -> None:
     assert client.once(faulty(client, "slow")).delay > 0
     assert b"9999-12-31" in client.once(faulty(client, "year-9999")).body
 
@@ -186,7 +186,7 @@ def test_redirects_chain_and_loop(client: Client) -> None:
     assert client.once(f"http://gazeta.demo.example{there}").headers["Location"] == "/s/loop"
 
 
-def test_one_host_compresses_for_those_who_ask(client: Client) -> None:
+def test_one_host_compresses_if_the_request_accepts_it(client: Client) -> None:
     url = "http://gazeta.demo.example/"
     packed = client.once(url, **{"accept-encoding": "gzip, br"})
     assert packed.headers["Content-Encoding"] == "gzip"

@@ -98,7 +98,7 @@ def fresh(tmp_path: Path) -> Iterator[DemoServer]:
 
 
 @pytest.mark.parametrize("size", [MIN_ARTICLES, 61, 137, 1000])
-def test_there_are_as_many_articles_as_asked_for(size: int) -> None:
+def test_the_number_of_articles_is_as_requested(size: int) -> None:
     published = publish(size, NOW)
     assert len(published) == len({article.url for article in published}) == size
     assert make_manifest(published, NOW) == make_manifest(publish(size, NOW), NOW)
@@ -110,7 +110,7 @@ def test_sizes_out_of_bounds_are_refused(size: int) -> None:
         publish(size, NOW)
 
 
-def test_texts_are_alike_only_where_one_story_or_one_template_is_meant(
+def test_texts_are_similar_only_within_a_story_or_a_template(
     articles: list[Article], manifest: Manifest
 ) -> None:
     texts = {article.url: "\n".join(article.story.paragraphs) for article in articles}
@@ -129,7 +129,7 @@ def test_texts_are_alike_only_where_one_story_or_one_template_is_meant(
     assert {len(pair) for pair in hosts} == {1, 2}
 
 
-def test_both_languages_and_all_subjects_are_there(articles: list[Article]) -> None:
+def test_both_languages_and_all_subjects_are_used(articles: list[Article]) -> None:
     share = sum(article.story.language == "ru" for article in articles) / len(articles)
     assert 0.3 < share < 0.7
     assert len({article.story.topic for article in articles}) == 8
@@ -140,7 +140,7 @@ def test_both_languages_and_all_subjects_are_there(articles: list[Article]) -> N
             assert article.story.subject in " ".join(article.story.sentences)
 
 
-def test_stories_of_the_manifest_are_judged_right(articles: list[Article], manifest: Manifest) -> None:
+def test_stories_of_the_manifest_are_judged_as_correct(articles: list[Article], manifest: Manifest) -> None:
     stored = [
         Stored(url=one.url, canonical_url=one.url, title=one.story.title, text="", source=one.site.domain)
         for one in articles
@@ -163,7 +163,7 @@ def test_every_address_of_every_article_answers_with_its_words(server: DemoServe
             assert article.first_line in text
 
 
-def test_pages_state_dates_in_the_way_of_their_site(server: DemoServer) -> None:
+def test_each_site_states_dates_in_its_own_format(server: DemoServer) -> None:
     """The date is in structured data if the site has such data, otherwise it is visible text."""
     paths = {
         "gazeta.demo.example": "//script[contains(., 'datePublished')]",
@@ -176,7 +176,7 @@ def test_pages_state_dates_in_the_way_of_their_site(server: DemoServer) -> None:
         assert article.host not in paths or len(tree.xpath(paths[article.host])) == 1
 
 
-def test_sources_are_what_they_say_sound_or_broken(server: DemoServer) -> None:
+def test_sources_have_their_declared_format_or_fault(server: DemoServer) -> None:
     for site in load_sites():
         for path, (kind, _, content_type) in site.sources.items():
             answer = fetch(server, site.base + path)
@@ -189,7 +189,7 @@ def test_sources_are_what_they_say_sound_or_broken(server: DemoServer) -> None:
             assert (answer.body == b"") == (kind == "nothing")
 
 
-def test_lists_and_sources_lead_to_every_article(server: DemoServer) -> None:
+def test_every_article_is_linked_from_a_list_or_a_source(server: DemoServer) -> None:
     named: set[str] = set()
     for site in load_sites():
         pages = server._sites[site.ascii]
@@ -225,7 +225,7 @@ def short_link(url: str) -> str:
     return f"/s/x{int(number):x}" if number.isdigit() else url
 
 
-def test_rules_know_articles_and_forbid_what_robots_txt_forbids(server: DemoServer) -> None:
+def test_rules_recognise_articles_and_robots_txt_forbids_pages(server: DemoServer) -> None:
     rules = load_rules(server.rules)
     for article in server.manifest.articles:
         rule = rules.for_url(article.url)
@@ -243,7 +243,7 @@ def test_rules_know_articles_and_forbid_what_robots_txt_forbids(server: DemoServ
 # --- server
 
 
-def test_faults_that_come_once_and_faults_that_stay(fresh: DemoServer) -> None:
+def test_temporary_and_permanent_faults(fresh: DemoServer) -> None:
     kinds: dict[str, list[str]] = {}
     for article in publish(MIN_ARTICLES, NOW):
         if article.fault:
@@ -300,7 +300,7 @@ def test_odd_addresses(server: DemoServer) -> None:
     assert fetch(server, "http://elsewhere.example/").status == 502
 
 
-def test_short_links_lead_to_articles_over_three_redirects(server: DemoServer) -> None:
+def test_short_links_redirect_three_times_to_articles(server: DemoServer) -> None:
     tree = tree_of(fetch(server, "http://gazeta.demo.example/").body.decode())
     links = [link for link in tree.xpath("//h2/a/@href") if link.startswith("/s/x")]
     assert len(links) == 3
@@ -315,7 +315,7 @@ def test_short_links_lead_to_articles_over_three_redirects(server: DemoServer) -
         assert url in by_url
 
 
-def test_the_manifest_is_beside_the_rules(server: DemoServer) -> None:
+def test_the_manifest_is_in_the_folder_of_the_rules(server: DemoServer) -> None:
     assert load_manifest(server.rules / "manifest.json") == server.manifest
     assert server.manifest.now == iso(NOW)
     assert server.crawl_environment == {

@@ -52,7 +52,7 @@ def unit(name: str) -> ConfigParser:
 
 # --- systemd
 @pytest.mark.parametrize("name", UNITS)
-def test_systemd_understands_each_line_of_a_unit(name: str, tmp_path: Path) -> None:
+def test_systemd_accepts_each_line_of_a_unit(name: str, tmp_path: Path) -> None:
     if shutil.which("systemd-analyze") is None:
         missing("systemd-analyze (Debian package systemd)")
     text = (DEPLOY / name).read_text(encoding="utf8")
@@ -78,12 +78,12 @@ def test_a_worker_is_always_restarted_and_stopped_as_by_ctrl_c() -> None:
     assert int(service["Service"]["TimeoutStopSec"]) > 2 * 30  # DOWNLOAD_TIMEOUT
 
 
-def test_scrapyd_takes_its_jobs_with_it() -> None:
+def test_stopping_scrapyd_stops_its_jobs() -> None:
     assert unit("scrapyd.service")["Service"]["KillMode"] == "control-group"
 
 
 @pytest.mark.parametrize("name", UNITS)
-def test_a_unit_holds_no_secret_and_writes_only_where_it_may(name: str) -> None:
+def test_a_unit_contains_no_secrets_and_writes_only_to_allowed_folders(name: str) -> None:
     service = unit(name)["Service"]
     assert "Environment" not in service
     assert service["EnvironmentFile"] == "/etc/newsbot/newsbot.env"
@@ -93,14 +93,14 @@ def test_a_unit_holds_no_secret_and_writes_only_where_it_may(name: str) -> None:
     assert folder.parent == Path("/var/lib")
 
 
-def test_commands_of_units_are_real() -> None:
+def test_commands_of_units_exist() -> None:
     for name in ("newsbot@.service", "newsbot-workers.service", "newsbot-serve.service"):
         program, *words = unit(name)["Service"]["ExecStart"].split()
         check_command([Path(program).name, *words])
     assert Path(unit("scrapyd.service")["Service"]["ExecStart"]).name == "scrapyd"
 
 
-def test_the_workers_of_one_machine_get_the_time_that_their_supervisor_gives_them() -> None:
+def test_the_stop_timeout_of_workers_is_longer_than_that_of_their_supervisor() -> None:
     service = unit("newsbot-workers.service")["Service"]
     assert (service["Restart"], service["KillSignal"], service["KillMode"]) == ("always", "SIGINT", "mixed")
     assert int(service["TimeoutStopSec"]) > PATIENCE
@@ -125,14 +125,14 @@ def check_command(words: list[str]) -> None:
     make_parser(command, action).parse(rest)
 
 
-def test_the_example_of_the_environment_names_what_there_is() -> None:
+def test_the_example_environment_file_contains_only_existing_settings() -> None:
     given = variables("newsbot.env.example")
     assert set(given) <= FROM_ENVIRONMENT | SCRAPYD
     assert {"REDIS_URL", "MONGO_URI"} <= set(given)
     assert {value for name, value in given.items() if name.endswith("PASSWORD")} == {"PASSWORD"}
 
 
-def test_the_documentation_names_files_and_settings_that_are_there() -> None:
+def test_files_and_settings_in_the_documentation_exist() -> None:
     text = (ROOT / "docs/operations.md").read_text(encoding="utf8")
     named = set(re.findall(r"deploy/([\w@.-]*\w)", text)) - {".env"}
     assert {"newsbot@.service", "scrapyd.service", "scrapyd.conf", "redis.conf", "redis-users.acl"} <= named
@@ -143,13 +143,13 @@ def test_the_documentation_names_files_and_settings_that_are_there() -> None:
 
 
 # --- docker
-def test_a_service_has_keys_that_compose_knows() -> None:
+def test_services_have_only_keys_of_the_compose_specification() -> None:
     for name, service in SERVICES.items():
         assert set(service) <= KEYS, name
     assert set(SERVICES) == {"redis", "mongo", *OURS}
 
 
-def test_services_depend_on_services_and_volumes_that_are_there() -> None:
+def test_services_and_volumes_that_a_service_depends_on_exist() -> None:
     for service in SERVICES.values():
         for other, how in service.get("depends_on", {}).items():
             assert other in SERVICES
@@ -162,22 +162,22 @@ def test_services_depend_on_services_and_volumes_that_are_there() -> None:
                 assert source in COMPOSE["volumes"]
 
 
-def test_what_runs_always_is_restarted() -> None:
+def test_permanent_services_are_restarted() -> None:
     for name, service in SERVICES.items():
         assert service["restart"] == ("on-failure" if name == "setup" else "unless-stopped")
 
 
-def test_workers_can_be_told_apart() -> None:
+def test_workers_have_different_host_names() -> None:
     # owners of leases are host:pid:start, so two containers must not have the same host name
     for name in OURS:
         assert not {"hostname", "network_mode", "pid", "container_name"} & set(SERVICES[name])
 
 
-def test_the_dashboard_of_a_container_asks_for_a_token() -> None:
+def test_the_dashboard_of_a_container_requires_a_token() -> None:
     assert SERVICES["serve"]["environment"]["NEWSBOT_WEB_TOKEN"].startswith("${NEWSBOT_WEB_TOKEN:?")
 
 
-def test_settings_that_people_choose_come_from_the_file_of_the_environment() -> None:
+def test_settings_of_users_come_from_the_environment_file() -> None:
     chosen = {name for name in variables("docker.env.example") if name.startswith("NEWSBOT_")}
     for name in ("NEWSBOT_ALERT_WEBHOOK", "NEWSBOT_ALERT_MAIL", "NEWSBOT_WARC_DIR", "NEWSBOT_PUBLIC_URL"):
         assert name in chosen
@@ -193,7 +193,7 @@ def test_rules_are_in_a_volume_that_can_be_written() -> None:
     assert "COPY --chown=newsbot:newsbot rules rules" in (DEPLOY / "Dockerfile").read_text(encoding="utf8")
 
 
-def test_a_container_is_healthy_while_a_worker_writes_its_figures(tmp_path: Path) -> None:
+def test_a_container_is_healthy_while_a_worker_writes_its_stats(tmp_path: Path) -> None:
     kind, check = SERVICES["worker"]["healthcheck"]["test"]
     assert kind == "CMD-SHELL"
     assert "/tmp/newsbot-workers-*" in check
@@ -207,7 +207,7 @@ def test_a_container_is_healthy_while_a_worker_writes_its_figures(tmp_path: Path
     assert subprocess.run(here, shell=True, check=False).returncode != 0
 
 
-def test_the_dashboard_of_a_container_is_asked_for_a_page_that_needs_no_token() -> None:
+def test_the_health_check_of_the_dashboard_needs_no_token() -> None:
     (word,) = (word for word in SERVICES["serve"]["healthcheck"]["test"] if "urlopen" in word)
     compile(word, "healthcheck", "exec")
     path = re.search(r"http://127\.0\.0\.1:8765(/\w+)", word)
@@ -217,13 +217,13 @@ def test_the_dashboard_of_a_container_is_asked_for_a_page_that_needs_no_token() 
     )
 
 
-def test_nothing_is_open_to_the_world() -> None:
+def test_ports_are_published_on_loopback_only() -> None:
     ports = [port for service in SERVICES.values() for port in service.get("ports", ())]
     assert ports
     assert all(port.startswith("127.0.0.1:") for port in ports)
 
 
-def test_the_environment_of_our_services_is_what_the_program_reads() -> None:
+def test_the_environment_of_services_contains_only_existing_settings() -> None:
     setup = (DEPLOY / "mongo_setup.py").read_text(encoding="utf8")
     for name in OURS:
         known = FROM_ENVIRONMENT | SCRAPYD | set(re.findall(r'"(MONGO_[A-Z_]+)"', setup))
@@ -232,7 +232,7 @@ def test_the_environment_of_our_services_is_what_the_program_reads() -> None:
     assert {"REDIS_URL", "MONGO_URI"} <= set(SERVICES["scrapyd"]["environment"])
 
 
-def test_all_that_the_compose_file_asks_for_is_in_the_example() -> None:
+def test_the_example_contains_all_variables_of_the_compose_file() -> None:
     text = (DEPLOY / "docker-compose.yml").read_text(encoding="utf8")
     asked = set(re.findall(r"(?<!\$)\$\{([A-Z_]+)", text))
     assert asked == set(variables("docker.env.example"))
@@ -241,7 +241,7 @@ def test_all_that_the_compose_file_asks_for_is_in_the_example() -> None:
     assert required == secrets, "an empty password must stop the start"
 
 
-def test_commands_of_services_are_real() -> None:
+def test_commands_of_services_exist() -> None:
     check_command(SERVICES["worker"]["command"])
     check_command(SERVICES["serve"]["command"])
     assert SERVICES["scrapyd"]["command"] == ["scrapyd"]
@@ -251,7 +251,7 @@ def test_commands_of_services_are_real() -> None:
     assert f"COPY {script} " in (DEPLOY / "Dockerfile").read_text(encoding="utf8")
 
 
-def test_the_image_copies_what_is_there_and_runs_a_worker() -> None:
+def test_the_image_copies_existing_files_and_runs_a_worker() -> None:
     lines = (DEPLOY / "Dockerfile").read_text(encoding="utf8").splitlines()
     steps = [line.split(maxsplit=1) for line in lines if line and line[0].isupper()]
     for step, rest in steps:
@@ -264,7 +264,7 @@ def test_the_image_copies_what_is_there_and_runs_a_worker() -> None:
 
 
 # --- scrapyd
-def test_scrapyd_keeps_jobs_and_listens_to_this_machine_only() -> None:
+def test_scrapyd_keeps_jobs_and_listens_on_loopback_only() -> None:
     parser = ConfigParser(interpolation=None)
     parser.read(DEPLOY / "scrapyd.conf", encoding="utf8")
     values = parser["scrapyd"]

@@ -92,7 +92,7 @@ def article() -> Article:
     )
 
 
-def test_a_fresh_server_is_made_ready_and_again_does_no_harm(server: FreshServer) -> None:
+def test_the_setup_of_a_new_server_can_be_repeated(server: FreshServer) -> None:
     for password in ("first", "second", "second"):
         done = set_up(server, MONGO_PASSWORD=password)
         assert done.returncode == 0, done.stderr
@@ -101,7 +101,7 @@ def test_a_fresh_server_is_made_ready_and_again_does_no_harm(server: FreshServer
             assert storage.articles.count() == 1
 
 
-def test_the_user_may_work_in_its_own_database_only(server: FreshServer) -> None:
+def test_the_user_has_access_only_to_its_own_database(server: FreshServer) -> None:
     assert set_up(server).returncode == 0
     with MongoClient[dict[str, Any]](uri(server, "secret")) as client:
         for forbidden in (
@@ -121,7 +121,9 @@ def test_the_user_may_work_in_its_own_database_only(server: FreshServer) -> None
         ({"MONGO_PASSWORD": ""}, "set MONGO_PASSWORD"),
     ],
 )
-def test_a_fault_is_one_line_without_secrets(server: FreshServer, changes: dict[str, str], said: str) -> None:
+def test_an_error_is_one_line_without_secrets(
+    server: FreshServer, changes: dict[str, str], said: str
+) -> None:
     done = set_up(server, **changes)
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
@@ -129,7 +131,7 @@ def test_a_fault_is_one_line_without_secrets(server: FreshServer, changes: dict[
     assert ROOT_PASSWORD not in line
 
 
-def test_three_members_are_set_up_as_the_docs_say(tmp_path: Path) -> None:
+def test_three_members_are_set_up_as_documented(tmp_path: Path) -> None:
     """The user is created, no matter which member is the primary."""
     need_mongod()
     members = [MongoServer(tmp_path / str(number), auth=True) for number in range(3)]

@@ -97,7 +97,7 @@ def denied(server: Shipped) -> list[str]:
     return [f"{row['reason']} {row['object']}" for row in server.admin.acl_log()]
 
 
-def test_the_file_keeps_every_change_and_throws_nothing_away(server: Shipped) -> None:
+def test_every_change_is_persisted_and_no_key_is_evicted(server: Shipped) -> None:
     wanted = {
         "appendonly": "yes",
         "appendfsync": "always",
@@ -111,7 +111,7 @@ def test_the_file_keeps_every_change_and_throws_nothing_away(server: Shipped) ->
     assert (server.folder / "users.acl").stat().st_mode & 0o077 == 0
 
 
-def test_a_crawl_needs_no_more_rights_than_its_user_has(
+def test_the_rights_of_the_user_are_sufficient_for_a_crawl(
     server: Shipped, world: World, site: MockServer
 ) -> None:
     urls = [f"http://news.test/20/{number}.html" for number in range(10)]
@@ -126,7 +126,7 @@ def test_a_crawl_needs_no_more_rights_than_its_user_has(
     assert denied(server) == []
 
 
-def test_all_that_the_frontier_can_do_is_allowed(server: Shipped) -> None:
+def test_all_operations_of_the_frontier_are_allowed(server: Shipped) -> None:
     some = entries(3)
     with closing(RedisFrontier(server.url)) as frontier:
         frontier.add(some)
@@ -148,7 +148,7 @@ def test_all_that_the_frontier_can_do_is_allowed(server: Shipped) -> None:
     assert denied(server) == []
 
 
-def test_all_that_the_near_duplicate_index_can_do_is_allowed(
+def test_all_operations_of_the_near_duplicate_index_are_allowed(
     server: Shipped, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(near_redis, "LOAD", 0.01)  # buckets are split
@@ -165,19 +165,19 @@ def test_all_that_the_near_duplicate_index_can_do_is_allowed(
     "command",
     ["FLUSHALL", "FLUSHDB", "KEYS *", "CONFIG GET dir", "ACL LIST", "SHUTDOWN", "SET other 1", "GET other"],
 )
-def test_the_user_may_do_no_harm(server: Shipped, command: str) -> None:
+def test_dangerous_commands_are_denied_to_the_user(server: Shipped, command: str) -> None:
     with redis.Redis.from_url(server.url) as client, pytest.raises(redis.exceptions.NoPermissionError):
         client.execute_command(*command.split())
 
 
-def test_nobody_enters_without_a_password_from_anywhere(server: Shipped) -> None:
+def test_a_password_is_required_from_any_address(server: Shipped) -> None:
     for source in ("127.0.0.1", "127.0.0.2"):  # Redis treats 127.0.0.2 as another machine
         with socket.create_connection(("127.0.0.1", server.port), source_address=(source, 0)) as line:
             line.sendall(b"INFO\r\n")
             assert line.recv(100).startswith(b"-NOAUTH")
 
 
-def test_it_does_not_start_without_passwords(tmp_path: Path) -> None:
+def test_the_server_does_not_start_without_passwords(tmp_path: Path) -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("REDIS_")}
     done = subprocess.run(
         [ROOT / "deploy/redis-start"],

@@ -51,7 +51,7 @@ def test_each_command_has_a_section_with_its_subcommands_and_options(name: str) 
                 assert re.search(rf"{flag}\b|{argument.flags[0]}\b", text), f"{name}: {flag}"
 
 
-def test_no_section_is_left_of_a_command_that_is_gone() -> None:
+def test_removed_commands_have_no_section() -> None:
     documented = re.findall(r"^## (\w+)$", COMMANDS, re.MULTILINE)
     assert sorted(documented) == sorted({*NAMES, "crawl"})
 
@@ -79,7 +79,7 @@ def test_each_setting_is_documented(name: str) -> None:
     assert f"- `{name}`" in SETTINGS
 
 
-def test_no_setting_is_documented_that_is_gone() -> None:
+def test_removed_settings_are_not_documented() -> None:
     assert set(re.findall(r"NEWSBOT_[A-Z0-9_]+", SETTINGS)) <= set(used_settings())
 
 
@@ -101,7 +101,7 @@ def anchors(page: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_each_link_leads_to_a_file_and_a_heading(page: Path) -> None:
+def test_the_file_and_the_heading_of_each_link_exist(page: Path) -> None:
     for target, anchor in re.findall(r"\]\((?!https?:)([^)#]*)#?([^)]*)\)", page.read_text(encoding="utf-8")):
         other = page.parent / target if target else page
         assert other.exists(), target

@@ -15,7 +15,7 @@ from tests.dashboards import settings_of
 DOCS = Path(__file__).parent.parent / "docs" / "operations.md"
 
 
-def test_the_line_of_the_docs_copies_a_file_that_is_in_use(tmp_path: Path) -> None:
+def test_the_documented_command_copies_a_file_in_use(tmp_path: Path) -> None:
     (line,) = [one.strip() for one in DOCS.read_text().splitlines() if "sqlite3.connect(" in one]
     data, copy = tmp_path / "data", tmp_path / "copy"
     data.mkdir()

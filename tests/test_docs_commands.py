@@ -37,13 +37,13 @@ def split(command: str) -> list[str]:
     return words[1 : min(ends, default=len(words))]
 
 
-def test_the_pages_show_commands() -> None:
+def test_commands_are_found_in_the_pages() -> None:
     assert len(ALL) > 50
     assert any("articles search" in command for command in ALL)
 
 
 @pytest.mark.parametrize("command", [line for line in ALL if not line.startswith("scrapy crawl ")])
-def test_a_command_is_taken_as_written(command: str) -> None:
+def test_each_documented_command_is_valid(command: str) -> None:
     name, *words = split(command)
     known: NewsbotCommand = import_module(f"newsbot.commands.{name}").Command()
     action, rest = choose(known.actions, without_common(words))
@@ -51,7 +51,7 @@ def test_a_command_is_taken_as_written(command: str) -> None:
 
 
 @pytest.mark.parametrize("command", [line for line in ALL if line.startswith("scrapy crawl ")])
-def test_a_crawl_is_taken_as_written(command: str) -> None:
+def test_each_documented_crawl_command_is_valid(command: str) -> None:
     _crawl, spider, *words = split(command)
     for option, value in zip(words[::2], words[1::2], strict=True):
         assert option in OF_A_CRAWL
@@ -71,7 +71,7 @@ READING = [
 
 
 @pytest.mark.parametrize("command", READING)
-def test_what_readme_reads_can_be_read(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_read_commands_of_readme_work(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     place = Place(tmp_path)
     with place.storage() as storage:

@@ -21,7 +21,7 @@ def egg(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "newsbot.egg"
 
 
-def test_the_egg_holds_all_that_the_code_reads(egg: Path) -> None:
+def test_the_egg_contains_all_files_that_the_code_reads(egg: Path) -> None:
     files = {
         str(path.relative_to(ROOT))
         for top in SHIPPED
@@ -54,12 +54,12 @@ def run_from(egg: Path, folder: Path, *words: str) -> str:
     return done.stdout
 
 
-def test_rules_are_read_out_of_the_egg(egg: Path, tmp_path: Path) -> None:
+def test_rules_are_read_from_the_egg(egg: Path, tmp_path: Path) -> None:
     assert "newsbot.egg/newsbot/site_rules/lenta.ru.yaml:" in run_from(
         egg, tmp_path, "rules", "show", "lenta.ru"
     )
 
 
-def test_the_demo_runs_out_of_the_egg(egg: Path, tmp_path: Path) -> None:
+def test_the_demo_runs_from_the_egg(egg: Path, tmp_path: Path) -> None:
     out = run_from(egg, tmp_path, "demo", "--articles", "60", "--data", str(tmp_path / "demo"))
     assert "every article was stored exactly once" in out

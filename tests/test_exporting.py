@@ -54,7 +54,7 @@ def exported(name: str, articles: list[Article], *, file: str = "", **more: bool
     return stream.getvalue()
 
 
-def test_json_lines_give_back_the_rows() -> None:
+def test_json_lines_contain_the_exported_articles() -> None:
     articles = [article(1), article(2, summary=None, authors=[])]
     lines = exported("jsonl", articles).decode("utf-8").splitlines()
     assert [json.loads(line) for line in lines] == [one.to_dict() for one in articles]
@@ -64,7 +64,7 @@ def read_csv(data: bytes) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(data.decode("utf-8"), newline="")))
 
 
-def test_csv_gives_back_the_cells() -> None:
+def test_csv_contains_the_exported_fields() -> None:
     row = read_csv(exported("csv", [article()]))[0]
     expected = article().to_dict()
     assert list(row) == [field.name for field in fields(Article)]
@@ -93,7 +93,7 @@ def test_any_text_survives_csv_and_json_lines(title: str, tags: list[str]) -> No
     assert (json.loads(row["tags"]) if tags else row["tags"] == "") == (tags or True)
 
 
-def test_a_spreadsheet_runs_no_cell() -> None:
+def test_formulas_in_cells_are_escaped() -> None:
     one = article(title="=HYPERLINK(1)", summary="@SUM(1+9)", authors=["-2+3"])
     row = read_csv(exported("csv", [one]))[0]
     assert (row["title"], row["summary"]) == ("'=HYPERLINK(1)", "'@SUM(1+9)")
@@ -104,12 +104,12 @@ def test_a_spreadsheet_runs_no_cell() -> None:
 
 @pytest.mark.parametrize("before", [" ", "\n", "\xa0", "\x00", "\u200b\ufeff"])
 @pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\uff1d", "\uff20"])
-def test_a_spreadsheet_runs_no_cell_behind_blanks(before: str, sign: str) -> None:
+def test_formulas_after_white_space_are_escaped(before: str, sign: str) -> None:
     cell = before + sign + "SUM(1)"
     assert defused(cell) == "'" + cell
 
 
-def test_a_lone_surrogate_breaks_no_export() -> None:
+def test_a_lone_surrogate_can_be_exported() -> None:
     one = article(title="broken \ud800 emoji")
     assert json.loads(exported("jsonl", [one]))["title"] == "broken \ud800 emoji"
     assert len(read_csv(exported("csv", [one]))) == 1
@@ -138,7 +138,7 @@ def test_a_parquet_file_without_articles_can_be_read() -> None:
 
 
 @pytest.mark.parametrize("file", ["news.warc.gz", "news.warc", ""])
-def test_warc_holds_a_conversion_record_an_article(file: str) -> None:
+def test_warc_contains_a_conversion_record_for_each_article(file: str) -> None:
     archiveiterator = pytest.importorskip("warcio.archiveiterator")
     data = exported("warc", [article(1), article(2)], file=file)
     assert data.startswith(b"WARC/1.1" if file == "news.warc" else b"\x1f\x8b")
@@ -184,7 +184,9 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         writer_of(FORMATS["parquet"])
 
 
-def test_a_bug_of_ours_is_not_taken_for_a_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_internal_import_error_is_not_reported_as_a_missing_package(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def broken(_: str) -> None:
         raise ModuleNotFoundError("No module named 'newsbot.nothing'", name="newsbot.nothing")
 
@@ -197,7 +199,7 @@ def test_a_bug_of_ours_is_not_taken_for_a_missing_package(monkeypatch: pytest.Mo
     ("file", "name"),
     [("a.csv", "csv"), ("A.PARQUET", "parquet"), ("a.warc.gz", "warc"), ("a.jsonl", "jsonl"), ("a", "jsonl")],
 )
-def test_the_file_name_says_the_format(file: str, name: str) -> None:
+def test_the_file_name_determines_the_format(file: str, name: str) -> None:
     assert format_of(Path(file)).name == name
 
 
@@ -205,12 +207,12 @@ def test_the_file_name_says_the_format(file: str, name: str) -> None:
     ("file", "hint"),
     [("a.xslx", "--excel"), ("a.XLSX", "--excel"), ("a.cvs", "'.csv'"), ("a.jsnl", "'.jsonl'")],
 )
-def test_an_ending_that_promises_another_format_is_refused(file: str, hint: str) -> None:
+def test_a_file_ending_of_another_format_is_refused(file: str, hint: str) -> None:
     with pytest.raises(ArgumentError, match=hint):
         format_of(Path(file))
 
 
-def test_a_failed_export_leaves_the_old_file(tmp_path: Path) -> None:
+def test_a_failed_export_does_not_change_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "out.jsonl"
     path.write_text("old")
     with pytest.raises(TypeError), atomic_target(path) as stream:
@@ -231,7 +233,7 @@ def test_a_finished_export_replaces_the_file_a_link_points_to(tmp_path: Path) ->
     assert link.is_symlink()
 
 
-def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+def test_a_path_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     for place in (tmp_path, tmp_path / "missing" / "out.csv"):
         with pytest.raises(UserError, match="cannot be written"), atomic_target(place):
             pass

@@ -84,7 +84,7 @@ def run(kept: Kept, folder: Path, **options):
 
 @settings(max_examples=60, deadline=None)
 @given(crashes=st.lists(st.integers(1, 9), max_size=4), in_rename=st.sampled_from(["before", "after", None]))
-def test_killed_at_any_moment_each_comes_once(tmp_path_factory, crashes, in_rename):
+def test_each_article_is_exported_once_after_crashes_at_any_moment(tmp_path_factory, crashes, in_rename):
     folder = tmp_path_factory.mktemp("export")
     kept = Kept()
     replace = Path.replace
@@ -108,7 +108,7 @@ def test_killed_at_any_moment_each_comes_once(tmp_path_factory, crashes, in_rena
     assert run(kept, folder).file is None
 
 
-def test_what_is_refused(tmp_path):
+def test_invalid_exports_are_refused(tmp_path):
     kept = Kept()
     kept.stored = ["a"]
     assert run(kept, tmp_path, source="x").file == tmp_path / "out-000001.txt"
@@ -153,7 +153,7 @@ def test_the_command_writes_numbered_files(tmp_path):
 
 @pytest.mark.skipif(shutil.which("faketime") is None, reason="the Debian package faketime is missing")
 @pytest.mark.parametrize("days", ["+30d", "-30d"])
-def test_a_clock_that_is_wrong_once_loses_nothing(tmp_path, days):
+def test_a_wrong_clock_does_not_lose_articles(tmp_path, days):
     place = Place(tmp_path)
     with place.storage() as storage:
         storage.articles.store(article(1))
@@ -168,7 +168,7 @@ def test_a_clock_that_is_wrong_once_loses_nothing(tmp_path, days):
     assert [json.loads(line)["title"] for line in exported(tmp_path)] == ["Title 1", "Title 2"]
 
 
-def test_feeds_are_read_back_as_they_were_meant(tmp_path):
+def test_exported_feeds_can_be_parsed(tmp_path):
     place = Place(tmp_path)
     with place.storage() as storage:
         storage.articles.store(article(1, title="Порт & <b>гавань</b> \x0b", tags=["a&b"], authors=["А. Б."]))
@@ -195,7 +195,7 @@ def test_feeds_are_read_back_as_they_were_meant(tmp_path):
 
 @settings(max_examples=100, deadline=None)
 @given(st.text(max_size=40), st.text(max_size=40))
-def test_any_text_makes_a_feed_that_can_be_read(title, text):
+def test_a_feed_of_any_text_is_valid_xml(title, text):
     one = article(1, title=title, text=text, tags=[text], authors=[title])
     for kind in ("atom", "rss"):
         ET.fromstring(to_feed([one], kind=kind, title=title, address=text))

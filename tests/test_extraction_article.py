@@ -30,7 +30,7 @@ from tests.extraction_pages import (
 FENLAND = "https://www.fenlandpost.example/news/2024/05/harbour-bridge-opens?utm_medium=x"
 
 
-def test_a_page_with_json_ld_gives_every_field_and_says_from_where() -> None:
+def test_every_field_of_a_page_with_json_ld_is_found_with_its_source() -> None:
     article = read(saved("news_jsonld.html"), FENLAND)
     assert article.title == "Harbour bridge opens two months early"
     assert article.authors == ["Ada Marsh", "Tom Reed"]
@@ -53,7 +53,7 @@ def test_a_page_with_json_ld_gives_every_field_and_says_from_where() -> None:
     }  # fmt: skip
 
 
-def test_the_own_article_of_a_page_is_known_whatever_is_read_first() -> None:
+def test_the_pages_own_article_is_recognised() -> None:
     assert Page.read(parse_html(saved("news_jsonld.html")), FENLAND).has_own_article
     assert not Page.read(parse_html(page()), URL).has_own_article
 
@@ -64,14 +64,14 @@ def test_an_endless_script_does_not_hide_the_next_one() -> None:
     assert read(page(head)).published_source == "json-ld"
 
 
-def test_the_text_has_paragraphs_and_subheadings_and_nothing_else() -> None:
+def test_the_text_consists_of_paragraphs_and_subheadings_only() -> None:
     lines = read(saved("news_jsonld.html"), FENLAND).text.splitlines()
     assert [line.split()[0] for line in lines] == ["The", "About", "Under", "The", "The"]
     assert lines[2] == "Under the budget"
     assert read(saved("news_jsonld.html"), FENLAND).structure == {"heading": [2]}
 
 
-def test_subheadings_quotes_and_lists_are_told_apart() -> None:
+def test_subheadings_quotes_and_lists_are_distinguished() -> None:
     said = "<blockquote><p>We have never seen water like this, not in forty years.</p></blockquote>"
     listed = "<ul><li>Road 5 is closed until Monday.</li><li>Road 7 is open in one lane.</li></ul>"
     more = TEXT.replace("The", "This")
@@ -142,19 +142,19 @@ def test_precedence_of_dates() -> None:
     assert (read(page(), dated).published_source, read(page(), dated).published_precision) == ("url", "day")
 
 
-def test_a_link_that_no_feed_gave_is_no_evidence_of_time() -> None:
+def test_the_time_of_a_link_is_used_only_if_a_feed_gave_it() -> None:
     hint = from_feed(published_at=datetime(2024, 5, 3, tzinfo=UTC), where=Where.BODY)
     assert read(page(), hint=hint).published_at is None
 
 
-def test_a_bare_day_gives_way_to_a_time_on_that_day() -> None:
+def test_a_time_on_the_same_day_is_preferred_to_a_date_without_a_time() -> None:
     head = json_ld('{"@type":"NewsArticle","headline":"x","datePublished":"2024-05-03T00:00:00Z"}')
     article = read(page(head, "<time datetime='2024-05-03T14:05'>3 May</time>" + TEXT))
     assert article.published_at == datetime(2024, 5, 3, 14, 5, tzinfo=UTC)
     assert (article.published_source, article.published_precision) == ("time-tag", "minute")
 
 
-def test_a_change_before_the_publication_is_none() -> None:
+def test_a_modification_time_before_the_publication_is_ignored() -> None:
     head = json_ld(
         '{"@type":"NewsArticle","headline":"x","datePublished":"2024-05-03T10:00:01Z","dateModified":"2024-05-01T10:00:01Z"}'
     )
@@ -179,14 +179,14 @@ def test_impossible_dates_are_refused(stamp: str) -> None:
     assert fallback.published_source == "meta"
 
 
-def test_title_comes_from_the_feed_or_the_first_sentence_where_the_page_has_none() -> None:
+def test_without_a_title_on_the_page_the_feed_or_the_first_sentence_is_used() -> None:
     bare = page(title="")
     assert read(bare, hint=from_feed("Lower road closed by rain")).title == "Lower road closed by rain"
     assert read(bare).title == PROSE[0]
     assert read(bare).extraction["title"] == "derived"
 
 
-def test_a_page_without_anything_like_a_title_is_none() -> None:
+def test_a_page_without_any_title_is_not_an_article() -> None:
     with pytest.raises(NotAnArticle, match="no_title"):
         read(
             page(body="<p>" + "line, line, <br>" * 200 + "</p>", title=""),
@@ -195,7 +195,7 @@ def test_a_page_without_anything_like_a_title_is_none() -> None:
         )
 
 
-def test_the_canonical_address_is_believed_only_where_it_can_be() -> None:
+def test_the_canonical_url_is_used_only_if_it_is_plausible() -> None:
     def canonical(href: str, url: str = URL) -> str:
         return read(page(f'<link rel="canonical" href="{href}">'), url).canonical_url
 
@@ -223,11 +223,11 @@ def test_the_canonical_address_is_believed_only_where_it_can_be() -> None:
         ),
     ],
 )
-def test_amp_and_print_lead_to_the_original(url: str, stated: str) -> None:
+def test_the_canonical_url_of_amp_and_print_pages_is_the_original(url: str, stated: str) -> None:
     assert read(page(f'<link rel="canonical" href="{stated}">'), url).canonical_url == stated
 
 
-def test_a_cache_speaks_only_for_what_it_keeps() -> None:
+def test_the_canonical_url_of_a_cached_page_must_be_the_cached_url() -> None:
     url = "https://www-example-org.cdn.ampproject.org/c/s/www.example.org/news/rain"
     assert (
         read(page('<link rel="canonical" href="https://elsewhere.example/news">'), url).canonical_url == url
@@ -240,12 +240,12 @@ def test_a_cache_speaks_only_for_what_it_keeps() -> None:
     "value",
     ['["2024-05-03T10:00:01Z"]', '{"@value":"2024-05-03T10:00:01Z"}', "1714730401000", "1714730401.0"],
 )
-def test_dates_of_json_ld_in_other_shapes(value: str) -> None:
+def test_dates_in_json_ld_may_have_other_types(value: str) -> None:
     head = json_ld(f'{{"@type":"NewsArticle","headline":"x","datePublished":{value}}}')
     assert read(page(head)).published_at == datetime(2024, 5, 3, 10, 0, 1, tzinfo=UTC)
 
 
-def test_json_ld_of_other_articles_is_not_taken() -> None:
+def test_json_ld_of_other_articles_is_ignored() -> None:
     teasers = ",".join(
         f'{{"@type":"NewsArticle","url":"/other/{n}","headline":"Other {n}","datePublished":"2024-04-0{n}"}}'
         for n in range(1, 6)
@@ -255,7 +255,7 @@ def test_json_ld_of_other_articles_is_not_taken() -> None:
     assert read(page(json_ld(f"[{teasers},{own}]"))).published_at == datetime(2024, 5, 3, 10, tzinfo=UTC)
 
 
-def test_article_body_of_json_ld_stands_in_for_a_text_that_scripts_would_load() -> None:
+def test_article_body_of_json_ld_is_used_if_the_text_is_loaded_by_scripts() -> None:
     body = "\\n".join(PROSE)
     head = json_ld(
         f'{{"@type":"NewsArticle","headline":"Rain closes the lower road","articleBody":"{body}"}}'
@@ -265,7 +265,7 @@ def test_article_body_of_json_ld_stands_in_for_a_text_that_scripts_would_load() 
     assert article.extraction["text"] == "json-ld"
 
 
-def test_text_that_only_scripts_carry() -> None:
+def test_text_in_scripts_only() -> None:
     state = TEXT.replace("<", "\\u003c")
     article = read(page(body=f'<script>self.push([1,"{state}"])</script>'))
     assert article.text.splitlines() == PROSE
@@ -280,7 +280,7 @@ def test_text_that_only_scripts_carry() -> None:
         json.dumps(["a", json.dumps({"blocks": [{"text": line} for line in PROSE]})]),
     ],
 )
-def test_paragraphs_that_only_the_data_of_an_article_carry(state: str) -> None:
+def test_paragraphs_in_article_data_only(state: str) -> None:
     script = f'<script id=__NEXT_DATA__ type="application/json">{state}</script>'
     article = read(page('<meta property="og:type" content="article">', script))
     assert article.text.splitlines() == PROSE
@@ -289,14 +289,14 @@ def test_paragraphs_that_only_the_data_of_an_article_carry(state: str) -> None:
         read(page(body=script))
 
 
-def test_pieces_of_sentences_in_data_make_no_text() -> None:
+def test_incomplete_sentences_in_data_are_not_used_as_text() -> None:
     pieces = [{"text": f"{line} The"} for line in PROSE] + [{"text": line[4:]} for line in PROSE]
     script = f"<script>let state = {json.dumps(pieces)}</script>"
     with pytest.raises(NotAnArticle):
         read(page('<meta property="og:type" content="article">', script))
 
 
-def test_the_tree_is_shared_and_stays_as_it_was() -> None:
+def test_extraction_does_not_change_the_shared_tree() -> None:
     html = saved("news_jsonld.html")
     tree = parse_html(html)
     before = len(list(tree.iter()))
@@ -305,14 +305,14 @@ def test_the_tree_is_shared_and_stays_as_it_was() -> None:
     assert len(list(tree.iter())) == before
 
 
-def test_extract_is_the_short_way() -> None:
+def test_extract_returns_an_article_or_none() -> None:
     article = extract(saved("news_jsonld.html"), FENLAND)
     assert article is not None
     assert article.title == "Harbour bridge opens two months early"
     assert extract(b"", FENLAND) is None
 
 
-def test_several_threads_get_the_same() -> None:
+def test_several_threads_get_the_same_result() -> None:
     html = saved("news_jsonld.html")
     found: list[object] = []
 
@@ -328,6 +328,6 @@ def test_several_threads_get_the_same() -> None:
     assert all(article == found[0] for article in found)
 
 
-def test_a_page_without_an_address_is_still_read() -> None:
+def test_a_page_without_a_url_is_read() -> None:
     article = read(page(), "")
     assert (article.url, article.canonical_url, article.source) == ("", "", "")

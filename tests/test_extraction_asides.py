@@ -24,7 +24,7 @@ def said(markup: str) -> str:
         '<p>The <a href="/m">mayor<span> this link opens in a new tab</span></a> said so.</p>',
     ],
 )
-def test_signs_within_a_line_go(markup: str) -> None:
+def test_markers_within_a_line_are_removed(markup: str) -> None:
     assert said(markup) == "The mayor said so."
 
 
@@ -41,5 +41,5 @@ def test_signs_within_a_line_go(markup: str) -> None:
         (f'<p><a class="comments">{"7" * (MAX_ASIDE + 1)}</a></p>', "7" * (MAX_ASIDE + 1)),
     ],
 )
-def test_words_and_numbers_of_a_sentence_stay(markup: str, words: str) -> None:
+def test_words_and_numbers_of_a_sentence_are_kept(markup: str, words: str) -> None:
     assert said(markup) == words

@@ -47,7 +47,7 @@ def test_pieces_keep_order_links_and_boxes() -> None:
     assert tree.regions[pieces.boxes[3]] == 1 << REGIONS.index("hidden")
 
 
-def test_names_of_boxes_that_are_made_late_are_those_of_their_elements() -> None:
+def test_boxes_have_the_names_of_their_elements() -> None:
     """An element without text gets no box, and a box ends where its element ends."""
     pieces = pieces_of("<nav><ul><li></ul></nav><aside><p>one</p></aside><main><div><p>two</p></div></main>")
     regions = [pieces.tree.regions[box] for box in pieces.boxes]
@@ -55,14 +55,14 @@ def test_names_of_boxes_that_are_made_late_are_those_of_their_elements() -> None
     assert pieces.tree.tags == ["body", "aside", "p", "main", "div", "p"]
 
 
-def test_an_element_of_the_sites_own_breaks_no_sentence() -> None:
+def test_a_custom_element_does_not_split_a_sentence() -> None:
     pieces = pieces_of(
         "<p>One study (<x-ref><a href=/s>1</a></x-ref>) says so</p><x-box><p>two</p></x-box> three"
     )
     assert pieces.texts == ["One study (1) says so", "two", "three"]
 
 
-def test_a_picture_breaks_the_line_and_holds_no_text() -> None:
+def test_an_image_splits_the_line_and_has_no_text() -> None:
     pieces = pieces_of(
         "<p>One<img src=a.jpg alt='The dam at night, from the road'>two</p><iframe></iframe>three"
     )
@@ -75,12 +75,12 @@ def test_pieces_are_bounded() -> None:
     assert len(cut(parse_html(b"<p>x</p>" * (MAX_PIECES + 500))).texts) == MAX_PIECES
 
 
-def test_removed_elements_are_no_pieces() -> None:
+def test_removed_elements_are_not_pieces() -> None:
     tree = parse_html(b"<body><p>one</p><div id=x><p>two</p></div> three</body>")
     assert cut(tree, [tree.get_element_by_id("x")]).texts == ["one", "three"]
 
 
-def test_the_leaves_of_all_trees_add_up() -> None:
+def test_the_score_is_the_sum_of_the_leaves_of_all_trees() -> None:
     """Tree 1: a > 1, then 2,000, else -1,000. Tree 2: b > 10, then (a > 1, then 7, else 4,000), else 250."""
     keep = [0xFF] * (judge.LEAVES - 1)
     forest = judge.from_json(
@@ -98,14 +98,14 @@ def test_the_leaves_of_all_trees_add_up() -> None:
     assert forest.scores(columns).tolist() == [-750, 2250, 3000, 2007]
 
 
-def test_the_shipped_trees_know_all_their_numbers() -> None:
+def test_all_features_of_the_shipped_trees_are_computed() -> None:
     forest = judge.shipped()
     assert forest.feature.max() < len(forest.names)
     assert len(forest.feature) // (judge.LEAVES - 1) == len(forest.value) // judge.LEAVES
     assert set(forest.names) <= columns_of(view_of(TEXT)).keys()
 
 
-def test_pieces_know_the_box_with_most_prose() -> None:
+def test_features_of_the_box_with_most_prose() -> None:
     view = view_of(f"<div><section>{TEXT}</section></div><footer><p>{PROSE[0][:60]}</p></footer>")
     columns = columns_of(view)
     assert view.in_densest.tolist() == [*[True] * len(PROSE), False]
@@ -114,14 +114,14 @@ def test_pieces_know_the_box_with_most_prose() -> None:
     assert columns["densest_like"][-1] < 0.5
 
 
-def test_pieces_know_the_text_that_the_data_state() -> None:
+def test_features_of_a_text_stated_in_data() -> None:
     known = Known(stated="A line as stated.\nA line as stated. And more. And the rest of it.")
     body = "<p>A line as stated.</p><p>A line as stated. And more.</p><p>Another line.</p>"
     assert columns_of(view_of(body, known))["stated"].tolist() == [2, 1, 0]
     assert columns_of(view_of(body))["stated"].tolist() == [-1, -1, -1]
 
 
-def test_a_piece_of_other_words_shares_little_with_the_headline() -> None:
+def test_features_of_words_shared_with_the_headline() -> None:
     known = Known(headline="Volunteers filled sandbags when the river rose", site=frozenset({"example.org"}))
     columns = columns_of(
         view_of(f"{TEXT}<div><p>Rules of example.org for comments: be polite.</p></div>", known)
@@ -132,7 +132,7 @@ def test_a_piece_of_other_words_shares_little_with_the_headline() -> None:
     assert columns["says_site"].tolist() == [0, 0, 0, 0, 1]
 
 
-def test_the_same_starts_are_searched_in_each_process() -> None:
+def test_the_same_beginnings_are_searched_in_each_process() -> None:
     lines = [
         f"Line number {number:03d} of a list that is longer than the model compares." for number in range(600)
     ]
@@ -141,7 +141,7 @@ def test_the_same_starts_are_searched_in_each_process() -> None:
     assert view.held_starts[-1] == 499
 
 
-def test_numbers_of_a_page_are_those_of_any_machine() -> None:
+def test_features_are_the_same_on_each_machine() -> None:
     """Sums are whole numbers, and a share is the quotient of two of them."""
     view = view_of(f"<div>{TEXT}</div>{MENU}")
     for values in (view.length, view.linked, view.prose, view.box_scores):
@@ -149,7 +149,7 @@ def test_numbers_of_a_page_are_those_of_any_machine() -> None:
     assert judge.judge(view).dtype.kind == "i"
 
 
-def test_paragraphs_are_judged_in_and_menus_out() -> None:
+def test_paragraphs_are_taken_and_menus_are_left_out() -> None:
     assert read(page(body=f"{MENU}<div class=story>{TEXT}</div>{MENU}")).text.splitlines() == PROSE
 
 
@@ -164,18 +164,18 @@ def scored(body: str, scores: list[int]) -> list[str]:
 SURE, DOUBTED, FOREIGN = 3000, judge.UNLIKELY + 500, judge.UNLIKELY - 500
 
 
-def test_a_piece_of_which_the_judge_is_unsure_is_taken() -> None:
+def test_a_piece_with_an_uncertain_score_is_taken() -> None:
     assert scored(TEXT, [SURE, SURE, SURE, judge.UNSURE + 1]) == PROSE
     assert scored(TEXT, [SURE, SURE, SURE, judge.UNSURE]) == PROSE[:3]
 
 
 @pytest.mark.parametrize(("score", "count"), [(DOUBTED, 5), (FOREIGN, 4)])
-def test_a_doubted_paragraph_inside_a_block_of_prose_is_taken(score: int, count: int) -> None:
+def test_a_paragraph_with_a_low_score_within_a_block_of_prose_is_taken(score: int, count: int) -> None:
     body = f"<div class=story>{TEXT}<p>{PROSE[0]}</p></div>"
     assert len(scored(body, [SURE, score, SURE, SURE, SURE])) == count
 
 
-def test_doubted_prose_outside_of_the_block_or_in_other_boxes_is_left_out() -> None:
+def test_prose_with_a_low_score_outside_the_block_is_left_out() -> None:
     note = f"<p>{PROSE[0]}</p>"
     assert scored(f"{note}{TEXT}{note}", [DOUBTED, *[SURE] * 4, DOUBTED]) == PROSE
     notes = f"<div class=note>{note}{note}</div>"
@@ -183,7 +183,7 @@ def test_doubted_prose_outside_of_the_block_or_in_other_boxes_is_left_out() -> N
 
 
 @pytest.mark.parametrize(("score", "is_taken"), [(DOUBTED, True), (FOREIGN, False)])
-def test_a_doubted_heading_between_paragraphs_is_taken(score: int, is_taken: bool) -> None:
+def test_a_heading_with_a_low_score_between_paragraphs_is_taken(score: int, is_taken: bool) -> None:
     heading = "<h2>What happens next</h2>"
     body = f"{heading}{TEXT}{heading}{TEXT}{heading}"
     found = scored(body, [score, *[SURE] * 4, score, *[SURE] * 4, score])
@@ -201,14 +201,14 @@ def test_an_empty_page_has_no_pieces() -> None:
     assert judge.judge(view).tolist() == []
 
 
-def test_lines_know_what_they_are() -> None:
+def test_quotes_are_marked_in_the_structure() -> None:
     article = read(page(body=f"{TEXT}<blockquote><p>{PROSE[0]} And so on.</p></blockquote>{TEXT}"))
     quoted = article.text.splitlines().index(f"{PROSE[0]} And so on.")
     assert article.structure == {"quote": [quoted]}
 
 
 @pytest.mark.parametrize("shown", [1, 2])
-def test_a_stated_text_stands_in_for_less_than_half_of_it(shown: int) -> None:
+def test_a_stated_text_is_used_if_less_than_half_of_it_is_visible(shown: int) -> None:
     whole = [*PROSE, *(f"{line} The council heard that again." for line in PROSE)]
     stated = json_ld(json.dumps({"@type": "NewsArticle", "articleBody": "\n".join(whole)}))
     article = read(page(stated, "".join(f"<p>{line}</p>" for line in PROSE[:shown])))

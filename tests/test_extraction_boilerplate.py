@@ -37,19 +37,19 @@ def kept_of(memory: SiteMemory, *lines: str) -> list[str]:
     return [line for number, line in enumerate(lines) if number not in removed]
 
 
-def test_what_ten_articles_print_around_their_text_is_removed() -> None:
+def test_repeated_lines_around_the_text_of_ten_articles_are_removed() -> None:
     for articles, cut in ((LEAST - 1, False), (LEAST, True)):
         memory = memory_of(articles, ["Good morning."], BOX, [FOOTLINE, "Follow the coast."])
         lines = ["Good morning.", *PROSE[:2], *BOX, *PROSE[2:], FOOTLINE, "Follow the coast."]
         assert kept_of(memory, *lines) == (PROSE if cut else lines)
 
 
-def test_a_paragraph_that_all_articles_tell_within_their_text_stays() -> None:
+def test_repeated_paragraphs_within_the_text_are_kept() -> None:
     memory = memory_of(RECENT, [], [FOOTLINE], [])
     assert kept_of(memory, PROSE[0], FOOTLINE, PROSE[1]) == [PROSE[0], FOOTLINE, PROSE[1]]
 
 
-def test_lines_of_fewer_than_two_thirds_of_the_recent_articles_stay() -> None:
+def test_lines_of_fewer_than_two_thirds_of_the_recent_articles_are_kept() -> None:
     memory = memory_of(20, [], [], [FOOTLINE])
     assert kept_of(memory, PROSE[0], FOOTLINE) == [PROSE[0]]
     for number in range(20, 31):
@@ -57,7 +57,7 @@ def test_lines_of_fewer_than_two_thirds_of_the_recent_articles_stay() -> None:
     assert kept_of(memory, PROSE[0], FOOTLINE) == [PROSE[0], FOOTLINE]
 
 
-def test_a_page_says_what_was_removed_and_reading_changes_nothing() -> None:
+def test_removed_lines_are_recorded_and_reading_does_not_change_the_memory() -> None:
     html = page(body=f"<article>{TEXT}<p>{FOOTLINE}</p></article>")
     memory = memory_of(LEAST, [], [], [FOOTLINE])
     before = memory.plain()
@@ -69,7 +69,7 @@ def test_a_page_says_what_was_removed_and_reading_changes_nothing() -> None:
     assert "site_lines" not in read(html).extraction
 
 
-def test_the_structure_fits_the_text_that_is_left() -> None:
+def test_the_structure_matches_the_remaining_text() -> None:
     html = page(body=f"<article><p>{FOOTLINE}</p>{TEXT}<h2>What comes next</h2>{TEXT}</article>")
     article = read(html, memory=memory_of(LEAST, [FOOTLINE], [], []))
     assert FOOTLINE not in article.text
@@ -78,7 +78,7 @@ def test_the_structure_fits_the_text_that_is_left() -> None:
     ]
 
 
-def test_a_page_of_nothing_but_the_sites_lines_is_not_an_article() -> None:
+def test_a_page_with_only_repeated_lines_is_not_an_article() -> None:
     notice = f"{FOOTLINE} Whoever wants to answer writes to the desk, and names the day and the page."
     html = page(body=f"<article><p>{notice}</p><p>{FOOTLINE * 2}</p></article>")
     assert notice in read(html).text
@@ -100,7 +100,7 @@ def test_an_article_does_not_count_for_itself() -> None:
     assert memory.site_lines("a3", [*told(3), FOOTLINE]) == []
 
 
-def test_the_memory_is_bounded_and_forgets_what_was_read_first() -> None:
+def test_the_memory_is_bounded_and_drops_the_oldest_articles() -> None:
     memory = SiteMemory()
     for number in range(300):
         memory.learn(f"a{number}", [f"Line {line} of page {number}" for line in range(500)])
@@ -109,7 +109,7 @@ def test_the_memory_is_bounded_and_forgets_what_was_read_first() -> None:
     assert SiteMemory().site_lines("a", ["One line"]) == memory.site_lines("a", []) == []
 
 
-def test_so_many_sites_have_a_memory() -> None:
+def test_the_number_of_sites_with_a_memory_is_limited() -> None:
     memories = SiteMemories(most=2)
     memories.of("a.test").learn("a", PROSE)
     assert len(memories.of("b.test")) == 0
@@ -120,7 +120,7 @@ def test_so_many_sites_have_a_memory() -> None:
 
 
 @given(st.integers(0, 2**32), st.integers(LEAST + 1, 2 * RECENT), st.integers(10, 30))
-def test_articles_that_share_a_fifth_of_their_paragraphs_keep_them_all(
+def test_articles_that_share_a_fifth_of_their_paragraphs_keep_all_paragraphs(
     seed: int, articles: int, length: int
 ) -> None:
     chance = Random(seed)
@@ -142,7 +142,7 @@ def test_articles_that_share_a_fifth_of_their_paragraphs_keep_them_all(
         max_size=25,
     )
 )
-def test_a_memory_that_was_written_and_read_knows_the_same(articles: list[list[str]]) -> None:
+def test_a_memory_is_unchanged_after_writing_and_reading(articles: list[list[str]]) -> None:
     memory = SiteMemory()
     for number, lines in enumerate(articles):
         memory.learn(str(number), lines)
@@ -159,7 +159,7 @@ LINES = st.lists(st.sampled_from(["Two of us", "12: a line", "0: 1", "a: b", ": 
 
 
 @given(LINES, st.sets(st.integers(0, 5)))
-def test_what_was_removed_goes_back_to_its_place(lines: list[str], chosen: set[int]) -> None:
+def test_removed_lines_are_shown_at_their_place(lines: list[str], chosen: set[int]) -> None:
     removed = sorted(number for number in chosen if number < len(lines))
     kept = [line for number, line in enumerate(lines) if number not in removed]
     article = make_article(text="\n".join(kept))
@@ -167,7 +167,7 @@ def test_what_was_removed_goes_back_to_its_place(lines: list[str], chosen: set[i
     assert article.shown == "\n".join(lines)
 
 
-def test_pages_that_are_joined_keep_what_was_removed_in_its_place() -> None:
+def test_joined_pages_show_removed_lines_at_their_place() -> None:
     pages = [make_article(1, text="a\nb"), make_article(1, text="c\nd")]
     pages[0].site_lines = [(0, "before"), (2, "after")]
     pages[1].site_lines = [(1, "within"), (2, "after")]

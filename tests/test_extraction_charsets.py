@@ -23,12 +23,12 @@ JAPANESE = (
 @pytest.mark.parametrize(
     "declared", [None, "utf-8", "windows-1251", "koi8-r", "iso-8859-1", "x-unknown", "idna", "\u0394"]
 )
-def test_russian_is_read_whatever_is_declared(real: str, declared: str | None) -> None:
+def test_russian_is_decoded_with_any_declared_encoding(real: str, declared: str | None) -> None:
     assert decode(RUSSIAN.encode(real), declared) == RUSSIAN
 
 
 @pytest.mark.parametrize("inside", ["utf-8", "windows-1251", "win-1251", "koi8-r", ""])
-def test_what_the_page_declares_may_be_wrong_too(inside: str) -> None:
+def test_the_encoding_declared_in_the_page_may_be_wrong(inside: str) -> None:
     html = RUSSIAN.replace("<head>", f'<head><meta charset="{inside}">')
     assert decode(html.encode("cp1251")) == html
     assert decode(html.encode("utf-8")) == html
@@ -76,7 +76,7 @@ LEGACY = {
 @pytest.mark.parametrize("language", LEGACY)
 @pytest.mark.parametrize("header", [None, "right", "utf-8", "iso-8859-1", "windows-1251"])
 @pytest.mark.parametrize("inside", ["", "right", "utf-8"])
-def test_the_letters_tell_the_encoding_where_declarations_differ(
+def test_letters_determine_the_encoding_if_declarations_differ(
     language: str, header: str | None, inside: str
 ) -> None:
     text, encodings = LEGACY[language]
@@ -93,13 +93,13 @@ QUOTED = (
 
 
 @pytest.mark.parametrize("declared", [None, "utf-8", "iso-8859-1", "windows-1251"])
-def test_a_short_russian_text_is_none_of_an_old_macintosh(declared: str | None) -> None:
+def test_a_short_russian_text_is_not_decoded_as_mac_cyrillic(declared: str | None) -> None:
     """In that encoding all lower-case letters but one have the same bytes; dashes would be capitals."""
     assert decode(QUOTED.encode("cp1251"), declared) == QUOTED
 
 
 @pytest.mark.parametrize("upper", [3, 6, 12, 30])
-def test_capitals_are_no_greek_or_arabic(upper: int) -> None:
+def test_russian_capitals_are_not_decoded_as_greek_or_arabic(upper: int) -> None:
     words = QUOTED[3:-4].split()
     text = " ".join(word.upper() if number < upper else word for number, word in enumerate(words))
     assert decode(text.encode("cp1251"), "windows-1251") == text
@@ -111,18 +111,18 @@ def test_capitals_are_no_greek_or_arabic(upper: int) -> None:
 
 @pytest.mark.parametrize("real", ["cp1253", "iso8859-7"])
 @pytest.mark.parametrize("declared", [None, "windows-1251", "iso-8859-7"])
-def test_greek_is_no_russian(real: str, declared: str | None) -> None:
+def test_greek_is_not_decoded_as_russian(real: str, declared: str | None) -> None:
     text = "Το συμβούλιο ψήφισε για το κλείσιμο της γέφυρας, αφού βρήκαν ρωγμές. Ο ΔΗΜΑΡΧΟΣ ΕΙΠΕ ΟΧΙ."
     assert decode(text.encode(real), declared) == text
 
 
 @pytest.mark.parametrize("declared", [None, "utf-8", "iso-8859-1", "windows-1252"])
-def test_japanese_bytes_make_rare_syllables_of_korean(declared: str | None) -> None:
+def test_japanese_is_not_decoded_as_korean(declared: str | None) -> None:
     text = "<p>市議会は月曜日の夜、古い橋を閉鎖することを決めた。市長は「選択肢はなかった」と話した。</p>"
     assert decode(text.encode("shift_jis"), declared) == text
 
 
-def test_quotation_marks_of_an_english_page_make_it_no_other_language() -> None:
+def test_english_quotation_marks_do_not_change_the_encoding() -> None:
     english = "<p>It’s the mayor’s house, she said. “We don’t know” – it’s closed.</p>" * 20
     for declared in (None, "windows-1252", "iso-8859-1", "utf-8"):
         assert decode(english.encode("cp1252"), declared) == english
@@ -133,7 +133,7 @@ def test_a_few_broken_bytes_do_not_change_the_encoding() -> None:
     assert "первый низкопольный" in decode(broken, "windows-1251")
 
 
-def test_the_whole_way_with_a_wrong_header() -> None:
+def test_a_page_with_a_wrong_header_is_extracted() -> None:
     for real, declared in (("utf-8", "windows-1251"), ("cp1251", "utf-8"), ("koi8-r", "windows-1251")):
         assert read(RUSSIAN.encode(real), charset=declared).title == "Новый трамвай вышел на линию в Заречье"
 

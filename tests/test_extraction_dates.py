@@ -101,7 +101,7 @@ def test_half_days_offsets_and_days_of_the_week(text: str, clock: str, hours: fl
     assert (found[0][:16], found[2]) == (f"2024-05-03 {clock}", hours)
 
 
-def test_the_region_decides_what_three_four_means() -> None:
+def test_the_region_decides_which_number_is_the_month() -> None:
     assert stamp("03/04/2024", "en-us") == ("2024-03-04 00:00:00", "day", None)
     assert stamp("2024/03/04", "en-us") == ("2024-03-04 00:00:00", "day", None)
     assert stamp("03/04/2024", "en-gb") == ("2024-04-03 00:00:00", "day", None)
@@ -111,7 +111,7 @@ def test_the_region_decides_what_three_four_means() -> None:
     "text",
     ["", "yesterday", "12 comments 2024", "1.2.3", "31 февраля 2024", "2024-13-01", "99:99", "x" * 9000],
 )
-def test_what_is_no_date(text: str) -> None:
+def test_texts_that_are_not_dates(text: str) -> None:
     assert parse_stamp(text) is None
 
 
@@ -136,7 +136,7 @@ def test_any_text_is_a_date_or_none(text: str) -> None:
 
 
 @given(st.datetimes(min_value=datetime(1990, 1, 1), max_value=datetime(2100, 1, 1)))
-def test_what_iso_writes_is_read(moment: datetime) -> None:
+def test_iso_format_is_parsed(moment: datetime) -> None:
     moment = moment.replace(microsecond=0)
     written = parse_stamp(moment.isoformat())
     assert written is not None
@@ -150,7 +150,7 @@ def published(value: str, *, timezone: str | None = None, modified: str = "") ->
     return article.published_at, article.extraction["published_at"]
 
 
-def test_the_zone_is_written_or_of_the_page_or_of_the_rule_or_said_to_be_assumed() -> None:
+def test_the_time_zone_comes_from_the_date_the_page_or_the_rule_or_is_assumed() -> None:
     def utc(hour: int) -> datetime:
         return datetime(2024, 5, 3, hour, 5, tzinfo=UTC)
 
@@ -164,7 +164,7 @@ def test_the_zone_is_written_or_of_the_page_or_of_the_rule_or_said_to_be_assumed
     assert published("2024-05-03T14:05:00", timezone="No/Where") == (utc(14), "json-ld+assumed-utc")
 
 
-def test_a_bare_day_stays_the_day_that_the_page_names() -> None:
+def test_a_date_without_a_time_is_not_shifted_by_the_time_zone() -> None:
     assert published("2024-05-03", timezone="Asia/Vladivostok") == (
         datetime(2024, 5, 3, tzinfo=UTC),
         "json-ld",
@@ -202,7 +202,7 @@ def test_dates_of_other_articles_and_of_changes_count_less() -> None:
     ],
 )
 @pytest.mark.parametrize("markup", ["<div class=date>{}</div>", "<p>By Ann Lee</p><div class=stamp>{}</div>"])
-def test_a_line_that_names_the_change_first(line: str, markup: str) -> None:
+def test_a_line_with_the_modification_time_first(line: str, markup: str) -> None:
     article = read(page(body=markup.format(line) + TEXT))
     assert article.published_at == datetime(2024, 5, 3, 14, 5, tzinfo=UTC)
 
@@ -220,7 +220,7 @@ def test_a_line_that_names_the_change_first(line: str, markup: str) -> None:
         ("<p>Aktualisiert am <time datetime='2024-05-04T09:30'>4. Mai</time></p>", "time-tag"),
     ],
 )
-def test_the_time_of_a_change_that_only_the_reader_sees(markup: str, source: str) -> None:
+def test_visible_modification_times(markup: str, source: str) -> None:
     head = json_ld('{"@type":"NewsArticle","headline":"x","datePublished":"2024-05-03T14:05:00Z"}')
     article = read(page(head, markup + TEXT))
     assert article.published_at == datetime(2024, 5, 3, 14, 5, tzinfo=UTC)
@@ -239,9 +239,7 @@ def test_the_time_of_a_change_that_only_the_reader_sees(markup: str, source: str
         ("<p class=when>1 May 2024</p>", "2024-05-03T01:25:00+00:00", "json-ld"),
     ],
 )
-def test_a_moment_in_utc_is_told_by_the_clock_that_the_page_shows(
-    markup: str, expected: str, note: str
-) -> None:
+def test_the_visible_time_decides_whether_utc_is_meant(markup: str, expected: str, note: str) -> None:
     head = json_ld('{"@type":"NewsArticle","datePublished":"2024-05-03T01:25:00Z"}')
     article = read(page(head, markup + TEXT), "https://www.diario.com.ar/nota/1")
     assert article.published_at is not None
@@ -258,25 +256,25 @@ def test_a_moment_in_utc_is_told_by_the_clock_that_the_page_shows(
         ("<meta property=og:image content=https://img.example.org/2024/05/03/rain.jpg>", TEXT, "url"),
     ],
 )
-def test_the_last_places_to_look_for_a_day(head: str, body: str, source: str) -> None:
+def test_fallback_sources_of_a_date(head: str, body: str, source: str) -> None:
     article = read(page(head, body), "https://example.org/rain")
     assert article.published_at == datetime(2024, 5, 3, tzinfo=UTC)
     assert (article.published_source, article.published_precision) == (source, "day")
 
 
-def test_a_day_at_the_end_of_the_title_and_in_the_number_of_the_article() -> None:
+def test_a_date_at_the_end_of_the_title_and_in_the_article_number() -> None:
     titled = page("<meta property=og:title content='Rain | DW | 03.05.2024'>")
     assert read(titled, "https://example.org/rain").published_at == datetime(2024, 5, 3, tzinfo=UTC)
     numbered = read(page(), "https://example.org/article/A2024050314320005196")
     assert numbered.published_at == datetime(2024, 5, 3, tzinfo=UTC)
 
 
-def test_a_date_that_the_text_tells_of_is_not_that_of_the_article() -> None:
+def test_a_date_in_the_text_is_not_the_date_of_the_article() -> None:
     told = "<p>The bridge, which was closed when the last old mill burnt down, had fallen on 3 May 2011.</p>"
     assert read(page(body=TEXT + told), "https://example.org/rain").published_at is None
 
 
-def test_a_day_that_is_known_tells_which_figure_is_the_month() -> None:
+def test_a_known_date_decides_which_number_is_the_month() -> None:
     body = f"<p class=date>05/03/2024 2:05 PM</p>{TEXT}"
     known = read(page(body=body), "https://example.org/2024/05/03/rain")
     assert known.published_at == datetime(2024, 5, 3, 14, 5, tzinfo=UTC)

@@ -82,11 +82,11 @@ def test_names(written: str, names: list[str]) -> None:
         ("/author/jane-doe", []),
     ],
 )
-def test_what_stands_around_names(written: str, names: list[str]) -> None:
+def test_text_around_names_is_removed(written: str, names: list[str]) -> None:
     assert clean_authors([written]) == names
 
 
-def test_a_name_comes_once() -> None:
+def test_duplicate_names_are_removed() -> None:
     assert clean_authors(["Jane Doe", "By JANE DOE", "John Roe"]) == ["Jane Doe", "John Roe"]
 
 
@@ -119,7 +119,7 @@ def test_authors_of_json_ld(author: str, names: list[str]) -> None:
         ("Dambruch-news", "Dambruch-news"),
     ],
 )
-def test_sites_behind_a_dash_without_spaces(title: str, expected: str) -> None:
+def test_site_names_after_a_dash_without_spaces(title: str, expected: str) -> None:
     assert clean_title(title, [key("每日新闻"), "news"]) == expected
 
 
@@ -131,7 +131,7 @@ def test_an_author_that_another_node_names() -> None:
     assert read(page(json_ld(graph))).authors == ["Jane Doe"]
 
 
-def test_a_teaser_of_another_article_says_nothing_of_this_one() -> None:
+def test_authors_of_teasers_are_ignored() -> None:
     other = '{"@type":"NewsArticle","headline":"Snow in the hills","url":"%s","author":"A B"}'
     assert read(page(json_ld(other % "https://www.example.org/snow"))).authors == []
     longer = other.replace("Snow in the hills", "Rain closes the lower road at noon")
@@ -161,7 +161,7 @@ def test_sources_of_authors() -> None:
         ("Daily News", "Daily News"),
     ],
 )
-def test_titles_lose_the_name_of_the_site(title: str, expected: str) -> None:
+def test_the_site_name_is_removed_from_titles(title: str, expected: str) -> None:
     assert clean_title(title, ["the daily news", "dailynews", "dailynews com"]) == expected
 
 
@@ -182,7 +182,7 @@ def test_titles_lose_the_name_of_the_site(title: str, expected: str) -> None:
         (" - Page 2 - Example", "www.example.org"),
     ],
 )
-def test_the_name_of_the_site_is_known_from_its_host(tail: str, host: str) -> None:
+def test_the_site_name_is_recognised_by_the_host(tail: str, host: str) -> None:
     html = page(title=f"Rain closes the lower road{tail}", h1="")
     assert read(html, f"https://{host}/2024/some-story-here").title == "Rain closes the lower road"
 
@@ -190,7 +190,7 @@ def test_the_name_of_the_site_is_known_from_its_host(tail: str, host: str) -> No
 @pytest.mark.parametrize(
     "title", ["Iran - Iraq war: what is known", "How to write a server - Node.js", "Bush, Blair and cars"]
 )
-def test_headlines_that_only_look_as_if_they_named_a_site(title: str) -> None:
+def test_headlines_that_only_seem_to_contain_a_site_name(title: str) -> None:
     assert read(page(title=title, h1=""), "https://www.bbc.com/2024/some-story").title == title
 
 
@@ -198,13 +198,13 @@ def test_endless_abbreviations() -> None:
     assert clean_title("Rain | " + "aaa " * 14 + "b", ["a" * 20]).startswith("Rain | a")
 
 
-def test_the_headline_that_most_evidence_agrees_on() -> None:
+def test_the_headline_with_the_most_evidence_is_chosen() -> None:
     head = '<meta property="og:title" content="Rain closes the lower road: Example">'
     head += '<meta name="twitter:title" content="Wet!">'
     assert read(page(head, h1="Rain closes the lower road")).title == "Rain closes the lower road"
 
 
-def test_a_heading_of_something_else_is_no_headline() -> None:
+def test_a_heading_of_other_content_is_not_the_headline() -> None:
     html = page(title="Rain closes the lower road | Example", h1="Latest news")
     assert read(html).title == "Rain closes the lower road"
 
@@ -274,7 +274,7 @@ def test_the_tag_decides_where_the_text_does_not() -> None:
         "བོད་ཡིག " * 10,
     ],
 )
-def test_a_text_in_a_script_without_a_known_language_has_the_stated_language(text: str) -> None:
+def test_the_stated_language_is_used_for_unknown_scripts(text: str) -> None:
     assert detect(text) is None
     assert detect(text, "or-IN") == "or"
     assert detect(text + "the prime minister said that the government will not " * 20) == "en"
@@ -301,7 +301,7 @@ def test_a_wrong_tag_is_overruled() -> None:
         "© 2024 Example. All rights reserved.",
     ],
 )
-def test_lines_that_are_no_text(line: str) -> None:
+def test_lines_that_are_not_part_of_the_text(line: str) -> None:
     kept = Block("paragraph", PROSE[0])
     assert tidy([kept, Block("paragraph", line), kept]) == [kept, kept]
 
@@ -315,7 +315,7 @@ def test_lines_that_are_no_text(line: str) -> None:
         PROSE[0],
     ],
 )
-def test_sentences_that_only_begin_like_such_lines(line: str) -> None:
+def test_sentences_that_only_begin_like_such_lines_are_kept(line: str) -> None:
     blocks = [Block("paragraph", line)]
     assert tidy(blocks) == blocks
 
@@ -323,19 +323,19 @@ def test_sentences_that_only_begin_like_such_lines(line: str) -> None:
 @pytest.mark.parametrize(
     "line", ["By Jane Doe", "Von Jane Doe", "Автор: Jane Doe", "Par Jane Doe", "Jane Doe"]
 )
-def test_a_byline_at_the_start_goes_in_each_language(line: str) -> None:
+def test_a_byline_at_the_start_is_removed_in_each_language(line: str) -> None:
     blocks = [Block("paragraph", text) for text in (line, *PROSE)]
     assert [block.text for block in trim_edges(blocks, "Rain in May", ["Jane Doe"])] == PROSE
 
 
-def test_edges() -> None:
+def test_lines_at_the_edges_are_removed() -> None:
     lines = ["Rain in May", "By Jane Doe", "3 May 2024, 14:05", *PROSE, "Jane Doe"]
     blocks = [Block("paragraph", line) for line in lines]
     assert [block.text for block in trim_edges(blocks, "Rain in May", ["Jane Doe"])] == PROSE
     assert trim_edges(blocks[:1], "Rain in May", []) == blocks[:1]
 
 
-def test_a_paragraph_that_is_a_link_leads_elsewhere() -> None:
+def test_a_paragraph_that_is_a_link_is_removed() -> None:
     pointer = "<p><b>More:</b> <a href='/x'>The last days of the ferry at Saltmarsh harbour</a></p>"
     inside = (
         "<p>The mayor <a href='/y'>said on Sunday</a> that the dam would hold until the end of the week.</p>"
@@ -345,7 +345,7 @@ def test_a_paragraph_that_is_a_link_leads_elsewhere() -> None:
     assert "said on Sunday" in text
 
 
-def test_captions_menus_and_forms_are_no_text() -> None:
+def test_captions_menus_and_forms_are_not_text() -> None:
     extras = (
         "<figure><img src=x><figcaption>The dam at noon, seen from the mill.</figcaption></figure>"
         "<form><input name=q><button>Search the whole archive of the paper</button></form>"
@@ -372,28 +372,28 @@ def test_tags() -> None:
         ("<aside><p>By Jane Doe</p></aside>", []),
     ],
 )
-def test_names_behind_a_label(markup: str, names: list[str]) -> None:
+def test_names_after_a_label(markup: str, names: list[str]) -> None:
     assert read(page(body=TEXT + markup)).authors == names
 
 
-def test_a_page_with_a_side_column_is_none_itself() -> None:
+def test_a_page_with_a_sidebar_class_is_not_a_sidebar() -> None:
     html = page(body="<span class=byline>By Jane Doe</span>" + TEXT)
     assert read(html.replace(b"<body>", b"<body class=right-sidebar>")).authors == ["Jane Doe"]
 
 
-def test_the_name_of_the_site_gives_way_to_the_byline() -> None:
+def test_the_byline_is_preferred_to_the_site_name() -> None:
     head = "<meta name=author content='Daily Rain NEWS'><meta property=og:site_name content='Daily Rain'>"
     assert read(page(head, "<span class=byline>By Jane Doe</span>" + TEXT)).authors == ["Jane Doe"]
 
 
 @pytest.mark.parametrize("mark", ["style='text-align: right'", "align=right"])
-def test_the_name_that_closes_a_text(mark: str) -> None:
+def test_a_name_at_the_end_of_the_text(mark: str) -> None:
     head = "<meta name=author content='Example News'><meta property=og:site_name content='Example News'>"
     assert read(page(head, f"{TEXT}<p {mark}><b>Lê Phương</b></p>")).authors == ["Lê Phương"]
     assert read(page(head, f"{TEXT}<p {mark}>It rained again.</p>")).authors == []
 
 
-def test_initials_of_the_site_are_no_person() -> None:
+def test_a_site_name_with_the_initials_of_the_host_is_not_an_author() -> None:
     head = "<meta name=author content='Deutsche Welle'>"
     html = page(head, f"<span class=byline>Von Jane Doe</span>{TEXT}")
     assert read(html, "https://www.dw.com/de/regen/a-654").authors == ["Jane Doe"]

@@ -12,16 +12,16 @@ SHORT = "".join(f"<p>{line}</p>" for line in PROSE[:3])
 
 
 @pytest.mark.parametrize("value", ["false", '"False"', '"no"'])
-def test_a_page_that_is_not_free_and_has_few_of_its_words_is_partial(value: str) -> None:
+def test_a_paid_page_with_few_of_its_words_is_partial(value: str) -> None:
     assert read(page(json_ld(CLOSED % (value, 900)), SHORT)).partial
 
 
-def test_a_page_that_is_not_free_but_whole_is_not_partial() -> None:
+def test_a_paid_page_with_its_whole_text_is_not_partial() -> None:
     assert not read(page(json_ld(CLOSED % ("false", 60)), TEXT)).partial
     assert not read(page(json_ld(CLOSED % ("true", 900)), SHORT)).partial
 
 
-def test_a_locked_page_without_a_count_of_words_is_partial_if_short() -> None:
+def test_a_locked_page_without_a_word_count_is_partial_if_short() -> None:
     tier = '<meta property="article:content_tier" content="locked">'
     assert read(page(tier, SHORT)).partial
     assert not read(page(tier, TEXT * 6)).partial
@@ -59,14 +59,14 @@ def test_a_locked_page_without_a_count_of_words_is_partial_if_short() -> None:
         "続きを読むには会員登録が必要です",
     ],
 )
-def test_an_offer_behind_a_short_text(offer: str) -> None:
+def test_a_subscription_offer_after_a_short_text(offer: str) -> None:
     wall = f'<div class="paywall-box"><p>{offer}</p></div>'
     assert read(page(body=SHORT + wall)).partial
     assert not read(page(body=TEXT * 6 + wall)).partial
     assert not read(page(body=f"{SHORT}<p>{offer[:9]}</p>")).partial
 
 
-def test_a_part_that_is_not_free_closes_the_whole_where_nothing_is_said_of_that() -> None:
+def test_a_paid_part_makes_a_page_partial_unless_the_page_is_declared_free() -> None:
     part = '"hasPart":{"@type":"WebPageElement","isAccessibleForFree":"False","cssSelector":".wall"}'
     node = '{"@type":"NewsArticle","headline":"x",%s}'
     assert read(page(json_ld(node % part), SHORT)).partial
@@ -147,6 +147,6 @@ def test_a_stated_source_is_an_agency() -> None:
     assert read(page()).agencies == []
 
 
-def test_people_with_names_like_agencies_stay_people() -> None:
+def test_people_with_names_like_agencies_are_not_agencies() -> None:
     assert agency_of("Ann Efe") is None
     assert agency_of("Associated Press") == "AP"

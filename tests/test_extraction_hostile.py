@@ -87,7 +87,7 @@ def test_memory_is_bounded(name: str) -> None:
     assert int(done.stdout) < 200 * 1024
 
 
-def test_text_before_a_depth_that_no_parser_follows_is_kept() -> None:
+def test_text_before_elements_that_are_nested_too_deep_is_kept() -> None:
     assert "sandbags" in read(PAGES["nested tags"]()).text
 
 
@@ -182,7 +182,7 @@ def test_single_values_of_json_that_stays_broken(script: str) -> None:
     assert article.title == TITLE
 
 
-def test_hopeless_json_gives_nothing() -> None:
+def test_text_that_is_not_json_gives_no_values() -> None:
     assert load("not json at all") == []
     assert load("") == []
 

@@ -47,7 +47,7 @@ def test_words_before_the_name(written: str, name: str) -> None:
         ("Words by Jane Doe, photography by John Roe", ["Jane Doe"]),
     ],
 )
-def test_places_days_and_offices_behind_it(written: str, names: list[str]) -> None:
+def test_places_days_and_offices_after_the_name(written: str, names: list[str]) -> None:
     assert clean_authors([written]) == names
 
 
@@ -63,5 +63,5 @@ def test_places_days_and_offices_behind_it(written: str, names: list[str]) -> No
         ("Redacția", []),
     ],
 )
-def test_single_words_that_are_no_places(written: str, names: list[str]) -> None:
+def test_single_words_that_are_not_places(written: str, names: list[str]) -> None:
     assert clean_authors([written]) == names

@@ -20,11 +20,11 @@ HEAD = f'<meta name="description" content="{LEAD}">'
 
 
 @pytest.mark.parametrize("markup", ["<h2>{}</h2>", "<p class=dek>{}</p>", "<div><span>{}</span></div>"])
-def test_the_lead_that_the_head_states_opens_the_text(markup: str) -> None:
+def test_the_lead_stated_in_the_head_begins_the_text(markup: str) -> None:
     assert read(page(HEAD, f"{markup.format(LEAD)}{TEXT}")).text.splitlines() == [LEAD, *DAYS]
 
 
-def test_what_only_looks_like_a_lead_does_not() -> None:
+def test_a_related_link_is_not_used_as_lead() -> None:
     markup = f"<aside class=related><p><a href=/other>{LEAD}</a></p></aside>"
     assert read(page(HEAD, f"{markup}{TEXT}")).text.splitlines() == DAYS
 
@@ -36,5 +36,5 @@ def test_what_only_looks_like_a_lead_does_not() -> None:
         "<section id=key-takeaways><ol>{}</ol></section>",
     ],
 )
-def test_key_points_open_the_text(markup: str) -> None:
+def test_key_points_begin_the_text(markup: str) -> None:
     assert read(page(HEAD, f"{markup.format(ITEMS)}{TEXT}")).text.splitlines() == [*POINTS, *DAYS]

@@ -41,7 +41,7 @@ def test_continuations(one: str, other: str, expected: bool) -> None:
     assert is_continuation(one, other) is expected
 
 
-def test_rel_next_is_believed_for_the_same_story_only() -> None:
+def test_rel_next_is_followed_for_the_same_story_only() -> None:
     def stated(href: str) -> str | None:
         return next_page(parse_html(page(f'<link rel="next" href="{href}">')), STORY)
 
@@ -53,7 +53,7 @@ def test_rel_next_is_believed_for_the_same_story_only() -> None:
     assert next_page(anchor, STORY) == f"{STORY}/2"
 
 
-def test_a_rule_names_the_next_page_whatever_its_address_but_not_another_site() -> None:
+def test_the_next_page_of_a_rule_may_have_any_url_of_the_same_site() -> None:
     html = page(body=f'{TEXT}<a class=more href="/continued/8812">More</a>')
     chosen = rule(layout(next_page="a.more"))
     assert next_page(parse_html(html), STORY, chosen, NOW) == "https://www.example.org/continued/8812"
@@ -62,7 +62,7 @@ def test_a_rule_names_the_next_page_whatever_its_address_but_not_another_site() 
     assert next_page(parse_html(page()), STORY, chosen, NOW) is None
 
 
-def test_pages_are_joined_and_what_they_share_comes_once() -> None:
+def test_joined_pages_contain_shared_paragraphs_once() -> None:
     second = "The dam is to be raised by a metre until autumn, and the council votes on it in June."
     pages = [
         read(page()),
@@ -75,7 +75,7 @@ def test_pages_are_joined_and_what_they_share_comes_once() -> None:
     assert join_pages(pages[:1]).text == pages[0].text
 
 
-def test_the_structure_of_joined_pages_fits_their_text() -> None:
+def test_the_structure_of_joined_pages_matches_their_text() -> None:
     pages = [
         read(page(body=f"{TEXT}<h2>Part {part}</h2><p>{PROSE[part]} It was the {part}th day of this.</p>"))
         for part in (1, 2)
@@ -90,7 +90,7 @@ def test_a_number_in_chinese_makes_a_new_version() -> None:
     assert not is_substantial(("雨", told.format("三")), ("雨", told.format("三").replace("，", "、")))
 
 
-def test_no_pages() -> None:
+def test_joining_no_pages_is_an_error() -> None:
     with pytest.raises(ValueError, match="no pages"):
         join_pages([])
 
@@ -126,7 +126,7 @@ BODY = " ".join(PROSE)
         ),
     ],
 )
-def test_what_is_a_new_version(title: str, text: str, expected: bool) -> None:
+def test_conditions_for_a_new_version(title: str, text: str, expected: bool) -> None:
     assert is_substantial(("Rain closes the road", BODY), (title, text)) is expected
 
 
@@ -148,7 +148,7 @@ def test_what_is_a_new_version(title: str, text: str, expected: bool) -> None:
         ("812 views", "977 views", False),
     ],
 )  # fmt: skip
-def test_one_word_may_turn_the_sense(line: str, edited: str, expected: bool) -> None:
+def test_one_word_may_change_the_meaning(line: str, edited: str, expected: bool) -> None:
     assert is_substantial(("x", f"{BODY}\n{line}"), ("x", f"{BODY}\n{edited}")) is expected
 
 

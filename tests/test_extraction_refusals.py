@@ -35,7 +35,7 @@ def test_lists_of_articles(path: str, reason: str) -> None:
 
 @pytest.mark.parametrize("leads", [1, 3])
 @pytest.mark.parametrize("count", [6, 8, 20])
-def test_a_section_with_few_headlines_is_known_by_its_name_and_address(leads: int, count: int) -> None:
+def test_a_section_with_few_headlines_is_recognised_by_its_name_and_url(leads: int, count: int) -> None:
     lead = " ".join(PROSE[:leads])
     boxes = "".join(
         f"<article><h2><a href=/s/{n}>Story {n} of the long rainy day in town</a></h2>"
@@ -45,12 +45,12 @@ def test_a_section_with_few_headlines_is_known_by_its_name_and_address(leads: in
     assert why(page(body=boxes, title="Politics"), f"{SITE}/news/politics") == "section_front"
 
 
-def test_a_story_with_a_short_headline_and_address_is_no_section() -> None:
+def test_a_story_with_a_short_headline_and_url_is_not_a_section() -> None:
     more = "".join(f"<li><a href=/s/{n}>Story {n} of the long rainy day in town</a></li>" for n in range(9))
     assert read(page(body=f"{TEXT * 2}<ul>{more}</ul>", title="Long rain"), f"{SITE}/news/rain").text
 
 
-def test_a_list_is_known_by_what_it_shows_also_when_it_calls_itself_an_article() -> None:
+def test_a_list_is_recognised_even_if_it_is_declared_as_an_article() -> None:
     front = saved("section_front.html").replace(b'content="website"', b'content="article"')
     assert why(front, f"{SITE}/sport/") == "section_front"
 
@@ -121,7 +121,7 @@ def test_errors_with_status_200(title: str, reason: str) -> None:
         ),
     ],
 )
-def test_a_page_that_only_asks_about_cookies(text: str) -> None:
+def test_a_consent_page_is_not_an_article(text: str) -> None:
     assert why(page(body=f"<p>{text}</p>", title="Your privacy is important to us at Example")) == "consent"
 
 
@@ -145,7 +145,7 @@ def test_a_login() -> None:
     assert why(page(body=form, title="Sign in")) == "login"
 
 
-def test_a_page_that_sends_on() -> None:
+def test_a_redirecting_page_is_not_an_article() -> None:
     refresh = '<meta http-equiv="Refresh" content="0; url=/elsewhere">'
     assert why(page(refresh, "<p>This page has moved.</p>")) == "redirect_stub"
 
@@ -154,14 +154,14 @@ def test_a_long_page_that_reloads_itself_is_an_article() -> None:
     assert read(page('<meta http-equiv="refresh" content="300">')).text
 
 
-def test_short_news_is_an_article_where_a_feed_announced_it() -> None:
+def test_short_news_is_an_article_if_a_feed_announced_it() -> None:
     html = page(body=SHORT, title="Two trams met")
     assert why(html) == "too_short"
     assert read(html, hint=from_feed("Two trams met")).text
     assert read(html, hint=from_feed("Two trams met", where=Where.NEWS_SITEMAP)).text
 
 
-def test_nothing_at_all() -> None:
+def test_empty_pages() -> None:
     assert why(b"") == "empty"
     assert why(b" \r\n\t ") == "empty"
     assert why(b"<html><head></head><body></body></html>") == "no_text"
@@ -192,12 +192,12 @@ def test_an_article_with_many_related_headlines_stays_an_article() -> None:
     assert article.text.splitlines() == PROSE
 
 
-def test_an_article_on_a_front_address_is_read() -> None:
+def test_an_article_at_the_url_of_a_front_page_is_read() -> None:
     """Some pages are saved without their path."""
     assert read(page(), f"{SITE}/").text.splitlines() == PROSE
 
 
-def test_a_page_headed_as_one_story_is_no_front_whatever_its_address() -> None:
+def test_a_page_with_the_headline_of_one_story_is_not_a_front_page() -> None:
     """Saved pages often have only the host as URL; links around the story do not make it a list."""
     links = "".join(
         f'<div><a href="/n/{n}">Another headline of the day, number {n}</a></div>' for n in range(60)
@@ -216,7 +216,7 @@ def test_collections_of_schema_org() -> None:
     assert why(front, f"{SITE}/a/b") == "section_front"
 
 
-def test_an_article_of_which_the_page_holds_the_summary_only_is_partial() -> None:
+def test_an_article_with_only_its_summary_on_the_page_is_partial() -> None:
     said = (
         "The river rose in the night and by morning the lower road was closed to all but the fire brigade, "
         * 2
@@ -232,7 +232,7 @@ def test_an_article_of_which_the_page_holds_the_summary_only_is_partial() -> Non
     assert read(page(json_ld(cut) + whole, "")).text == said.strip()
 
 
-def test_a_button_that_is_never_closed_hides_no_article() -> None:
+def test_an_unclosed_button_does_not_hide_the_article() -> None:
     html = f"<html><body><header><button>Menu<main><h1>Rain closes the road</h1>{TEXT}</main></body></html>"
     assert read(html.encode()).text.count("\n") == 3
 
@@ -247,11 +247,11 @@ def test_a_button_that_is_never_closed_hides_no_article() -> None:
         '[{"text": "',
     ],
 )
-def test_feeds_sitemaps_and_json_are_no_pages(start: str) -> None:
+def test_feeds_sitemaps_and_json_are_not_pages(start: str) -> None:
     assert why(f"{start}{TEXT}".encode()) == "no_page"
 
 
-def test_a_page_as_xml_is_one() -> None:
+def test_an_xhtml_page_is_a_page() -> None:
     assert read(b'<?xml version="1.0" encoding="utf-8"?>\n' + page()).text.splitlines() == PROSE
 
 
@@ -264,7 +264,7 @@ DATED = '<meta name="date" content="2024-05-09">'
 @pytest.mark.parametrize(
     "path", ["/products/blue-pump", "/docs/pump/install.html", "/forum/t/5", "/about", "/"]
 )
-def test_a_page_of_which_nothing_says_that_it_is_an_article(path: str) -> None:
+def test_a_page_without_evidence_is_not_an_article(path: str) -> None:
     with pytest.raises(NotAnArticle, match="no_evidence"):
         read(UNDATED, SITE + path, vouched=False)
     named = [Link(url=SITE + path, where=where) for where in (Where.FEED, Where.SITEMAP, Where.NEWS_SITEMAP)]
@@ -291,19 +291,19 @@ def test_evidence_of_an_article(head: str, path: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["/login", "/user/register", "/contact"])
-def test_a_date_proves_nothing_where_the_address_speaks_of_a_service(path: str) -> None:
+def test_a_date_is_not_evidence_on_a_service_url(path: str) -> None:
     with pytest.raises(NotAnArticle, match="no_evidence"):
         read(page(DATED), SITE + path, vouched=False)
 
 
-def test_the_page_of_an_author_is_no_article_unless_somebody_names_it() -> None:
+def test_an_author_page_is_not_an_article_unless_it_is_vouched_for() -> None:
     author = page(f'{DATED}<meta name="author" content="Jane Doe">', title="Jane Doe")
     with pytest.raises(NotAnArticle, match="author_page"):
         read(author, f"{SITE}/2024/05/09/jane-doe-and-all-that-she-wrote", vouched=False)
     assert read(author, f"{SITE}/2024/05/09/jane-doe-and-all-that-she-wrote", vouched=True).text
 
 
-def test_much_prose_is_no_front_whatever_stands_around_it() -> None:
+def test_a_page_with_much_prose_is_not_a_front_page() -> None:
     links = "".join(f"<h3><a href=/n/{n}>Another headline of the day, number {n}</a></h3>" for n in range(90))
     boxes = "".join(
         f"<div><div><p>On day {n} of the {n + 20} days it was this: {' '.join(PROSE)}</p></div></div>"
@@ -334,7 +334,7 @@ OFFER = '{"@type":"Product","name":"%s","offers":{"@type":"Offer","price":"19.90
         ("", f"{TEXT}<div>19 900 руб</div><a class=btn href=/korzina/?add=17>+</a>"),
     ],
 )
-def test_a_product_for_sale_is_no_article(head: str, body: str) -> None:
+def test_a_product_for_sale_is_not_an_article(head: str, body: str) -> None:
     html = page(DATED + head, body, title="Blue pump, large")
     url = f"{SITE}/pumps/blue-pump-large-with-hose-4711.html"
     for hint in (None, Link(url=url, where=Where.BODY), Link(url=url, where=Where.SITEMAP)):
@@ -365,7 +365,7 @@ def test_a_review_or_a_magazine_that_also_sells_is_an_article(head: str, body: s
         '<link rel="index" title="Index" href="../genindex.html">',
     ],
 )
-def test_a_chapter_of_a_manual_is_no_article(head: str) -> None:
+def test_a_chapter_of_a_manual_is_not_an_article(head: str) -> None:
     title, url = "How the blue pump is cleaned", f"{SITE}/docs/how-the-blue-pump-is-cleaned.html"
     built = "<footer>Built on May 9, 2024</footer>"
     with pytest.raises(NotAnArticle, match="no_evidence"):
@@ -374,13 +374,13 @@ def test_a_chapter_of_a_manual_is_no_article(head: str) -> None:
 
 
 @pytest.mark.parametrize("home", ["https://www.example.org", "/", "/blog/", "/blog", "index.html"])
-def test_a_blog_that_links_its_home_page_as_its_index_is_no_manual(home: str) -> None:
+def test_a_blog_that_links_its_home_page_as_index_is_not_a_manual(home: str) -> None:
     html = page(f'<link rel="index" title="Example" href="{home}">', f"<i>May 9, 2024</i>{TEXT}")
     assert read(html, f"{SITE}/blog/rain-closes-the-lower-road", vouched=False).text
 
 
 @pytest.mark.parametrize("path", ["/author/jane-doe.html", "/index2.html", "/index-3.html", "/category/town"])
-def test_a_short_list_of_summaries_is_no_article(path: str) -> None:
+def test_a_short_list_of_summaries_is_not_an_article(path: str) -> None:
     boxes = "".join(
         f"<article><h2><a href=/s/{n}>Story {n} of the long rainy day in town</a></h2>"
         f"<p>On day {n}: {' '.join(PROSE[n % 3 : n % 3 + 2])}</p></article>"

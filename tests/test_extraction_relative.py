@@ -50,7 +50,7 @@ def test_forms(text: str, local: datetime, precision: str) -> None:
         "The mayor said yesterday that " + "x " * 60,
     ],
 )
-def test_what_is_none(text: str) -> None:
+def test_texts_without_a_date(text: str) -> None:
     assert relative_moment(text, FETCHED, UTC) is None
 
 
@@ -62,7 +62,7 @@ def test_the_day_is_that_of_the_site() -> None:
     assert written.local == datetime(2024, 5, 4, 1, 10)
 
 
-def test_on_a_page_it_is_the_last_resort() -> None:
+def test_relative_times_are_the_last_resort_on_a_page() -> None:
     html = page(body=f"<h1>Rain closes the lower road</h1><div class=when>вчера, 14:05</div>{TEXT}")
     article = read(html, rule=rule(timezone="Europe/Moscow"))
     assert article.published_at == (NOW - timedelta(days=1)).replace(hour=11, minute=5)

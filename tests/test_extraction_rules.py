@@ -26,7 +26,7 @@ PAGE = page(
     ("html", "costly"),
     [("<p>x" * 2_000, "h1 ~ p"), (("<div>" * 200 + "<i>x</i>" * 20 + "</div>" * 200) * 20, "div div i")],
 )
-def test_a_costly_selector_is_not_run_on_a_page_made_for_it(html: str, costly: str) -> None:
+def test_an_expensive_selector_is_not_run_on_a_hostile_page(html: str, costly: str) -> None:
     def found(markup: str, selector: str) -> list[str]:
         tree = document_fromstring(f"<body><h1>Title</h1>{markup}</body>")
         return Selected(tree, layout(authors=selector)).strings("authors")
@@ -36,7 +36,7 @@ def test_a_costly_selector_is_not_run_on_a_page_made_for_it(html: str, costly: s
     assert found(html, "h1") == ["Title"]
 
 
-def test_selectors_win_over_all_other_evidence() -> None:
+def test_selectors_have_precedence_over_all_other_evidence() -> None:
     article = read(
         PAGE,
         rule=rule(
@@ -80,21 +80,21 @@ def test_alternatives_are_tried_in_order(selectors: list[str], title: str) -> No
     assert read(PAGE, rule=rule(layout(title=selectors))).title == title
 
 
-def test_selectors_that_find_nothing_leave_the_field_to_other_evidence() -> None:
+def test_other_evidence_is_used_if_selectors_match_no_element() -> None:
     article = read(PAGE, rule=rule(layout(title="h5.none", text=".none", published_at=".none")))
     assert article.published_source == "json-ld"
     assert article.extraction["text"] == "learned"
     assert PROSE[0] in article.text
 
 
-def test_removed_parts_are_gone_from_a_selected_text() -> None:
+def test_removed_parts_are_not_in_a_selected_text() -> None:
     whole = read(PAGE, rule=rule(layout(text=".story")))
     assert "calendar" in whole.text
     cut = read(PAGE, rule=rule(layout(text=".story", remove=(".promo",))))
     assert cut.text.splitlines() == PROSE
 
 
-def test_removed_parts_are_gone_from_a_generic_text_too() -> None:
+def test_removed_parts_are_not_in_a_generic_text() -> None:
     html = page(
         body=f"{TEXT}<p class=promo>Buy our calendar now, it has pictures of the dam and of the mayor.</p>"
     )
@@ -102,7 +102,7 @@ def test_removed_parts_are_gone_from_a_generic_text_too() -> None:
     assert "calendar" not in read(html, rule=rule(layout(remove=("p.promo",)))).text
 
 
-def test_nested_hits_come_once() -> None:
+def test_nested_matches_are_used_once() -> None:
     html = page(body=f"<div class=a><div class=a>{TEXT}</div></div>")
     assert read(html, rule=rule(layout(text="div.a"))).text.splitlines() == PROSE
 

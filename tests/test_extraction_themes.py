@@ -61,13 +61,13 @@ def test_the_time_of_publication(markup: str) -> None:
     assert article.published_at == datetime(2024, 5, 3, 12, 5, tzinfo=UTC)
 
 
-def test_the_later_of_two_times_is_that_of_the_change() -> None:
+def test_the_later_of_two_times_is_the_modification_time() -> None:
     times = '<p><time datetime="2024-05-03T14:05Z"></time> · <time datetime="2024-05-04T09:00Z"></time></p>'
     article = read(page(body=times + TEXT))
     assert article.modified_at == datetime(2024, 5, 4, 9, tzinfo=UTC)
 
 
-def test_the_time_of_another_article_is_not_that_of_a_change() -> None:
+def test_the_time_of_another_article_is_not_the_modification_time() -> None:
     other = f'{"Snow and more of it, " * 20}<time datetime="2024-04-01T10:00Z">1 April</time>'
     article = read(
         page(body=f'<p><time datetime="2024-05-03T14:05Z">3 May</time></p>{TEXT}<section>{other}</section>')
@@ -113,11 +113,11 @@ def test_bylines(markup: str) -> None:
         "<nav><div class='authors'><b><a href='/jd'>Jane Doe</a></b> <a href='/b'>All</a></div></nav>",
     ],
 )
-def test_what_is_not_an_author(markup: str) -> None:
+def test_texts_that_are_not_authors(markup: str) -> None:
     assert read(page(body=markup + TEXT)).authors == []
 
 
-def test_the_author_of_a_preview() -> None:
+def test_authors_of_previews() -> None:
     head = '<meta name="twitter:label1" content="{}"><meta name="twitter:data1" content="Jane Doe">'
     assert read(page(head.format("Verfasst von"))).authors == ["Jane Doe"]
     assert read(page(head.format("Starring"))).authors == []
@@ -128,13 +128,13 @@ def test_a_place_in_the_data_is_not_an_author() -> None:
     assert read(page(json_ld(data + '"contentLocation":{"@type":"Place","name":"Munich"}}'))).authors == []
 
 
-def test_the_footer_of_the_page_names_no_author() -> None:
+def test_the_footer_of_the_page_is_not_a_source_of_authors() -> None:
     footer = "<footer><p class='author'>By Jane Doe</p></footer>"
     html = page().replace(b"</article>", f"</article>{footer}".encode())
     assert read(html).authors == []
 
 
-def test_the_feed_names_authors_that_the_page_does_not() -> None:
+def test_authors_of_the_feed_are_used_if_the_page_states_none() -> None:
     fed = Link(url=URL, where=Where.FEED, authors=("Jane Doe", "jane@example.org"))
     assert read(page(), hint=fed).authors == ["Jane Doe"]
     assert read(page('<meta name="author" content="John Roe">'), hint=fed).authors == ["John Roe"]
@@ -157,6 +157,6 @@ def test_the_name_of_the_site_is_not_the_title(banner: str, tail: str) -> None:
     assert article.title == "Minister resigns over bridge news"
 
 
-def test_a_home_page_headed_by_its_story_keeps_the_title() -> None:
+def test_a_home_page_with_the_headline_of_its_story_keeps_the_title() -> None:
     html = page(h1='<a href="/">Rain closes the lower road</a>')
     assert read(html, "https://www.example.org/").title == "Rain closes the lower road"

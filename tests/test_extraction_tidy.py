@@ -19,7 +19,7 @@ from tests.extraction_pages import PROSE, TEXT, page, read
         "Fotos von Kameras zeigen den Wagen, der am Abend in den Hafen fuhr.",
     ],
 )
-def test_sentences_that_begin_like_an_appeal_or_a_credit_stay(line: str) -> None:
+def test_sentences_that_begin_like_an_appeal_or_a_credit_are_kept(line: str) -> None:
     assert [block.text for block in tidy([Block("paragraph", line)])] == [line]
 
 
@@ -33,14 +33,14 @@ def test_sentences_that_begin_like_an_appeal_or_a_credit_stay(line: str) -> None
         "Photos by Jane Doe, who has worked for the paper since 2011, and by friends.",
     ],
 )
-def test_appeals_and_credits_go(line: str) -> None:
+def test_appeals_and_credits_are_removed(line: str) -> None:
     assert tidy([Block("paragraph", line)]) == []
 
 
 SNOW = "".join(f"<p>In night {n} the snow was deep, and no plough of the county came.</p>" for n in range(9))
 
 
-def test_entries_of_a_live_blog_are_no_other_articles() -> None:
+def test_entries_of_a_live_blog_are_not_separate_articles() -> None:
     entries = "".join(
         f"<article><h1>At {n} the water rises</h1><time datetime='2024-05-03T1{n}:00:00Z'></time>"
         f"<p>At {n} in the morning the water stood {n} metres high, the brigade said.</p></article>"
@@ -51,7 +51,7 @@ def test_entries_of_a_live_blog_are_no_other_articles() -> None:
     assert "stood 7 metres" not in read(html).text
 
 
-def test_a_second_article_below_the_first_is_another_one() -> None:
+def test_a_second_article_below_the_first_is_left_out() -> None:
     second = f"</article><article><h1>Snow closes the upper road for two days</h1>{SNOW}"
     article = read(page(body=TEXT * 2 + second))
     assert PROSE[0] in article.text
@@ -67,5 +67,5 @@ def test_a_second_article_below_the_first_is_another_one() -> None:
         f"</article><article><h2>What else is known</h2>{SNOW}",
     ],
 )
-def test_parts_of_one_article_stay(second: str) -> None:
+def test_parts_of_one_article_are_kept(second: str) -> None:
     assert "the snow was deep" in read(page(body=TEXT * 2 + second)).text

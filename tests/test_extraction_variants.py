@@ -39,7 +39,7 @@ def full(address: str) -> str:
         ("https://news-test.cdn.ampproject.org/c/s/news.test/story/17/amp", "/story/17"),
     ],
 )
-def test_forms_of_one_address(url: str, named: str) -> None:
+def test_urls_that_are_variants(url: str, named: str) -> None:
     assert is_variant(full(url), full(named))
 
 
@@ -62,7 +62,7 @@ def test_forms_of_one_address(url: str, named: str) -> None:
         ("https://other-test.cdn.ampproject.org/c/s/other.test/story/17", "/story/17"),
     ],
 )
-def test_addresses_that_do_not_tell(url: str, named: str) -> None:
+def test_urls_that_are_not_variants(url: str, named: str) -> None:
     assert not is_variant(full(url), full(named))
 
 
@@ -70,6 +70,6 @@ _STEP = st.text("abc-019_.", min_size=1, max_size=9).filter(lambda text: text.st
 
 
 @given(st.lists(_STEP, max_size=4), st.lists(_STEP, max_size=2))
-def test_an_address_is_a_form_of_itself(steps: list[str], query: list[str]) -> None:
+def test_a_url_is_a_variant_of_itself(steps: list[str], query: list[str]) -> None:
     url = full(f"/{'/'.join(steps)}?{'&'.join(query)}")
     assert is_variant(url, url)

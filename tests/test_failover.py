@@ -202,7 +202,7 @@ def news(world: World, site: MockServer, cluster: RedisNodes, uri: str) -> Itera
         worker.communicate()
 
 
-def test_a_replica_without_the_last_writes_takes_over(news: News) -> None:
+def test_a_replica_without_the_last_writes_becomes_master(news: News) -> None:
     """Queued links and the ends of leases are lost."""
     master = news.queue
     replica = news.cluster.replica_of(master)
@@ -257,7 +257,7 @@ def test_a_worker_can_start_while_the_first_node_is_down(cluster: RedisNodes) ->
         cluster.nodes[0].launch()
 
 
-def test_every_master_is_asked_whether_it_evicts_keys(cluster: RedisNodes) -> None:
+def test_the_eviction_policy_of_every_master_is_checked(cluster: RedisNodes) -> None:
     for node in cluster.masters():
         node.run("CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
         with pytest.raises(DataError, match="set maxmemory-policy noeviction"):

@@ -43,7 +43,7 @@ def feed_of(site, world, *urls):
         ("/empty", "empty"),
     ],
 )
-def test_a_bad_page_is_counted_by_its_cause_and_the_others_are_stored(site, world, path, cause):
+def test_a_faulty_page_is_counted_by_its_cause_and_other_pages_are_stored(site, world, path, cause):
     site.page(f"{HOST}/good", article_html(1))
     feed_of(site, world, f"{HOST}{path}", f"{HOST}/good")
     crawl = world.crawl()
@@ -53,7 +53,7 @@ def test_a_bad_page_is_counted_by_its_cause_and_the_others_are_stored(site, worl
     assert "Traceback" not in crawl.err
 
 
-def test_a_page_that_recovers_is_tried_again_within_the_crawl(site, world):
+def test_a_temporarily_failing_page_is_retried_within_the_crawl(site, world):
     answers = [500, 503]
 
     def flaky(request):
@@ -78,7 +78,7 @@ def test_a_page_that_recovers_is_tried_again_within_the_crawl(site, world):
         ("nothing", "feed_not_a_feed"),
     ],
 )
-def test_a_feed_that_is_none_says_so_in_stats_and_sources(site, world, body, cause):
+def test_an_invalid_feed_is_reported_in_stats_and_sources(site, world, body, cause):
     site.page(f"{HOST}/feed.xml", body, headers=XML)
     world.rule("news.test", f"domain: news.test\nfeeds: {HOST}/feed.xml\n")
     crawl = world.crawl()
@@ -88,7 +88,7 @@ def test_a_feed_that_is_none_says_so_in_stats_and_sources(site, world, body, cau
         assert [record.last_error for record in storage.sources.all()] == [cause]
 
 
-def test_a_date_in_the_year_9999_and_a_missing_title_spoil_nothing(site, world):
+def test_pages_with_a_date_in_the_year_9999_or_without_a_title_are_stored(site, world):
     page = article_html(1).replace("2026-11-20T08:00:00Z", "9999-12-31T00:00:00Z")
     site.page(f"{HOST}/far", page)
     site.page(
@@ -101,7 +101,7 @@ def test_a_date_in_the_year_9999_and_a_missing_title_spoil_nothing(site, world):
     assert by_url[f"{HOST}/bare"].title == "Council story number 2 about the bridge"
 
 
-def test_a_wrongly_declared_charset_is_read_rightly(site, world):
+def test_a_page_with_a_wrong_charset_is_decoded_correctly(site, world):
     text = "Совет обсудил ремонт моста через реку и попросил денег у области на будущий год. " * 12
     title = "Мост отремонтируют весной"
     body = f"<article><h1>{title}</h1><p>{text}</p></article>"
@@ -114,7 +114,7 @@ def test_a_wrongly_declared_charset_is_read_rightly(site, world):
     assert article.language == "ru"
 
 
-def test_a_server_that_is_down_is_counted_and_left_for_later(world, site):
+def test_a_server_that_is_down_is_counted_and_retried_later(world, site):
     world.rule("news.test", f"domain: news.test\nfeeds: {HOST}/feed.xml\n")
     world.web = None
     world.rule("news.test", "domain: 127.0.0.1\nfeeds: http://127.0.0.1:9/feed.xml\n")
@@ -137,7 +137,7 @@ def test_a_name_that_does_not_exist_is_counted(world):
 
 
 # --- errors of users
-def test_an_empty_rules_folder_is_one_line(world):
+def test_an_empty_rules_folder_is_reported_in_one_line(world):
     for file in world.rules.iterdir():
         file.unlink()
     crawl = world.crawl()
@@ -146,7 +146,7 @@ def test_an_empty_rules_folder_is_one_line(world):
     assert "NEWSBOT_RULES" in line
 
 
-def test_bad_rules_are_all_told_with_file_and_line_and_nothing_is_fetched(world, site):
+def test_all_invalid_rules_are_reported_with_file_and_line_before_any_fetch(world, site):
     world.rule("a.test", "domain: a.test\nfeds: http://a.test/rss\n")
     world.rule("b.test", "domain: b.test\narticle: '/(?=news)'\n")
     crawl = world.crawl()
@@ -159,7 +159,7 @@ def test_bad_rules_are_all_told_with_file_and_line_and_nothing_is_fetched(world,
     assert not site.log
 
 
-def test_a_wrong_argument_is_one_line_and_exit_code_2(world):
+def test_a_wrong_argument_is_reported_in_one_line_with_exit_code_2(world):
     world.rule("news.test")
     crawl = world.crawl("-a", "site=news.test")
     assert crawl.code == 2
@@ -167,7 +167,7 @@ def test_a_wrong_argument_is_one_line_and_exit_code_2(world):
     assert "did you mean 'sites'" in line
 
 
-def test_a_site_without_a_rule_is_one_line_with_the_remedy(world):
+def test_a_site_without_a_rule_is_reported_in_one_line_with_the_remedy(world):
     world.rule("news.test")
     crawl = world.crawl("-a", "sites=newz.test")
     assert crawl.code == 2
@@ -182,7 +182,7 @@ def test_a_site_without_a_rule_is_one_line_with_the_remedy(world):
         ("lenta.ru", "'lenta.ru' is not expected here; give arguments as -a NAME=VALUE"),
     ],
 )
-def test_words_that_a_crawl_does_not_take_are_one_line(world, word, says):
+def test_unknown_arguments_of_a_crawl_are_reported_in_one_line(world, word, says):
     world.rule("news.test")
     crawl = world.crawl(word)
     assert crawl.code == 2
@@ -190,7 +190,7 @@ def test_words_that_a_crawl_does_not_take_are_one_line(world, word, says):
     assert line.startswith(f"scrapy crawl: {says}")
 
 
-def test_an_unknown_spider_is_one_line(world):
+def test_an_unknown_spider_is_reported_in_one_line(world):
     world.rule("news.test")
     process = warm.run([*world.command()[:-1], "newz"], cwd=ROOT, env=world.environment())
     assert process.returncode == 2
@@ -198,7 +198,7 @@ def test_an_unknown_spider_is_one_line(world):
     assert len(process.stderr.strip().splitlines()) == 1
 
 
-def test_a_data_folder_that_cannot_be_made_is_one_line(world, tmp_path):
+def test_a_data_folder_that_cannot_be_created_is_reported_in_one_line(world, tmp_path):
     world.rule("news.test")
     (tmp_path / "file").write_text("", encoding="utf8")
     crawl = world.crawl(NEWSBOT_DATA=str(tmp_path / "file" / "data"))
@@ -207,7 +207,7 @@ def test_a_data_folder_that_cannot_be_made_is_one_line(world, tmp_path):
     assert "NEWSBOT_DATA" in line
 
 
-def test_a_data_file_of_a_newer_newsbot_is_one_line(world):
+def test_a_data_file_of_a_newer_newsbot_is_reported_in_one_line(world):
     world.rule("news.test")
     open_database(world.data / "newsbot.db", component="storage", migrations=["SELECT 1"] * 99).close()
     crawl = world.crawl()
@@ -216,7 +216,7 @@ def test_a_data_file_of_a_newer_newsbot_is_one_line(world):
     assert "newer newsbot" in line
 
 
-def test_a_file_that_is_no_database_is_one_line(world):
+def test_a_file_that_is_not_a_database_is_reported_in_one_line(world):
     world.rule("news.test")
     world.data.mkdir()
     (world.data / "newsbot.db").write_text("my shopping list" * 500, encoding="utf8")
@@ -226,7 +226,7 @@ def test_a_file_that_is_no_database_is_one_line(world):
     assert "is not a newsbot data file" in line
 
 
-def test_a_locked_data_file_is_waited_for_and_nothing_is_lost(site, world):
+def test_a_crawl_waits_for_a_locked_data_file_without_losing_articles(site, world):
     urls = [f"{HOST}/story/{n}" for n in range(20)]
     for n, url in enumerate(urls):
         site.page(url, article_html(n))
@@ -246,7 +246,7 @@ def test_a_locked_data_file_is_waited_for_and_nothing_is_lost(site, world):
     assert len(world.articles()) == 20
 
 
-def test_a_full_disk_ends_the_crawl_with_one_line_and_loses_nothing(site, tmp_path):
+def test_a_full_disk_ends_the_crawl_with_one_line_without_losing_articles(site, tmp_path):
     disk = tmp_path / "disk"
     disk.mkdir()
     mounted = subprocess.run(

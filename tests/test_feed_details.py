@@ -29,7 +29,7 @@ def named(desk, kind, url, **told):
 
 
 @pytest.mark.parametrize("feed", ["before", "leased", "at the end", "stored"])
-def test_whatever_is_read_first_the_article_has_the_time_and_the_authors_of_the_feed(make_desk, feed):
+def test_the_article_gets_the_time_and_the_authors_of_the_feed_in_any_order(make_desk, feed):
     desk, article = make_desk(), make_article(1)
     details = {"published_at": AT, "authors": ("Jane Doe",)}
     named(desk, Kind.SECTION, article.url)
@@ -54,7 +54,7 @@ def test_whatever_is_read_first_the_article_has_the_time_and_the_authors_of_the_
     assert (kept.published_at, kept.authors, kept.version) == (AT, ["Jane Doe"], 1)
 
 
-def test_what_the_page_tells_stays():
+def test_values_of_the_page_are_kept():
     told: EntryData = {"published_at": AT.isoformat(), "authors": ["Jane Doe"]}
     own: dict[str, Any] = {
         "published_at": AT - timedelta(hours=3),
@@ -71,7 +71,7 @@ def test_what_the_page_tells_stays():
     assert (day.published_at, day.authors) == (AT, ["A. B."])
 
 
-def test_a_crawl_that_finds_the_feed_later_and_an_edit_after_it(site, world):
+def test_a_feed_found_later_and_a_later_edit(site, world):
     page = article_html(1).replace("<time datetime='2026-11-20T08:00:00Z'></time>", "")
     url = "http://news.test/news/story-about-the-bridge-and-the-town.html"
     item = (

@@ -50,7 +50,7 @@ def test_the_lead_of_an_item(inner: str, lead: str | None) -> None:
     assert of_item(inner) == lead
 
 
-def test_xhtml_in_atom_is_text_and_its_links_are_nobodys() -> None:
+def test_xhtml_in_atom_is_text_and_its_links_are_ignored() -> None:
     body = """<feed xmlns="http://www.w3.org/2005/Atom"><entry><title>One</title>
     <link href="https://feed.example/1"/><summary type="xhtml"><div xmlns="http://www.w3.org/1999/xhtml">
     <title>Wrong</title><p>Rain</p><p>falls</p><link href="/x"/></div></summary></entry>
@@ -59,7 +59,7 @@ def test_xhtml_in_atom_is_text_and_its_links_are_nobodys() -> None:
     assert [link.text for link in parse_feed(body.encode(), URL, now=NOW).links] == ["One", "Two"]
 
 
-def test_json_feeds_have_leads_too() -> None:
+def test_leads_of_json_feeds() -> None:
     items = [
         {"url": "/1", "summary": "Short", "content_text": "Long"},
         {"url": "/2", "summary": " ", "content_html": "<p>From <b>HTML</b></p>"},

@@ -22,13 +22,13 @@ def starts(world: FeedWorld, interval: float) -> np.ndarray:
     return np.random.default_rng(6).uniform(0, interval, world.settings.feeds)
 
 
-def test_the_same_draws_give_the_same_world(world: FeedWorld) -> None:
+def test_the_same_seed_gives_the_same_world(world: FeedWorld) -> None:
     again = make_world(SMALL, np.random.default_rng(5))
     assert np.array_equal(world.moments, again.moments)
     assert not np.array_equal(world.moments[:50], make_world(SMALL, np.random.default_rng(6)).moments[:50])
 
 
-def test_the_world_publishes_as_often_as_its_rates_say() -> None:
+def test_the_number_of_items_matches_the_rates() -> None:
     calm = dataclasses.replace(SMALL, bursts=0.0)
     world = make_world(calm, np.random.default_rng(7))
     expected = world.hourly.sum() * calm.days / 7
@@ -37,14 +37,16 @@ def test_the_world_publishes_as_often_as_its_rates_say() -> None:
     assert len(busy.moments) > 1.05 * len(world.moments)
 
 
-def test_rates_of_a_time_are_those_of_its_hour_of_the_week(world: FeedWorld) -> None:
+def test_rates_depend_on_the_hour_of_the_week(world: FeedWorld) -> None:
     thursday_noon = np.array([12 * HOUR])  # the epoch was a Thursday
     assert world.rates(np.array([4]), thursday_noon, 2)[0] == pytest.approx(world.hourly[4, [84, 85]])
     sunday_night = np.array([3 * DAY + 23 * HOUR])
     assert world.rates(np.array([4]), sunday_night, 2)[0] == pytest.approx(world.hourly[4, [167, 0]])
 
 
-def test_equal_intervals_give_half_of_one_and_what_one_feed_alone_gives(world: FeedWorld) -> None:
+def test_equal_intervals_give_half_an_interval_and_the_losses_of_a_simple_simulation(
+    world: FeedWorld,
+) -> None:
     first = starts(world, 2 * HOUR)
     polls = run_policy(world, Fixed(2 * HOUR), first)
     found = judge(world, polls, 7 * DAY)
@@ -61,7 +63,7 @@ def test_equal_intervals_give_half_of_one_and_what_one_feed_alone_gives(world: F
     assert whole.lost == pytest.approx(lost / len(world.moments))
 
 
-def test_every_policy_meets_the_budget_and_ours_is_ahead(world: FeedWorld) -> None:
+def test_every_policy_meets_the_budget_and_newsbots_is_the_best(world: FeedWorld) -> None:
     found = {}
     for name, make in policies(world, 12):
         found[name] = judge(world, run_policy(world, make(), starts(world, 2 * HOUR)), 14 * DAY)

@@ -36,7 +36,7 @@ def at(*parts: int) -> datetime:
 
 
 # --- formats
-def test_rss_2_0_whole() -> None:
+def test_rss_2_0() -> None:
     feed = read("rss20.xml")
     assert rows(feed) == [
         ("https://news.example/a?id=1&lang=en", "Bridge opens & traffic flows"),
@@ -135,7 +135,7 @@ def test_the_declared_encoding_may_be_wrong(name: str, content_type: str | None)
         ("cp1250", "Déšť zavřel silnici u řeky, oznámilo město Příbram"),
     ],
 )
-def test_encoding_that_nobody_declares(codec: str, title: str) -> None:
+def test_an_undeclared_encoding_is_detected(codec: str, title: str) -> None:
     body = f"<rss><channel><item><title>{title}</title><link>{URL}/a</link></item></channel></rss>"
     assert [link.text for link in parse_feed(body.encode(codec), URL, now=NOW).links] == [title]
 
@@ -177,13 +177,13 @@ def test_messy_feed_gives_all_items() -> None:
     assert feed.problems == ["leading_junk:1", "malformed:1"]
 
 
-def test_cut_off_feed_gives_whole_items_and_no_half_address() -> None:
+def test_a_cut_off_feed_gives_complete_items_only() -> None:
     feed = read("cut-off.xml")
     assert [link.url for link in feed.links] == ["https://cut.example/1", "https://cut.example/2"]
     assert "cut_off:1" in feed.problems
 
 
-def test_cut_anywhere_a_feed_never_gives_a_wrong_address() -> None:
+def test_a_feed_that_is_cut_off_anywhere_gives_no_wrong_urls() -> None:
     for name in ("rss20.xml", "raw-ampersand.xml", "atom10.xml"):
         body = (DATA / name).read_bytes()
         whole = {link.url for link in read(name).links}
@@ -191,7 +191,7 @@ def test_cut_anywhere_a_feed_never_gives_a_wrong_address() -> None:
             assert {link.url for link in parse_feed(body[:end], URL, now=NOW).links} <= whole
 
 
-def test_text_after_the_feed_does_no_harm() -> None:
+def test_text_after_the_feed_is_ignored() -> None:
     feed = parse_feed((DATA / "rdf.xml").read_bytes() + b"<!-- 0.3 s --><script>x</script>", URL, now=NOW)
     assert len(feed.links) == 2
     assert feed.problems == ["trailing_junk:1"]
@@ -209,7 +209,7 @@ def test_relative_links(feed_url: str, site: str, expected: str) -> None:
     assert [link.url for link in parse(text, feed_url).links] == [expected]
 
 
-def test_links_that_are_none_are_counted() -> None:
+def test_invalid_links_are_counted() -> None:
     text = "<rss><channel><item><link>javascript:void(0)</link></item><item><link>http://[</link></item></channel></rss>"
     feed = parse(text)
     assert feed.links == []
@@ -219,7 +219,7 @@ def test_links_that_are_none_are_counted() -> None:
 @pytest.mark.parametrize(
     "date", ["Fri, 31 Dec 9999 23:59:59 GMT", "1900-01-01", "Thu, 01 Jan 1970 00:00:00 GMT"]
 )
-def test_impossible_dates_are_counted_and_the_item_stays(date: str) -> None:
+def test_impossible_dates_are_counted_and_the_item_is_kept(date: str) -> None:
     text = f"<rss><channel><item><link>https://a.example/1</link><pubDate>{date}</pubDate></item></channel></rss>"
     feed = parse(text)
     assert [link.published_at for link in feed.links] == [None]
@@ -253,7 +253,7 @@ def test_a_second_date_is_tried_when_the_first_is_broken() -> None:
         (b"just text", "not_a_feed"),
     ],
 )
-def test_what_is_no_feed(body: bytes, reason: str) -> None:
+def test_bodies_that_are_not_feeds(body: bytes, reason: str) -> None:
     with pytest.raises(FeedError, match=f"^{reason}$") as caught:
         parse_feed(body, URL, now=NOW)
     assert caught.value.reason == reason
@@ -277,7 +277,7 @@ ADDRESSES = st.builds(
 
 @settings(max_examples=80, deadline=None)
 @given(st.lists(ADDRESSES, min_size=1, max_size=8, unique=True), st.booleans())
-def test_links_of_valid_feeds_come_back_exactly(addresses: list[str], cdata: bool) -> None:
+def test_links_of_valid_feeds_are_unchanged(addresses: list[str], cdata: bool) -> None:
     written = [f"<![CDATA[{one}]]>" if cdata else escape(one) for one in addresses]
     rss = "".join(f"<item><title>t</title><link>{one}</link></item>" for one in written)
     assert [link.url for link in parse(f"<rss><channel>{rss}</channel></rss>").links] == addresses
@@ -291,7 +291,7 @@ def test_links_of_valid_feeds_come_back_exactly(addresses: list[str], cdata: boo
 
 @settings(max_examples=80, deadline=None)
 @given(st.lists(ADDRESSES.filter(lambda one: "<" not in one), min_size=1, max_size=8, unique=True))
-def test_unescaped_links_come_back_exactly(addresses: list[str]) -> None:
+def test_unescaped_links_are_unchanged(addresses: list[str]) -> None:
     rss = "".join(f"<item><title>t</title><link>{one}</link></item>" for one in addresses)
     feed = parse(f"<rss><channel><title>&nbsp;</title>{rss}</channel></rss>")
     assert [link.url for link in feed.links] == addresses
@@ -329,7 +329,7 @@ ITEMS = "<rss version='2.0'><channel><title>t</title><item><link>{}</link></item
         "<?xml version='1.0'?><!-- <rss> --><!-- <head> -->\n",
     ],
 )
-def test_a_feed_is_known_by_its_root(before: str) -> None:
+def test_a_feed_is_recognised_by_its_root_element(before: str) -> None:
     assert [link.url for link in parse(before + ITEMS.format("https://a.example/1")).links] == [
         "https://a.example/1"
     ]
@@ -341,7 +341,7 @@ def test_a_page_with_a_feed_in_it_is_a_page() -> None:
             parse(page)
 
 
-def test_names_of_short_texts_are_put_in() -> None:
+def test_short_entities_of_the_doctype_are_replaced() -> None:
     doctype = """<!DOCTYPE rss [
         <!ENTITY site "https://a.example/?x=1&amp;y="> <!ENTITY amp "no"> <!ENTITY deep "&site;&site;">
         <!ENTITY % file SYSTEM "file:///etc/passwd">
@@ -354,7 +354,7 @@ def test_names_of_short_texts_are_put_in() -> None:
         ] == []
 
 
-def test_the_language_of_the_feed_says_which_number_is_the_month() -> None:
+def test_the_language_of_the_feed_decides_which_number_is_the_month() -> None:
     item = "<item><link>/1</link><pubDate>11/12/2024 10:00</pubDate></item>"
     for language, month in (("en-us", 11), ("de", 12)):
         feed = parse(f"<rss><channel><language>{language}</language>{item}</channel></rss>")

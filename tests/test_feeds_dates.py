@@ -79,7 +79,7 @@ soon|31|0000-00-00 00:00:00|2024-13-01|2024-02-30|Wed, 31 Jun 2024 10:00:00 GMT|
 @pytest.mark.parametrize(
     "text", ["", "1" * 99, "x" * 10_000, *NO_DATES.strip().replace("\n", "|").split("|")]
 )
-def test_what_is_none(text: str) -> None:
+def test_texts_without_a_date(text: str) -> None:
     assert parse_date(text, now=NOW) is None
 
 
@@ -87,16 +87,16 @@ def test_what_is_none(text: str) -> None:
     ("language", "expected"),
     [("en-US", "2024-11-12"), ("en-GB", "2024-12-11"), ("fr", "2024-12-11"), ("en", None), ("", None)],
 )
-def test_the_language_says_which_number_is_the_month(language: str, expected: str | None) -> None:
+def test_the_language_decides_which_number_is_the_month(language: str, expected: str | None) -> None:
     moment = parse_date("11/12/2024 10:00", now=NOW, language=language)
     assert (moment and moment.date().isoformat()) == expected
 
 
-def test_a_day_ahead_is_allowed() -> None:
+def test_a_date_one_day_in_the_future_is_accepted() -> None:
     assert parse_date("2025-03-02T00:00:00Z", now=NOW) == NOW + timedelta(days=1)
 
 
-def test_zone_of_the_site_where_none_is_written() -> None:
+def test_the_time_zone_of_the_site_is_used_if_none_is_written() -> None:
     moscow = ZoneInfo("Europe/Moscow")
     assert parse_date("2024-12-31T23:59:59", now=NOW, zone=moscow) == datetime(
         2024, 12, 31, 20, 59, 59, tzinfo=UTC

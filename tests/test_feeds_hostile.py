@@ -117,12 +117,12 @@ def test_too_many_items_are_counted() -> None:
     assert feed.problems == [f"too_many_items:{20_000 - MAX_ITEMS}"]
 
 
-def test_too_many_urls_are_counted_and_the_first_stay() -> None:
+def test_too_many_urls_are_counted_and_the_first_are_kept() -> None:
     sitemap = parse_sitemap(b"<urlset>" + URLS + b"</urlset>", URL, now=NOW)
     assert len(sitemap.links) == MAX_URLS
     assert sitemap.links[-1].url == f"http://a.example/{MAX_URLS - 1}"
     assert sitemap.problems == [f"too_many_urls:{60_000 - MAX_URLS}"]
 
 
-def test_too_many_links_are_left() -> None:
+def test_too_many_links_are_skipped() -> None:
     assert len(find_links(parse_html(BODIES["HTML of 300,000 links"]()), URL)) == MAX_LINKS

@@ -21,11 +21,11 @@ def dead_pid():
     return process.pid
 
 
-def test_a_name_says_machine_process_and_start():
+def test_an_owner_name_contains_host_process_id_and_start_time():
     assert owner_name(1.5) == f"{HOST}:{os.getpid()}:1.500000"
 
 
-def test_we_are_alive():
+def test_this_process_is_alive():
     assert dead_owners([owner_name(2.5)]) == []
 
 
@@ -34,17 +34,17 @@ def test_an_earlier_process_with_our_pid_is_dead():
     assert dead_owners([f"{HOST}:{os.getpid()}:0.000000"]) == [f"{HOST}:{os.getpid()}:0.000000"]
 
 
-def test_processes_that_ended_are_dead_and_those_that_run_are_not(dead_pid):
+def test_ended_processes_are_dead_and_running_processes_are_not(dead_pid):
     gone, running = f"{HOST}:{dead_pid}:1.0", f"{HOST}:{os.getppid()}:1.0"
     assert dead_owners([gone, running]) == [gone]
 
 
-def test_of_other_machines_nothing_is_known(dead_pid):
+def test_processes_of_other_machines_are_not_judged(dead_pid):
     assert dead_owners([f"elsewhere:{dead_pid}:1.0"]) == []
 
 
 @pytest.mark.parametrize("name", ["", "x", f"{HOST}:", f"{HOST}::1", f"{HOST}:abc:1", f"{HOST}:-1:1"])
-def test_names_of_others_are_left_alone(name):
+def test_names_of_other_machines_are_ignored(name):
     assert dead_owners([name]) == []
 
 
@@ -56,6 +56,6 @@ def test_a_process_of_another_user_is_alive(monkeypatch):
     assert dead_owners([f"{HOST}:{os.getppid()}:1.0"]) == []
 
 
-def test_names_that_nobody_of_ours_wrote_are_left_alone():
+def test_malformed_names_are_ignored():
     here = socket.gethostname()
     assert dead_owners([f"{here}:{'9' * 30}:1.0", f"{here}:²:1.0", f"{here}:-1:1.0", "nonsense", ""]) == []

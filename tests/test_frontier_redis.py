@@ -72,7 +72,7 @@ def test_known_urls_survive_the_growth_of_their_buckets(
     other.close()
 
 
-def test_neighbours_in_a_bucket_are_told_apart(redis_place: dict[str, Any]) -> None:
+def test_similar_fingerprints_in_a_bucket_are_distinguished(redis_place: dict[str, Any]) -> None:
     """Fingerprints that differ only in the last of the 60 bits that are used."""
     frontier = RedisFrontier(**redis_place)
     first, second = (bytes.fromhex(f"0123456789abcd{last:02x}") + bytes(8) for last in (0x10, 0x20))
@@ -85,7 +85,7 @@ def _entry(fingerprint: bytes) -> Entry:
     return Entry(url="https://a.example/", fingerprint=fingerprint, host="a.example", kind=Kind.ARTICLE)
 
 
-def test_a_known_url_takes_few_bytes(redis_place: dict[str, Any]) -> None:
+def test_memory_per_known_url_is_small(redis_place: dict[str, Any]) -> None:
     """16 bytes per URL at a million URLs (python -m benchmarks.frontier); a few more for fewer URLs."""
     frontier = RedisFrontier(**redis_place)
     frontier.mark_done([make_entry(str(n)) for n in range(60_000)], None)
@@ -98,7 +98,7 @@ def test_a_known_url_takes_few_bytes(redis_place: dict[str, Any]) -> None:
     frontier.close()
 
 
-def test_an_entry_that_is_done_for_good_is_only_known(redis_place: dict[str, Any]) -> None:
+def test_only_the_fingerprint_of_a_finished_entry_is_kept(redis_place: dict[str, Any]) -> None:
     frontier = RedisFrontier(**redis_place)
     frontier.mark_done([make_entry("never")], None)
     frontier.mark_done([make_entry("later")], time.time() + 1000)
@@ -110,7 +110,7 @@ def test_an_entry_that_is_done_for_good_is_only_known(redis_place: dict[str, Any
 # --- scripts
 
 
-def test_scripts_that_the_server_forgot_are_sent_again(redis_place: dict[str, Any]) -> None:
+def test_scripts_are_sent_again_if_the_server_lost_them(redis_place: dict[str, Any]) -> None:
     frontier = RedisFrontier(**redis_place)
     frontier.add([make_entry("a")])
     with redis.Redis.from_url(redis_place["where"]) as client:
@@ -120,7 +120,7 @@ def test_scripts_that_the_server_forgot_are_sent_again(redis_place: dict[str, An
     frontier.close()
 
 
-def test_scripts_use_no_key_that_was_not_given() -> None:
+def test_scripts_use_only_the_given_keys() -> None:
     scripts = [
         path for path in (files("newsbot") / "frontier" / "lua").iterdir() if path.name.endswith(".lua")
     ]
@@ -139,7 +139,7 @@ def test_scripts_use_no_key_that_was_not_given() -> None:
         assert all(word != "TIME" or path.name == "lib.lua" for word, _ in calls)
 
 
-def test_the_clock_is_the_servers(redis_place: dict[str, Any]) -> None:
+def test_the_clock_of_the_server_is_used(redis_place: dict[str, Any]) -> None:
     frontier = RedisFrontier(**redis_place)
     frontier.add([make_entry("a")])
     (lease,) = frontier.lease("o", 1, horizon=0, ttl=60)
@@ -152,7 +152,7 @@ def test_the_clock_is_the_servers(redis_place: dict[str, Any]) -> None:
 # --- leasing
 
 
-def test_what_is_due_for_others_only_is_passed_over_at_once(redis_place: dict[str, Any]) -> None:
+def test_entries_that_are_due_later_for_this_crawl_are_skipped_quickly(redis_place: dict[str, Any]) -> None:
     """A crawl that runs once shares a host with a permanent crawl whose entries became due later."""
     clock = FakeClock()
     frontier = RedisFrontier(**redis_place, clock=clock)
@@ -176,7 +176,7 @@ def test_what_is_due_for_others_only_is_passed_over_at_once(redis_place: dict[st
     frontier.close()
 
 
-def test_hosts_that_are_refused_by_thousands_are_passed_over(redis_place: dict[str, Any]) -> None:
+def test_thousands_of_refused_hosts_are_skipped(redis_place: dict[str, Any]) -> None:
     frontier = RedisFrontier(**redis_place)
     frontier.add([make_entry(f"n{n}", host=f"a{n}") for n in range(1500)])
     frontier.add([make_entry(f"y{n}", host=f"z{n}") for n in range(300)])
@@ -189,7 +189,7 @@ def test_hosts_that_are_refused_by_thousands_are_passed_over(redis_place: dict[s
     frontier.close()
 
 
-def test_the_sum_of_all_workers_keeps_the_delay(redis_place: dict[str, Any]) -> None:
+def test_all_workers_together_respect_the_delay(redis_place: dict[str, Any]) -> None:
     clock = FakeClock()
     workers = [RedisFrontier(**redis_place, clock=clock) for _ in range(4)]
     workers[0].set_politeness("a.example", delay=0.5, concurrency=8)

@@ -52,7 +52,7 @@ def test_redis_cluster(cluster: redisserver.RedisServer) -> None:
     frontier.close()
 
 
-def test_a_cluster_that_is_away_is_an_outage_like_any_other(cluster: redisserver.RedisServer) -> None:
+def test_an_unreachable_cluster_is_an_outage(cluster: redisserver.RedisServer) -> None:
     """The client of a cluster raises an exception that is not a subclass of the other exceptions."""
     settings = settings_of(cluster)
     frontier = RedisFrontier(settings)

@@ -17,7 +17,7 @@ from tests import redisserver
 from tests.contracts.frontier_backends import FakeClock, key_of, make_entry, name_of
 
 
-def test_a_lease_whose_answer_was_lost_is_handed_back(
+def test_a_lease_whose_response_was_lost_is_returned(
     redis_place: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Otherwise no worker would fetch the page before the lease expires."""
@@ -77,7 +77,7 @@ def test_a_server_that_is_away_is_said_in_one_line_and_work_goes_on_when_it_is_b
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_a_server_killed_at_any_moment_forgets_nothing_it_acknowledged(
+def test_a_server_killed_at_any_moment_keeps_all_acknowledged_data(
     durable_redis: redisserver.RedisServer, seed: int
 ) -> None:
     chance = random.Random(seed)
@@ -117,7 +117,9 @@ def _work_until_it_fails(frontier: RedisFrontier, prefix: str, added: set[str], 
                 done.add(name_of(lease.entry))
 
 
-def test_wrong_credentials_and_wrong_urls_are_one_line(durable_redis: redisserver.RedisServer) -> None:
+def test_wrong_credentials_and_wrong_urls_are_reported_in_one_line(
+    durable_redis: redisserver.RedisServer,
+) -> None:
     with redis.Redis(port=durable_redis.port) as client:
         client.config_set("requirepass", "right")
     for credentials in ("", ":wrong@"):
@@ -142,7 +144,7 @@ def test_wrong_credentials_and_wrong_urls_are_one_line(durable_redis: redisserve
             RedisFrontier({"REDIS_URL": durable_redis.url, "REDIS_PARAMS": params})
 
 
-def test_a_full_server_is_a_data_error_and_nothing_is_half_done(
+def test_a_full_server_is_a_data_error_without_partial_changes(
     durable_redis: redisserver.RedisServer,
 ) -> None:
     frontier = RedisFrontier(durable_redis.url)
@@ -159,7 +161,7 @@ def test_a_full_server_is_a_data_error_and_nothing_is_half_done(
     frontier.close()
 
 
-def test_a_server_that_would_spread_known_urls_out_is_said_in_one_line(
+def test_a_listpack_limit_that_is_too_low_is_reported_in_one_line(
     durable_redis: redisserver.RedisServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     RedisFrontier(durable_redis.url).close()
@@ -175,7 +177,7 @@ def test_a_server_that_would_spread_known_urls_out_is_said_in_one_line(
         assert sorted(client.keys("*")) == before
 
 
-def test_a_server_that_would_evict_is_refused(durable_redis: redisserver.RedisServer) -> None:
+def test_a_server_with_an_eviction_policy_is_refused(durable_redis: redisserver.RedisServer) -> None:
     with redis.Redis(port=durable_redis.port) as client:
         client.config_set("maxmemory", "100mb")
         client.config_set("maxmemory-policy", "allkeys-lru")
@@ -183,7 +185,7 @@ def test_a_server_that_would_evict_is_refused(durable_redis: redisserver.RedisSe
         RedisFrontier(durable_redis.url)
 
 
-def test_data_of_a_newer_newsbot_are_refused(redis_place: dict[str, Any]) -> None:
+def test_data_of_a_newer_newsbot_is_refused(redis_place: dict[str, Any]) -> None:
     RedisFrontier(**redis_place).close()
     with redis.Redis.from_url(redis_place["where"]) as client:
         client.hset(f"{{{redis_place['namespace']}:0}}:meta", "version", "99")
@@ -191,7 +193,7 @@ def test_data_of_a_newer_newsbot_are_refused(redis_place: dict[str, Any]) -> Non
         RedisFrontier(**redis_place)
 
 
-def test_a_batch_with_an_impossible_time_leaves_nothing_behind(redis_place: dict[str, Any]) -> None:
+def test_a_batch_with_an_impossible_time_changes_no_data(redis_place: dict[str, Any]) -> None:
     frontier = RedisFrontier(**redis_place)
     with pytest.raises(DataError, match="must be numbers"):
         frontier.add([make_entry("a"), make_entry("b", due=float("nan"))])

@@ -51,7 +51,7 @@ def test_no_statement_reads_all_urls(path: Path, name: str) -> None:
     assert [step for step in scans if "INDEX frontier_urls_ready" not in step] == []
 
 
-def test_an_index_serves_the_order_of_handing_out(path: Path) -> None:
+def test_leases_are_ordered_by_an_index(path: Path) -> None:
     frontier = SqliteFrontier(path)
     for statement, values in (
         (sqlite._BEST_OF_HOST, ("h", 1, 0, 1, 0)),
@@ -75,7 +75,7 @@ CALLS: dict[str, Callable[[SqliteFrontier], object]] = {
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_a_locked_file_is_a_data_error_and_work_goes_on_afterwards(
+def test_a_locked_file_is_a_data_error_and_works_again_afterwards(
     path: Path, monkeypatch: pytest.MonkeyPatch, call: str
 ) -> None:
     monkeypatch.setattr(sqlitefile, "BUSY_SECONDS", 0.01)
@@ -101,7 +101,7 @@ def test_a_closed_frontier_is_a_data_error(path: Path) -> None:
         frontier.counts()
 
 
-def test_data_of_a_newer_newsbot_are_refused(path: Path) -> None:
+def test_data_of_a_newer_newsbot_is_refused(path: Path) -> None:
     SqliteFrontier(path).close()
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE newsbot_schema SET version = 99 WHERE component = 'frontier'")
@@ -110,7 +110,7 @@ def test_data_of_a_newer_newsbot_are_refused(path: Path) -> None:
         SqliteFrontier(path)
 
 
-def test_a_failed_batch_leaves_nothing_behind(path: Path) -> None:
+def test_a_failed_batch_changes_no_data(path: Path) -> None:
     frontier = SqliteFrontier(path)
     broken = make_entry("b", due=float("nan"))
     with pytest.raises(DataError):
@@ -120,7 +120,7 @@ def test_a_failed_batch_leaves_nothing_behind(path: Path) -> None:
     frontier.close()
 
 
-def test_the_counters_are_true(path: Path) -> None:
+def test_the_counters_match_the_entries(path: Path) -> None:
     clock = FakeClock()
     frontier = SqliteFrontier(path, clock=clock)
     frontier.set_politeness("h0", delay=0, concurrency=5)
@@ -144,7 +144,7 @@ def test_the_counters_are_true(path: Path) -> None:
     frontier.close()
 
 
-def test_a_clock_that_was_a_month_ahead_makes_nothing_wait_for_a_month(path: Path) -> None:
+def test_a_clock_that_was_a_month_ahead_does_not_delay_entries_for_a_month(path: Path) -> None:
     """Leases, delays and due times that were set then end as if the clock had been correct."""
     clock = FakeClock()
     frontier, right, month = SqliteFrontier(path, clock=clock), clock(), 30 * 86400.0

@@ -92,7 +92,7 @@ def new(number: int) -> Article:
     return make_article(f"{number}", f"Text {number}.")
 
 
-def test_articles_that_arrive_meanwhile_form_the_next_group(
+def test_articles_that_arrive_during_a_call_form_the_next_group(
     groups: GroupCalls, counted: Counted, timed: list[tuple[str, list[int]]]
 ) -> None:
     async def run() -> list[Stored]:
@@ -132,7 +132,7 @@ def test_a_lone_article_is_stored_at_once(groups: GroupCalls, counted: Counted) 
     assert counted.sizes == [1, 1, 1]
 
 
-def test_an_article_waits_for_those_whose_stories_are_searched_for(
+def test_an_article_waits_for_articles_whose_stories_are_being_searched(
     groups: GroupCalls, counted: Counted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All these articles are stored together. The wait has a limit."""
@@ -155,7 +155,7 @@ def test_an_article_waits_for_those_whose_stories_are_searched_for(
     assert counted.sizes == [2, 1]
 
 
-def test_each_caller_has_its_own_result(groups: GroupCalls, storage: MongoStorage) -> None:
+def test_each_caller_gets_its_own_result(groups: GroupCalls, storage: MongoStorage) -> None:
     storage.articles.store(new(0))
     large = make_article("large", "long " * 4_000_000)
     changed, copied = make_article("0", "Changed."), make_article("copy", "Text 0.")
@@ -167,7 +167,7 @@ def test_each_caller_has_its_own_result(groups: GroupCalls, storage: MongoStorag
     assert again == Stored(Verdict.UPDATED, new(0).canonical_url, 2)
 
 
-def test_an_article_that_a_dead_worker_holds_holds_up_no_other(
+def test_an_article_locked_by_a_dead_worker_does_not_block_other_articles(
     groups: GroupCalls, server: MongoServer, storage: MongoStorage
 ) -> None:
     async def run() -> None:
@@ -187,7 +187,7 @@ def test_an_article_that_a_dead_worker_holds_holds_up_no_other(
         session.abort_transaction()
 
 
-def test_a_server_that_is_away_is_one_outage_and_all_is_stored_afterwards(
+def test_an_unreachable_server_is_one_outage_and_all_articles_are_stored_afterwards(
     groups: GroupCalls, server: MongoServer, storage: MongoStorage, outage: Outage
 ) -> None:
     async def run() -> list[Stored]:

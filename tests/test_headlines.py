@@ -24,7 +24,7 @@ def listed(desk, *urls, **more):
     desk.crawl.links.queue(found_links, desk.feed)
 
 
-def test_a_known_headline_under_another_address_is_marked_and_comes_last(desk):
+def test_a_known_headline_with_another_url_is_marked_and_queued_last(desk):
     listed(desk, story(1))
     listed(desk, story(1), story(2))
     assert entry(desk, story(1)).priority > 40
@@ -37,7 +37,7 @@ def test_a_known_headline_under_another_address_is_marked_and_comes_last(desk):
     ] == (f"same_headline:{story(1)}")
 
 
-def test_an_address_of_the_same_list_is_named_and_one_without_a_record_is_not(desk):
+def test_a_url_of_the_same_list_is_named_and_one_without_a_record_is_not(desk):
     listed(desk, story(1), story(2))
     assert entry(desk, story(2)).data["why"] == f"same_headline:{story(1)}"
     desk.context.storage.removal.pages([fingerprint(story(1))])
@@ -46,13 +46,13 @@ def test_an_address_of_the_same_list_is_named_and_one_without_a_record_is_not(de
     assert "same_headline" not in entry(desk, story(2)).data.keys() | entry(desk, story(3)).data.keys()
 
 
-def test_what_a_person_asks_for_is_not_put_last(desk):
+def test_urls_requested_by_users_are_not_queued_last(desk):
     listed(desk, story(1))
     listed(desk, story(2), force=True)
     assert entry(desk, story(2)).priority > 40
 
 
-def test_headlines_of_other_places_and_short_ones_say_nothing(desk):
+def test_short_headlines_and_headlines_from_other_places_are_ignored(desk):
     headlines = Headlines()
     listed(desk, story(1))
     listed_entry = entry(desk, story(1))
@@ -73,7 +73,7 @@ def test_headlines_of_other_places_and_short_ones_say_nothing(desk):
         assert headlines.weigh(other) is other
 
 
-def test_headlines_of_two_sites_are_two(desk):
+def test_equal_headlines_of_two_sites_are_independent(desk):
     headlines = Headlines()
     listed(desk, story(1))
     one = entry(desk, story(1))
@@ -89,7 +89,7 @@ def test_headlines_of_two_sites_are_two(desk):
     assert headlines.weigh(elsewhere) is elsewhere
 
 
-def test_the_memory_is_bounded_and_what_is_listed_stays(desk):
+def test_the_memory_is_bounded_and_keeps_listed_headlines(desk):
     headlines = Headlines(places=SHELF)
     listed(desk, story(1))
     first = entry(desk, story(1))
@@ -126,14 +126,14 @@ LEADS = {1: "Rain in the north, 3 degrees.", 2: "Sun in the south, 20 degrees."}
         (LEADS[1], LEADS[2], False),
     ],
 )
-def test_another_lead_is_other_news(desk, first, second, held_back):
+def test_a_different_lead_is_different_news(desk, first, second, held_back):
     listed(desk, story(1), lead=first)
     listed(desk, story(2), lead=second)
     assert (entry(desk, story(2)).priority == LAST) is held_back
     assert desk.stat("links/same_headline") == held_back
 
 
-def test_a_sitemap_without_leads_does_not_hold_back_what_a_feed_tells_apart(desk):
+def test_a_sitemap_without_leads_does_not_delay_items_with_different_leads_in_a_feed(desk):
     sitemap = found(story(1), where=Where.NEWS_SITEMAP, kind=Kind.ARTICLE, referrer=FEED)
     desk.crawl.links.queue(sitemap, desk.feed)
     listed(desk, story(1), lead=LEADS[1])
@@ -144,7 +144,7 @@ def test_a_sitemap_without_leads_does_not_hold_back_what_a_feed_tells_apart(desk
     assert entry(desk, story(3)).data["why"] == f"same_headline:{story(2)}"
 
 
-def test_the_first_address_stays_the_first(desk):
+def test_the_first_url_is_kept(desk):
     headlines = Headlines()
     listed(desk, story(1), lead=LEADS[1])
     first = entry(desk, story(1))
@@ -156,7 +156,7 @@ def test_the_first_address_stays_the_first(desk):
         assert headlines.weigh(moved, LEADS[1]).priority == LAST
 
 
-def test_one_headline_of_every_day_keeps_the_latest_addresses_only(desk):
+def test_only_the_latest_urls_of_a_daily_headline_are_kept(desk):
     headlines = Headlines()
     listed(desk, story(1))
     first = entry(desk, story(1))
@@ -180,7 +180,7 @@ RSS = """<rss version="2.0"><channel><title>T</title><link>https://news.test/</l
 ITEM = "<item><title>{}</title><link>{}</link><description>{}</description></item>"
 
 
-def test_leads_come_from_a_feed_as_it_is_read(desk):
+def test_leads_are_read_from_a_feed(desk):
     items = [
         ITEM.format(HEADLINE, story(1), "&lt;img src='a.png'/&gt;Rain in &lt;b&gt;the north&lt;/b&gt;"),
         ITEM.format(HEADLINE, story(2), "Rain <![CDATA[<i>in</i> the north]]>"),

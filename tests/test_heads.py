@@ -36,7 +36,7 @@ DATE = "Fri, 20 Nov 2026 08:00:00 GMT"
         (404, '"1"', DATE, False),
     ],
 )
-def test_what_head_tells(status: int, etag: str | None, date: str | None, unchanged: bool) -> None:
+def test_results_of_head(status: int, etag: str | None, date: str | None, unchanged: bool) -> None:
     record = PageRecord(
         fingerprint=b"1" * 16, host="news.test", url=STORY, kind=Kind.ARTICLE, source="news.test", etag='"1"'
     )
@@ -101,14 +101,14 @@ def test_a_changed_page_is_fetched_in_the_same_visit(site: MockServer, world: Wo
 
 
 @pytest.mark.parametrize("status", [405, 404])
-def test_where_head_is_refused_the_page_is_fetched(site: MockServer, world: World, status: int) -> None:
+def test_the_page_is_fetched_if_head_is_refused(site: MockServer, world: World, status: int) -> None:
     crawl = twice(world, site, story(site, edited=True, refused=status), head="[article]")
     assert methods(site) == ["GET", "HEAD", "GET"]
     assert crawl.stat("head/refused") == (status == 405)
     assert [article.version for article in world.articles()] == [2]
 
 
-def test_no_rule_no_head(site: MockServer, world: World) -> None:
+def test_head_is_not_used_without_a_rule(site: MockServer, world: World) -> None:
     twice(world, site, story(site, edited=False), head="[feed]")
     assert methods(site) == ["GET", "GET"]
 
@@ -138,14 +138,14 @@ def heads(make_desk):
     return desk, gate
 
 
-def test_a_busy_server_is_not_asked_again_at_once(heads) -> None:
+def test_a_busy_server_is_not_requested_again_immediately(heads) -> None:
     desk, gate = heads
     _, request, followed = visit_of(desk, gate, status=503)
     assert request.method == "HEAD"
     assert followed.status == 503
 
 
-def test_a_host_that_knows_no_head_is_asked_once(heads) -> None:
+def test_a_host_without_head_support_gets_one_head_request(heads) -> None:
     desk, gate = heads
     visit, request, followed = visit_of(desk, gate, status=405)
     assert (request.method, followed.method) == ("HEAD", "GET")
@@ -158,7 +158,7 @@ def test_a_host_that_knows_no_head_is_asked_once(heads) -> None:
     assert visit_of(desk, gate)[1].method == "GET"
 
 
-def test_neither_a_second_attempt_nor_the_daily_full_request_is_a_head(heads) -> None:
+def test_retries_and_the_daily_full_request_do_not_use_head(heads) -> None:
     desk, gate = heads
     visit, request, _ = visit_of(desk, gate, attempts=1)
     assert request.method == "GET"

@@ -50,7 +50,7 @@ def test_commands_take_both_forms_and_show_letters(place: Place, words: tuple[st
 
 
 @pytest.mark.parametrize("name", [LETTERS, ASCII])
-def test_programs_get_the_form_of_the_data(place: Place, name: str) -> None:
+def test_machine_output_has_the_ascii_form(place: Place, name: str) -> None:
     (found,) = place.run("articles", "search", "harbour", "--source", name, "--json").json
     assert (found["source"], found["canonical_url"]) == (ASCII, PAGE)
     exported = place.run("articles", "export", "--source", name)
@@ -60,7 +60,7 @@ def test_programs_get_the_form_of_the_data(place: Place, name: str) -> None:
     assert site["site"] == ASCII
 
 
-def test_a_site_without_a_rule_that_nobody_monitored_is_named_in_letters(place: Place) -> None:
+def test_an_unmonitored_site_without_a_rule_is_named_in_letters(place: Place) -> None:
     answer = place.run("monitor", "show", LETTERS)
     assert answer.code == 1
     assert answer.err.startswith(f"{LETTERS}: was not monitored")
@@ -76,17 +76,17 @@ def test_a_site_without_a_rule_that_nobody_monitored_is_named_in_letters(place: 
         ("", ""),
     ],
 )
-def test_both_forms_lead_to_each_other(letters: str, ascii_form: str) -> None:
+def test_both_forms_can_be_converted_into_each_other(letters: str, ascii_form: str) -> None:
     assert ascii_host(letters) == ascii_host(ascii_form) == ascii_form
     assert host_in_letters(ascii_form) == letters
 
 
 @pytest.mark.parametrize("name", ["xn--", "xn--a", "xn--zzzzzz99999"])
-def test_what_stands_for_no_letters_stays(name: str) -> None:
+def test_names_that_do_not_represent_letters_are_unchanged(name: str) -> None:
     assert host_in_letters(name) == name
 
 
-def test_pages_of_the_dashboard_show_letters_and_its_api_the_form_of_the_data(place: Place) -> None:
+def test_the_dashboard_shows_letters_and_its_api_the_ascii_form(place: Place) -> None:
     async def look(visitor: Visitor) -> None:
         name = quote(LETTERS)
         pages = ("/sources", f"/sources?site={name}", f"/sources/{name}", f"/articles?source={name}")

@@ -117,7 +117,7 @@ def urls(place: Place) -> list[str]:
         return sorted(article.canonical_url for article in storage.articles.iter())
 
 
-def test_a_month_is_streamed_and_files_that_break_off_go_on_where_they_were(place, archive):
+def test_a_month_is_streamed_and_interrupted_files_are_resumed(place, archive):
     whole, broken, short = pages(1, 2), pages(3, 4, padding=300_000), pages(5, 6)
     addresses = archive.publish(whole, broken, short[:-40])
     first, second, _ = (address.removeprefix(archive.base) for address in addresses)
@@ -145,7 +145,7 @@ def test_a_month_is_streamed_and_files_that_break_off_go_on_where_they_were(plac
     assert urls(place) == [f"{HOST}/news/{n}" for n in (1, 2, 3, 4, 5, 6)]
 
 
-def test_only_wanted_sites_are_read(place, archive):
+def test_only_selected_sites_are_read(place, archive):
     archive.publish(pages(1) + pages(2, host="https://other.example.net"))
     [row] = run(place, archive, "--json").json
     assert (row["new"], row["other_sites"]) == (1, 1)
@@ -172,7 +172,7 @@ def test_a_sample_is_the_same_each_time(place, archive):
     assert len(run(place, archive, "--json", "--processes", "1", "--sample", ".01").json) == 1
 
 
-def test_a_kill_in_the_middle_loses_nothing_and_doubles_nothing(place, archive):
+def test_a_killed_import_continues_without_losses_or_duplicates(place, archive):
     data = pages(*range(1, 7), padding=200_000)
     [address] = archive.publish(data)
     archive.stall = threading.Event()
@@ -235,7 +235,7 @@ def _noted(place: Place) -> bool:
         return any(note["counts"].get("new", 0) >= 2 for note in storage.notes.all(importer.KIND).values())
 
 
-def test_a_damaged_record_is_named_and_the_others_are_read(place, archive):
+def test_a_damaged_record_is_reported_and_other_records_are_read(place, archive):
     damaged = bytearray(pages(2, padding=2000))
     damaged[-900:-700] = bytes(200)
     [address] = archive.publish(pages(1) + damaged + pages(3))
@@ -246,7 +246,7 @@ def test_a_damaged_record_is_named_and_the_others_are_read(place, archive):
     assert urls(place) == [f"{HOST}/news/1", f"{HOST}/news/3"]
 
 
-def test_a_server_without_ranges_is_read_again_from_the_beginning(archive):
+def test_a_file_on_a_server_without_ranges_is_read_again_from_the_beginning(archive):
     data = random.Random(2).randbytes(50_000)
     archive.files = {"a": data}
     archive.faults = {"a": [-30_000, 500]}
@@ -276,14 +276,14 @@ def test_a_server_without_ranges_is_read_again_from_the_beginning(archive):
         (("a.warc", "--sample", ".1"), 2, "--sample works only with --cc-news"),
     ],
 )
-def test_mistakes_are_one_line(place, archive, words, code, told):
+def test_user_errors_are_reported_in_one_line(place, archive, words, code, told):
     answer = place.run("articles", "import", *words, NEWSBOT_CC_NEWS=archive.base)
     assert answer.code == code
     assert told in answer.err.splitlines()[-1]
     assert "Traceback" not in answer.err
 
 
-def test_a_base_that_cannot_be_reached_is_named(place, archive):
+def test_an_unreachable_base_url_is_reported(place, archive):
     gone = "http://127.0.0.1:9/"
     answer = place.run("articles", "import", "--cc-news", "2026-11", NEWSBOT_CC_NEWS=gone)
     assert answer.code == 1

@@ -33,7 +33,7 @@ class DemoWorld(World):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("turn", range(10))
-def test_killed_at_a_random_moment_a_crawl_goes_on_where_it_was(tmp_path, turn):
+def test_a_crawl_killed_at_a_random_moment_continues(tmp_path, turn):
     moment = random.Random(f"kill {turn}").randrange(1, REQUESTS)
     now = datetime(2026, 11, 21, 8, tzinfo=UTC)
     with DemoServer(tmp_path / "rules", articles=ARTICLES, now=now) as server:

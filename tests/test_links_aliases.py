@@ -25,7 +25,7 @@ def known(desk, url):
     return desk.context.frontier.known([fingerprint(url)]).get(fingerprint(url))
 
 
-def test_an_alias_says_whose_it_is(desk):
+def test_an_alias_contains_the_data_of_its_page(desk):
     visit = desk.visit(STORY, depth=3)
     alias = alias_of(visit, "http://www.news.test/story/2", KEY, START)
     assert (alias.url, alias.fingerprint, alias.host) == (
@@ -41,7 +41,7 @@ def test_an_alias_says_whose_it_is(desk):
 @pytest.mark.parametrize(
     ("why", "read"), [("named as canonical by a fetched page", True), ("claimed", True), ("alias", False)]
 )
-def test_an_address_that_was_only_named_is_read_when_a_list_offers_it_also_by_older_records(desk, why, read):
+def test_a_canonical_url_is_fetched_when_a_list_contains_it_also_with_older_records(desk, why, read):
     """Earlier versions stored reasons as sentences."""
     visit = desk.visit(STORY)
     alias = alias_of(visit, OTHER, KEY, START)
@@ -68,31 +68,31 @@ def test_an_address_that_was_only_named_is_read_when_a_list_offers_it_also_by_ol
         (None, ("", "")),
     ],
 )
-def test_reasons_are_read_as_this_and_as_earlier_versions_stored_them(stored, reason):
+def test_reasons_in_the_formats_of_all_versions_are_read(stored, reason):
     assert read_reason(stored) == reason
 
 
-def test_unknown_and_waiting_pages_are_not_taken(desk):
+def test_unknown_and_pending_pages_are_not_taken(desk):
     assert not desk.crawl.canonical.is_taken(KEY)
     desk.queue(OTHER)
     assert not desk.crawl.canonical.is_taken(KEY)
 
 
-def test_a_page_under_way_and_a_fetched_one_are_taken(desk):
+def test_leased_and_fetched_pages_are_taken(desk):
     visit = desk.visit(OTHER)
     assert desk.crawl.canonical.is_taken(KEY)
     end(desk, visit)
     assert desk.crawl.canonical.is_taken(KEY)
 
 
-def test_an_address_only_marked_is_not_taken_for_its_visit_may_have_died(desk):
+def test_a_url_marked_as_done_without_a_record_is_not_taken(desk):
     visit = desk.visit(STORY)
     desk.context.frontier.mark_done([alias_of(visit, OTHER, KEY, START)], None)
     assert not desk.crawl.canonical.is_taken(KEY)
 
 
 @pytest.mark.parametrize("how", ["redirect", "canonical"])
-def test_the_other_address_of_a_visited_page_is_taken(desk, how):
+def test_the_other_url_of_a_fetched_page_is_taken(desk, how):
     visit = desk.visit(STORY)
     if how == "redirect":
         visit.outcome.redirected_to = OTHER
@@ -116,14 +116,14 @@ TITLE = "A bridge over the river was opened"
         ("A ferry sank at night near the coast", "pending"),
     ],
 )
-def test_a_waiting_page_waits_no_more_where_its_headline_says_that_it_is_the_same(desk, listed_as, state):
+def test_a_pending_page_with_the_same_headline_is_not_fetched(desk, listed_as, state):
     desk.queue(OTHER, text=listed_as)
     end(desk, desk.visit(STORY), canonical_url=OTHER, title=TITLE)
     assert known(desk, OTHER).state == state
 
 
 @pytest.mark.parametrize(("claims", "state"), [((True,) * 3, "done"), ((True, True, True, False), "pending")])
-def test_a_waiting_page_waits_no_more_where_the_sites_word_is_good(desk, claims, state):
+def test_a_pending_page_is_not_fetched_if_the_sites_canonical_links_are_trusted(desk, claims, state):
     for number, claim in enumerate(claims):
         page = f"https://news.test/{number}"
         desk.crawl.sites.canonical_trust.saw(desk.context.notes, "news.test", page, right=claim)
@@ -132,13 +132,13 @@ def test_a_waiting_page_waits_no_more_where_the_sites_word_is_good(desk, claims,
     assert known(desk, OTHER).state == state
 
 
-def test_an_address_that_a_person_asked_for_is_read_whatever_names_it(desk):
+def test_a_url_requested_by_a_user_is_fetched_even_if_another_page_names_it(desk):
     desk.queue(OTHER, text=TITLE, force=True)
     end(desk, desk.visit(STORY), canonical_url=OTHER, title=TITLE)
     assert known(desk, OTHER).state == "pending"
 
 
-def test_a_form_of_the_address_waits_no_more(desk):
+def test_a_pending_variant_of_the_url_is_not_fetched(desk):
     desk.queue(STORY)
     end(desk, desk.visit(STORY + "/amp"), canonical_url=STORY, title=TITLE)
     assert known(desk, STORY).state == "done"
@@ -150,7 +150,7 @@ def test_a_front_page_is_not_replaced_by_a_page_that_calls_it_canonical(desk):
     assert known(desk, "https://news.test/").state == "pending"
 
 
-def test_a_page_that_is_its_own_canonical_address_gets_no_alias(desk):
+def test_a_page_that_is_its_own_canonical_url_gets_no_alias(desk):
     end(desk, desk.visit(STORY), canonical_url=STORY + "?utm_source=x")
     counts = desk.context.frontier.counts()
     assert (counts["done"], counts["pending"], counts["leased"]) == (1, 0, 0)

@@ -85,7 +85,7 @@ def kept(desk):
         ("Read more", "pending", "done"),
     ],
 )
-def test_a_named_address_that_a_list_offers_is_read_if_it_may_be_another_page(
+def test_a_canonical_url_in_a_list_is_fetched_if_it_may_be_another_page(
     claimed, text, state, proven_state, proven
 ):
     if proven:
@@ -95,7 +95,7 @@ def test_a_named_address_that_a_list_offers_is_read_if_it_may_be_another_page(
     assert claimed.stat("canonical/read_after_all") == (state_of(claimed, NAMED) == "pending")
 
 
-def test_an_offer_that_changes_nothing_is_looked_at_once(claimed, monkeypatch):
+def test_a_repeated_link_is_looked_up_once(claimed, monkeypatch):
     asked = listen(claimed, monkeypatch)
     for _ in range(3):
         offer(claimed, NAMED, TITLE)
@@ -104,7 +104,7 @@ def test_an_offer_that_changes_nothing_is_looked_at_once(claimed, monkeypatch):
     assert state_of(claimed, NAMED) == "pending", "a new headline must be checked again"
 
 
-def test_what_was_fetched_is_not_asked_for_twice_nor_read_again(desk, monkeypatch):
+def test_a_fetched_page_is_looked_up_once_and_not_fetched_again(desk, monkeypatch):
     end(desk, desk.visit(NAMED), is_article=True)
     asked = listen(desk, monkeypatch)
     for text in (TITLE, OTHER, None):
@@ -113,7 +113,7 @@ def test_what_was_fetched_is_not_asked_for_twice_nor_read_again(desk, monkeypatc
     assert state_of(desk, NAMED) == "done"
 
 
-def test_the_target_of_a_redirect_is_known_whatever_its_headline(desk):
+def test_the_target_of_a_redirect_is_known_with_any_headline(desk):
     visit = desk.visit(STORY)
     visit.outcome.redirected_to = NAMED
     end(desk, visit, is_article=True)
@@ -121,7 +121,7 @@ def test_the_target_of_a_redirect_is_known_whatever_its_headline(desk):
     assert state_of(desk, NAMED) == "done"
 
 
-def test_another_form_of_an_address_is_known_whatever_its_headline(desk):
+def test_a_variant_of_a_url_is_known_with_any_headline(desk):
     visit = desk.visit(f"{NAMED}?from=rss")
     visit.page.update(canonical_url=NAMED, title=TITLE)
     end(desk, visit, is_article=True)
@@ -129,7 +129,7 @@ def test_another_form_of_an_address_is_known_whatever_its_headline(desk):
     assert state_of(desk, NAMED) == "done"
 
 
-def test_a_section_that_a_page_named_is_read_as_one_and_the_article_goes_home(desk):
+def test_a_section_named_as_canonical_is_fetched_and_the_article_gets_its_own_url(desk):
     named(desk, SECTION)
     assert kept(desk) == [SECTION]
     offer(desk, SECTION, TITLE, Where.NAVIGATION, Kind.SECTION)
@@ -142,20 +142,20 @@ def test_a_section_that_a_page_named_is_read_as_one_and_the_article_goes_home(de
     ("status", "is_article", "home"),
     [(404, None, True), (410, None, True), (200, False, True), (200, True, False), (503, None, False)],
 )
-def test_an_address_without_an_article_names_none(claimed, status, is_article, home):
+def test_a_canonical_url_without_an_article_is_not_used(claimed, status, is_article, home):
     visit = claimed.visit(NAMED)
     end(claimed, visit, status=status, is_article=is_article)
     assert kept(claimed) == [STORY if home else NAMED]
 
 
-def test_a_page_that_is_gone_later_keeps_its_own_article(desk):
+def test_a_page_that_disappears_later_keeps_its_article(desk):
     article = make_article(1, url=NAMED, canonical_url=NAMED, content_hash="1")
     asyncio.run(StorePipeline.from_crawler(desk.crawler).process_item(article))
     end(desk, desk.visit(NAMED), status=404)
     assert kept(desk) == [NAMED]
 
 
-def test_a_page_that_is_gone_cannot_be_named_whichever_came_first(desk):
+def test_a_missing_page_cannot_be_a_canonical_url_in_any_order(desk):
     gone = "https://news.test/2026/11/18/a-story-that-is-gone.html"
     assert desk.crawl.canonical.may_name("news.test", gone)
     visit = desk.visit(gone)

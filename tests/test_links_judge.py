@@ -81,7 +81,7 @@ def test_a_long_sitemap_is_queued_in_parts(make_desk, monkeypatch):
     assert entry(desk, urls[-1]) is not None
 
 
-def test_what_is_found_is_recorded_and_queued(section):
+def test_found_links_are_recorded_and_queued(section):
     assert section.crawl.links.queue(found(STORY), section.front) == 1
     queued = entry(section, STORY)
     assert (queued.kind, queued.depth, queued.data["referrer"]) == (Kind.ARTICLE, 1, SECTION)
@@ -142,7 +142,7 @@ def test_too_deep_links_are_refused(section):
 
 
 # --- sources from rules are not judged
-def test_what_a_rule_or_person_names_is_read_whatever_it_looks_like(make_desk):
+def test_urls_of_rules_and_users_are_fetched_whatever_they_look_like(make_desk):
     desk = make_desk(OTHER_RULE)
     desk.crawl.links.queue(found("https://news.test/about", where=Where.SEED, kind=Kind.FEED, depth=0))
     desk.crawl.links.queue(found("https://x.test/login", where=Where.ARGUMENT, force=True, depth=0))
@@ -155,7 +155,7 @@ def test_what_a_rule_or_person_names_is_read_whatever_it_looks_like(make_desk):
     assert all(desk.crawl.sources.of(site).any for site in ("news.test", "other.test"))
 
 
-def test_a_person_can_ask_for_a_known_page_again(section):
+def test_a_user_can_request_a_known_page_again(section):
     visit = section.visit(STORY)
     visit.outcome.status = 200
     section.settle(visit)
@@ -166,7 +166,7 @@ def test_a_person_can_ask_for_a_known_page_again(section):
     assert section.context.frontier.counts()["pending"] == 1
 
 
-def test_a_found_feed_makes_its_site_one_with_sources(make_desk):
+def test_a_site_with_a_discovered_feed_has_sources(make_desk):
     desk = make_desk({"bare.test": "domain: bare.test\n"})
     visit = desk.visit("https://bare.test/", Kind.SECTION, where=Where.SEED, depth=0)
     assert not desk.crawl.sources.of("bare.test").any
@@ -186,7 +186,7 @@ def test_a_new_host_gets_the_politeness_of_its_rule_once(section, monkeypatch):
     assert told == [("other.test", {"delay": 9.0, "concurrency": 2, "at_least": True})]
 
 
-def test_hosts_outside_the_scope_are_worked_on_when_this_crawl_named_them(make_desk):
+def test_hosts_outside_the_scope_are_accepted_if_this_crawl_found_them(make_desk):
     desk = make_desk(OTHER_RULE, sites=("news.test",))
     assert not desk.crawl.scope.accepts("cdn.test")
     desk.crawl.links.queue(found("https://cdn.test/feed", where=Where.SEED, kind=Kind.FEED, depth=0))
@@ -205,14 +205,14 @@ def test_hosts_outside_the_scope_are_worked_on_when_this_crawl_named_them(make_d
         (Where.BODY, "www.news.test", True),
     ],
 )
-def test_only_feeds_lead_to_other_sites_and_only_to_those_with_rules(make_desk, where, host, taken):
+def test_only_feeds_can_link_to_other_sites_and_only_to_sites_with_rules(make_desk, where, host, taken):
     desk = make_desk(OTHER_RULE)
     visit = desk.visit(FEED, Kind.FEED, where=Where.AUTODISCOVERY)
     assert desk.crawl.links.queue(found(story(1, host), where=where), visit) == taken
     assert rejected(desk) == ({} if taken else {"offsite": 1})
 
 
-def test_items_of_a_feed_that_a_rule_names_may_live_anywhere(make_desk):
+def test_items_of_a_feed_of_a_rule_may_be_on_any_site(make_desk):
     rules = {"feeds.test": "domain: feeds.test\nfeeds: https://feeds.test/rss\n"}
     desk = make_desk(rules, sites=("feeds.test",))
     visit = desk.visit("https://feeds.test/rss", Kind.FEED, where=Where.SEED)
@@ -225,7 +225,7 @@ def test_items_of_a_feed_that_a_rule_names_may_live_anywhere(make_desk):
     )
 
 
-def test_a_section_that_leads_to_another_site_takes_none_of_its_links(make_desk):
+def test_links_of_a_section_that_redirects_to_another_site_are_ignored(make_desk):
     desk = make_desk()
     for where, taken in ((Where.NAVIGATION, 0), (Where.SEED, 1)):
         visit = desk.visit(f"https://news.test/jobs-{taken}/", Kind.SECTION, where=where)
@@ -233,7 +233,7 @@ def test_a_section_that_leads_to_another_site_takes_none_of_its_links(make_desk)
         assert desk.crawl.links.queue(found(story(1, "elsewhere.test")), visit) == taken
 
 
-def test_a_source_stays_with_the_rule_that_names_it_wherever_it_lives(make_desk):
+def test_a_source_on_any_host_belongs_to_the_rule_that_names_it(make_desk):
     desk = make_desk(OTHER_RULE)
     link = Link(url="https://feeds.test/news", where=Where.SEED, kind=Kind.FEED)
     desk.crawl.links.queue(Found(links=(link,), referrer=None, depth=0, source="news.test"))
@@ -262,7 +262,7 @@ def visit_on(desk, kind):
     ],
 )
 @pytest.mark.parametrize("chosen", ["feeds", "sitemaps", "sections", "links"])
-def test_follow_says_what_is_read(make_desk, link, on, needed, chosen):
+def test_follow_selects_the_kinds_of_links(make_desk, link, on, needed, chosen):
     desk = make_desk(follow=(chosen,))
     visit = visit_on(desk, on)
     assert desk.crawl.judge.follows(link, visit.rule, visit) is (
@@ -270,7 +270,7 @@ def test_follow_says_what_is_read(make_desk, link, on, needed, chosen):
     )
 
 
-def test_links_of_articles_are_followed_where_there_is_no_source(make_desk):
+def test_links_of_articles_are_followed_if_the_site_has_no_sources(make_desk):
     desk = make_desk({"bare.test": "domain: bare.test\n"})
     visit = desk.visit("https://bare.test/a-story", where=Where.BODY)
     assert desk.crawl.judge.follows(Kind.ARTICLE, visit.rule, visit)
@@ -280,7 +280,7 @@ def test_links_of_articles_are_followed_where_there_is_no_source(make_desk):
     assert rejected(desk) == {"not_followed": 1}
 
 
-def test_links_of_an_article_that_a_feed_named_are_left_to_the_feed(make_desk):
+def test_links_of_an_article_from_a_feed_of_another_site_are_not_followed(make_desk):
     desk = make_desk({"feeds.test": "domain: feeds.test\nfeeds: https://feeds.test/rss\n"})
     visit = desk.visit("https://elsewhere.test/a-story", where=Where.FEED)
     assert not desk.crawl.judge.follows(Kind.ARTICLE, visit.rule, visit), (
@@ -288,7 +288,7 @@ def test_links_of_an_article_that_a_feed_named_are_left_to_the_feed(make_desk):
     )
 
 
-def test_the_argument_follow_wins_over_the_rules(make_desk):
+def test_the_argument_follow_has_precedence_over_rules(make_desk):
     rules = {"news.test": f"domain: news.test\nfeeds: {FEED}\nfollow: [links]\n"}
     desk = make_desk(rules)
     visit = visit_on(desk, Kind.ARTICLE)
@@ -308,7 +308,7 @@ def test_the_argument_follow_wins_over_the_rules(make_desk):
         (100, None, None, True),  # a feed may contain old items on purpose
     ],
 )
-def test_links_outside_the_dates_are_passed_over(make_desk, days, since, until, taken):
+def test_links_outside_the_dates_are_rejected(make_desk, days, since, until, taken):
     ago = lambda number: number and NOW - timedelta(days=number)  # noqa: E731
     desk = make_desk(since=ago(since), until=ago(until))
     visit = desk.visit(FEED, Kind.FEED)
@@ -318,7 +318,7 @@ def test_links_outside_the_dates_are_passed_over(make_desk, days, since, until, 
 
 
 @pytest.mark.parametrize(("limit", "days", "taken"), [(30, 29, True), (30, 31, False), (0, 3000, True)])
-def test_old_pages_of_sitemaps_are_left(make_desk, limit, days, taken):
+def test_old_pages_of_sitemaps_are_rejected(make_desk, limit, days, taken):
     desk = make_desk(settings={"NEWSBOT_MAX_AGE_DAYS": limit})
     visit = desk.visit("https://news.test/map.xml", Kind.SITEMAP)
     link = found(STORY, where=Where.SITEMAP, modified_at=NOW - timedelta(days=days))
@@ -352,7 +352,7 @@ def test_one_list_of_a_shape_is_queued_until_it_yields(section):
     assert entry(section, archive(3)) is not None
 
 
-def test_a_barren_list_leads_to_no_further_lists(section):
+def test_lists_found_on_a_list_without_articles_are_not_queued(section):
     end(section, on_list(section, archive(1)), archive(2))
     assert entry(section, archive(2)) is None
     end(section, on_list(section, archive(7)))
@@ -360,14 +360,14 @@ def test_a_barren_list_leads_to_no_further_lists(section):
     assert entry(section, archive(9)) is None
 
 
-def test_a_list_that_cannot_be_read_makes_room_for_the_next(section):
+def test_a_list_that_fails_is_replaced_by_the_next(section):
     section.crawl.links.queue(found(archive(1), where=Where.NAVIGATION), section.front)
     end(section, on_list(section, archive(1)), status=404)
     section.crawl.links.queue(found(archive(2), where=Where.NAVIGATION), section.front)
     assert entry(section, archive(2)) is not None
 
 
-def test_a_list_that_rests_since_an_earlier_crawl_keeps_no_other_waiting(section):
+def test_a_list_of_an_earlier_crawl_does_not_delay_other_lists(section):
     visit = on_list(section, archive(1))
     visit.outcome.status = 200
     section.context.frontier.ack(visit.lease, next_due=START + 86400)
@@ -376,7 +376,7 @@ def test_a_list_that_rests_since_an_earlier_crawl_keeps_no_other_waiting(section
     assert entry(section, archive(2)) is not None
 
 
-def test_a_list_whose_visit_broke_off_is_not_barren_for_that(section):
+def test_an_interrupted_visit_of_a_list_does_not_count_as_failed(section):
     for day in (1, 3):  # the number of failures that closes a shape
         visit = on_list(section, archive(day))
         links = found(f"{STORY}-{day}", where=Where.BODY, depth=3, referrer=visit.url)
@@ -386,7 +386,7 @@ def test_a_list_whose_visit_broke_off_is_not_barren_for_that(section):
         assert entry(section, archive(day + 1)) is not None
 
 
-def test_a_list_that_gave_its_articles_long_ago_is_not_barren(section):
+def test_a_list_whose_articles_are_known_does_not_count_as_failed(section):
     visit = on_list(section, archive(1))
     end(section, visit, STORY)
     section.clock.now += 30

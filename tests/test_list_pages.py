@@ -83,11 +83,11 @@ def test_the_next_page_of_a_list_is_found_in_every_usual_form(page, links, follo
         ("/sport.html", ("/story4.html", "Four men")),
     ],
 )
-def test_articles_and_other_lists_are_no_pages_of_the_list(page, link):
+def test_articles_and_other_lists_are_not_pages_of_the_list(page, link):
     assert split(page, link) == ([link[0]], [])
 
 
-def test_rel_next_is_believed_and_an_older_page_is_not_next():
+def test_rel_next_is_followed_and_an_earlier_page_is_not_next():
     assert split("/n/", ("/n/x7", "more"), ("/n/w", "back"), stated=("/n/x7",)) == (["/n/w"], ["/n/x7"])
     assert split("/page/9/", ("/page/8/", "8"), ("/", "1")) == (["/"], [])
     tree = html.fromstring(
@@ -96,7 +96,7 @@ def test_rel_next_is_believed_and_an_older_page_is_not_next():
     assert stated_next(tree, SITE + "/n/") == [SITE + "/n/?c=2"]
 
 
-def test_another_host_has_no_page_of_this_list():
+def test_pages_of_a_list_are_on_the_same_host():
     link = Link(url="https://b.test/page/2/", where=Where.BODY, text="Next")
     assert split_pages([link], SITE + "/", [link.url])[1] == []
 
@@ -121,7 +121,7 @@ def test_further_pages_of_a_list_differ_in_the_page_number_only(url, page, belon
 
 
 @given(st.text(max_size=60), st.text(max_size=60), st.text(max_size=30))
-def test_no_input_breaks_it_and_no_link_comes_twice(page, path, text):
+def test_any_input_is_accepted_and_each_link_is_returned_once(page, path, text):
     link = Link(url=f"{SITE}/{path}", where=Where.BODY, text=text)
     others, following = split_pages([link], f"{SITE}/{page}", [link.url])
     assert len(others) + len(following) <= 1

@@ -33,7 +33,7 @@ def test_one_list_of_a_shape_is_tried_at_a_time():
     assert lists.may_try("b.test", day(1, "b.test"))
 
 
-def test_a_fruitful_list_opens_its_shape_for_good():
+def test_a_list_with_articles_opens_its_shape_permanently():
     lists = ListTrials()
     lists.may_try("a.test", day(1))
     lists.tell("a.test", day(1), fruitful=True)
@@ -44,7 +44,7 @@ def test_a_fruitful_list_opens_its_shape_for_good():
     assert lists.may_try("a.test", day(10))
 
 
-def test_barren_lists_close_their_shape():
+def test_lists_without_articles_close_their_shape():
     lists = ListTrials()
     for number in range(BARREN_ENOUGH):
         assert lists.may_try("a.test", day(number))
@@ -54,7 +54,7 @@ def test_barren_lists_close_their_shape():
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.booleans()), max_size=40))
-def test_a_shape_without_fruit_never_costs_more_than_its_trials(history):
+def test_a_shape_without_articles_never_costs_more_than_its_trials(history):
     lists, tried, under_trial = ListTrials(), [], None
     for number, ends in history:
         url = day(number)
@@ -80,7 +80,7 @@ def test_memory_is_bounded(pairs):
             assert lists.may_try(domain, f"https://{domain}.test/{path}")
 
 
-def test_what_is_known_of_a_shape_is_not_forgotten_for_a_second_look(monkeypatch):
+def test_a_second_link_does_not_remove_the_knowledge_about_a_shape(monkeypatch):
     monkeypatch.setattr(trials, "MAX_SHAPES", 1)
     lists = ListTrials()
     lists.may_try("a.test", day(1))
@@ -96,17 +96,17 @@ def test_what_is_known_of_a_shape_is_not_forgotten_for_a_second_look(monkeypatch
         ("https://a.test", ""),
     ],
 )
-def test_the_shape_is_path_and_query_with_numbers_blotted_out(url, shape):
+def test_the_shape_is_path_and_query_with_numbers_replaced(url, shape):
     assert shape_of(url) == shape
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
-def test_no_text_is_too_strange(one, other):
+def test_any_text_has_a_shape(one, other):
     assert isinstance(narrows(one, other), bool)
     assert not any(map(str.isdecimal, shape_of("https://a.test/" + one)))
 
 
-def test_what_waits_for_a_trial_is_released_with_the_lists_above_it():
+def test_waiting_lists_are_released_with_the_lists_above_them():
     lists = ListTrials()
     day, other_day = "https://site.example/archive/2024/05/01/", "https://site.example/archive/2024/05/02/"
     month, other_month = "https://site.example/archive/2024/05/", "https://site.example/archive/2024/06/"
@@ -121,7 +121,7 @@ def test_what_waits_for_a_trial_is_released_with_the_lists_above_it():
     assert lists.may_try("site.example", "https://site.example/archive/2023/01/")
 
 
-def test_no_more_lists_wait_than_a_page_may_name():
+def test_the_number_of_waiting_lists_is_limited():
     lists = ListTrials()
     lists.may_try("site.example", "https://site.example/day/0")
     for number in range(3 * MAX_HELD):
@@ -136,7 +136,7 @@ def test_lists_below_a_list_narrow_it():
     assert not narrows("https://site.example/archive/2024/?page=2", "https://site.example/archive/2024/")
 
 
-def test_after_lists_of_known_articles_those_far_away_are_tried_before_the_shape_is_left():
+def test_after_lists_of_known_articles_distant_lists_are_tried_before_the_shape_is_closed():
     lists, tried = ListTrials(), [day(30)]
     assert lists.may_try("a.test", day(30))
     for number in range(29, 0, -1):
@@ -160,7 +160,7 @@ def page(number):
     return f"https://a.test/news?page={number}"
 
 
-def test_a_list_goes_on_while_its_pages_show_other_articles_known_or_not():
+def test_further_pages_of_a_list_are_read_while_they_show_other_articles():
     walks = ListWalks()
     assert walks.read("a.test", page(1), None, keys(1, 2))
     assert walks.read("a.test", page(2), page(1), keys(2, 3))
@@ -168,7 +168,7 @@ def test_a_list_goes_on_while_its_pages_show_other_articles_known_or_not():
     assert not walks.read("a.test", page(9), page(8), [])
 
 
-def test_a_list_is_left_when_other_lists_have_shown_the_same():
+def test_reading_a_list_ends_when_other_lists_have_shown_the_same_articles():
     walks = ListWalks()
     for number in range(1, 9):
         walks.read("a.test", page(number), page(number - 1), keys(2 * number, 2 * number + 1))
@@ -179,7 +179,7 @@ def test_a_list_is_left_when_other_lists_have_shown_the_same():
     assert walks.read("b.test", "/b1", None, keys(2, 3))
 
 
-def test_a_list_is_older_than_wanted_when_it_began_younger_and_its_last_articles_are_older():
+def test_a_list_is_too_old_if_it_began_newer_and_its_last_articles_are_older():
     walks = ListWalks()
     walks.read("a.test", page(1), None, keys(1))
     for day_of_year in range(50, 50 - OLD_ENOUGH, -1):

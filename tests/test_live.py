@@ -16,7 +16,7 @@ HOURS = 6.0
 NOW = 1_795_000_000.0
 
 
-def test_a_host_shows_what_is_born_and_no_more() -> None:
+def test_a_host_shows_only_published_articles() -> None:
     life = make_life({GAZETA: 10.0}, NOW, NOW + 10 * 3600, seed=3)
     assert len(life.papers) == 100
     clock = [NOW]
@@ -41,7 +41,7 @@ def test_a_host_shows_what_is_born_and_no_more() -> None:
     assert status(0) == 200, "articles that left the feed must still be served"
 
 
-def test_a_prediction_is_that_of_the_closed_form() -> None:
+def test_the_prediction_matches_the_closed_form() -> None:
     """With known rates and a fixed threshold, the mean delay of each feed is half of √(2 θ / r)."""
     runs = predict(24.0, BUDGET, draws=6)
     total = sum(RATES.values())
@@ -68,7 +68,7 @@ def test_a_live_crawl_follows_the_prediction(live: Delays) -> None:
         assert (1 - share) * low < getattr(live, field) < (1 + share) * high, field
 
 
-def test_what_was_found_is_stored(live: Delays) -> None:
+def test_found_articles_are_stored(live: Delays) -> None:
     assert live.articles is not None
     assert live.not_stored is not None
     assert live.not_stored <= 8, "only the last articles may be missing"

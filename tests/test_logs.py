@@ -44,7 +44,7 @@ def test_pairs_become_fields_with_their_types():
     assert str(line["at"]).endswith("Z")
 
 
-def test_values_that_look_like_pairs_and_line_ends_stay_values():
+def test_values_with_equals_signs_and_line_ends_are_kept():
     line = told(
         "stored url=%(url)s title=%(title)s", {"url": "https://a.test/?x=%d", "title": 'a=b\n"c" level=1'}
     )
@@ -55,7 +55,7 @@ def test_values_that_look_like_pairs_and_line_ends_stay_values():
     assert told("x level=%s", "high")["level_"] == "high"
 
 
-def test_the_event_is_the_same_whatever_the_values():
+def test_the_event_does_not_depend_on_the_values():
     assert event_of("not queued url=%s: %s") == "not_queued"
     assert event_of("%s") == "message"
 
@@ -86,7 +86,7 @@ def settings(**more: object) -> Settings:
     ],
 )
 @pytest.mark.parametrize("as_json", [True, False])
-def test_no_secret_of_the_settings_stands_in_a_line(name, value, as_json):
+def test_secrets_of_the_settings_are_not_logged(name, value, as_json):
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)
     logger = logging.getLogger("newsbot.test_logs")
@@ -142,16 +142,16 @@ def test_no_secret_of_the_settings_stands_in_a_line(name, value, as_json):
         ("https://a.test/@user/1?monkey=2", "https://a.test/@user/1?monkey=2"),
     ],
 )
-def test_what_looks_like_a_secret_is_taken_out(line, expected):
+def test_values_that_look_like_secrets_are_removed(line, expected):
     assert redacted(line) == expected
 
 
-def test_words_that_every_line_has_are_no_secrets():
+def test_short_and_common_words_are_not_secrets():
     chosen = settings(NEWSBOT_SENSOR_SECRET="abc", REDIS_URL="redis://localhost:6379/0")
     assert not {"abc", "redis", "localhost"} & set(secrets_of(chosen))
 
 
-def test_a_library_that_logs_is_held_to_it_too():
+def test_log_lines_of_libraries_are_changed_too():
     formatter = SafeFormatter(logging.Formatter("%(message)s"), ["geheim"])
     try:
         raise OSError("geheim")

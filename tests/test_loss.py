@@ -10,7 +10,7 @@ from tests.redisserver import need_redis
 
 
 @pytest.mark.slow
-def test_killed_four_times_with_requests_in_flight_newsbot_loses_no_page() -> None:
+def test_no_page_is_lost_after_four_kills_with_requests_in_flight() -> None:
     need_redis()
     web = papers(100, 5)
     row = loss.measure("newsbot", web, 4, 24)

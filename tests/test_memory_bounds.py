@@ -38,7 +38,7 @@ from newsbot.storage.sqlite import SqliteStorage
 from tests.builders import Desk
 
 
-def test_a_bounded_mapping_drops_what_was_set_longest_ago() -> None:
+def test_a_bounded_mapping_drops_the_oldest_entries() -> None:
     known = Bounded[str, int](3)
     known.update(a=1, b=2, c=3)
     known["a"] = 4
@@ -135,7 +135,7 @@ def test_no_table_of_a_crawl_grows_with_the_number_of_sites(
     assert sizes[2] - sizes[1] == Counter()
 
 
-def test_what_a_worker_forgets_of_its_sites_is_read_again(
+def test_dropped_data_of_sites_is_read_again(
     make_desk: Callable[..., Desk], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("newsbot.crawl.source_state.MAX_HOSTS", 2)
@@ -159,7 +159,7 @@ def test_what_a_worker_forgets_of_its_sites_is_read_again(
         assert all(desk.crawl.sources.of(domain).sitemap for domain in domains)
 
 
-def test_the_hub_of_a_forgotten_page_is_read_again(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_hub_of_a_dropped_page_is_read_again(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("newsbot.crawl.source_state.MAX_HOSTS", 2)
     hubs = Hubs(desk.context)
     visits = [desk.visit(f"https://h{number}.test/feed", Kind.FEED) for number in range(4)]
@@ -171,7 +171,7 @@ def test_the_hub_of_a_forgotten_page_is_read_again(desk: Desk, monkeypatch: pyte
         assert len(hubs._offers) <= 2
 
 
-def test_a_spider_beside_the_crawl_forgets_hosts_and_old_pages(
+def test_a_spider_with_its_own_requests_drops_hosts_and_old_pages(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(auxiliary_scheduler, "MAX_SEEN", FEW)
@@ -203,7 +203,7 @@ def test_articles_that_lists_have_shown_have_a_limit_over_all_sites(monkeypatch:
     assert walks.shown("site99.test") == 100
 
 
-def test_dates_of_a_long_list_are_dropped_and_its_age_is_known_nevertheless() -> None:
+def test_dates_of_a_long_list_are_dropped_and_its_age_is_kept() -> None:
     walks = ListWalks()
     walks.read("a.test", "/1", None, [b"1"])
     for date in (50.0, *range(49, 0, -1)):
@@ -229,7 +229,7 @@ def test_lists_that_are_held_back_have_a_limit_over_all_shapes(monkeypatch: pyte
     assert len(lists.released("a.test", first)) == 1
 
 
-def test_examples_of_ever_new_shapes_do_not_add_shapes_without_end() -> None:
+def test_the_number_of_shapes_in_examples_is_limited() -> None:
     shapes = Shapes()
     for turn in range(3 * MAX_SHAPES):
         name = "".join(chr(97 + int(digit)) for digit in str(turn))
@@ -252,7 +252,7 @@ def storage(tmp_path: Path) -> Iterator[SqliteStorage]:
         yield opened
 
 
-def test_counters_of_sites_that_were_quiet_longest_are_added_up(
+def test_counters_of_the_least_active_sites_are_summed(
     storage: SqliteStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(statistics, "MAX_SITES", 3, raising=False)
@@ -280,7 +280,7 @@ def test_counters_of_sites_that_were_quiet_longest_are_added_up(
     assert OTHERS not in str(hours)
 
 
-def test_robots_files_have_a_limit_of_their_size_and_their_reservations_hold_nevertheless(
+def test_the_total_size_of_robots_files_is_limited_and_their_reservations_are_kept(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     body = "User-agent: GPTBot\nDisallow: /\n" + "# a comment\n" * 100
@@ -344,7 +344,7 @@ class Timeout:
 @pytest.mark.parametrize(
     ("status", "seen"), [(200, 200), (404, 404), (599, 599), (600, 500), (12345, 500), (-5, 500)]
 )
-def test_idle_connections_have_a_limit_and_hosts_without_them_are_forgotten(
+def test_idle_connections_have_a_limit_and_hosts_without_connections_are_dropped(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, status: int, seen: int
 ) -> None:
     async def answer(_: HTTP11DownloadHandler, request: Request) -> Response:

@@ -22,7 +22,7 @@ LISTINGS = st.lists(st.tuples(st.sampled_from([1, 2, 3, 2**64 - 1]), ADDRESSES),
 
 
 @given(LISTINGS)
-def test_a_table_of_headlines_is_a_dictionary_while_there_is_room(steps: list[tuple[int, Address]]) -> None:
+def test_a_table_of_headlines_is_a_dictionary_until_it_is_full(steps: list[tuple[int, Address]]) -> None:
     table, model = HeadlineTable(SHELF), dict[int, dict[bytes, int]]()
     for key, address in steps:
         table.put(key, address, 4)
@@ -36,7 +36,7 @@ def test_a_table_of_headlines_is_a_dictionary_while_there_is_room(steps: list[tu
 
 
 @given(st.lists(st.integers(1, 2**64 - 1), min_size=1, max_size=80, unique=True))
-def test_the_headline_that_was_not_seen_for_longest_makes_room(keys: list[int]) -> None:
+def test_the_least_recently_seen_headline_is_dropped(keys: list[int]) -> None:
     table = HeadlineTable(SHELF)
     for key in keys:
         table.put(keys[0], Address(b"first address of", 0), 4)
@@ -65,14 +65,14 @@ def test_50_000_headlines_take_as_much_memory_as_one() -> None:
     assert kept > 48_000
 
 
-def test_source_that_was_read_for_a_traceback_is_not_kept() -> None:
+def test_source_code_read_for_a_traceback_is_not_kept() -> None:
     assert linecache.getlines(__file__)
     heap.trim()
     assert __file__ not in linecache.cache
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="glibc only")
-def test_what_is_free_goes_back_to_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_free_memory_is_returned_to_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
     if not hasattr(ctypes.CDLL(None), "malloc_trim"):
         pytest.skip("not glibc")
     blocks = [bytearray(100_000) for _ in range(300)]

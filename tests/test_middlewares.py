@@ -41,7 +41,7 @@ def gate_of(desk):
     return ReprocessingMiddleware.from_crawler(desk.crawler)
 
 
-def test_a_page_never_fetched_passes_without_conditions(desk):
+def test_a_new_page_is_requested_without_conditions(desk):
     visit = desk.visit(STORY)
     request = make_request(visit)
     asyncio.run(gate_of(desk).process_request(request))
@@ -49,7 +49,7 @@ def test_a_page_never_fetched_passes_without_conditions(desk):
     assert visit.record is not None
 
 
-def test_what_is_younger_than_its_interval_is_stopped(desk):
+def test_a_page_within_its_interval_is_not_fetched(desk):
     fetched(desk, STORY)
     desk.clock.now += 1000
     visit = desk.visit(STORY)
@@ -60,7 +60,7 @@ def test_what_is_younger_than_its_interval_is_stopped(desk):
     assert desk.stat("gated") == 1
 
 
-def test_after_the_interval_it_is_asked_whether_it_changed(desk):
+def test_a_conditional_request_is_sent_after_the_interval(desk):
     fetched(desk, STORY, etag='"e1"', last_modified="Wed, 18 Nov 2026 10:00:00 GMT")
     desk.clock.now += 86400 - 0.5  # a full fetch is due in half a second
     request = make_request(desk.visit(STORY))
@@ -69,14 +69,14 @@ def test_after_the_interval_it_is_asked_whether_it_changed(desk):
     assert request.headers["If-Modified-Since"] == b"Wed, 18 Nov 2026 10:00:00 GMT"
 
 
-def test_who_asks_for_a_page_now_gets_it(desk):
+def test_a_page_requested_by_a_user_is_fetched_immediately(desk):
     fetched(desk, STORY)
     visit = desk.visit(STORY, force=True)
     asyncio.run(gate_of(desk).process_request(make_request(visit)))
     assert "next_due" not in visit.page
 
 
-def test_a_second_attempt_and_a_later_hop_are_let_through(desk):
+def test_retries_and_redirects_pass_the_gate(desk):
     fetched(desk, STORY)
     visit = desk.visit(STORY)
     visit.hops.append("https://news.test/short")
@@ -94,7 +94,7 @@ def test_robots_txt_is_not_gated(desk):
     assert desk.stat("bytes") == 0
 
 
-def test_the_answer_is_noted(desk):
+def test_the_response_is_recorded_in_the_visit(desk):
     visit = desk.visit(STORY)
     request = make_request(visit)
     headers = {
@@ -118,7 +118,7 @@ def test_the_answer_is_noted(desk):
     assert desk.stat("bytes") == 5
 
 
-def test_validators_go_with_an_answer_that_has_none_and_stay_with_304(desk):
+def test_validators_are_removed_by_a_response_without_them_and_kept_by_304(desk):
     visit = desk.visit(STORY)
     request = make_request(visit)
     with pytest.raises(Ignored, match="had no condition"):
@@ -146,7 +146,7 @@ def state_of(desk, url):
     return known and known.state
 
 
-def test_a_redirect_goes_on_within_the_visit(desk):
+def test_a_redirect_continues_the_visit(desk):
     visit = desk.visit(STORY)
     hop = redirected(desk, visit, "/story/2?utm_source=feed")
     assert hop.url == "https://news.test/story/2?utm_source=feed"
@@ -158,7 +158,7 @@ def test_a_redirect_goes_on_within_the_visit(desk):
     assert state_of(desk, OTHER) is None  # it has not been fetched successfully yet
 
 
-def test_answers_that_are_no_redirects_pass(desk):
+def test_other_responses_pass(desk):
     visit = desk.visit(STORY)
     request = make_request(visit)
     response = make_response(request, "x")
@@ -170,7 +170,7 @@ def test_answers_that_are_no_redirects_pass(desk):
 
 
 @pytest.mark.parametrize("taken", ["fetched", "leased"])
-def test_a_redirect_to_a_page_that_is_taken_ends(desk, taken):
+def test_a_redirect_to_a_taken_page_ends_the_visit(desk, taken):
     if taken == "fetched":
         fetched(desk, OTHER)
     else:
@@ -182,25 +182,25 @@ def test_a_redirect_to_a_page_that_is_taken_ends(desk, taken):
     assert visit.outcome.redirected_to == OTHER
 
 
-def test_a_target_that_only_waits_is_fetched_by_this_visit(desk):
+def test_a_pending_target_is_fetched_by_this_visit(desk):
     desk.queue(OTHER)
     assert redirected(desk, desk.visit(STORY), OTHER).url == OTHER
 
 
 @pytest.mark.parametrize(("kind", "force"), [(Kind.FEED, False), (Kind.SECTION, False), (Kind.ARTICLE, True)])
-def test_sources_and_pages_asked_for_follow_to_known_targets(desk, kind, force):
+def test_sources_and_requested_pages_follow_redirects_to_known_pages(desk, kind, force):
     fetched(desk, OTHER)
     assert redirected(desk, desk.visit(STORY, kind, force=force), OTHER).url == OTHER
 
 
-def test_another_form_of_the_same_address_is_no_other_page(desk):
+def test_a_variant_of_the_same_url_is_not_another_page(desk):
     visit = desk.visit("http://news.test/story/1")
     hop = redirected(desk, visit, "https://news.test/story/1?utm_medium=x")
     assert hop.url.startswith("https://")
     assert state_of(desk, "http://news.test/story/1") == "leased"
 
 
-def test_circles_end(desk):
+def test_redirect_loops_end_the_visit(desk):
     visit = desk.visit(STORY, Kind.FEED)
     hop = redirected(desk, visit, OTHER)
     with pytest.raises(Ignored) as caught:
@@ -210,7 +210,7 @@ def test_circles_end(desk):
         redirected(desk, visit, OTHER, request=hop)
 
 
-def test_too_many_hops_end(make_desk):
+def test_too_many_redirects_end_the_visit(make_desk):
     desk = make_desk(settings={"REDIRECT_MAX_TIMES": 2})
     visit = desk.visit(STORY)
     hop = None
@@ -221,7 +221,7 @@ def test_too_many_hops_end(make_desk):
     assert caught.value.cause == "redirects"
 
 
-def test_a_target_that_cannot_be_named_ends_the_visit(desk):
+def test_an_invalid_target_ends_the_visit(desk):
     with pytest.raises(Ignored) as caught:
         redirected(desk, desk.visit(STORY), "https://a b.test/")
     assert caught.value.cause == "bad_url"
@@ -254,7 +254,7 @@ def rests(visit):
 
 
 @pytest.mark.parametrize("status", [429, 503])
-def test_retry_after_rests_the_host(desk, status):
+def test_retry_after_pauses_the_host(desk, status):
     visit = desk.visit(STORY)
     answer(PolitenessMiddleware.from_crawler(desk.crawler), desk, visit, status, **{"Retry-After": "120"})
     assert visit.outcome.retry_after == 120
@@ -270,7 +270,7 @@ def test_retry_after_is_capped(desk):
     assert rests(visit) == [MAX_RETRY_AFTER]
 
 
-def test_without_retry_after_pauses_double_until_something_else_is_answered(desk):
+def test_without_retry_after_pauses_double_until_another_status_is_returned(desk):
     middleware = PolitenessMiddleware.from_crawler(desk.crawler)
     visit = desk.visit(STORY)
     for _ in range(3):
@@ -281,7 +281,7 @@ def test_without_retry_after_pauses_double_until_something_else_is_answered(desk
     assert rests(visit) == [FIRST_PAUSE, 2 * FIRST_PAUSE, 4 * FIRST_PAUSE, FIRST_PAUSE]
 
 
-def test_pauses_end_growing_however_long_a_host_is_down(desk):
+def test_pauses_have_an_upper_limit(desk):
     middleware = PolitenessMiddleware.from_crawler(desk.crawler)
     visit = desk.visit(STORY)
     middleware._faults[visit.lease.entry.host] = 5000
@@ -293,14 +293,14 @@ def test_pauses_end_growing_however_long_a_host_is_down(desk):
     ("error", "number"),
     [(DownloadTimeoutError(), 1), (CannotResolveHostError(), 1), (Ignored("too_young"), 0), (KeyError(), 0)],
 )
-def test_only_faults_of_the_host_rest_it(desk, error, number):
+def test_only_errors_of_the_host_pause_it(desk, error, number):
     visit = desk.visit(STORY)
     asyncio.run(PolitenessMiddleware.from_crawler(desk.crawler).process_exception(make_request(visit), error))
     assert len(rests(visit)) == number
     assert desk.stat("backed_off") == number
 
 
-def test_hosts_rest_one_by_one(desk):
+def test_hosts_are_paused_independently(desk):
     middleware = PolitenessMiddleware.from_crawler(desk.crawler)
     other = desk.visit("https://www.news.test/story/5")
     answer(middleware, desk, other, 503)
@@ -311,7 +311,7 @@ def test_hosts_rest_one_by_one(desk):
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from((200, 404, 429, 503)), st.text("0123456789 -.a", max_size=12))))
-def test_no_answer_rests_a_host_longer_than_the_bounds(desk, answers):
+def test_no_response_pauses_a_host_longer_than_the_limit(desk, answers):
     middleware = PolitenessMiddleware.from_crawler(desk.crawler)
     visit = desk.visit(f"https://h{next(NUMBERS)}.test/")
     for status, asked in answers:
@@ -320,7 +320,7 @@ def test_no_answer_rests_a_host_longer_than_the_bounds(desk, answers):
     assert all(0 <= seconds <= MAX_RETRY_AFTER for seconds in rests(visit))
 
 
-def test_a_page_whose_host_rests_for_long_waits_with_the_scheduler(make_desk):
+def test_a_page_of_a_host_with_a_long_pause_waits_in_the_scheduler(make_desk):
     desk = make_desk({"news.test": "domain: news.test\ndelay: 1\n"})
     middleware = PolitenessMiddleware.from_crawler(desk.crawler)
     visit = desk.visit(STORY)
@@ -346,7 +346,7 @@ def waits_with(monkeypatch, desk, *stalls):
     return waits
 
 
-def test_a_request_that_wakes_late_takes_another_turn(make_desk, monkeypatch):
+def test_a_request_that_is_late_takes_another_turn(make_desk, monkeypatch):
     """The next turn is .7 s after a request that is .3 s late. It may belong to a worker that is on time."""
     desk = make_desk({"news.test": "domain: news.test\ndelay: 1\n"})
     middleware = PolitenessMiddleware.from_crawler(desk.crawler)
@@ -359,7 +359,7 @@ def test_a_request_that_wakes_late_takes_another_turn(make_desk, monkeypatch):
     assert desk.crawl.politeness.take_turn("news.test") == pytest.approx(1)
 
 
-def test_a_machine_that_is_always_late_goes_on(make_desk, monkeypatch):
+def test_requests_are_sent_even_if_all_are_late(make_desk, monkeypatch):
     desk = make_desk({"news.test": "domain: news.test\ndelay: 1\n"})
     middleware = PolitenessMiddleware.from_crawler(desk.crawler)
     desk.crawl.politeness.take_turn("news.test")
@@ -368,7 +368,7 @@ def test_a_machine_that_is_always_late_goes_on(make_desk, monkeypatch):
     assert len(waits) == politeness.MOST_TURNS
 
 
-def test_requests_without_a_visit_rest_nobody(desk):
+def test_requests_without_a_visit_pause_no_host(desk):
     middleware = PolitenessMiddleware.from_crawler(desk.crawler)
     request = Request("https://news.test/robots.txt")
     response = make_response(request, status=503)
@@ -392,7 +392,7 @@ FOUND = Found(
 )
 
 
-def test_links_wait_in_the_visit_and_items_go_on(desk):
+def test_links_are_kept_in_the_visit_and_items_pass(desk):
     visit = desk.visit(STORY)
     response = make_response(make_request(visit), "x")
     item = make_article()
@@ -403,7 +403,7 @@ def test_links_wait_in_the_visit_and_items_go_on(desk):
     assert state_of(desk, OTHER) is None
 
 
-def test_what_a_crawl_begins_with_is_queued_at_once(desk):
+def test_start_urls_are_queued_immediately(desk):
     named = Found(links=(Link(url=OTHER, where=Where.ARGUMENT),), referrer=None, depth=0, force=True)
     request = Request(STORY)
     passed = asyncio.run(collected(LinksMiddleware(desk.crawler).process_start(stream(named, request))))
@@ -411,7 +411,7 @@ def test_what_a_crawl_begins_with_is_queued_at_once(desk):
     assert state_of(desk, OTHER) == "pending"
 
 
-def test_a_host_that_answers_by_http_does_not_rest_for_its_missing_tls(make_desk):
+def test_missing_tls_does_not_pause_a_host_that_responds_over_http(make_desk):
     desk = make_desk({"news.test": "domain: news.test\n"})
     middleware = PolitenessMiddleware.from_crawler(desk.crawler)
 

@@ -54,7 +54,7 @@ def test_a_log_file_that_cannot_be_written(words: list[str], tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("words", [["crawl", "news"], ["workers", "1"], ["serve", "--port", "0"]])
-def test_a_data_folder_that_cannot_be_made(words: list[str], tmp_path: Path) -> None:
+def test_a_data_folder_that_cannot_be_created(words: list[str], tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("")
     code, (line,) = scrapy(*words, NEWSBOT_DATA=str(file / "data"))
@@ -62,14 +62,14 @@ def test_a_data_folder_that_cannot_be_made(words: list[str], tmp_path: Path) -> 
     assert line.startswith(f"{file}/data: cannot be created (Not a directory); set NEWSBOT_DATA")
 
 
-def test_a_data_folder_that_is_not_there(tmp_path: Path) -> None:
+def test_a_data_folder_that_does_not_exist(tmp_path: Path) -> None:
     code, (line,) = scrapy("sources", NEWSBOT_DATA=str(tmp_path / "data"))
     assert code == 1
     assert "no crawl has run yet; run: scrapy crawl news" in line
     assert not (tmp_path / "data").exists()
 
 
-def test_a_port_that_is_taken(tmp_path: Path) -> None:
+def test_a_port_in_use(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
         code, (line,) = scrapy("serve", "--port", str(port), NEWSBOT_DATA=str(tmp_path))

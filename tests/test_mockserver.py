@@ -46,7 +46,7 @@ def test_pages_are_kept_apart_by_host(site: MockServer) -> None:
     assert site.seen("two.test") == ["/a?x=1", "/a?x=2"]
 
 
-def test_a_path_holds_on_every_host_and_without_a_proxy(site: MockServer) -> None:
+def test_a_path_is_served_on_every_host_and_without_a_proxy(site: MockServer) -> None:
     address = site.page("/b", b"bytes", headers={"Content-Type": "text/plain"})
     assert get(site, "http://three.test/b")[1] == b"bytes"
     connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=60)
@@ -62,7 +62,7 @@ def test_a_page_may_be_a_function_of_the_request(site: MockServer) -> None:
     assert site.requests("/who")[0].kind == "who"
 
 
-def test_a_fault_of_a_page_is_told_and_the_server_lives_on(site: MockServer) -> None:
+def test_an_error_in_a_page_function_is_reported_and_the_server_continues(site: MockServer) -> None:
     def broken(request: Request) -> Answer:
         raise KeyError("oh")
 
@@ -182,7 +182,7 @@ def test_a_tunnel_is_refused(site: MockServer) -> None:
     ],
     ids=["no-http", "bad-length", "long-body", "many-headers", "long-line"],
 )
-def test_what_is_no_http_closes_the_connection_only(site: MockServer, request_text: bytes) -> None:
+def test_invalid_http_closes_only_the_connection(site: MockServer, request_text: bytes) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=60)
     connection.connect()
     connection.sock.sendall(request_text)

@@ -29,7 +29,7 @@ PARTS = st.text("aB%/.;?#=&-20éя ", max_size=20)
 
 
 @given(PARTS, st.sampled_from(["news.test", "www.Other.test:81", "[::1]:8080", "user@x.test"]))
-def test_folders_are_those_of_the_path_that_parsers_see(rest: str, host: str) -> None:
+def test_folders_are_those_of_the_parsed_path(rest: str, host: str) -> None:
     try:
         url = canonicalize(f"http://{host}/{rest}")
     except ValueError:
@@ -41,7 +41,7 @@ def test_folders_are_those_of_the_path_that_parsers_see(rest: str, host: str) ->
 
 
 @given(PARTS)
-def test_what_may_be_the_same_address_looks_alike(rest: str) -> None:
+def test_urls_that_may_be_the_same_have_the_same_rough_form(rest: str) -> None:
     """A page that may be a source must not be treated as an ordinary page."""
     url = f"http://news.test/{rest}"
     try:
@@ -85,7 +85,7 @@ def checked(*checks: PageCheck) -> CheckedPage:
     return CheckedPage(url=SITE, source="news.test", checks=checks)
 
 
-def test_a_report_counts_and_names_what_matters(storage: SqliteStorage) -> None:
+def test_a_report_contains_counts_and_lists(storage: SqliteStorage) -> None:
     storage.pages.discover(
         [
             page("/", kind=Kind.SECTION, depth=0),
@@ -201,7 +201,7 @@ def test_lists_are_bounded_and_counts_are_not(storage: SqliteStorage) -> None:
         ({"last_modified": "a"}, {"last_modified": "b"}, {"content"}),
     ],
 )
-def test_what_counts_as_a_change(before: dict[str, Any], now: dict[str, Any], kinds: set[str]) -> None:
+def test_kinds_of_changes(before: dict[str, Any], now: dict[str, Any], kinds: set[str]) -> None:
     assert set(changes_of(checked(check("/", 1.0, **before), check("/", 2.0, **now)))) == kinds
 
 
@@ -240,7 +240,7 @@ def test_a_tree_and_the_sections_count_each_page_once(pages: list[tuple[list[str
     assert len(tree["below"]) <= 2
 
 
-def test_a_report_is_kept_at_once_and_within_the_bound_of_notes(storage: SqliteStorage) -> None:
+def test_a_report_is_stored_immediately_and_within_the_size_limit_of_notes(storage: SqliteStorage) -> None:
     long = "x" * 900
     storage.pages.discover([page(f"/{n}/{long}/{n}", f"{SITE}/{long}") for n in range(300)])
     storage.checks.save([check(f"/{n}/{long}/{n}", status=404) for n in range(300)])

@@ -161,7 +161,7 @@ def of_file(folder: Path) -> dict[str, Any]:
         }
 
 
-def test_there_and_home_again_nothing_has_changed(
+def test_moving_to_servers_and_back_changes_no_data(
     place: Place, tmp_path: Path, redis_server: RedisServer
 ) -> None:
     there = go(place, *place.servers)
@@ -204,7 +204,7 @@ def test_there_and_home_again_nothing_has_changed(
         assert frontier.refill("w", ttl=1).until is not None, "a worker need not refill it"
 
 
-def test_killed_at_any_moment_it_goes_on(place: Place, uri: str, redis_server: RedisServer) -> None:
+def test_a_move_killed_at_any_moment_continues(place: Place, uri: str, redis_server: RedisServer) -> None:
     with place.storage() as storage:
         storage.pages.discover([make_page(f"many/{number}") for number in range(6000)])
     command = [sys.executable, "-m", "scrapy", "move", *place.servers]
@@ -231,7 +231,7 @@ def test_killed_at_any_moment_it_goes_on(place: Place, uri: str, redis_server: R
     assert go(place, "--json", *place.servers).json["same"] is True
 
 
-def test_killed_before_its_first_note_it_goes_on(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_move_killed_before_its_first_note_continues(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     take_pages = MongoLoad.pages
 
     def killed(load: MongoLoad, pages: Sequence[PageCopy]) -> None:
@@ -245,7 +245,7 @@ def test_killed_before_its_first_note_it_goes_on(place: Place, monkeypatch: pyte
     assert again.code == 0, again.err
 
 
-def test_a_sample_comes_home(place: Place, tmp_path: Path) -> None:
+def test_a_sample_can_be_moved_to_a_file(place: Place, tmp_path: Path) -> None:
     assert go(place, *place.servers).code == 0
     site = go(place, f"--to-file={tmp_path / 'site'}", f"--sites={SITES[1]}", **place.at_servers)
     assert site.code == 0, site.err
@@ -272,7 +272,7 @@ def test_a_sample_comes_home(place: Place, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("killed", [True, False])
-def test_a_crawl_begun_in_the_file_ends_on_the_servers(
+def test_a_crawl_started_in_the_file_ends_on_the_servers(
     tmp_path: Path, redis_server: RedisServer, uri: str, killed: bool
 ) -> None:
     with DemoServer(tmp_path / "rules", articles=60) as site:
@@ -322,7 +322,9 @@ def test_a_crawl_begun_in_the_file_ends_on_the_servers(
         (["--to-file=x", "--max-articles=0"], 2, "not a whole number above 0"),
     ],
 )
-def test_what_cannot_be_is_said_in_one_line(tmp_path: Path, words: list[str], code: int, says: str) -> None:
+def test_impossible_moves_are_reported_in_one_line(
+    tmp_path: Path, words: list[str], code: int, says: str
+) -> None:
     place = Place(tmp_path)
     with place.storage():
         answer = go(place, *words, REDIS_URL="", MONGO_URI="")
@@ -332,7 +334,7 @@ def test_what_cannot_be_is_said_in_one_line(tmp_path: Path, words: list[str], co
     assert "secret" not in answer.err
 
 
-def test_it_refuses_what_would_mix_or_lose_data(place: Place, tmp_path: Path) -> None:
+def test_a_move_that_would_mix_or_lose_data_is_refused(place: Place, tmp_path: Path) -> None:
     empty = Place.__new__(Place)
     empty.folder, empty.data, empty.rules = tmp_path, tmp_path / "nothing", place.rules
     answer = go(empty, *place.servers)
@@ -367,7 +369,7 @@ def test_it_refuses_what_would_mix_or_lose_data(place: Place, tmp_path: Path) ->
     assert (same.code, "is the data folder of this crawl" in same.err) == (2, True)
 
 
-def test_a_difference_is_found_and_named(place: Place, uri: str) -> None:
+def test_a_difference_is_found_and_reported(place: Place, uri: str) -> None:
     assert go(place, *place.servers).code == 0
     journal = place.data / "move.json"
     kept = json.loads(journal.read_text())

@@ -100,7 +100,7 @@ def nothing(kind: str, number: int) -> None:
 
 
 @pytest.mark.parametrize("pause", [0, 2000, 20_000])
-def test_a_queue_whose_copying_was_cut_short_brings_all_in_time(
+def test_an_interrupted_copy_of_a_queue_can_be_completed(
     tmp_path: Path, clock: ManualClock, redis_frontier: RedisFrontier, stack: ExitStack, pause: float
 ) -> None:
     source = file_side(tmp_path, stack, clock)
@@ -123,7 +123,7 @@ def test_a_queue_whose_copying_was_cut_short_brings_all_in_time(
     assert lease.entry.fingerprint == later.fingerprint
 
 
-def test_sources_stay_whole_however_late_they_are_due(
+def test_sources_are_kept_completely_however_late_they_are_due(
     tmp_path: Path, clock: ManualClock, redis_frontier: RedisFrontier, stack: ExitStack
 ) -> None:
     source = file_side(tmp_path, stack, clock)
@@ -139,7 +139,7 @@ def test_sources_stay_whole_however_late_they_are_due(
     assert article is None, "until it is due, only the storage has it"
 
 
-def test_leases_that_ran_out_keep_nobody_waiting(
+def test_expired_leases_do_not_block_a_move(
     tmp_path: Path, clock: ManualClock, redis_frontier: RedisFrontier, stack: ExitStack
 ) -> None:
     local = file_side(tmp_path, stack, clock).frontier
@@ -153,7 +153,7 @@ def test_leases_that_ran_out_keep_nobody_waiting(
         assert frontier.counts()["leased"] == 1, "reading must not change anything"
 
 
-def test_the_index_of_a_sample_knows_its_articles_only(
+def test_the_index_of_a_sample_contains_only_its_articles(
     tmp_path: Path, clock: ManualClock, stack: ExitStack
 ) -> None:
     source = file_side(tmp_path, stack, clock)
@@ -167,7 +167,7 @@ def test_the_index_of_a_sample_knows_its_articles_only(
     assert target.storage.articles.count() == target.index.count() == 2
 
 
-def test_the_journal_makes_its_folder_for_the_owner_alone(tmp_path: Path) -> None:
+def test_the_folder_of_the_journal_is_accessible_to_its_owner_only(tmp_path: Path) -> None:
     Journal(tmp_path / "home", {}).finish("2026-11-23T08:00:00Z")
     assert (tmp_path / "home").stat().st_mode & 0o777 == 0o700
 
@@ -187,9 +187,7 @@ def test_articles_of_some_days(tmp_path: Path, clock: ManualClock, stack: ExitSt
     assert paths == {"day2", "day3", "undated"}
 
 
-def test_nothing_of_a_sample_waits_to_be_fetched(
-    tmp_path: Path, clock: ManualClock, stack: ExitStack
-) -> None:
+def test_no_page_of_a_sample_is_pending(tmp_path: Path, clock: ManualClock, stack: ExitStack) -> None:
     source = file_side(tmp_path, stack, clock)
     assert source.storage is not None
     assert source.frontier is not None
@@ -215,7 +213,7 @@ STAGES = (
 )
 
 
-def test_cut_short_at_every_stage_it_still_brings_all(
+def test_a_move_interrupted_at_every_stage_can_be_completed(
     tmp_path: Path, clock: ManualClock, redis_frontier: RedisFrontier, stack: ExitStack
 ) -> None:
     source = file_side(tmp_path, stack, clock)
@@ -271,7 +269,7 @@ def test_cut_short_at_every_stage_it_still_brings_all(
     assert told.keys().isdisjoint({"pages", "articles", "texts", "aliases"}), "these were moved before"
 
 
-def test_on_a_terminal_there_is_a_bar_for_each_kind() -> None:
+def test_a_terminal_shows_a_progress_bar_for_each_kind() -> None:
     screen = io.StringIO()
     with bars(Console(file=screen, force_terminal=True, width=100), {"pages": 8}) as report:
         report("pages", 4)
@@ -283,7 +281,7 @@ def test_on_a_terminal_there_is_a_bar_for_each_kind() -> None:
     assert "3/3" in drawn
 
 
-def test_elsewhere_there_is_a_line_now_and_then() -> None:
+def test_a_pipe_gets_a_progress_line_per_10000_records() -> None:
     written: list[str] = []
     report = lines(written.append, {"pages": 30_000})
     for number in range(0, 25_000, 500):
@@ -301,5 +299,5 @@ def test_elsewhere_there_is_a_line_now_and_then() -> None:
         ("", None),
     ],
 )
-def test_no_credentials_are_written_down(address: str, written: str | None) -> None:
+def test_no_credentials_are_stored(address: str, written: str | None) -> None:
     assert _place(address) == written

@@ -53,7 +53,7 @@ async def never(_request: web.Request) -> web.StreamResponse:
         "１２７.0.0.1",
     ],
 )
-def test_private_addresses_are_not_asked(host: str) -> None:
+def test_private_addresses_are_not_requested(host: str) -> None:
     async def test(site: str) -> None:
         port = site.rpartition(":")[2]
         async with Outgoing("newsbot") as client:
@@ -66,7 +66,7 @@ def test_private_addresses_are_not_asked(host: str) -> None:
 @pytest.mark.parametrize(
     "url", ["file:///etc/passwd", "gopher://a.test/", "http://", "//a.test/x", "http://a b/"]
 )
-def test_only_addresses_of_the_web_are_asked(url: str) -> None:
+def test_only_web_urls_are_requested(url: str) -> None:
     async def test() -> None:
         async with Outgoing("newsbot") as client:
             with pytest.raises(OutgoingError):
@@ -88,7 +88,7 @@ def resolving(answers: Iterator[Sequence[str]]) -> Callable[..., Awaitable[list[
 
 
 @pytest.mark.usefixtures("any_port")
-def test_a_name_that_leads_to_a_private_address_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_that_resolves_to_a_private_address_is_not_requested(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ThreadedResolver, "resolve", resolving(iter([["93.184.216.34", "127.0.0.1"]])))
 
     async def test(site: str) -> None:
@@ -101,7 +101,9 @@ def test_a_name_that_leads_to_a_private_address_is_not_asked(monkeypatch: pytest
 
 
 @pytest.mark.usefixtures("any_port")
-def test_a_name_that_leads_elsewhere_the_second_time_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_that_resolves_to_another_address_the_second_time_is_not_requested(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """DNS rebinding: the connection must use the address that was checked."""
     answers = iter([["198.51.100.7"], ["127.0.0.1"], ["127.0.0.1"]])
     monkeypatch.setattr(ThreadedResolver, "resolve", resolving(answers))
@@ -118,7 +120,7 @@ def test_a_name_that_leads_elsewhere_the_second_time_is_not_asked(monkeypatch: p
     assert list(answers) == [["127.0.0.1"]], "two were asked for"
 
 
-def test_an_unusual_port_is_not_asked() -> None:
+def test_an_unusual_port_is_not_requested() -> None:
     async def test() -> None:
         async with Outgoing("newsbot") as client:
             with pytest.raises(OutgoingError, match="port 6379"):
@@ -157,7 +159,7 @@ def test_a_redirect_to_a_private_address_is_not_followed(method: str) -> None:
 
 
 @pytest.mark.usefixtures("second_loopback_is_public")
-def test_redirects_and_bodies_have_an_end() -> None:
+def test_redirects_and_bodies_have_a_limit() -> None:
     async def handler(request: web.Request) -> web.StreamResponse:
         if request.path == "/big":
             return web.Response(body=b"x" * (MAX_BODY + 1000))
@@ -173,7 +175,7 @@ def test_redirects_and_bodies_have_an_end() -> None:
 
 
 @pytest.mark.usefixtures("second_loopback_is_public")
-def test_a_body_that_comes_in_parts_is_read_to_its_end() -> None:
+def test_a_body_sent_in_parts_is_read_completely() -> None:
     async def handler(request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse()
         await response.prepare(request)
@@ -190,7 +192,7 @@ def test_a_body_that_comes_in_parts_is_read_to_its_end() -> None:
 
 
 @pytest.mark.usefixtures("second_loopback_is_public")
-def test_no_cookie_and_our_name() -> None:
+def test_no_cookies_and_newsbots_user_agent_are_sent() -> None:
     seen: list[tuple[str | None, str | None]] = []
 
     async def handler(request: web.Request) -> web.StreamResponse:

@@ -47,9 +47,7 @@ def wakes(monkeypatch: pytest.MonkeyPatch) -> list[Wake]:
     return made
 
 
-def test_a_page_that_comes_sooner_than_the_delay_does_not_wait_for_a_second(
-    desk: Desk, wakes: list[Wake]
-) -> None:
+def test_a_page_faster_than_the_delay_does_not_wait_for_a_second(desk: Desk, wakes: list[Wake]) -> None:
     scheduler = FrontierScheduler(desk.crawler)
     scheduler.slot = SimpleNamespace(inprogress=set())
     scheduler.spider = desk.crawler.spider = Spider("test")
@@ -71,7 +69,7 @@ def test_a_page_that_comes_sooner_than_the_delay_does_not_wait_for_a_second(
 
 
 @pytest.mark.parametrize(("cost", "pause"), [(0.004, 0.004 / module.LOOK_SHARE), (5.0, module.LOOK_AGAIN)])
-def test_finished_pages_do_not_make_each_request_look_at_the_whole_queue(
+def test_finished_pages_do_not_cause_a_scan_of_the_queue_for_each_request(
     desk: Desk, wakes: list[Wake], monkeypatch: pytest.MonkeyPatch, cost: float, pause: float
 ) -> None:
     scheduler = FrontierScheduler(desk.crawler)
@@ -97,9 +95,7 @@ def test_finished_pages_do_not_make_each_request_look_at_the_whole_queue(
     assert all(wake.wait <= module.LOOK_AGAIN for wake in wakes)
 
 
-def test_a_turn_counts_from_before_the_frontier_was_asked(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_turn_begins_before_the_call_of_the_frontier(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """The time that the frontier takes to write the lease is part of a request's lateness."""
     scheduler = FrontierScheduler(desk.crawler)
     scheduler.slot = SimpleNamespace(inprogress=set())
@@ -122,7 +118,7 @@ def test_a_turn_counts_from_before_the_frontier_was_asked(
 @pytest.mark.parametrize(
     ("crawl_delay", "paces"), [(None, [60.0, 60.0]), (0.0, [60.0, 0.05]), (5.0, [60.0, 5.0])]
 )
-def test_a_lowered_delay_is_taken_over_while_the_crawl_runs(
+def test_a_lower_delay_is_used_during_the_crawl(
     make_desk: Callable[..., Desk], crawl_delay: float | None, paces: list[float]
 ) -> None:
     """The delay is used at once if robots.txt was read, else when it is read (it may have a Crawl-delay)."""

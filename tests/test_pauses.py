@@ -11,7 +11,7 @@ from tests.crawls import World, article_html, feed_xml
 from tests.mockserver import MockServer
 
 
-def test_paused_sites_are_passed_over_and_keep_what_waits(desk: Desk) -> None:
+def test_paused_sites_are_skipped_and_keep_their_entries(desk: Desk) -> None:
     from newsbot.extensions.pauses import Pauses
 
     scope, context = desk.crawl.scope, desk.context
@@ -34,7 +34,7 @@ def test_paused_sites_are_passed_over_and_keep_what_waits(desk: Desk) -> None:
     assert len(lease("me", 5, horizon=desk.clock(), ttl=60, accept=scope.accepting)) == 1
 
 
-def test_a_running_crawl_rests_and_goes_on(world: World, site: MockServer) -> None:
+def test_a_site_can_be_paused_and_resumed_during_a_crawl(world: World, site: MockServer) -> None:
     base = "http://news.test"
     feed, first, second = (
         f"{base}/{name}" for name in ("feed.xml", "2024/05/03/1.html", "2024/05/03/2.html")

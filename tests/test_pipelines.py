@@ -35,7 +35,7 @@ def process(pipeline, item):
 @pytest.mark.parametrize(
     "kind", [ValidatePipeline, LimitsPipeline, ExactDuplicatePipeline, NearDuplicatePipeline, StorePipeline]
 )
-def test_items_of_others_pass_untouched(make_desk, kind):
+def test_foreign_items_pass_unchanged(make_desk, kind):
     desk = make_desk(max_articles=1)
     item = {"title": "not ours"}
     assert process(kind.from_crawler(desk.crawler), item) is item
@@ -59,13 +59,13 @@ def dropped(pipeline, item):
         ({"canonical_url": "mailto:x@y"}, "bad_url"),
     ],
 )
-def test_what_is_no_whole_article_is_dropped_and_counted(desk, fields, reason):
+def test_incomplete_articles_are_dropped_and_counted(desk, fields, reason):
     pipeline = ValidatePipeline.from_crawler(desk.crawler)
     assert dropped(pipeline, make_article(**fields)) == reason
     assert desk.stat(f"dropped/{reason}") == 1
 
 
-def test_a_whole_article_is_put_in_order(desk, monkeypatch):
+def test_a_complete_article_is_normalised(desk, monkeypatch):
     monkeypatch.setattr(validate, "MAX_TEXT", 10)
     monkeypatch.setattr(validate, "MAX_TITLE", 5)
     article = make_article(title="  A long title ", canonical_url="HTTPS://News.test:443/a/../b?utm_source=x")
@@ -76,7 +76,7 @@ def test_a_whole_article_is_put_in_order(desk, monkeypatch):
     assert len(passed.text) == 10
 
 
-def test_without_a_canonical_address_the_pages_own_is_taken(desk):
+def test_the_url_of_the_page_is_the_default_canonical_url(desk):
     article = make_article(canonical_url="")
     assert process(ValidatePipeline.from_crawler(desk.crawler), article).canonical_url == article.url
 
@@ -97,7 +97,7 @@ def test_only_articles_within_the_dates_pass(make_desk):
 
 
 # --- limits
-def test_without_limits_there_is_no_pipeline(desk):
+def test_the_pipeline_is_disabled_without_limits(desk):
     with pytest.raises(NotConfigured):
         LimitsPipeline.from_crawler(desk.crawler)
 
@@ -106,7 +106,7 @@ def drop(desk, item, reason="same_text"):
     desk.crawler.signals.send_catch_log(signals.item_dropped, item=item, exception=DropItem(reason))
 
 
-def test_max_articles_lets_so_many_pass_and_closes_the_crawl_once(make_desk):
+def test_max_articles_limits_the_articles_and_closes_the_crawl_once(make_desk):
     desk = make_desk(max_articles=2)
     pipeline = LimitsPipeline.from_crawler(desk.crawler)
     closed = []
@@ -129,7 +129,7 @@ def test_max_articles_lets_so_many_pass_and_closes_the_crawl_once(make_desk):
     assert closed == ["max_articles"]
 
 
-def test_an_article_that_is_dropped_later_gives_its_place_back(make_desk):
+def test_an_article_dropped_later_does_not_count(make_desk):
     desk = make_desk(max_articles_per_site=1)
     pipeline = LimitsPipeline.from_crawler(desk.crawler)
     first, second = make_article(1), make_article(2)
@@ -143,7 +143,7 @@ def test_an_article_that_is_dropped_later_gives_its_place_back(make_desk):
     assert dropped(pipeline, make_article(3)) == "max_articles_per_site"
 
 
-def test_an_article_with_a_fault_gives_its_place_back(make_desk):
+def test_an_article_with_an_error_does_not_count(make_desk):
     desk = make_desk(max_articles=1)
     pipeline = LimitsPipeline.from_crawler(desk.crawler)
     first = make_article(1)
@@ -152,7 +152,7 @@ def test_an_article_with_a_fault_gives_its_place_back(make_desk):
     assert process(pipeline, make_article(2))
 
 
-def test_an_article_that_was_dropped_before_had_no_place_to_give(make_desk):
+def test_an_article_dropped_earlier_does_not_change_the_count(make_desk):
     desk = make_desk(max_articles_per_site=1)
     pipeline = LimitsPipeline.from_crawler(desk.crawler)
     kept = make_article(1)
@@ -186,7 +186,7 @@ def test_a_new_text_gets_its_key(desk):
     assert article.content_hash == text_key(prose(1))
 
 
-def test_the_same_text_at_another_address_is_dropped_and_found_there(desk):
+def test_the_same_text_at_another_url_is_dropped_and_found_under_that_url(desk):
     keep(desk, make_article(1))
     copy = make_article(2, text=prose(1))
     reason = dropped(ExactDuplicatePipeline.from_crawler(desk.crawler), copy)
@@ -196,7 +196,7 @@ def test_the_same_text_at_another_address_is_dropped_and_found_there(desk):
     assert desk.stat("duplicates/text") == desk.stat("site/news.test/duplicates") == 1
 
 
-def test_the_same_text_on_another_site_goes_on(desk):
+def test_the_same_text_on_another_site_passes(desk):
     keep(desk, make_article(1))
     copy = make_article(2, text=prose(1), source="other.test", canonical_url="https://other.test/2")
     assert process(ExactDuplicatePipeline.from_crawler(desk.crawler), copy) is copy
@@ -205,14 +205,14 @@ def test_the_same_text_on_another_site_goes_on(desk):
 FOOTLINE = "The editors are happy about letters, and shorten them where space is scarce."
 
 
-def test_a_line_that_is_removed_as_the_sites_from_now_on_changes_no_article(desk):
+def test_a_line_that_becomes_a_repeated_line_does_not_change_articles(desk):
     pipeline = ExactDuplicatePipeline.from_crawler(desk.crawler)
     keep(desk, make_article(1, text=f"{prose(1)}\n{FOOTLINE}"))
     again = make_article(1, extraction={"site_lines": f"{len(prose(1).splitlines())}: {FOOTLINE}"})
     assert dropped(pipeline, again) == "unchanged"
 
 
-def test_an_edit_is_compared_by_what_the_page_shows(desk):
+def test_an_edit_is_compared_by_the_text_shown_on_the_page(desk):
     pipeline, store = (part.from_crawler(desk.crawler) for part in (ExactDuplicatePipeline, StorePipeline))
     keep(desk, make_article(1))
     edited, again = (make_article(1, extraction={"site_lines": f"1: {FOOTLINE}"}) for _ in range(2))
@@ -231,7 +231,7 @@ def test_an_unchanged_page_is_dropped_and_a_new_title_is_not(desk):
     assert process(pipeline, make_article(1, title="A new title"))
 
 
-def test_an_unchanged_article_is_found_under_each_address_that_led_to_it(desk):
+def test_an_unchanged_article_is_found_under_each_of_its_urls(desk):
     keep(desk, make_article(1))
     other = "https://news.test/mobile/1"
     assert (
@@ -240,14 +240,14 @@ def test_an_unchanged_article_is_found_under_each_address_that_led_to_it(desk):
     assert desk.context.storage.articles.get(other).canonical_url == "https://news.test/story/1"
 
 
-def test_a_page_that_went_back_to_an_earlier_text_goes_on(desk):
+def test_a_page_with_an_earlier_text_again_passes(desk):
     keep(desk, make_article(1))
     keep(desk, make_article(1, text=prose(9)))
     assert process(ExactDuplicatePipeline.from_crawler(desk.crawler), make_article(1))
 
 
 # --- near
-def test_a_text_like_no_other_begins_a_story(desk):
+def test_a_unique_text_starts_a_story(desk):
     pipeline = NearDuplicatePipeline.from_crawler(desk.crawler)
     one, two = process(pipeline, make_article(1)), process(pipeline, make_article(2))
     assert one.story
@@ -256,7 +256,7 @@ def test_a_text_like_no_other_begins_a_story(desk):
     assert desk.stat("duplicates/near") == 0
 
 
-def test_a_near_copy_joins_the_story_and_one_of_the_same_site_names_its_twin(desk):
+def test_a_near_copy_joins_the_story_and_a_copy_on_the_same_site_names_its_original(desk):
     pipeline = NearDuplicatePipeline.from_crawler(desk.crawler)
     first = process(pipeline, make_article(1, text=prose(1, 200)))
     desk.context.storage.articles.store(first)
@@ -268,7 +268,7 @@ def test_a_near_copy_joins_the_story_and_one_of_the_same_site_names_its_twin(des
     assert desk.stat("duplicates/near") == 2
 
 
-def test_the_story_of_a_stored_neighbour_is_the_one_it_has_now(desk):
+def test_the_current_story_of_a_similar_stored_article_is_used(desk):
     pipeline = NearDuplicatePipeline.from_crawler(desk.crawler)
     first = process(pipeline, make_article(1, text=prose(1, 200)))
     desk.context.storage.articles.store(first)
@@ -276,7 +276,7 @@ def test_the_story_of_a_stored_neighbour_is_the_one_it_has_now(desk):
     assert process(pipeline, make_article(2, text=prose(1, 199))).story == "moved"
 
 
-def test_other_numbers_in_the_same_words_are_other_news(desk):
+def test_the_same_words_with_different_numbers_are_different_news(desk):
     pipeline = NearDuplicatePipeline.from_crawler(desk.crawler)
     words = " ".join(f"the index of the exchange rose again today paragraph {chr(97 + n)}" for n in range(20))
     first = process(pipeline, make_article(1, text=f"{words} by 17.5 points to 3411"))
@@ -285,7 +285,7 @@ def test_other_numbers_in_the_same_words_are_other_news(desk):
     assert second.story != first.story
 
 
-def test_placing_an_article_twice_is_placing_it_once(desk):
+def test_processing_an_article_twice_has_no_further_effect(desk):
     pipeline = NearDuplicatePipeline.from_crawler(desk.crawler)
     story = process(pipeline, make_article(1)).story
     again = process(pipeline, make_article(1))
@@ -294,7 +294,7 @@ def test_placing_an_article_twice_is_placing_it_once(desk):
 
 
 # --- store
-def test_storing_counts_what_storage_says(desk):
+def test_results_of_the_storage_are_counted(desk):
     pipeline = StorePipeline.from_crawler(desk.crawler)
     article = make_article(1, content_hash=text_key(prose(1)))
     assert process(pipeline, article).version == 1
@@ -324,7 +324,7 @@ def test_storing_counts_what_storage_says(desk):
 
 
 # --- several at once
-def test_articles_that_arrive_together_take_one_call_of_each_kind(desk, monkeypatch):
+def test_simultaneous_articles_need_one_call_of_each_kind(desk, monkeypatch):
     kinds = (ExactDuplicatePipeline, NearDuplicatePipeline, StorePipeline)
     pipelines = [kind.from_crawler(desk.crawler) for kind in kinds]
     items = [make_article(number) for number in range(20)]
@@ -362,7 +362,7 @@ def test_articles_that_arrive_together_take_one_call_of_each_kind(desk, monkeypa
 
 
 @pytest.mark.parametrize("fails", [False, True])
-def test_an_article_is_on_its_way_to_the_storage_while_its_story_is_searched_for(desk, monkeypatch, fails):
+def test_an_article_counts_as_being_decided_while_its_story_is_searched(desk, monkeypatch, fails):
     """Other articles wait for it (:mod:`newsbot.crawl.group_calls`), except while it waits for them."""
     together, seen = desk.context.together, []
     pipeline = NearDuplicatePipeline(desk.crawler)
@@ -386,7 +386,7 @@ def test_an_article_is_on_its_way_to_the_storage_while_its_story_is_searched_for
     assert (seen, together.deciding) == ([1] if fails else [1, *[0] * 8], 0)
 
 
-def test_an_article_waits_for_those_that_are_being_read(desk, monkeypatch):
+def test_an_article_waits_for_articles_that_are_being_read(desk, monkeypatch):
     """All these articles are stored together. The wait has a limit."""
     sizes: list[int] = []
     texts = desk.context.storage.texts

@@ -57,7 +57,7 @@ def kept(desk):
 
 @pytest.mark.parametrize("order", list(permutations(range(3))))
 @pytest.mark.parametrize("claims", [(0, 0, 0), (1, 2, 0), (1, 1, 1), (1, 0, 2), (9, 9, 9)])
-def test_articles_that_name_others_are_all_kept_in_any_order(desk, order, claims):
+def test_articles_with_other_canonical_urls_are_all_kept_in_any_order(desk, order, claims):
     keep(desk, *[names(number, claims[number]) for number in order])
     assert sorted(kept(desk).values()) == ["0", "1", "2"]
     home = {url(number): str(number) for number in range(3) if claims[number] == number}
@@ -66,7 +66,7 @@ def test_articles_that_name_others_are_all_kept_in_any_order(desk, order, claims
 
 
 @pytest.mark.parametrize("order", list(permutations(range(3))))
-def test_looking_again_changes_nothing(desk, order):
+def test_fetching_again_changes_no_urls(desk, order):
     items = [names(number, 0) for number in order]
     keep(desk, *items)
     before = kept(desk)
@@ -81,7 +81,7 @@ def test_looking_again_changes_nothing(desk, order):
 
 
 @pytest.mark.parametrize("later", [{"canonical_url": url(3)}, {"text": make_article(5).text}])
-def test_an_article_under_the_url_of_a_page_that_was_leased_before_is_moved(desk, later):
+def test_an_article_under_the_url_of_a_leased_page_is_moved(desk, later):
     """The data on the second page was read before the first page was stored under its URL."""
     keep(desk, make_article(5, title="Headline 5 of a long story"))
     desk.crawl.known.expect(fingerprint(url(2)))
@@ -95,7 +95,7 @@ def test_an_article_under_the_url_of_a_page_that_was_leased_before_is_moved(desk
 
 
 @pytest.mark.parametrize("order", [(1, 2), (2, 1)])
-def test_one_article_under_two_addresses_is_kept_under_the_canonical_one(desk, order):
+def test_one_article_under_two_urls_is_kept_under_the_canonical_url(desk, order):
     pages = {
         1: make_article(7, url=url(1), canonical_url=url(2)),
         2: make_article(7, url=url(2), canonical_url=url(2)),
@@ -108,7 +108,7 @@ def test_one_article_under_two_addresses_is_kept_under_the_canonical_one(desk, o
         assert found.canonical_url == url(2)
 
 
-def test_a_checked_claim_tells_what_the_sites_word_is_worth(desk):
+def test_a_checked_canonical_link_changes_the_trust_in_the_site(desk):
     for number in range(3):
         one = make_article(number, canonical_url=url(f"slug{number}"))
         keep(desk, one, make_article(number, url=url(f"slug{number}"), canonical_url=url(f"slug{number}")))
@@ -118,13 +118,13 @@ def test_a_checked_claim_tells_what_the_sites_word_is_worth(desk):
     assert desk.stat("canonical/wrong") == 1
 
 
-def test_a_site_with_a_bad_word_names_its_pages_by_their_form_only(desk):
+def test_canonical_links_of_an_untrusted_site_are_used_only_for_variants(desk):
     desk.crawl.sites.canonical_trust.saw(desk.context.notes, "news.test", url(8), right=False)
     keep(desk, names(1, 2), make_article(3, url=url(3) + "/amp", canonical_url=url(3)))
     assert list(kept(desk)) == [url(1), url(3)]
 
 
-def test_the_address_that_two_unlike_pages_name_is_read_after_all(desk):
+def test_a_canonical_url_named_by_two_different_pages_is_fetched(desk):
     visit = desk.visit(url(1))
     visit.outcome.status = 200
     visit.page.update(canonical_url=url(9), title="Headline 1 of a long story")
@@ -139,7 +139,7 @@ def test_the_address_that_two_unlike_pages_name_is_read_after_all(desk):
     assert desk.stat("canonical/read_after_all") == 1
 
 
-def test_a_story_and_the_index_follow_an_article_to_its_own_address(desk):
+def test_the_story_and_the_index_change_with_the_url_of_an_article(desk):
     keep(desk, names(1, 2), names(2, 2))
     stories = {one.canonical_url: one.story for one in desk.context.storage.articles.iter()}
     assert stories == {url(1): story_id(url(1)), url(2): story_id(url(2))}
@@ -151,7 +151,7 @@ def test_a_story_and_the_index_follow_an_article_to_its_own_address(desk):
 
 
 @pytest.mark.parametrize("named", [9, 0])
-def test_pages_that_name_one_address_at_the_same_instant_are_all_kept(desk, named):
+def test_pages_that_name_the_same_url_simultaneously_are_all_kept(desk, named):
     """Each article checks the storage before any of them is stored."""
     items = [names(number, named) for number in range(4)]
 
@@ -175,7 +175,7 @@ MORE = (
 )
 
 
-def test_a_page_keeps_the_name_of_its_article_when_it_names_another_or_none(desk):
+def test_a_page_keeps_the_url_of_its_article_when_its_canonical_link_changes(desk):
     keep(desk, make_article(7, url=url(1), canonical_url=url(2)))
     for times, name in enumerate((1, 2, 3, 1), start=1):
         text = make_article(7).text + times * MORE
@@ -183,14 +183,14 @@ def test_a_page_keeps_the_name_of_its_article_when_it_names_another_or_none(desk
     assert [(one.canonical_url, one.version) for one in desk.context.storage.articles.iter()] == [(url(2), 5)]
 
 
-def test_a_page_keeps_its_name_where_the_sites_word_turned_out_bad(desk):
+def test_a_page_keeps_the_url_of_its_article_when_the_site_becomes_untrusted(desk):
     keep(desk, make_article(7, url=url(1), canonical_url=url(2)))
     desk.crawl.sites.canonical_trust.saw(desk.context.notes, "news.test", url(8), right=False)
     keep(desk, make_article(7, url=url(1), canonical_url=url(2), text=make_article(7).text + MORE))
     assert [(one.canonical_url, one.version) for one in desk.context.storage.articles.iter()] == [(url(2), 2)]
 
 
-def test_another_site_with_a_rule_keeps_its_own_copy(make_desk):
+def test_a_site_with_a_rule_keeps_its_own_copy(make_desk):
     rules = {
         name: f"domain: {name}\nfeeds: https://{name}/feed.xml\n" for name in ("news.test", "blog.news.test")
     }
@@ -201,7 +201,7 @@ def test_another_site_with_a_rule_keeps_its_own_copy(make_desk):
     assert sorted(found) == [("blog.news.test", "https://blog.news.test/1"), ("news.test", url(7))]
 
 
-def test_an_edit_that_comes_from_the_page_itself_is_a_version(desk):
+def test_an_edit_from_the_canonical_url_itself_is_a_version(desk):
     keep(desk, make_article(7, url=url(1), canonical_url=url(2)))
     longer = make_article(7).text + MORE
     keep(desk, make_article(7, url=url(2), canonical_url=url(2), text=longer))
@@ -209,7 +209,7 @@ def test_an_edit_that_comes_from_the_page_itself_is_a_version(desk):
     assert (article.canonical_url, article.version, article.text) == (url(2), 2, longer)
 
 
-def test_taking_out_a_page_leaves_alone_what_another_one_has_under_the_url_that_it_named(desk):
+def test_removing_a_page_keeps_the_article_of_another_page_under_its_canonical_url(desk):
     keep(desk, names(1, 2), names(2, 2))
     keep_out(desk.context.notes, urls=[url(1)], domain=None, at=desk.clock(), reason="")
     desk.crawl.removals.take_out()

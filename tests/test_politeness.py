@@ -64,7 +64,7 @@ def test_the_delay_of_the_rule_is_kept_and_the_scheduler_wakes_for_each_turn(sit
     assert median(gaps(site)) < 4
 
 
-def test_two_workers_make_no_more_requests_than_one(site, world):
+def test_two_workers_do_not_exceed_the_request_rate_of_one(site, world):
     serve(site, world, 8, "delay: 0.3\n")
     first, second = world.start(), world.start()
     for process in (first, second):
@@ -74,7 +74,7 @@ def test_two_workers_make_no_more_requests_than_one(site, world):
 
 
 @pytest.mark.parametrize("status", [429, 503])
-def test_a_host_that_asks_for_rest_gets_it_from_all_workers(site, world, status):
+def test_all_workers_respect_retry_after(site, world, status):
     serve(site, world, 12, "delay: 0.1\n")
     told: list[object] = []
 
@@ -97,7 +97,7 @@ def test_a_host_that_asks_for_rest_gets_it_from_all_workers(site, world, status)
     assert len(after) > 4
 
 
-def test_a_crawl_delay_longer_than_the_rules_is_obeyed_and_capped(site, world):
+def test_a_crawl_delay_longer_than_that_of_the_rule_is_used_up_to_a_limit(site, world):
     site.robots("User-agent: *\nCrawl-delay: 0.4\n", host="news.test")
     serve(site, world, 4)
     world.crawl()
@@ -112,7 +112,7 @@ def test_a_crawl_delay_longer_than_the_rules_is_obeyed_and_capped(site, world):
     assert again.code == 0
 
 
-def test_retry_after_rests_the_whole_host(site, world):
+def test_retry_after_pauses_the_whole_host(site, world):
     serve(site, world, 3, "concurrency: 1\n")
     told: list[object] = []
 
@@ -142,7 +142,7 @@ def test_concurrency_of_the_rule_is_never_exceeded(site, world):
     assert max(record.active for record in site.log if record.path.startswith("/story/")) == 2
 
 
-def test_robots_txt_forbids_under_concurrency_every_time(site, world):
+def test_robots_txt_is_respected_with_concurrent_requests(site, world):
     """Scrapy 2.19's own middleware allowed 13 of 20 requests: only the first waiting one got the rules."""
     urls = [f"{HOST}/private/{n}" for n in range(20)]
     for n, url in enumerate(urls):
@@ -166,7 +166,7 @@ def test_robots_txt_with_a_server_error_closes_the_site_and_404_opens_it(site, w
     assert [path for path in site.seen("news.test") if path != "/robots.txt"] == []
 
 
-def test_rules_for_newsbot_by_name_are_obeyed(site, world):
+def test_rules_for_newsbot_by_name_are_respected(site, world):
     serve(site, world, 2)
     site.robots("User-agent: newsbot\nDisallow: /story/1\n\nUser-agent: *\nDisallow: /\n", host="news.test")
     world.crawl()

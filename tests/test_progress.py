@@ -91,7 +91,7 @@ def test_a_pipe_gets_lines_and_stdout_stays_clean(tmp_path: Path) -> None:
     assert "Traceback" not in err.decode()
 
 
-def test_ctrl_c_still_gives_the_last_figures_and_the_summary(tmp_path: Path) -> None:
+def test_ctrl_c_prints_the_last_progress_line_and_the_summary(tmp_path: Path) -> None:
     process = start(tmp_path, ENDLESS, subprocess.PIPE)
     assert process.stderr is not None
     for text in process.stderr:

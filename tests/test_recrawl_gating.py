@@ -32,7 +32,7 @@ def record(**fields: object) -> PageRecord:
     )
 
 
-def test_a_page_never_fetched_passes_without_conditions() -> None:
+def test_a_new_page_is_requested_without_conditions() -> None:
     for unknown in (None, record(last_fetched=None)):
         verdict = gate(unknown, 6 * HOUR, NOW)
         assert verdict.fetch
