@@ -173,7 +173,7 @@ def test_other_wrong_files_are_named(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (("experiment", "--scale", "20000"), "--scale 20000: 1 to 10000 are allowed"),
+        (("experiment", "--scale", "20000"), "--scale 20000: must be 1 to 10000"),
         (("experiment", "--frequencies", "publishd"), "did you mean 'published'"),
         (("experiment", "--seeds", "0"), "not a whole number above 0"),
         (("changes", "--pages", "p", "--time", "5", "--intensity", "0", "-o", "x"), "not a number above 0"),

@@ -296,7 +296,7 @@ def _read(call: Call) -> tuple[Sequence[Choice], PushSettings, Worlds, list[int]
     options = call.options
     for name, most in (("seeds", MAX_SEEDS), ("servers", MAX_SERVERS)):
         if getattr(options, name) > most:
-            raise ArgumentError(f"--{name} {getattr(options, name)}: at most {most}")
+            raise ArgumentError(f"--{name} {getattr(options, name)}: must be at most {most}")
     settings, choices = read_settings(options.world), choose(options.policies, options.request)
     try:
         loss = float(options.loss.removesuffix("%")) / (100 if options.loss.endswith("%") else 1)
@@ -382,7 +382,7 @@ def _history(call: Call) -> tuple[History, int]:
 
 def _check_time(length: int) -> None:
     if length > MAX_TIME:
-        raise ArgumentError(f"--time {length}: at most {MAX_TIME} units of 100 ms, three years")
+        raise ArgumentError(f"--time {length}: must be at most {MAX_TIME} units of 100 ms (three years)")
 
 
 def _finish(call: Call, strategy: str, run: Run) -> int:
