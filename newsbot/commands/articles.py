@@ -45,7 +45,7 @@ class Command(NewsbotCommand):
             "counts",
             "Count the results of up to four queries by day, site or language",
             "newsbot.operations.articles:counts",
-            Argument("query", nargs="+", help="as in search, each in quotes"),
+            Argument("query", nargs="+", help="queries as in search, each in quotes"),
             *_WHICH,
             Argument(
                 "--by",
@@ -59,8 +59,8 @@ class Command(NewsbotCommand):
             "save",
             "Save a search under a name; a saved search can report new articles",
             "newsbot.operations.articles:save",
-            Argument("name", help="an existing search with this name is replaced"),
-            Argument("query", help="as in search, in quotes"),
+            Argument("name", help="name of the search; replaces an existing search with this name"),
+            Argument("query", help="a query as in search, in quotes"),
             Argument(
                 "--tell",
                 type=one_of("off", "at_once", "hourly", "daily"),
@@ -74,14 +74,14 @@ class Command(NewsbotCommand):
             "forget",
             "Delete a saved search",
             "newsbot.operations.articles:forget",
-            Argument("name", help="as scrapy articles saved lists it"),
+            Argument("name", help="the name, as listed by scrapy articles saved"),
         ),
         Action(
             "show",
             "Show all stored data of an article, and the method that gave each field",
             "newsbot.operations.articles:show",
             Argument("url", help="any URL of the article"),
-            Argument("--versions", action="store_true", help="also earlier versions, and what changed"),
+            Argument("--versions", action="store_true", help="show earlier versions and their changes too"),
         ),
         Action(
             "export",
@@ -136,7 +136,7 @@ class Command(NewsbotCommand):
             "feed",
             "Write the newest articles that match a query as an Atom or RSS feed",
             "newsbot.operations.articles:feed",
-            Argument("query", nargs="?", default="", help="as in search; default: all articles"),
+            Argument("query", nargs="?", default="", help="a query as in search (default: all articles)"),
             Argument(
                 "--format", type=one_of("atom", "rss"), metavar="KIND", default="atom", help="atom or rss"
             ),

@@ -25,11 +25,11 @@ class Command(NewsbotCommand):
     actions = (
         Action(
             "",
-            "Copy a crawl from the data file to servers, or (--to-file) from servers to a file. If killed, "
-            "run the same command again to continue. Stop all crawls first; the source is not changed.",
+            "Copy a crawl from the data file to servers, or (--to-file) from servers to a file. Stop "
+            "all crawls first. If the command was killed, run it again to continue. The source is kept.",
             "newsbot.operations.move.command:move",
-            Argument("--to-redis", nargs="?", const="", metavar="URL", help="default: REDIS_URL"),
-            Argument("--to-mongo", nargs="?", const="", metavar="URI", help="default: MONGO_URI"),
+            Argument("--to-redis", nargs="?", const="", metavar="URL", help="target (default: REDIS_URL)"),
+            Argument("--to-mongo", nargs="?", const="", metavar="URI", help="target (default: MONGO_URI)"),
             Argument(
                 "--to-file",
                 type=Path,

@@ -25,7 +25,7 @@ class Command(NewsbotCommand):
             "Serve the dashboard and its API beside running crawls, and receive notices of changed pages",
             "newsbot.web.service:run",
             Argument("--host", default=HOST, metavar="ADDRESS", help=f"address to listen on ({HOST})"),
-            Argument("--port", type=_port, default=PORT, metavar="PORT", help=f"port ({PORT}); 0: any"),
+            Argument("--port", type=_port, default=PORT, metavar="PORT", help=f"port ({PORT}; 0: any free)"),
             Argument(
                 "--public-url",
                 metavar="URL",

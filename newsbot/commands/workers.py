@@ -14,7 +14,7 @@ class Command(NewsbotCommand):
             "",
             "Run several crawl workers on this machine, and restart those that fail",
             "newsbot.operations.workers:workers",
-            Argument("count", type=positive, nargs="?", metavar="N", help="default: one per core"),
+            Argument("count", type=positive, nargs="?", metavar="N", help="number (default: one per core)"),
             Argument(
                 "-a",
                 action="append",
