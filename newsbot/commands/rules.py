@@ -46,9 +46,7 @@ class Command(NewsbotCommand):
             "newsbot.authoring.new:new",
             Argument("domain", metavar="DOMAIN"),
             Argument("--articles", type=positive, default=30, metavar="N", help="number of articles (30)"),
-            Argument(
-                "--seconds", type=positive, default=300, metavar="N", help="maximum duration in seconds (300)"
-            ),
+            Argument("--seconds", type=positive, default=300, metavar="N", help="maximum seconds (300)"),
             Argument("--print", action="store_true", dest="print_only", help="write no files"),
             _FIXTURES,
         ),

@@ -45,7 +45,7 @@ def facts(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield the name and the value of each figure of a report, as texts."""
     run = report["run"]
     yield "last run", "never" if run is None else str(iso(utc(run)))
-    yield "pages known", str(report["pages"])
+    yield "known pages", str(report["pages"])
     yield "checked in the last run", str(report["checked_in_run"])
     yield "never checked", str(report["never_checked"])
     yield "verdicts", _counts(report["verdicts"])
