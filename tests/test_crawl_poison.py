@@ -102,7 +102,7 @@ def test_only_the_page_that_kills_workers_is_set_aside(world: World, redis_url: 
     story = scrapy(world, redis_url, "why", POISON)
     assert "queue         aside: set aside; it is not fetched again unless it is added by hand" in story
     assert "set aside     5 leases lost in a row: the workers that held this entry died or hung" in story
-    assert f"remedy        scrapy add '{POISON}' queues it again" in story
+    assert f"remedy        to queue it again, run: scrapy add '{POISON}'" in story
     assert (
         json.loads(scrapy(world, redis_url, "why", POISON, "--json"))["queue"]["aside"] == entry.data[ASIDE]
     )

@@ -167,7 +167,7 @@ REASONS: Mapping[str, str] = {
 """Texts for users, by reason. The other reasons are shown as they are stored."""
 LEFT: Mapping[str, str] = {
     Reason.DOUBTFUL_SHAPE: "no article with a URL of this form has been found; the URL waits for one",
-    Reason.OTHER_LISTS: "numbered pages, an archive or a sitemap lead to the site's older articles",
+    Reason.OTHER_LISTS: "other lists (numbered pages, an archive or a sitemap) lead to the older articles",
     Reason.FAILED_SHAPE: "pages with URLs of this form were not articles",
 }
 """Texts for the reasons why a URL in the queue was not fetched."""
@@ -225,7 +225,7 @@ def _removed_lines(facts: Explanation) -> Iterator[str]:
         what, note = facts.removed
         reason = f", {note['reason']}" if note.get("reason") else ""
         yield _line("kept out", f"{what} was removed on {iso(utc(note['at']))}{reason}")
-        yield _line("remedy", f"scrapy remove --allow '{what}' allows it to be collected again")
+        yield _line("remedy", f"to unblock it, run: scrapy remove --allow '{what}'")
 
 
 def _host_lines(facts: Explanation, now: float) -> Iterator[str]:
@@ -292,7 +292,9 @@ def _frontier_lines(facts: Explanation, now: float) -> Iterator[str]:
     yield _line("queue", f"{facts.known.state}: {STATES.get(facts.known.state, '')}")
     if facts.known.state == "aside":
         yield _line("set aside", str(facts.entry.data.get(ASIDE, "unknown")) if facts.entry else "unknown")
-        yield _line("remedy", f"scrapy add '{facts.entry.url if facts.entry else facts.url}' queues it again")
+        yield _line(
+            "remedy", f"to queue it again, run: scrapy add '{facts.entry.url if facts.entry else facts.url}'"
+        )
     due = facts.known.next_due
     if due is not None:
         yield _line("next due", _moment(due, now) if due > now else "now")
