@@ -118,7 +118,7 @@ def read_all(terminal: int) -> str:
 
 
 @pytest.mark.parametrize("interrupt", [False, True])
-def test_a_terminal_gets_a_live_display_that_log_lines_do_not_tear(tmp_path: Path, interrupt: bool) -> None:
+def test_log_lines_do_not_damage_the_live_display_of_a_terminal(tmp_path: Path, interrupt: bool) -> None:
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
     process = start(tmp_path, ENDLESS if interrupt else 12, theirs)
@@ -141,7 +141,7 @@ def test_a_terminal_gets_a_live_display_that_log_lines_do_not_tear(tmp_path: Pat
     assert all(json.loads(row) for row in out.splitlines())
 
 
-def test_log_handlers_get_their_stream_back() -> None:
+def test_the_streams_of_log_handlers_are_restored() -> None:
     stream = StringIO()
     handler = logging.StreamHandler(stream)
     other = logging.StreamHandler(StringIO())
@@ -165,7 +165,7 @@ def test_switched_off(extension: Any) -> None:
         extension.from_crawler(get_crawler(settings_dict={"NEWSBOT_PROGRESS": False}))
 
 
-def test_an_interval_that_is_none_is_said() -> None:
+def test_an_invalid_interval_is_reported() -> None:
     settings = {"NEWSBOT_PROGRESS": True, "NEWSBOT_PROGRESS_INTERVAL": 0}
     with pytest.raises(NotConfigured, match="above 0"):
         Progress.from_crawler(get_crawler(settings_dict=settings))
@@ -185,7 +185,7 @@ class Terminal(StringIO):
         ("dumb", {}, False),
     ],
 )
-def test_where_a_live_display_fits(
+def test_conditions_for_a_live_display(
     monkeypatch: pytest.MonkeyPatch, terminal: str, feeds: dict[str, Any], live: bool
 ) -> None:
     monkeypatch.setattr(sys, "stderr", Terminal())
@@ -198,7 +198,7 @@ def test_no_live_display_in_a_pipe() -> None:
     assert wants_live_display(Settings({})) is False
 
 
-def test_lines_without_any_figures() -> None:
+def test_lines_without_stats() -> None:
     empty = Figures()
     assert line(empty, (0.0, 0.0)).startswith("progress fetched=0 (0/min) articles=0 (0/min) useful=- new=0")
     assert "errors 0" in picture(empty, (0.0, 0.0), 0.0).plain
@@ -206,7 +206,7 @@ def test_lines_without_any_figures() -> None:
     assert closing_lines({}, "finished", 1.0, None)[-1] == "dry run: no articles were stored"
 
 
-def test_an_idle_crawl_says_what_it_waits_for() -> None:
+def test_an_idle_crawl_shows_what_it_waits_for() -> None:
     now = figures(
         {"newsbot/queue/waits_for": "the answer of xn--b1amnebsh.example", "newsbot/queue/pending": 3}
     )
@@ -215,7 +215,7 @@ def test_an_idle_crawl_says_what_it_waits_for() -> None:
     assert "waits" not in line(Figures(), (0.0, 0.0)) + picture(Figures(), (0.0, 0.0), 0.0).plain
 
 
-def test_many_sites_end_in_one_row_for_the_rest_and_one_for_all() -> None:
+def test_the_table_of_many_sites_ends_with_a_row_for_the_rest_and_a_total() -> None:
     stats = {f"newsbot/site/s{number:03}.org/pages": 1 for number in range(SHOWN_SITES + 30)}
     rows = site_rows(stats)
     assert len(rows) == SHOWN_SITES + 2
@@ -224,20 +224,20 @@ def test_many_sites_end_in_one_row_for_the_rest_and_one_for_all() -> None:
     assert all(len(row) == len(COLUMNS) for row in rows)
 
 
-def test_the_end_says_how_it_ended_and_where_to_go_on() -> None:
+def test_the_last_lines_contain_the_reason_and_the_data_folder() -> None:
     lines = closing_lines({"newsbot/articles/new": 3, "newsbot/errors/dns": 1}, "shutdown", 65.0, Path("/d"))
     assert lines[0] == "3 new articles, 0 updated, useful share -, 0 fetched in 0:01:05 (shutdown)"
     assert lines[1] == "errors: dns 1"
     assert lines[-1] == "data: /d"
 
 
-def test_the_end_of_a_trial_leads_nowhere() -> None:
+def test_the_last_lines_of_a_trial_contain_no_data_folder() -> None:
     lines = closing_lines({"newsbot/articles/new": 3}, "finished", 1.0, Path("/trial"), trial=True)
     assert len(lines) == 1
     assert "3 new articles" in lines[0]
 
 
-def test_the_summary_says_what_was_not_sent() -> None:
+def test_the_summary_contains_the_saved_traffic() -> None:
     stats = {
         "newsbot/bytes_saved/unchanged": 3_400_000,
         "newsbot/bytes_saved/compression": 12_340,
@@ -252,5 +252,5 @@ def test_the_summary_says_what_was_not_sent() -> None:
     ("count", "text"),
     [(0, "0 bytes"), (999, "999 bytes"), (1000, "1.0 kB"), (123_456, "123 kB"), (5e13, "50.0 TB")],
 )
-def test_sizes_for_people(count: float, text: str) -> None:
+def test_readable_sizes(count: float, text: str) -> None:
     assert size(count) == text

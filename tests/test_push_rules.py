@@ -35,13 +35,13 @@ def verified() -> websub.Subscription:
 
 
 # --- WebSub
-def test_tokens_and_secrets_are_never_the_same() -> None:
+def test_tokens_and_secrets_are_unique() -> None:
     made = [wanted() for _ in range(50)]
     assert len({one.token for one in made} | {one.secret for one in made}) == 100
     assert min(len(one.token) for one in made) >= 43
 
 
-def test_what_was_asked_for_is_verified() -> None:
+def test_a_requested_subscription_is_verified() -> None:
     confirmed, echo = websub.verify_intent(pending(), ASK, 200.0, 0.5)
     assert echo == "x1"
     assert (confirmed.state, confirmed.until) == ("verified", 1200.0)
@@ -60,7 +60,7 @@ def test_what_was_asked_for_is_verified() -> None:
         {"hub.lease_seconds": ""},
     ],
 )
-def test_what_was_not_asked_for_is_not_verified(change: dict[str, str]) -> None:
+def test_an_unrequested_subscription_is_not_verified(change: dict[str, str]) -> None:
     assert websub.verify_intent(pending(), ASK | change, 200.0, 0.5) == (pending_like(), None)
 
 
@@ -86,7 +86,7 @@ def test_leases_are_bounded_and_renewed_before_their_end(seconds: int, spread: f
     assert 0.8 * confirmed.until <= confirmed.renew_at <= 0.9 * confirmed.until + 1e-6
 
 
-def test_a_hub_that_fails_is_asked_ever_more_rarely() -> None:
+def test_requests_to_a_failing_hub_become_rarer() -> None:
     subscription, pauses = wanted(), []
     for _ in range(15):
         subscription = websub.was_asked(subscription, 1000.0, "HTTP 500")
@@ -97,19 +97,19 @@ def test_a_hub_that_fails_is_asked_ever_more_rarely() -> None:
     assert subscription.state == "wanted"
 
 
-def test_a_denial_ends_it_and_one_of_another_topic_does_not() -> None:
+def test_a_denial_ends_only_the_subscription_of_its_topic() -> None:
     told = {"hub.mode": "denied", "hub.topic": TOPIC, "hub.reason": "no"}
     denied = websub.deny(verified(), told, 300.0)
     assert (denied.state, denied.is_live, denied.reason) == ("denied", False, "no")
     assert websub.deny(verified(), told | {"hub.topic": HUB}, 300.0).state == "verified"
 
 
-def test_a_lease_that_ended_is_wanted_again() -> None:
+def test_an_expired_lease_is_renewed() -> None:
     assert websub.end_of_lease(verified(), 1300.0).state == "wanted"
     assert websub.end_of_lease(verified(), 1100.0).state == "verified"
 
 
-def test_only_live_subscriptions_believe_a_signature() -> None:
+def test_signatures_are_accepted_only_for_valid_subscriptions() -> None:
     live = replace(verified(), secret="Jefe")
     body = b"what do ya want for nothing?"
     header = "sha256=5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
@@ -125,12 +125,12 @@ def test_only_live_subscriptions_believe_a_signature() -> None:
     )
 
 
-def test_a_subscription_survives_its_note() -> None:
+def test_a_subscription_is_unchanged_after_writing_and_reading() -> None:
     assert websub.Subscription(**json.loads(json.dumps(asdict(verified())))).is_live
 
 
 # --- finding the hub
-def test_link_headers_come_before_the_document() -> None:
+def test_link_headers_have_precedence_over_the_document() -> None:
     headers = [
         '</feed>; rel="self", <https://a.test/hub>; rel=hub',
         '<https://b.test/>; title="x"; rel="hub"',
@@ -146,7 +146,7 @@ def test_link_headers_come_before_the_document() -> None:
     )
 
 
-def test_only_the_head_of_a_page_names_hubs() -> None:
+def test_only_hubs_in_the_head_of_a_page_are_used() -> None:
     page = (
         '<html><head><link rel="hub" href="/hub"><link rel="SELF" href="https://n.test/"></head>'
         '<body><p>x</p><a rel="hub" href="/evil">x</a><link rel="hub" href="/evil2"></body></html>'
@@ -220,7 +220,7 @@ PING = (
 )
 
 
-def test_pings_name_addresses() -> None:
+def test_urls_of_pings() -> None:
     urls = ["https://news.test/", "https://news.test/a", "https://news.test/feed.xml"]
     assert hints.pinged(PING.format(method="extendedPing").encode()) == urls
     assert hints.pinged(PING.format(method="ping").encode()) == urls
@@ -237,7 +237,7 @@ def test_pings_name_addresses() -> None:
         b"<a>" * 50_000,
     ],
 )
-def test_what_is_no_ping(body: bytes) -> None:
+def test_bodies_that_are_not_pings(body: bytes) -> None:
     with pytest.raises(ValueError, match=r"XML-RPC|weblogUpdates"):
         hints.pinged(body)
 
@@ -254,7 +254,7 @@ def test_a_budget_is_never_exceeded(steps: list[float]) -> None:
     assert taken <= 10 + sum(steps) / 60 + 1e-6
 
 
-def test_a_clock_that_was_ahead_blocks_nobody() -> None:
+def test_a_clock_that_was_ahead_does_not_block_senders() -> None:
     clock = ManualClock(30 * 86400.0)
     budget, seen = Budget(60, 10, clock), SeenOnce(10, clock)
     assert budget.take("a")
@@ -264,7 +264,7 @@ def test_a_clock_that_was_ahead_blocks_nobody() -> None:
     assert not seen.knows(b"a")
 
 
-def test_who_is_not_trusted_pays_more() -> None:
+def test_notices_of_untrusted_senders_cost_more() -> None:
     clock = ManualClock(0.0)
     budget = Budget(3600, 10, clock)
     assert [budget.take("a", 0.2) for _ in range(3)] == [True, True, False]
@@ -272,7 +272,7 @@ def test_who_is_not_trusted_pays_more() -> None:
     assert not budget.take("c", 0.0)
 
 
-def test_a_reserve_stays_for_others() -> None:
+def test_a_reserve_is_kept_for_other_requests() -> None:
     clock = ManualClock(0.0)
     budget = Budget(3600, 10, clock)
     assert [budget.take("a", reserve=0.5) for _ in range(7)] == [True] * 5 + [False] * 2
@@ -290,7 +290,7 @@ def test_seen_once() -> None:
     assert seen.is_new(b"a")
 
 
-def test_trust_follows_what_notices_are_worth_and_forgets() -> None:
+def test_trust_depends_on_recent_notices() -> None:
     trust = Trust(at=0.0)
     assert trust.share() == 1.0
     for _ in range(100):
@@ -304,7 +304,7 @@ def test_trust_follows_what_notices_are_worth_and_forgets() -> None:
     assert Trust(**asdict(trust)) == trust
 
 
-def test_the_ledger_counts_what_was_told_and_what_was_missed() -> None:
+def test_the_ledger_counts_announced_and_missed_changes() -> None:
     clock = ManualClock(0.0)
     ledger = Ledger(clock)
     ledger.expect("hub", "feed", 5, 50)

@@ -67,7 +67,7 @@ def test_the_rule_decides_first(path: str, where: Where, kind: Kind, accepted: b
     assert (judged.kind, judged.accepted, judged.reason) == (kind, accepted, reason)
 
 
-def test_feed_items_that_do_not_look_as_the_rule_says_come_later() -> None:
+def test_feed_items_that_do_not_match_the_rule_have_a_lower_priority() -> None:
     old = NOW - timedelta(days=3)
     known = of("/story/1", Where.FEED, RULED, published_at=old)
     other = of("/other/1", Where.FEED, RULED, published_at=old)
@@ -121,14 +121,14 @@ def test_addresses_of_articles(path: str) -> None:
         ("/events?date=2031-05-01", "calendar"),
     ],
 )
-def test_what_is_rejected(path: str, reason: str) -> None:
+def test_rejected_urls(path: str, reason: str) -> None:
     url = path if ":" in path else SITE + path
     judged = judge(Link(url=url, where=Where.BODY), PLAIN, depth=1, now=NOW)
     assert (judged.kind, judged.priority, judged.accepted, judged.reason) == (Kind.OTHER, 0.0, False, reason)
 
 
 @pytest.mark.parametrize("path", ["/tag/bridge-and-tunnel/", "/author/ivan-petrov", "/categories.html"])
-def test_lists_by_subject_come_behind_all_others(path: str) -> None:
+def test_lists_by_subject_have_the_lowest_priority(path: str) -> None:
     judged = of(path)
     assert (judged.kind, judged.reason) == (Kind.SECTION, "subject_list")
     assert judged.priority < of("/2024/12/").priority
@@ -147,7 +147,7 @@ def test_lists_are_sections(path: str) -> None:
     assert (judged.kind, judged.accepted) == (Kind.SECTION, True)
 
 
-def test_the_place_and_the_text_tip_the_scale() -> None:
+def test_the_place_and_the_text_of_a_link_decide_in_doubt() -> None:
     path = "/world/bridge-opens-late"
     assert of(path, text=HEADLINE).accepted
     assert not of(path, text="Bridge").accepted
@@ -157,13 +157,13 @@ def test_the_place_and_the_text_tip_the_scale() -> None:
 
 
 @pytest.mark.parametrize("where", [Where.FEED, Where.NEWS_SITEMAP])
-def test_items_of_feeds_are_articles_whatever_they_look_like(where: Where) -> None:
+def test_items_of_feeds_are_articles_with_any_url(where: Where) -> None:
     judged = of("/x/y", where, kind=Kind.ARTICLE)
     assert (judged.kind, judged.accepted, judged.reason) == (Kind.ARTICLE, True, where.value)
     assert of("https://other.example/x/y", where).accepted  # the site of the feed is known
 
 
-def test_found_sources_are_taken() -> None:
+def test_discovered_sources_are_accepted() -> None:
     for kind, path in ((Kind.FEED, "/rss"), (Kind.SITEMAP, "/map.xml")):
         judged = of(path, Where.AUTODISCOVERY, kind=kind)
         assert (judged.kind, judged.priority, judged.accepted) == (kind, SOURCE_PRIORITY[kind], True)
@@ -191,7 +191,7 @@ def test_bands() -> None:
     assert all(judged.accepted for judged in order)
 
 
-def test_a_time_ahead_of_ours_is_as_good_as_now() -> None:
+def test_a_future_time_has_the_priority_of_the_current_time() -> None:
     ahead = of("/x/1", Where.FEED, published_at=NOW + timedelta(hours=20))
     assert ahead.priority == of("/x/1", Where.FEED, published_at=NOW).priority <= 99
 
@@ -266,7 +266,7 @@ def test_every_feature_has_a_weight(path: str) -> None:
 
 
 # --- the benchmark
-def test_the_benchmark_counts_what_its_labels_say(
+def test_the_benchmark_counts_by_its_labels(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = [("self", f"{SITE}/2024/12/31/bridge-{number}/", "") for number in range(8)]

@@ -20,7 +20,7 @@ class Kept:
         return {key: self.numbers[key] for key in keys if key in self.numbers}
 
 
-def test_the_first_key_that_is_needed_reads_all_that_are_expected() -> None:
+def test_the_first_get_reads_all_expected_keys() -> None:
     kept = Kept()
     ahead = ReadAhead(kept)
     for key in (b"a", b"b", b"c"):
@@ -30,7 +30,7 @@ def test_the_first_key_that_is_needed_reads_all_that_are_expected() -> None:
     assert kept.reads == [[b"a", b"b", b"c"]]
 
 
-def test_a_key_that_is_leased_again_or_forgotten_is_read_anew() -> None:
+def test_a_key_that_is_expected_again_or_forgotten_is_read_again() -> None:
     kept = Kept()
     ahead = ReadAhead(kept)
     ahead.expect(b"a")
@@ -55,7 +55,7 @@ def test_a_key_that_is_not_expected_is_read_alone() -> None:
     assert kept.reads == [[b"b"], [b"c"]]
 
 
-def test_after_a_fault_all_keys_are_still_expected() -> None:
+def test_all_keys_are_still_expected_after_an_error() -> None:
     kept = Kept()
     faults = [DataUnavailable("away")]
 
@@ -73,7 +73,7 @@ def test_after_a_fault_all_keys_are_still_expected() -> None:
     assert kept.reads == [[b"a", b"b"]]
 
 
-def test_more_keys_than_are_kept_are_all_answered() -> None:
+def test_all_keys_are_read_even_above_the_limit() -> None:
     keys = [number.to_bytes(2, "big") for number in range(MAX_READ + 2)]
     ahead = ReadAhead[int](lambda asked: dict.fromkeys(asked, 1))
     for key in keys:

@@ -34,7 +34,7 @@ def index(*children):
     return f'<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{body}</sitemapindex>'
 
 
-def test_a_feed_gives_its_items(desk):
+def test_a_feed_yields_its_items(desk):
     visit = desk.visit(FEED, Kind.FEED, depth=0)
     [found] = read(desk, visit, feed_xml([STORY, "https://news.test/story/2"]))
     assert urls(found) == [STORY, "https://news.test/story/2"]
@@ -54,7 +54,7 @@ def test_a_feed_gives_its_items(desk):
         (Kind.SITEMAP, "<html><body>no sitemap</body></html>", "sitemap_"),
     ],
 )
-def test_a_source_that_is_none_is_a_fault_with_a_cause(desk, kind, body, cause):
+def test_an_invalid_source_is_an_error_with_a_cause(desk, kind, body, cause):
     visit = desk.visit(FEED, kind)
     assert read(desk, visit, body) == []
     assert visit.outcome.error.startswith(cause)
@@ -66,7 +66,7 @@ def test_a_source_that_is_none_is_a_fault_with_a_cause(desk, kind, body, cause):
     ("status", "cause", "kind", "pages"),
     [(404, "http_404", Kind.ARTICLE, 1), (503, "http_5xx", Kind.FEED, 0), (304, None, Kind.ARTICLE, 0)],
 )
-def test_answers_without_a_page(desk, status, cause, kind, pages):
+def test_responses_without_a_page(desk, status, cause, kind, pages):
     visit = desk.visit(STORY, kind)
     assert read(desk, visit, "x", status) == []
     assert visit.outcome.error == cause
@@ -87,7 +87,7 @@ def test_a_source_with_the_same_bytes_is_not_read_again(desk):
     assert len(read(desk, desk.visit(FEED, Kind.FEED), feed_xml([STORY, STORY + "0"]))) == 1
 
 
-def test_a_sitemap_index_gives_its_parts_until_it_is_too_deep(desk):
+def test_a_sitemap_index_yields_its_parts_up_to_a_depth_limit(desk):
     body = index((MAP, ""), ("https://news.test/map2.xml", ""))
     visit = desk.visit("https://news.test/index.xml", Kind.SITEMAP, depth=1)
     found = [one for one in read(desk, visit, body) if one.links]
@@ -99,13 +99,13 @@ def test_a_sitemap_index_gives_its_parts_until_it_is_too_deep(desk):
     assert not any(one.links for one in read(desk, deep, body))
 
 
-def test_a_broken_address_in_an_index_spoils_no_other(desk):
+def test_an_invalid_url_in_an_index_is_skipped(desk):
     body = index(("https://news.test:99999/x", ""), ("http://[", ""), (MAP, ""))
     found = read(desk, desk.visit("https://news.test/index.xml", Kind.SITEMAP), body)
     assert MAP in [url for one in found for url in urls(one)]
 
 
-def test_an_article_page_gives_the_article(desk):
+def test_an_article_page_yields_the_article(desk):
     visit = desk.visit(STORY, text="From the feed")
     desk.clock.now += 50
     [article] = read(desk, visit, article_html(1))
@@ -119,7 +119,7 @@ def test_an_article_page_gives_the_article(desk):
     assert [desk.stat(name) for name in counted] == [1, 1, 1, 1]
 
 
-def test_a_page_that_is_no_article_says_why(desk):
+def test_the_reason_is_recorded_if_a_page_is_not_an_article(desk):
     visit = desk.visit(STORY)
     assert read(desk, visit, "<html><body><p>Nothing here.</p></body></html>") == []
     assert visit.outcome.is_article is False
@@ -129,7 +129,7 @@ def test_a_page_that_is_no_article_says_why(desk):
     assert (desk.stat("pages"), desk.stat("pages/articles")) == (1, 0)
 
 
-def test_links_of_an_article_are_read_only_where_they_are_followed(make_desk):
+def test_links_of_an_article_are_read_only_if_they_are_followed(make_desk):
     more = "<a href='/story/2'>Another story of the council and its bridge</a>"
     desk = make_desk({"bare.test": "domain: bare.test\n"})
     visit = desk.visit("https://bare.test/story/1", where=Where.BODY)
@@ -156,7 +156,7 @@ SOURCES = (
         ("feeds: https://bare.test/f\n", Where.SEED, False),
     ],
 )
-def test_a_home_page_names_feeds_where_the_rule_names_no_source(make_desk, rule, where, found):
+def test_feeds_of_a_home_page_are_used_if_the_rule_has_no_sources(make_desk, rule, where, found):
     desk = make_desk({"bare.test": f"domain: bare.test\n{rule}"})
     visit = desk.visit("https://bare.test/", Kind.SECTION, where=where, depth=0)
     results = read(desk, visit, SOURCES)
@@ -174,14 +174,14 @@ def test_a_home_page_names_feeds_where_the_rule_names_no_source(make_desk, rule,
         (Where.ARGUMENT, "feeds: https://bare.test/f\n", SOURCES, False),
     ],
 )
-def test_a_front_that_a_person_names_is_one_whatever_its_address(make_desk, where, rule, body, named):
+def test_a_front_page_named_by_a_user_may_have_any_url(make_desk, where, rule, body, named):
     desk = make_desk({"bare.test": f"domain: bare.test\n{rule}"})
     results = read(desk, desk.visit("https://bare.test/news", where=where), body)
     links = [link for one in results if isinstance(one, Found) for link in one.links]
     assert ([link.url for link in links if link.kind is Kind.FEED] == ["https://bare.test/rss"]) is named
 
 
-def test_a_section_front_is_no_article(desk):
+def test_a_section_front_is_not_an_article(desk):
     visit = desk.visit("https://news.test/politics/", Kind.SECTION)
     results = read(desk, visit, article_html(1))
     assert not any(isinstance(one, Article) for one in results)

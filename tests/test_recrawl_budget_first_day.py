@@ -98,7 +98,7 @@ def test_the_first_day_keeps_to_the_budget(
     crawl.storage.close()
 
 
-def test_the_days_after_it_do_not_jump(tmp_path: Path) -> None:
+def test_the_number_of_polls_is_stable_after_the_first_day(tmp_path: Path) -> None:
     crawl = Crawl(tmp_path, [12.0] * 12, 6.0, dated=True, hour=8)
     crawl.run(4 * 24)
     for day in (1, 2, 3):
@@ -111,7 +111,7 @@ def note(rate: float, window: float = 0.0) -> dict[str, float]:
     return {"items": rate * 10_000, "hours": 10_000.0, "window": window}
 
 
-def test_the_threshold_that_fits_is_the_one_of_the_formula() -> None:
+def test_the_fitting_threshold_matches_the_formula() -> None:
     assert fitting_threshold(20.0, [note(1.0)] * 10) == pytest.approx(first_threshold(20.0, 10), rel=1e-3)
     # for rates r, the number of polls is the sum of √(r / 2 T)
     rates = [0.5, 1.0, 2.0, 4.0]
@@ -119,13 +119,13 @@ def test_the_threshold_that_fits_is_the_one_of_the_formula() -> None:
     assert fitting_threshold(polls, [note(rate) for rate in rates]) == pytest.approx(10_000.0, rel=1e-3)
 
 
-def test_polls_for_a_window_are_made_up_for_by_the_others() -> None:
+def test_polls_for_a_window_are_saved_at_other_sources() -> None:
     narrow = [note(30.0, window=20.0)] * 2  # about every 20 minutes, independent of the threshold
     assert fitting_threshold(8.0, [*narrow, *[note(1.0)] * 4]) > 2 * first_threshold(8.0, 6)
 
 
 @pytest.mark.parametrize("budget", [1e-3, 1e6])
-def test_a_budget_that_cannot_be_met_gives_the_longest_or_shortest_rests(budget: float) -> None:
+def test_a_budget_that_cannot_be_met_gives_the_longest_or_shortest_intervals(budget: float) -> None:
     threshold = fitting_threshold(budget, [note(1.0), {"items": "broken"}, {}])
     rest = (2 * threshold * 3600) ** 0.5
     assert rest == pytest.approx(6 * HOUR, rel=0.01) if budget < 1 else rest <= 300

@@ -56,7 +56,7 @@ def test_an_old_page_passes_with_conditions(interval: float) -> None:
     }
 
 
-def test_only_the_validators_that_the_server_gave_are_sent() -> None:
+def test_only_validators_from_the_server_are_sent() -> None:
     assert gate(record(etag=None), 0, NOW).headers == {"If-Modified-Since": "Fri, 15 Jan 2027 08:00:00 GMT"}
     assert gate(record(etag=None, last_modified=None), 0, NOW).headers == {}
     assert gate(record(etag="", last_modified=None), 0, NOW).headers == {}
@@ -67,19 +67,19 @@ def test_a_validator_that_cannot_be_sent_is_left_out(etag: str) -> None:
     assert "If-None-Match" not in gate(record(etag=etag), 0, NOW).headers
 
 
-def test_once_a_day_the_page_is_asked_for_in_full() -> None:
+def test_the_page_is_requested_completely_once_a_day() -> None:
     """Some feeds repeat an old ETag forever."""
     assert gate(record(last_full_fetch=NOW - FULL_FETCH_EVERY + 1), 0, NOW).headers
     assert not gate(record(last_full_fetch=NOW - FULL_FETCH_EVERY), 0, NOW).headers
     assert not gate(record(last_full_fetch=None), 0, NOW).headers
 
 
-def test_failed_and_gone_pages_wait_for_their_plan_not_for_the_interval() -> None:
+def test_failed_and_missing_pages_are_fetched_by_their_plan() -> None:
     assert gate(record(failures=1), 6 * HOUR, NOW).fetch
     assert gate(record(state="gone"), 6 * HOUR, NOW).fetch
 
 
-def test_a_visit_in_the_future_was_noted_by_a_wrong_clock() -> None:
+def test_a_visit_in_the_future_is_ignored() -> None:
     verdict = gate(record(last_fetched=NOW + 1e9, last_full_fetch=NOW + 1e9), 6 * HOUR, NOW)
     assert verdict.fetch
     assert verdict.headers == {}
@@ -90,7 +90,7 @@ def test_a_visit_in_the_future_was_noted_by_a_wrong_clock() -> None:
     interval=st.floats(0.01, 1e7),
     failures=st.integers(0, 3),
 )
-def test_what_is_refused_passes_when_its_time_has_come(age: float, interval: float, failures: int) -> None:
+def test_a_refused_page_passes_at_the_stated_time(age: float, interval: float, failures: int) -> None:
     page = record(last_fetched=NOW - age, failures=failures)
     verdict = gate(page, interval, NOW)
     if verdict.fetch:

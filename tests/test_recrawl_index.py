@@ -42,12 +42,12 @@ def rest(policy: PollPolicy, at: float, new: float = 0, shown: float = 0) -> flo
 
 
 @pytest.mark.parametrize("rate", [0.5, 2.0, 20.0])
-def test_at_a_constant_rate_intervals_go_with_the_inverse_root(rate: float) -> None:
+def test_at_a_constant_rate_intervals_are_proportional_to_the_inverse_root(rate: float) -> None:
     policy = SquareRootIndex(1, held(5000.0), known=Told(rate))
     assert rest(policy, MONDAY + 1234) == pytest.approx(math.sqrt(2 * 5000.0 / (rate / HOUR)))
 
 
-def test_a_source_sleeps_through_its_night_and_is_asked_in_its_morning() -> None:
+def test_a_source_is_not_polled_in_hours_without_items() -> None:
     night = [0.0] * 5 + [6.0] * 19
     policy = SquareRootIndex(1, held(10_000.0), known=Told(*night))
     begin = MONDAY + 1.5 * HOUR
@@ -56,7 +56,7 @@ def test_a_source_sleeps_through_its_night_and_is_asked_in_its_morning() -> None
     assert rest(policy, begin) == pytest.approx(expected)
 
 
-def test_a_feed_that_bursts_is_polled_sooner_and_a_busy_one_is_not() -> None:
+def test_a_feed_with_a_burst_is_polled_sooner_and_a_busy_feed_is_not() -> None:
     bursts, full, busy = (SquareRootIndex(1, held(20_000.0)) for _ in range(3))
     at = MONDAY
     for _ in range(48):
@@ -71,7 +71,7 @@ def test_a_feed_that_bursts_is_polled_sooner_and_a_busy_one_is_not() -> None:
     assert 1200 < rest(bursts, at + 2400, 0, 40) < calm, "the burst is over"
 
 
-def test_a_source_is_asked_before_its_window_can_have_passed() -> None:
+def test_a_source_is_polled_before_items_leave_its_window() -> None:
     plain = SquareRootIndex(1, held(1e9), known=Told(30.0), plain=True)
     careful = SquareRootIndex(1, held(1e9), known=Told(30.0))
     assert rest(plain, MONDAY, shown=20) == LONGEST
@@ -80,7 +80,7 @@ def test_a_source_is_asked_before_its_window_can_have_passed() -> None:
     assert expected + 2.5 * math.sqrt(expected) == pytest.approx(20)
 
 
-def test_a_full_window_of_new_items_brings_the_next_poll_nearer() -> None:
+def test_a_full_window_of_new_items_shortens_the_interval() -> None:
     calm, flooded = SquareRootIndex(1, held(3e3)), SquareRootIndex(1, held(3e3))
     for policy in (calm, flooded):
         for hour in range(200):
@@ -95,7 +95,7 @@ def test_a_full_window_of_new_items_brings_the_next_poll_nearer() -> None:
     shown=st.integers(0, 1000),
     threshold=st.floats(1e-9, 1e12),
 )
-def test_no_source_is_older_than_six_hours_whatever_its_history(
+def test_intervals_are_within_the_limits_for_any_history(
     gaps: list[float], counts: list[int], shown: int, threshold: float
 ) -> None:
     policy = SquareRootIndex(1, held(threshold))
@@ -110,7 +110,7 @@ def test_no_source_is_older_than_six_hours_whatever_its_history(
     assert SHORTEST - 1e-3 <= rest(again, at + 60, 1, shown) <= LONGEST + 1e-3
 
 
-def test_what_was_learned_survives_being_kept() -> None:
+def test_learned_rates_are_unchanged_after_writing_and_reading() -> None:
     policy = SquareRootIndex(2, held(4000.0))
     for hour in range(300):
         policy.next_polls(polled(MONDAY + hour * HOUR, 3 if 8 <= hour % 24 < 20 else 0, 20))
@@ -124,12 +124,12 @@ def test_what_was_learned_survives_being_kept() -> None:
 @pytest.mark.parametrize(
     "note", [{"items": -1.0}, {"hour_items": [1.0]}, {"hours": float("nan")}, {"last": "x"}]
 )
-def test_notes_that_are_none_are_refused(note: dict[str, object]) -> None:
+def test_invalid_notes_are_refused(note: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=r"not|could not"):
         SquareRootIndex(1, held(1.0)).take_note(0, note)
 
 
-def test_hours_and_days_are_learned_and_little_evidence_changes_little() -> None:
+def test_hours_and_days_are_learned_slowly_from_little_evidence() -> None:
     rhythm = Rhythm(2)
     draw = np.random.default_rng(3)
     for hour in range(24 * 42):
@@ -158,7 +158,7 @@ def test_a_rate_that_stops_is_forgotten_with_a_half_life_of_a_week() -> None:
     assert rhythm.level(ONE)[0] / before == pytest.approx(0.5, abs=0.03)
 
 
-def test_the_controller_meets_its_budget_and_stays_there() -> None:
+def test_the_controller_meets_its_budget_permanently() -> None:
     controller = Controller(100.0, 1.0, 0.5)
     for hour in range(24 * 30):
         wave = 1 + 0.6 * math.sin(2 * math.pi * hour / 24)
@@ -167,12 +167,12 @@ def test_the_controller_meets_its_budget_and_stays_there() -> None:
 
 
 @pytest.mark.parametrize("values", [(0, 1, 1), (1, 0, 1), (1, 1, 0), (math.inf, 1, 1)])
-def test_budgets_that_are_none_are_refused(values: tuple[float, float, float]) -> None:
+def test_invalid_budgets_are_refused(values: tuple[float, float, float]) -> None:
     with pytest.raises(ValueError, match="must be numbers"):
         Controller(*values)
 
 
-def test_the_other_policies_do_what_their_models_do() -> None:
+def test_other_policies_behave_like_their_models() -> None:
     nutch = NutchType(1, Controller(1.0, 0.4, 0.5), 1000.0)
     assert rest(nutch, MONDAY, 1) == pytest.approx(800.0)
     assert rest(nutch, MONDAY + 800, 0) == pytest.approx(1120.0)

@@ -35,12 +35,12 @@ def record(number: int = 0, **fields: object) -> PageRecord:
 
 
 @pytest.mark.parametrize(("count", "changes"), [(1, 1), (10, 3), (10, 10), (40, 1)])
-def test_at_equal_distances_it_is_the_published_estimator(count: int, changes: int) -> None:
+def test_equal_intervals_give_the_published_estimate(count: int, changes: int) -> None:
     seen = [(2.0, number < changes) for number in range(count)]
     assert change_rate(seen) == pytest.approx(-math.log((count - changes + 0.5) / (count + 0.5)) / 2)
 
 
-def test_no_change_is_a_rate_of_zero_and_bad_distances_are_refused() -> None:
+def test_no_change_is_a_rate_of_zero_and_invalid_intervals_are_refused() -> None:
     assert change_rate([]) == 0.0
     assert change_rate([(5.0, False)] * 3) == 0.0
     for distance in (0.0, -1.0, math.nan, math.inf):
@@ -48,7 +48,7 @@ def test_no_change_is_a_rate_of_zero_and_bad_distances_are_refused() -> None:
             change_rate([(distance, True)])
 
 
-def test_the_bias_of_counting_is_gone_at_irregular_distances() -> None:
+def test_the_estimate_for_irregular_intervals_is_unbiased() -> None:
     draw = np.random.default_rng(1)
     rate, found, counted = 1.5, [], []
     for _page in range(600):
@@ -61,7 +61,7 @@ def test_the_bias_of_counting_is_gone_at_irregular_distances() -> None:
     assert np.mean(counted) < 0.6 * rate
 
 
-def test_a_page_remembers_its_last_visits_and_counts_the_older_ones() -> None:
+def test_the_last_visits_of_a_page_are_kept_and_older_visits_are_counted() -> None:
     history = [
         {"at": NOW - 3 * HOUR, "event": "planned", "changed": True},
         {"at": NOW - HOUR, "event": "planned", "changed": False},
@@ -73,7 +73,7 @@ def test_a_page_remembers_its_last_visits_and_counts_the_older_ones() -> None:
     assert observations(record(checks=1), NOW, None) == []
 
 
-def test_the_number_shares_as_the_closed_form_of_the_simulator_does() -> None:
+def test_the_shares_match_the_closed_form_of_the_simulator() -> None:
     rates = [0.1, 0.5, 1.0, 4.0, 90.0]
     number = number_for(rates, 1.2)
     visits = [max(0.0, number * math.sqrt(rate) - rate) for rate in rates]
@@ -87,7 +87,7 @@ def test_the_number_shares_as_the_closed_form_of_the_simulator_does() -> None:
             number_for(*bad)
 
 
-def test_pages_rest_by_their_rate_between_the_floor_and_thirty_days() -> None:
+def test_intervals_depend_on_the_rate_within_the_limits() -> None:
     page = Outcome(kind=Kind.OTHER, status=200, changed=True, is_article=False)
     same = Outcome(kind=Kind.OTHER, status=304, not_modified=True, is_article=False)
     known = record(first_seen=NOW - 20 * DAY, checks=21, changes=5)
@@ -109,7 +109,7 @@ def test_pages_rest_by_their_rate_between_the_floor_and_thirty_days() -> None:
     visits=st.floats(0.01, 20.0),
     ages=st.lists(st.floats(0.01, 3000.0), min_size=2, max_size=8),
 )
-def test_a_page_without_a_change_is_neither_forgotten_nor_asked_ever_more(
+def test_the_interval_of_an_unchanged_page_grows_up_to_a_limit(
     rates: list[float], visits: float, ages: list[float]
 ) -> None:
     each = visits / DAY
@@ -125,7 +125,7 @@ def test_a_page_without_a_change_is_neither_forgotten_nor_asked_ever_more(
     assert first <= min(LONGEST_REST, 1.2 / each), "after two visits it has the interval of the average page"
 
 
-def test_the_number_of_a_site_comes_from_its_pages_and_is_kept_for_an_hour(tmp_path) -> None:
+def test_the_number_of_a_site_is_computed_from_its_pages_once_an_hour(tmp_path) -> None:
     storage = SqliteStorage(tmp_path / "n.db")
     pages = [
         record(n, first_seen=NOW - 10 * DAY, last_fetched=NOW, checks=11, changes=n, state="done")

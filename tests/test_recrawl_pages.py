@@ -46,12 +46,12 @@ def article(*, changed: bool | None = None, not_modified: bool = False) -> Outco
     ("age", "due"),
     [(0, 3 * HOUR), (3 * HOUR, 9 * HOUR), (8.9 * HOUR, 24 * HOUR), (60 * HOUR, 96 * HOUR), (7 * DAY, None)],
 )
-def test_an_article_is_looked_at_at_set_ages(age: float, due: float | None) -> None:
+def test_an_article_is_checked_at_fixed_ages(age: float, due: float | None) -> None:
     rest = Ladder().interval(record(age, (None,)), article(changed=True), RULE, NOW)
     assert rest == (None if due is None else due - age)
 
 
-def test_a_rule_sets_the_ages_and_its_interval_is_the_floor() -> None:
+def test_a_rule_sets_the_ages_and_the_minimum_interval() -> None:
     rule = Rule(domain="example.com", recheck=(600.0, DAY), interval=RULE.interval)
     assert Ladder().interval(record(), article(), rule, NOW) == HOUR
     assert Ladder().interval(record(HOUR), article(), rule, NOW) == DAY - HOUR
@@ -59,7 +59,7 @@ def test_a_rule_sets_the_ages_and_its_interval_is_the_floor() -> None:
     assert Ladder().interval(record(), article(), never, NOW) is None
 
 
-def test_three_unchanged_answers_in_a_row_end_the_ladder() -> None:
+def test_three_unchanged_responses_end_the_checks() -> None:
     same = article(not_modified=True)
     twice = record(30 * HOUR, (None, True, False, False))
     assert unchanged_in_a_row(twice, same) == 3
@@ -69,16 +69,14 @@ def test_three_unchanged_answers_in_a_row_end_the_ladder() -> None:
     assert Ladder().interval(edited_between, same, RULE, NOW) == 20 * HOUR
 
 
-def test_the_first_answer_is_no_change() -> None:
+def test_the_first_response_is_not_a_change() -> None:
     assert seen_change(article(changed=True), record()) is None
     assert seen_change(article(changed=True), record(DAY, (None,))) is True
     assert seen_change(Outcome(kind=Kind.ARTICLE, status=503), record(DAY, (None,))) is None
 
 
 @given(age=st.floats(0, 400 * DAY), findings=st.lists(st.sampled_from([None, True, False]), max_size=9))
-def test_no_article_is_looked_at_more_often_than_it_has_steps(
-    age: float, findings: list[bool | None]
-) -> None:
+def test_the_number_of_checks_is_at_most_the_number_of_steps(age: float, findings: list[bool | None]) -> None:
     rest = Ladder().interval(record(age, tuple(findings)), article(changed=True), RULE, NOW)
     assert rest is None or rest >= min(HOUR, RECHECK[0])
     steps = 0
@@ -90,7 +88,7 @@ def test_no_article_is_looked_at_more_often_than_it_has_steps(
     assert steps <= len(RECHECK)
 
 
-def test_nutch_shortens_after_a_change_and_lengthens_after_none() -> None:
+def test_nutch_shortens_the_interval_after_a_change_and_lengthens_it_otherwise() -> None:
     page = Outcome(kind=Kind.OTHER, status=200, changed=True, is_article=False)
     same = Outcome(kind=Kind.OTHER, status=304, not_modified=True, is_article=False)
     known = record(10 * DAY, (None, True), every=5 * HOUR)

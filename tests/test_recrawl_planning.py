@@ -61,7 +61,7 @@ def rest(decision: Plan) -> float | None:
 @pytest.mark.parametrize(
     ("kind", "seconds"), [(Kind.FEED, 15 * MINUTE), (Kind.SITEMAP, 30 * MINUTE), (Kind.SECTION, HOUR)]
 )
-def test_sources_come_again_after_their_interval(kind: Kind, seconds: float) -> None:
+def test_sources_are_due_after_their_interval(kind: Kind, seconds: float) -> None:
     for outcome in (
         Outcome(kind=kind, status=200, new_items=3),
         Outcome(kind=kind, status=304, not_modified=True),
@@ -71,13 +71,13 @@ def test_sources_come_again_after_their_interval(kind: Kind, seconds: float) -> 
         assert decision.state == "done"
 
 
-def test_no_rule_lets_a_source_rest_over_six_hours() -> None:
+def test_no_rule_makes_an_interval_of_a_source_longer_than_six_hours() -> None:
     lazy = Rule(domain="example.com", interval=MappingProxyType({Kind.FEED: 30 * DAY}))
     assert rest(after(Outcome(kind=Kind.FEED, status=200), lazy)) == 6 * HOUR
 
 
 @pytest.mark.parametrize("seconds", [MINUTE, 40 * MINUTE, 2 * DAY])
-def test_an_interval_as_written_is_obeyed_whatever_the_publisher_hints_at(seconds: float) -> None:
+def test_a_fixed_interval_is_used_despite_hints_of_the_publisher(seconds: float) -> None:
     rule = Rule(domain="example.com", interval=MappingProxyType({Kind.FEED: seconds}))
     hints = Outcome(
         kind=Kind.FEED, status=200, max_age=DAY, ttl=DAY, update_period=DAY, skip_hours=frozenset(range(23))
@@ -103,7 +103,9 @@ def test_an_unknown_page_is_planned_too() -> None:
     ("failures", "seconds"),
     [(1, 15 * MINUTE), (2, 30 * MINUTE), (3, HOUR), (5, 4 * HOUR), (6, 6 * HOUR), (19, 6 * HOUR), (20, DAY)],
 )
-def test_failing_sources_back_off_and_dead_ones_are_asked_once_a_day(failures: int, seconds: float) -> None:
+def test_failing_sources_back_off_and_dead_sources_are_requested_once_a_day(
+    failures: int, seconds: float
+) -> None:
     decision = after(Outcome(kind=Kind.FEED, error="timeout"), failures=failures)
     assert rest(decision) == seconds
     assert decision.state == "failed"
@@ -123,7 +125,7 @@ def test_retry_after_is_a_lower_bound_of_at_most_a_day() -> None:
     assert rest(after(Outcome(kind=Kind.ARTICLE, status=429, retry_after=3 * HOUR), failures=1)) == 3 * HOUR
 
 
-def test_a_source_that_works_is_polled_within_six_hours_whatever_it_asks() -> None:
+def test_a_working_source_is_polled_within_six_hours_despite_retry_after() -> None:
     assert rest(after(Outcome(kind=Kind.FEED, status=200, retry_after=DAY))) == 6 * HOUR
 
 
@@ -140,7 +142,7 @@ def test_articles_are_checked_at_their_interval_and_never_without_one() -> None:
     assert after(Outcome(kind=Kind.ARTICLE, status=200, is_article=True), zero).next_due is None
 
 
-def test_a_page_is_planned_as_what_it_turned_out_to_be() -> None:
+def test_a_page_is_planned_by_its_actual_kind() -> None:
     assert rest(after(Outcome(kind=Kind.ARTICLE, status=200, is_article=False))) == 7 * DAY
     assert rest(after(Outcome(kind=Kind.OTHER, status=200, is_article=True))) == DAY
     assert rest(after(Outcome(kind=Kind.OTHER, status=200))) == 7 * DAY
@@ -148,7 +150,7 @@ def test_a_page_is_planned_as_what_it_turned_out_to_be() -> None:
 
 
 @pytest.mark.parametrize("status", [404, 410])
-def test_a_missing_article_is_looked_at_once_more(status: int) -> None:
+def test_a_missing_article_is_checked_once_more(status: int) -> None:
     first = after(Outcome(kind=Kind.ARTICLE, status=status, error=f"http_{status}"), failures=1)
     assert (rest(first), first.state) == (DAY, "gone")
     early = after(Outcome(kind=Kind.ARTICLE, status=status), failures=1, last_full_fetch=None)
@@ -157,11 +159,11 @@ def test_a_missing_article_is_looked_at_once_more(status: int) -> None:
     assert (second.next_due, second.state) == (None, "gone")
 
 
-def test_one_missing_page_after_other_faults_is_not_gone_for_good() -> None:
+def test_one_missing_response_after_other_errors_is_not_final() -> None:
     assert rest(after(Outcome(kind=Kind.ARTICLE, status=404), failures=4, state="failed")) == DAY
 
 
-def test_an_article_moved_for_good_is_not_asked_for_again() -> None:
+def test_a_permanently_moved_article_is_not_requested_again() -> None:
     moved = Outcome(kind=Kind.ARTICLE, status=301, redirected_to="https://example.com/b")
     assert after(moved).next_due is None
     assert (
@@ -182,12 +184,12 @@ def test_failing_articles_back_off_and_are_given_up() -> None:
 
 
 @pytest.mark.parametrize("cause", ["robots", "private_address", "too_large"])
-def test_what_asking_again_cannot_cure_is_left_alone(cause: str) -> None:
+def test_permanent_errors_are_not_retried(cause: str) -> None:
     assert after(Outcome(kind=Kind.ARTICLE, error=cause), failures=1).next_due is None
     assert rest(after(Outcome(kind=Kind.FEED, error=cause), failures=1)) == 15 * MINUTE
 
 
-def test_a_page_that_was_not_fetched_keeps_its_time() -> None:
+def test_a_page_that_was_not_fetched_keeps_its_due_time() -> None:
     young = Outcome(kind=Kind.FEED, error="too_young")
     decision = after(young, last_fetched=NOW - 5 * MINUTE)
     assert (rest(decision), decision.state) == (10 * MINUTE, "done")
@@ -197,7 +199,7 @@ def test_a_page_that_was_not_fetched_keeps_its_time() -> None:
     assert rest(plan(None, young, RULE, NOW)) == 15 * MINUTE
 
 
-def test_another_policy_wishes_and_the_bounds_hold() -> None:
+def test_intervals_of_other_policies_are_limited() -> None:
     class Wish:
         def __init__(self, seconds: float | None) -> None:
             self.seconds = seconds
@@ -215,7 +217,7 @@ def test_another_policy_wishes_and_the_bounds_hold() -> None:
 @pytest.mark.parametrize(
     ("seconds", "text"), [(5, "5s"), (90, "1.5m"), (900, "15m"), (21600, "6h"), (86400, "1d")]
 )
-def test_durations_for_people(seconds: float, text: str) -> None:
+def test_readable_durations(seconds: float, text: str) -> None:
     assert span(seconds) == text
 
 
@@ -248,7 +250,7 @@ rules = st.builds(
 
 
 @given(records, outcomes, rules)
-def test_no_source_rests_over_six_hours_unless_it_fails(
+def test_no_interval_of_a_working_source_is_longer_than_six_hours(
     known: PageRecord | None, outcome: Outcome, rule: Rule
 ) -> None:
     decision = plan(known, outcome, rule, NOW)
@@ -267,13 +269,13 @@ def test_no_source_rests_over_six_hours_unless_it_fails(
 
 
 @given(records, outcomes, rules)
-def test_a_retry_after_is_obeyed(known: PageRecord | None, outcome: Outcome, rule: Rule) -> None:
+def test_retry_after_is_respected(known: PageRecord | None, outcome: Outcome, rule: Rule) -> None:
     decision = plan(known, outcome, rule, NOW)
     if outcome.failed and not outcome.gone and outcome.error != "too_young" and decision.next_due is not None:
         assert decision.next_due >= NOW + min(outcome.retry_after or 0.0, LONGEST_RETRY_AFTER)
 
 
-def test_an_article_is_looked_at_again_in_its_first_week_only() -> None:
+def test_an_article_is_checked_in_its_first_week_only() -> None:
     outcome = Outcome(kind=Kind.ARTICLE, status=200, is_article=True)
     assert rest(after(outcome, first_seen=NOW - 6 * DAY)) == DAY
     assert after(outcome, first_seen=NOW - 8 * DAY).next_due is None

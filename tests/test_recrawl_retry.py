@@ -39,14 +39,14 @@ def test_jitter_spreads_but_keeps_the_bounds(attempts: int, jitter: float) -> No
         ("never heard of", 1),
     ],
 )
-def test_how_often_a_cause_is_tried(cause: str, tries: int) -> None:
+def test_number_of_tries_for_each_cause(cause: str, tries: int) -> None:
     made = 1
     while may_retry(cause, made):
         made += 1
     assert made == tries
 
 
-def test_what_did_not_fail_is_not_retried() -> None:
+def test_a_successful_visit_is_not_retried() -> None:
     assert not may_retry(None, 0)
 
 

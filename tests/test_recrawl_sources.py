@@ -64,7 +64,7 @@ def rest(outcome: Outcome, policy: SourceIndex, now: float = NOW, rule: Rule = R
     threshold=st.floats(1e-9, 1e12),
     floor=st.floats(0, 60 * DAY),
 )
-def test_no_source_rests_over_six_hours_whatever_it_brought_and_asks(
+def test_intervals_of_sources_are_limited_for_any_history_and_hints(
     steps: list[tuple[float, int, int, float | None, float | None, frozenset[int]]],
     threshold: float,
     floor: float,
@@ -80,7 +80,7 @@ def test_no_source_rests_over_six_hours_whatever_it_brought_and_asks(
         rhythm = policy.rhythm
 
 
-def test_a_new_feed_is_judged_by_the_dates_in_it() -> None:
+def test_the_rate_of_a_new_feed_comes_from_its_dates() -> None:
     slow = SourceIndex({}, 5000.0)
     fast = SourceIndex({}, 5000.0)
     lazy = rest(good(new_items=20, shown=20, span=30 * DAY), slow)
@@ -89,13 +89,13 @@ def test_a_new_feed_is_judged_by_the_dates_in_it() -> None:
 
 
 @pytest.mark.parametrize("rhythm", [{"items": "x"}, {"hour_items": [1, 2]}, {"last": [], "hours": None}])
-def test_what_was_learned_and_is_damaged_is_learned_anew(rhythm: dict[str, object]) -> None:
+def test_damaged_learned_data_is_learned_again(rhythm: dict[str, object]) -> None:
     policy = SourceIndex(rhythm, 5000.0)
     assert 300 <= rest(good(new_items=1), policy) <= LONGEST_SOURCE_REST
     assert isinstance(policy.rhythm["items"], float)
 
 
-def test_the_rules_interval_is_the_floor() -> None:
+def test_the_interval_of_the_rule_is_the_minimum() -> None:
     assert rest(good(new_items=50, shown=20, span=600.0), SourceIndex({}, 1e-6)) == pytest.approx(600)
 
 
@@ -104,7 +104,7 @@ def test_hints_of_publishers_are_lower_bounds_up_to_an_hour() -> None:
         assert rest(good(ttl=ttl), SourceIndex({}, 1e-6)) == pytest.approx(seconds)
 
 
-def test_the_update_period_of_a_feed_never_lengthens_what_is_learned_or_ruled() -> None:
+def test_the_update_period_of_a_feed_does_not_change_learned_intervals() -> None:
     daily = good(new_items=20, shown=20, span=2 * HOUR, update_period=DAY)
     assert rest(daily, SourceIndex({}, 1e-6)) == pytest.approx(10 * MINUTE)
     known = SourceIndex({}, 5000.0)
@@ -116,18 +116,18 @@ def test_the_update_period_of_a_feed_never_lengthens_what_is_learned_or_ruled() 
     assert len(rests) == 1
 
 
-def test_the_update_period_is_believed_of_a_new_feed_without_dates() -> None:
+def test_the_update_period_is_used_for_a_new_feed_without_dates() -> None:
     slow = rest(good(new_items=20, shown=20, update_period=DAY), SourceIndex({}, 5000.0))
     assert rest(good(new_items=20, shown=20, update_period=600.0), SourceIndex({}, 5000.0)) < slow / 2
 
 
-def test_hours_that_a_feed_wants_skipped_are_skipped() -> None:
+def test_skip_hours_of_a_feed_are_respected() -> None:
     outcome = good(skip_hours=frozenset({0, 1, 2}))  # NOW is midnight
     assert rest(outcome, SourceIndex({}, 1e-6)) == pytest.approx(3 * HOUR)
     assert rest(good(skip_hours=frozenset(range(24))), SourceIndex({}, 1e-6)) == pytest.approx(600)
 
 
-def test_failing_sources_come_back_at_different_times() -> None:
+def test_failing_sources_are_retried_at_different_times() -> None:
     failed = Outcome(kind=Kind.FEED, error="timeout")
     early = plan(record(failures=3), failed, RULE, NOW, jitter=0.0).next_due
     late = plan(record(failures=3), failed, RULE, NOW, jitter=1.0).next_due
@@ -135,7 +135,7 @@ def test_failing_sources_come_back_at_different_times() -> None:
     assert late == NOW + 1.2 * 40 * MINUTE
 
 
-def test_a_failure_teaches_the_index_nothing() -> None:
+def test_a_failure_does_not_change_the_learned_rates() -> None:
     policy = SourceIndex({"items": 3.0}, 5000.0)
     plan(record(failures=1), Outcome(kind=Kind.FEED, error="timeout"), RULE, NOW, policy=policy)
     assert policy.rhythm == {"items": 3.0}
@@ -166,7 +166,7 @@ def test_workers_share_one_threshold_that_meets_the_budget(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("budget", [20.0, 0.0])
-def test_sources_that_come_later_share_the_budget_at_once(tmp_path: Path, budget: float) -> None:
+def test_later_sources_share_the_budget_immediately(tmp_path: Path, budget: float) -> None:
     storage = SqliteStorage(tmp_path / "n.db")
     clock = [NOW]
     shared = PollBudget(budget, lambda: clock[0])
@@ -185,7 +185,7 @@ def test_sources_that_come_later_share_the_budget_at_once(tmp_path: Path, budget
 
 
 @pytest.mark.parametrize("value", ["many", "-1", "nan", "inf"])
-def test_a_budget_that_is_none_is_refused_by_name(value: str) -> None:
+def test_an_invalid_budget_is_refused_with_the_name_of_the_setting(value: str) -> None:
     with pytest.raises(ArgumentError, match="NEWSBOT_POLL_BUDGET"):
         number_of(BaseSettings({"NEWSBOT_POLL_BUDGET": value}), "NEWSBOT_POLL_BUDGET")
     assert number_of(BaseSettings({"NEWSBOT_POLL_BUDGET": "120"}), "NEWSBOT_POLL_BUDGET") == 120.0

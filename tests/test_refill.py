@@ -106,14 +106,14 @@ def run(worker: Refill, site: Site) -> None:
     raise AssertionError("the storage was never read to its end")
 
 
-def test_only_redis_asks_for_a_refill(site: Site, tmp_path: Path) -> None:
+def test_only_the_redis_frontier_needs_a_refill(site: Site, tmp_path: Path) -> None:
     assert isinstance(site.frontier, LeanFrontier)
     file = SqliteFrontier(tmp_path / "other.db")
     assert not isinstance(file, LeanFrontier)
     file.close()
 
 
-def test_what_is_due_soon_stays_whole_and_the_rest_is_only_known(site: Site) -> None:
+def test_only_entries_that_are_due_soon_are_kept_completely(site: Site) -> None:
     run(site.worker(), site)
     site.visit("soon", HOUR)
     site.visit("later", HOUR + 1)
@@ -129,7 +129,7 @@ def test_what_is_due_soon_stays_whole_and_the_rest_is_only_known(site: Site) -> 
     )
 
 
-def test_a_page_comes_back_when_it_is_due(site: Site) -> None:
+def test_a_page_is_queued_again_when_it_is_due(site: Site) -> None:
     worker = site.worker()
     run(worker, site)
     site.visit("page", 3 * HOUR)
@@ -151,7 +151,7 @@ def test_a_page_comes_back_when_it_is_due(site: Site) -> None:
     assert site.lease() == [], "it must be leased once"
 
 
-def test_pages_that_fell_due_while_nobody_worked_come_back(site: Site) -> None:
+def test_pages_that_became_due_without_workers_are_queued_again(site: Site) -> None:
     run(site.worker(), site)
     wanted = {f"page-{n}" for n in range(1200)}  # more than two steps
     for name in wanted:
@@ -167,7 +167,7 @@ def test_pages_that_fell_due_while_nobody_worked_come_back(site: Site) -> None:
     assert names(site.lease()) == wanted
 
 
-def test_what_is_queued_leased_or_set_aside_is_left_alone(site: Site) -> None:
+def test_queued_leased_and_aside_entries_are_not_changed(site: Site) -> None:
     run(site.worker(), site)
     for name in ("leased", "aside", "queued"):
         site.visit(name, 2 * HOUR)
@@ -185,7 +185,7 @@ def test_what_is_queued_leased_or_set_aside_is_left_alone(site: Site) -> None:
     assert queued.entry.priority == 95.0
 
 
-def test_one_worker_at_a_time_asks_the_storage(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_worker_at_a_time_reads_the_storage(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "SLICE", 1)
     for name in ("a", "b", "c"):
         site.save(found(name))
@@ -201,7 +201,7 @@ def test_one_worker_at_a_time_asks_the_storage(site: Site, monkeypatch: pytest.M
     assert site.lease() == []
 
 
-def test_a_wrong_clock_is_told_once(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_wrong_clock_is_reported_once(site: Site, caplog: pytest.LogCaptureFixture) -> None:
     right = Refill(site.frontier, site.storage, "right", lambda: site.clock.now + 2)
     run(right, site)
     assert caplog.messages == []
@@ -235,7 +235,7 @@ def test_an_empty_redis_is_filled_from_the_storage(site: Site, caplog: pytest.Lo
     assert {"due soon", "due later", "feed"} <= names(site.lease())
 
 
-def test_a_stream_that_breaks_off_begins_again(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_read_starts_again(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "SLICE", 2)
     for number in range(5):
         site.save(found(f"page-{number}"))
@@ -253,7 +253,7 @@ def test_a_stream_that_breaks_off_begins_again(site: Site, monkeypatch: pytest.M
     assert names(site.lease()) == {f"page-{number}" for number in range(5)}
 
 
-def test_remembering_changes_nothing_that_is_known(site: Site) -> None:
+def test_remember_does_not_change_known_urls(site: Site) -> None:
     site.visit("fetched", None)
     site.frontier.add([found("queued")])
     fetched = site.clock.now
@@ -268,7 +268,7 @@ def test_remembering_changes_nothing_that_is_known(site: Site) -> None:
 
 
 @pytest.mark.parametrize("noticed", ["by a running worker", "at the next start"])
-def test_what_a_failover_lost_is_queued_again(tmp_path: Path, noticed: str) -> None:
+def test_entries_lost_in_a_failover_are_queued_again(tmp_path: Path, noticed: str) -> None:
     """The server comes back with slightly older data, like a replica that becomes the master."""
     need_redis()
     server = RedisServer(tmp_path)

@@ -59,7 +59,7 @@ def out(desk: Desk, **what: Any) -> None:
 
 
 @pytest.mark.parametrize("what", [{"urls": [URL]}, {"domain": "news.test"}])
-def test_an_article_that_waited_while_it_was_taken_out_is_not_stored(desk: Desk, what: Any) -> None:
+def test_an_article_removed_while_it_waits_is_not_stored(desk: Desk, what: Any) -> None:
     """The article waits between two pipelines, because MongoDB or Redis was down."""
     article = through(desk, ValidatePipeline, NearDuplicatePipeline)
     assert desk.context.index.count() == 1
@@ -73,7 +73,7 @@ def test_an_article_that_waited_while_it_was_taken_out_is_not_stored(desk: Desk,
 
 
 @pytest.mark.parametrize("what", [{"urls": [URL]}, {"domain": "news.test"}])
-def test_an_article_that_was_stored_in_the_same_moment_goes_again(desk: Desk, what: Any) -> None:
+def test_an_article_stored_during_the_removal_is_removed_again(desk: Desk, what: Any) -> None:
     out(desk, **what)  # there is no article to delete yet
     through(desk, ValidatePipeline, NearDuplicatePipeline, StorePipeline)  # with the old notes
     desk.settle(desk.visit(URL))
@@ -90,7 +90,7 @@ def test_an_article_that_was_stored_in_the_same_moment_goes_again(desk: Desk, wh
     assert find(desk.context.storage, "site:news.test") == []
 
 
-def test_a_page_that_was_taken_out_while_it_was_fetched_has_no_record(desk: Desk) -> None:
+def test_a_page_removed_during_its_fetch_has_no_record(desk: Desk) -> None:
     visit = desk.visit(URL)
     out(desk, urls=[URL])
     desk.context.storage.removal.pages([fingerprint(URL)])
@@ -103,7 +103,7 @@ def test_a_page_that_was_taken_out_while_it_was_fetched_has_no_record(desk: Desk
     assert (known.state, known.next_due) == ("done", None)
 
 
-def test_what_crawls_learn_of_a_site_that_was_taken_out_is_not_kept(desk: Desk) -> None:
+def test_learned_data_of_a_removed_site_is_not_kept(desk: Desk) -> None:
     desk.context.count_site("news.test", "pages")
     desk.crawl.sites.health.saw(desk.context.notes, "news.test", "")
     desk.crawl.sites.shared_lines.of("news.test").learn(
@@ -118,9 +118,7 @@ def test_what_crawls_learn_of_a_site_that_was_taken_out_is_not_kept(desk: Desk) 
     assert desk.context.notes.all(LINES + "news.test") == {}
 
 
-def test_a_page_that_was_taken_out_while_it_was_fetched_is_not_archived(
-    make_desk: Any, tmp_path: Path
-) -> None:
+def test_a_page_removed_during_its_fetch_is_not_archived(make_desk: Any, tmp_path: Path) -> None:
     folder = tmp_path / "warc"
     desk: Desk = make_desk(settings={"NEWSBOT_WARC_DIR": str(folder)})
     printed, other = "https://news.test/print/1", "https://news.test/story/2"
@@ -191,7 +189,7 @@ def _until(condition: Any) -> None:
         time.sleep(0.05)
 
 
-def test_nothing_of_a_domain_comes_back_from_workers_that_are_at_it(
+def test_running_workers_do_not_store_a_removed_domain_again(
     site: MockServer, world: World, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def slowly(number: int) -> Any:

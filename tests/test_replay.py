@@ -84,7 +84,7 @@ def replay(tmp_path):
         yield web, World(tmp_path, server)
 
 
-def test_one_line_rules_store_every_article_once_and_fetch_no_noise(replay, tmp_path):
+def test_one_line_rules_store_every_article_once_without_fetching_noise(replay, tmp_path):
     web, world = replay
     for name in PATHS:
         world.rule(name)

@@ -90,7 +90,7 @@ def test_each_requirement_of_the_program_has_bounds_and_a_reason() -> None:
         assert name in reasons, f"docs/decisions.md has no line for {name}"
 
 
-def test_the_lock_file_fits_the_requirements() -> None:
+def test_the_lock_file_matches_the_requirements() -> None:
     """The versions in it may be older than the newest allowed versions, but must be within the bounds."""
     text = (ROOT / "requirements.lock").read_text(encoding="utf-8")
     pinned = dict(re.findall(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", text, re.MULTILINE))

@@ -38,12 +38,12 @@ def meta(name: str, content: str) -> str:
         ("", True, True),
     ],
 )
-def test_the_header_speaks_to_everybody_or_to_one(value, index, follow):
+def test_the_header_applies_to_all_crawlers_or_to_one(value, index, follow):
     rights = page_rights({"x-robots-tag": [value]})
     assert (rights.index, rights.follow) == (index, follow)
 
 
-def test_header_and_elements_add_up_and_the_one_that_forbids_holds():
+def test_the_header_and_elements_are_combined_and_any_prohibition_applies():
     tree = page(
         meta("Robots", "index, noarchive"), meta("newsbot", "nofollow, noai"), meta("bingbot", "noindex")
     )
@@ -52,7 +52,7 @@ def test_header_and_elements_add_up_and_the_one_that_forbids_holds():
     assert rights.signals == {"noai": "meta", "noimageai": "header", "noarchive": "meta"}
 
 
-def test_the_nearest_word_on_mining_holds():
+def test_the_most_specific_statement_on_mining_applies():
     site = {"tdm-reservation": "/.well-known/tdmrep.json", "tdm-policy": "https://news.test/policy"}
     assert page_rights({}, page(), site).signals == site
     freed = page_rights({}, page(meta("tdm-reservation", "0")), site)
@@ -92,7 +92,7 @@ def test_the_longest_location_decides(rules, reserved):
     assert ("tdm-reservation" in tdmrep(*rules).signals(URL)) == reserved
 
 
-def test_the_policy_is_kept():
+def test_the_policy_is_a_signal():
     told = read_tdmrep(b'[{"location": "/", "tdm-reservation": 1, "tdm-policy": "https://news.test/p.json"}]')
     assert told.signals(URL)["tdm-policy"] == "https://news.test/p.json"
 
@@ -118,13 +118,13 @@ def test_any_file_is_read_without_a_fault(body):
 CLOSED = "User-agent: GPTBot\nUser-agent: CCBot\nDisallow: /\n\nUser-agent: *\nDisallow: /private/\n"
 
 
-def test_crawlers_for_ai_that_are_kept_out_are_a_signal():
+def test_prohibitions_for_ai_crawlers_are_a_signal():
     assert read_robots(CLOSED).everywhere == {"ai-agents": "robots.txt (GPTBot and 1 more)"}
     assert read_robots(CLOSED.replace("GPTBot", "Otherbot").replace("CCBot", "Thirdbot")).everywhere == {}
     assert read_robots("User-agent: GPTBot\nDisallow:\n").everywhere == {}
 
 
-def test_a_part_that_is_kept_from_them_is_a_signal_there():
+def test_prohibitions_for_a_part_of_a_site_are_a_signal_there():
     told = read_robots("User-agent: ClaudeBot\nDisallow: /story/\n")
     assert told.everywhere == {}
     forbids_stories = lambda url, agent: agent != "ClaudeBot" or "/story/" not in url  # noqa: E731
@@ -154,7 +154,7 @@ def test_usage_lines_and_comments(text, expected):
     assert set(read_robots(text).everywhere) == expected
 
 
-def test_what_is_an_opt_out():
+def test_signals_of_an_opt_out():
     assert opted_out({"noai": "meta"})
     assert opted_out({"ai-comment": "robots.txt"})
     assert not opted_out({"noarchive": "meta", "noindex": "header", "tdm-policy": "https://a.test/"})

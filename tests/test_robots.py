@@ -55,7 +55,7 @@ class Site:
         return [one and one.cause for one in told]
 
 
-def test_what_is_forbidden_is_not_fetched(desk):
+def test_forbidden_urls_are_not_fetched(desk):
     site = Site(desk, "User-agent: newsbot\nDisallow: /private/\n\nUser-agent: *\nDisallow: /\n")
     assert site.cause(Request("https://news.test/private/1")) == "robots"
     assert site.cause(Request(STORY)) is None
@@ -64,7 +64,7 @@ def test_what_is_forbidden_is_not_fetched(desk):
     assert question.meta["dont_obey_robotstxt"]
 
 
-def test_one_question_a_host_however_many_wait(desk):
+def test_robots_txt_is_requested_once_per_host(desk):
     site = Site(desk, "User-agent: *\nDisallow: /private/\n")
     requests = [Request(f"https://news.test/private/{number}") for number in range(20)]
     assert site.causes(*requests) == ["robots"] * 20
@@ -73,7 +73,7 @@ def test_one_question_a_host_however_many_wait(desk):
     assert [question.url for question in site.asked[1:]] == ["https://news.test:8443/robots.txt"]
 
 
-def test_a_host_without_https_is_asked_by_http(desk):
+def test_robots_txt_is_requested_over_http_if_https_fails(desk):
     site = Site(desk, "User-agent: *\nDisallow: /private/\n")
     site.no_tls = True
     secure, plain = Request("https://news.test/private/1"), Request("http://news.test/private/1")
@@ -89,7 +89,7 @@ def test_a_host_without_https_is_asked_by_http(desk):
 @pytest.mark.parametrize(
     ("body", "status"), [("User-agent: *\nDisallow: /story/\nCrawl-delay: 7\n", 200), ("", 404)]
 )
-def test_what_one_worker_read_holds_for_the_others_a_day(desk, body, status):
+def test_workers_share_robots_txt_for_a_day(desk, body, status):
     first = Site(desk, body, status)
     told = first.cause(Request(STORY))
     second = Site(desk, "User-agent: *\nDisallow: /other\n")
@@ -106,7 +106,7 @@ def test_what_one_worker_read_holds_for_the_others_a_day(desk, body, status):
 @pytest.mark.parametrize(
     "note", [{}, {"at": 1}, {"at": "x", "body": None}, {"at": None, "body": "%%"}, {"body": "~"}]
 )
-def test_a_damaged_note_is_asked_for_again(desk, note):
+def test_robots_txt_is_requested_again_if_its_note_is_damaged(desk, note):
     if "body" in note:
         note = {"at": desk.clock.now, **note}
     desk.context.notes.save(NOTE_KIND + "news.test", "robots.txt", {**note, "body": note.get("body", "!")})
@@ -114,7 +114,7 @@ def test_a_damaged_note_is_asked_for_again(desk, note):
     assert site.cause(Request(STORY)) == "robots"
 
 
-def test_one_who_gives_up_takes_the_answer_from_nobody(desk):
+def test_a_cancelled_request_does_not_affect_other_waiting_requests(desk):
     site = Site(desk, "User-agent: *\nDisallow: /\n")
 
     async def run():
@@ -128,7 +128,7 @@ def test_one_who_gives_up_takes_the_answer_from_nobody(desk):
     assert isinstance(second, Ignored)
 
 
-def test_answers_are_kept_a_day_and_faults_some_minutes(desk):
+def test_responses_are_kept_for_a_day_and_errors_for_some_minutes(desk):
     site = Site(desk)
     site.cause(Request(STORY))
     desk.clock.now += KEEP_SECONDS
@@ -157,7 +157,7 @@ def test_answers_are_kept_a_day_and_faults_some_minutes(desk):
         (DownloadTimeoutError("slow"), "robots_unreachable"),
     ],
 )
-def test_no_robots_txt_allows_all_and_a_fault_of_the_server_nothing(desk, status, cause):
+def test_a_missing_robots_txt_allows_all_urls_and_a_server_error_none(desk, status, cause):
     site = Site(desk, "User-agent: *\nDisallow: /\n", status)
     assert site.cause(Request(STORY)) == cause
     assert desk.stat("robots/unreachable") == (cause is not None)
@@ -174,7 +174,7 @@ def test_no_robots_txt_allows_all_and_a_fault_of_the_server_nothing(desk, status
         (b"User-agent: *\n" + b"Disallow: /a\n" * 60_000 + b"Disallow: /\n", None),  # beyond the size limit
     ],
 )
-def test_strange_files_are_read_as_far_as_they_go(desk, body, cause):
+def test_malformed_files_are_read_as_far_as_possible(desk, body, cause):
     assert Site(desk, body).cause(Request(STORY)) == cause
 
 
@@ -187,13 +187,13 @@ def test_known_origins_are_bounded(desk, monkeypatch):
     assert not site.middleware._asked
 
 
-def test_it_is_off_by_the_setting_and_for_itself(make_desk):
+def test_robots_txt_is_disabled_by_the_setting(make_desk):
     desk = make_desk(settings={"ROBOTSTXT_OBEY": False})
     with pytest.raises(NotConfigured):
         RobotsMiddleware.from_crawler(desk.crawler)
 
 
-def test_the_question_itself_is_not_asked_about(desk):
+def test_the_request_for_robots_txt_is_not_checked(desk):
     site = Site(desk)
     assert site.cause(Request("https://news.test/robots.txt", meta={"dont_obey_robotstxt": True})) is None
     assert site.asked == []
@@ -221,20 +221,20 @@ def gap(desk, visit):
         ("", 0),
     ],
 )
-def test_crawl_delay_slows_the_host_down_to_a_cap(desk, line, delay):
+def test_crawl_delay_increases_the_delay_up_to_a_limit(desk, line, delay):
     visit = desk.visit(STORY)
     Site(desk, f"User-agent: *\n{line}\n").cause(make_request(visit))
     assert gap(desk, visit) == delay
 
 
-def test_a_shorter_crawl_delay_than_the_rules_changes_nothing(make_desk):
+def test_a_crawl_delay_shorter_than_that_of_the_rule_is_ignored(make_desk):
     desk = make_desk({"news.test": "domain: news.test\ndelay: 4\nfeeds: https://news.test/f\n"})
     visit = desk.visit(STORY)
     Site(desk, "User-agent: *\nCrawl-delay: 2\n").cause(make_request(visit))
     assert gap(desk, visit) == 4
 
 
-def test_links_to_a_host_do_not_undo_its_crawl_delay(desk):
+def test_links_to_a_host_do_not_reset_its_crawl_delay(desk):
     """A worker that continues an existing queue reads robots.txt before it finds a link to the host."""
     url = "https://www.news.test/story/1"
     visit = desk.visit(url)
@@ -256,7 +256,7 @@ SITEMAPS = "User-agent: *\nSitemap: https://news.test/map.xml\nSitemap: /more.xm
         ("feeds: https://news.test/f\nfollow: [feeds, sitemaps]\n", True),
     ],
 )
-def test_sitemaps_are_taken_where_the_rule_names_none(make_desk, rule, found):
+def test_sitemaps_are_used_if_the_rule_has_none(make_desk, rule, found):
     desk = make_desk({"news.test": f"domain: news.test\n{rule}"})
     visit = desk.visit(STORY)
     Site(desk, SITEMAPS).cause(make_request(visit))
@@ -271,7 +271,7 @@ def test_sitemaps_are_taken_where_the_rule_names_none(make_desk, rule, found):
     ]
 
 
-def test_an_error_page_names_no_sitemaps(make_desk):
+def test_sitemaps_in_an_error_page_are_ignored(make_desk):
     desk = make_desk({"news.test": "domain: news.test\n"})
     visit = desk.visit(STORY)
     assert Site(desk, SITEMAPS, 404).cause(make_request(visit)) is None

@@ -66,13 +66,13 @@ def run(folder: Path, capsys: pytest.CaptureFixture[str]) -> Any:
     return call
 
 
-def test_check_says_how_many_are_fine(run: Any, folder: Path) -> None:
+def test_check_prints_the_number_of_valid_rules(run: Any, folder: Path) -> None:
     assert run("check") == Answer(0, "1 rule is fine\n", "")
     (folder / "example.com.yaml").write_text("domain: example.com")
     assert run("check") == Answer(0, "2 rules are fine\n", "")
 
 
-def test_check_tells_all_problems_at_once(run: Any, folder: Path) -> None:
+def test_check_reports_all_problems(run: Any, folder: Path) -> None:
     (folder / "a.org.yaml").write_text("domain: a.org\nartcle: x\n")
     (folder / "b.org.yaml").write_text("domain: b.org\ndelay: soon\nlearn: 3\n")
     answer = run("check")
@@ -84,7 +84,7 @@ def test_check_tells_all_problems_at_once(run: Any, folder: Path) -> None:
     ]
 
 
-def test_check_gives_hints_and_is_content(run: Any, folder: Path) -> None:
+def test_check_prints_hints_and_succeeds(run: Any, folder: Path) -> None:
     (folder / "a.org.yaml").write_text("domain: a.org\ndelay: 0.1\n")
     answer = run("check")
     assert answer.code == 0
@@ -94,7 +94,7 @@ def test_check_gives_hints_and_is_content(run: Any, folder: Path) -> None:
     ]
 
 
-def test_check_for_programs(run: Any, folder: Path) -> None:
+def test_check_with_json(run: Any, folder: Path) -> None:
     (folder / "a.org.yaml").write_text("domain: a.org\nartcle: x\n")
     answer = run("check", "--json")
     assert answer.code == 1
@@ -112,7 +112,7 @@ def test_check_for_programs(run: Any, folder: Path) -> None:
     }
 
 
-def test_check_reads_only_the_files_it_is_given(run: Any, folder: Path, tmp_path: Path) -> None:
+def test_check_reads_only_the_given_files(run: Any, folder: Path, tmp_path: Path) -> None:
     (folder / "a.org.yaml").write_text("domain: a.org\nartcle: x\n")
     assert run("check", "rules/example.org.yaml").out == "1 rule is fine\n"
     assert run("check", "rules/a.org.yaml", "rules/example.org.yaml").err.count("\n") == 1
@@ -124,7 +124,7 @@ def test_check_reads_only_the_files_it_is_given(run: Any, folder: Path, tmp_path
     )
 
 
-def test_no_rules_at_all(run: Any, tmp_path: Path) -> None:
+def test_a_folder_without_rules(run: Any, tmp_path: Path) -> None:
     for words in (["check"], ["show"], ["show", "example.org"]):
         answer = run(*words, rules=tmp_path / "nowhere")
         assert answer.code == 1
@@ -155,13 +155,13 @@ def test_show_lists_all_rules(run: Any) -> None:
         ("/other", "https://example.org/other: unknown: no pattern matches"),
     ],
 )
-def test_show_says_what_a_url_is_taken_for(run: Any, path: str, line: str) -> None:
+def test_show_prints_how_a_url_is_classified(run: Any, path: str, line: str) -> None:
     answer = run("show", f"https://example.org{path}")
     assert answer.code == 0
     assert answer.out.splitlines()[0] == line
 
 
-def test_show_names_the_pattern_and_its_line(run: Any) -> None:
+def test_show_prints_the_pattern_and_its_line(run: Any) -> None:
     assert (
         run("show", "example.org/news/7").out.splitlines()[1] == r"by ^/news/\d+ (rules/example.org.yaml:4)"
     )
@@ -172,7 +172,7 @@ def test_show_names_the_pattern_and_its_line(run: Any) -> None:
     assert run("show", "https://example.org/rss").out.splitlines()[1] == "named in the rule itself"
 
 
-def test_show_gives_the_effective_values_and_where_they_are_written(run: Any) -> None:
+def test_show_prints_the_effective_values_and_their_place(run: Any) -> None:
     rows = run("show", "news.example.org").rows()
     assert ["interval", "rules/example.org.yaml:6, rules/_defaults.yaml:2", "feed: 5m"] in rows
     assert ["interval", "rules/example.org.yaml:6, rules/_defaults.yaml:2", "article: 2d"] in rows
@@ -202,13 +202,13 @@ def test_show_of_a_site_without_a_rule(run: Any) -> None:
         (["show", "a b"], "is neither a URL nor a domain"),
     ],
 )
-def test_wrong_use_gets_one_line(run: Any, words: list[str], part: str) -> None:
+def test_wrong_usage_is_reported_in_one_line(run: Any, words: list[str], part: str) -> None:
     answer = run(*words)
     assert (answer.code, answer.out, answer.err.count("\n")) == (2, "", 1)
     assert part in answer.err
 
 
-def test_show_answers_for_a_url_in_ten_lines_and_with_all_in_full(run: Any) -> None:
+def test_show_prints_ten_lines_for_a_url_and_more_with_all(run: Any) -> None:
     short = run("show", "https://example.org/news/1").out.splitlines()
     assert len(short) <= 10
     assert short[-2].startswith("rule: rules/example.org.yaml (keys: domain, ")

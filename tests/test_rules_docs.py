@@ -29,7 +29,7 @@ def code(cell: str) -> list[str]:
     return [text.replace("\\|", "|") for text in re.findall(r"`(.+?)`", cell)]
 
 
-def test_every_key_has_a_section_and_no_other_has() -> None:
+def test_every_section_describes_one_key() -> None:
     assert list(SECTIONS) == list(KEYS)
 
 
@@ -44,7 +44,7 @@ def test_every_key_has_type_default_and_example(key: str) -> None:
     assert any(re.search(rf"^{key}:", example, re.MULTILINE) for example in EXAMPLES)
 
 
-def test_every_word_that_is_allowed_is_named() -> None:
+def test_every_allowed_value_is_documented() -> None:
     for key, words in (
         ("extract", FIELDS),
         ("follow", FOLLOW),
@@ -55,7 +55,7 @@ def test_every_word_that_is_allowed_is_named() -> None:
         assert [word for word in words if f"`{word}`" not in SECTIONS[key]] == []
 
 
-def test_defaults_are_as_told() -> None:
+def test_documented_defaults_are_correct() -> None:
     told = ", ".join(duration(INTERVALS[kind]).replace("1w", "7d") for kind in Kind)
     assert f"default {told}." in SECTIONS["interval"]
     assert f"default {Rule(domain='').max_depth}." in SECTIONS["max_depth"]
@@ -63,7 +63,7 @@ def test_defaults_are_as_told() -> None:
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
-def test_every_example_loads_and_is_not_suspicious(tmp_path: Path, example: str) -> None:
+def test_every_example_is_valid_without_hints(tmp_path: Path, example: str) -> None:
     domain = "" if example.startswith("domain:") else "domain: example.org\n"
     (tmp_path / "example.org.yaml").write_text(domain + example, encoding="utf-8")
     loaded = read_folder(tmp_path)
@@ -71,12 +71,12 @@ def test_every_example_loads_and_is_not_suspicious(tmp_path: Path, example: str)
     assert [str(hint) for hint in find_hints(loaded)] == []
 
 
-def test_there_are_examples() -> None:
+def test_examples_are_found() -> None:
     assert len(EXAMPLES) >= 20
 
 
 @pytest.mark.parametrize(("refused", "better"), REFUSALS)
-def test_the_table_of_refused_patterns_is_true(refused: str, better: str) -> None:
+def test_the_table_of_refused_patterns_is_correct(refused: str, better: str) -> None:
     for text in code(refused):
         with pytest.raises(ValueError, match="bad pattern"):
             compile_pattern(text)

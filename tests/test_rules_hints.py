@@ -56,22 +56,22 @@ def test_hints(tmp_path: Path, text: str, line: int, key: str, part: str) -> Non
         "delay: 1",
     ],
 )
-def test_ordinary_rules_get_none(tmp_path: Path, text: str) -> None:
+def test_ordinary_rules_get_no_hints(tmp_path: Path, text: str) -> None:
     defaults = "deny: ^/logout\n"
     assert hints_of(tmp_path, text, defaults) == []
 
 
-def test_www_is_rarely_meant(tmp_path: Path) -> None:
+def test_a_domain_with_www_gets_a_hint(tmp_path: Path) -> None:
     (hint,) = hints_of(tmp_path, "", domain="www.example.org")
     assert hint.endswith("domain: covers www.example.org only; 'example.org' covers both")
 
 
-def test_sources_for_every_site_are_rarely_meant(tmp_path: Path) -> None:
+def test_sources_for_every_site_get_a_hint(tmp_path: Path) -> None:
     (hint,) = hints_of(tmp_path, "", "delay: 2\nfeeds: https://example.org/rss\n")
     assert hint.startswith("_defaults.yaml:2: feeds: applies to every site")
 
 
-def test_a_broken_rule_gets_problems_not_hints(tmp_path: Path) -> None:
+def test_an_invalid_rule_gets_problems_instead_of_hints(tmp_path: Path) -> None:
     (tmp_path / "example.org.yaml").write_text("domain: example.org\ndelay: 0.1\nlearn: 3\n")
     loaded = read_folder(tmp_path)
     assert len(loaded.problems) == 1
@@ -96,7 +96,7 @@ def test_a_broken_rule_gets_problems_not_hints(tmp_path: Path) -> None:
         (r"^news|/x", ""),
     ],
 )
-def test_patterns_that_can_never_match_are_named(tmp_path: Path, pattern: str, why: str) -> None:
+def test_patterns_that_can_never_match_get_a_hint(tmp_path: Path, pattern: str, why: str) -> None:
     path = tmp_path / "example.org.yaml"
     path.write_text(f"domain: example.org\ndrop_query: ref\narticle: '{pattern}'\n", encoding="utf-8")
     hints = [hint.text for hint in find_hints(read_files([path])) if "never matches" in hint.text]

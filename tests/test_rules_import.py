@@ -35,7 +35,7 @@ test_url: https://www.example.com/story/1
 """
 
 
-def test_alternatives_strips_and_next_pages_are_carried_over() -> None:
+def test_alternatives_strips_and_next_pages_are_imported() -> None:
     found = import_ftr("example.com.txt", FTR.encode())
     assert found.domain == "example.com"
     assert found.extract["title"] == [
@@ -53,7 +53,7 @@ def test_alternatives_strips_and_next_pages_are_carried_over() -> None:
     assert found.test_urls == ["https://www.example.com/story/1"]
 
 
-def test_what_cannot_be_carried_over_is_told_with_its_line() -> None:
+def test_lines_that_cannot_be_imported_are_reported_with_their_number() -> None:
     told = dict(import_ftr("example.com.txt", FTR.encode()).left_out)
     assert set(told) == {5, 12, 13, 16, 17}
     assert "works on text" in told[5]
@@ -62,7 +62,7 @@ def test_what_cannot_be_carried_over_is_told_with_its_line() -> None:
     assert told[17] == "not understood: nonsense"
 
 
-def test_the_rule_that_is_written_is_right() -> None:
+def test_the_written_rule_is_correct() -> None:
     text = import_ftr("example.com.txt", FTR.encode()).as_yaml()
     file = read_rule_file("example.com.yaml", text.encode())
     assert file.problems == []
@@ -89,18 +89,18 @@ def test_other_files_are_refused(name: str) -> None:
 )
 @example(b"\x7f", "strip_id_or_class: ")
 @example(b"https://a.test/\x9b\x07", "test_url: ")
-def test_any_bytes_give_a_rule_that_can_be_read_or_nothing(data: bytes, key: str) -> None:
+def test_any_bytes_give_a_valid_rule_or_none(data: bytes, key: str) -> None:
     found = import_ftr("example.com.txt", key.encode() + data)
     if found.kept:
         assert read_rule_file("example.com.yaml", found.as_yaml().encode()).problems == []
 
 
-def test_endless_alternatives_end() -> None:
+def test_the_number_of_alternatives_is_limited() -> None:
     text = "".join(f"title: //h1[{number}]\n" for number in range(1, 500))
     assert len(import_ftr("example.com.txt", text.encode()).extract["title"]) == MAX_ALTERNATIVES
 
 
-def test_a_folder_is_imported_and_rules_that_are_there_stay(tmp_path: Path) -> None:
+def test_a_folder_is_imported_and_existing_rules_are_kept(tmp_path: Path) -> None:
     place = Place(tmp_path)
     folder = tmp_path / "ftr"
     folder.mkdir()
@@ -119,7 +119,7 @@ def test_a_folder_is_imported_and_rules_that_are_there_stay(tmp_path: Path) -> N
     assert read_files([place.rules / "example.com.yaml"]).problems == []
 
 
-def test_programs_get_all_that_was_left_out(tmp_path: Path) -> None:
+def test_json_output_contains_all_omitted_lines(tmp_path: Path) -> None:
     place = Place(tmp_path)
     (tmp_path / "example.com.txt").write_text(FTR)
     into = tmp_path / "other"
@@ -156,7 +156,7 @@ def test_feeds_of_opml_become_rules_of_their_sites() -> None:
     assert read_rule_file("a.example.yaml", sites.as_yaml("a.example").encode()).problems == []
 
 
-def test_an_opml_file_without_feeds_is_told_to_be_one() -> None:
+def test_an_opml_file_without_feeds_is_an_error() -> None:
     with pytest.raises(ValueError, match="contains no feed"):
         read_opml(b"<opml><body><outline text='News'/></body></opml>")
 
@@ -181,7 +181,7 @@ def test_folders_of_opml_become_tags(tmp_path: Path) -> None:
     }
 
 
-def test_a_folder_without_site_files_is_told_in_one_line(tmp_path: Path) -> None:
+def test_a_folder_without_site_files_is_reported_in_one_line(tmp_path: Path) -> None:
     answer = Place(tmp_path).run("rules", "import", "ftr", str(tmp_path))
     assert answer.code == 2
     assert answer.err == f"scrapy rules: {tmp_path}: contains no site file (example.org.txt)\n"
@@ -203,12 +203,12 @@ def test_a_tag_is_a_short_lower_case_word() -> None:
         ('xmlUrl="feed:https://a.example/rss"', "a.example", "https://a.example/rss"),
     ],
 )
-def test_a_good_feed_is_not_lost_for_what_stands_beside_it(attributes: str, domain: str, feed: str) -> None:
+def test_other_attributes_do_not_affect_a_valid_feed(attributes: str, domain: str, feed: str) -> None:
     sites = read_opml(f"<opml><body><outline {attributes}/></body></opml>".encode())
     assert (dict(sites.feeds), sites.left_out) == ({domain: [feed]}, [])
 
 
-def test_the_file_of_the_very_domain_comes_before_those_of_its_subdomains(tmp_path: Path) -> None:
+def test_the_file_of_a_domain_has_precedence_over_files_of_its_subdomains(tmp_path: Path) -> None:
     place = Place(tmp_path)
     folder = tmp_path / "site_config"
     folder.mkdir()
@@ -240,7 +240,7 @@ def test_site_lists_of_news_please_are_read() -> None:
         ("news-please", "[" * 100_000, "no 'base_urls'"),
     ],
 )
-def test_wrong_lists_are_one_line(tmp_path: Path, kind: str, text: str, told: str) -> None:
+def test_invalid_lists_are_reported_in_one_line(tmp_path: Path, kind: str, text: str, told: str) -> None:
     place = Place(tmp_path)
     file = tmp_path / "list"
     file.write_text(text)

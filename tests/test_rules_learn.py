@@ -38,7 +38,7 @@ def test_without_examples_the_global_prior_decides():
     assert rule.patterns == ()
 
 
-def test_addresses_that_the_prior_misjudges_are_learned():
+def test_urls_misjudged_by_the_prior_are_learned():
     rule = learn(ODD[:18] + NAVIGATION + GAMES[:6])
     assert not any(LearnedRule().is_article(url) for url, _ in ODD)
     assert all(rule.is_article(url) for url, _ in ODD[18:])
@@ -46,7 +46,7 @@ def test_addresses_that_the_prior_misjudges_are_learned():
     assert not any(rule.is_article(url) for url, _ in GAMES[6:])
 
 
-def test_patterns_are_readable_and_carry_their_evidence():
+def test_patterns_are_readable_and_contain_their_evidence():
     (pattern,) = learn(ODD + NAVIGATION).patterns
     assert pattern.articles == len(ODD)
     assert pattern.others == 0
@@ -73,13 +73,13 @@ def test_patterns_generalise_numbers_dates_and_ids(addresses: list[str], expecte
     assert not re.search(pattern.text, "/news/")
 
 
-def test_one_odd_example_makes_no_pattern():
+def test_a_few_unusual_examples_do_not_make_a_pattern():
     odd = [(f"{SITE}/odd/{number}/page.aspx", True) for number in range(MIN_EXAMPLES - 1)]
     rule = learn(ODD + odd + NAVIGATION)
     assert not any(re.search(one.text, path_of(url)) for one in rule.patterns for url, _ in odd)
 
 
-def test_a_domain_with_three_links_stays_at_the_prior():
+def test_the_prior_is_used_for_a_domain_with_three_links():
     few = [(f"{SITE}/a/1", True), (f"{SITE}/b", False), (f"{SITE}/c", False)]
     rule = learn(few)
     assert rule.patterns == ()
@@ -88,7 +88,7 @@ def test_a_domain_with_three_links_stays_at_the_prior():
     assert not rule.is_article(f"{SITE}/tag/bridge")
 
 
-def test_wrong_labels_do_not_turn_a_site_around():
+def test_some_wrong_labels_do_not_change_the_judgement():
     good = [(f"{SITE}/news/the-bridge-opens-on-day-{number}-of-may", True) for number in range(40)]
     wrong = [(f"{SITE}/news/the-bridge-opens-on-night-{number}-of-may", False) for number in range(4)]
     rule = learn(good + wrong + NAVIGATION)
@@ -96,7 +96,7 @@ def test_wrong_labels_do_not_turn_a_site_around():
     assert re.search(rule.patterns[0].text, "/news/a-third-bridge-opens-in-the-north")
 
 
-def test_what_was_learned_survives_json():
+def test_a_learned_rule_is_unchanged_after_writing_and_reading():
     rule = learn(ODD + NAVIGATION + GAMES)
     again = learned_from(json.loads(json.dumps(rule.plain())))
     assert again.patterns == rule.patterns
@@ -116,12 +116,12 @@ def test_what_was_learned_survives_json():
         {"format": 1, "trees": [], "patterns": [1], "articles": 0, "others": 0},
     ],
 )  # fmt: skip
-def test_what_is_no_learned_rule_is_refused(plain: dict[str, object]):
+def test_invalid_learned_rules_are_refused(plain: dict[str, object]):
     with pytest.raises(ValueError, match="the learned rule"):
         learned_from(plain)
 
 
-def test_many_links_are_a_sample_and_learning_ends():
+def test_many_links_are_sampled():
     many = [(f"{SITE}/news/{number}/some-words-of-a-headline", number % 2 == 0) for number in range(20_000)]
     rule = learn(many)
     assert rule.articles == rule.others == MAX_EXAMPLES
@@ -134,7 +134,7 @@ _PATHS = st.lists(
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(_PATHS, st.booleans()), max_size=30), _PATHS)
-def test_any_links_are_learned_from_and_every_pattern_is_safe(links: list[tuple[str, bool]], other: str):
+def test_learning_from_any_links_gives_safe_patterns(links: list[tuple[str, bool]], other: str):
     labelled = [(f"{SITE}/{path}", label) for path, label in links]
     rule = learn(labelled)
     assert 0.0 <= rule.score(f"{SITE}/{other}") <= 1.0
@@ -144,13 +144,13 @@ def test_any_links_are_learned_from_and_every_pattern_is_safe(links: list[tuple[
 
 
 @given(st.text(max_size=80))
-def test_no_text_breaks_a_verdict(text: str):
+def test_any_text_gets_a_verdict(text: str):
     rule = learn(ODD + NAVIGATION)
     assert 0.0 <= rule.score(text) <= 1.0
     traits(f"https://h.example/{text}")
 
 
-def test_patterns_take_hostile_addresses_in_linear_time():
+def test_patterns_search_hostile_urls_in_linear_time():
     rule = learn(ODD + NAVIGATION)
     hostile = "/" + "a-" * 50_000 + "!"
     began = time.process_time()
@@ -159,7 +159,7 @@ def test_patterns_take_hostile_addresses_in_linear_time():
     assert time.process_time() - began < 5.0  # a quadratic search would take minutes
 
 
-def test_the_benchmark_judges_held_out_links_and_domains(tmp_path: Path):
+def test_the_benchmark_evaluates_held_out_links_and_domains(tmp_path: Path):
     rows = []
     for site in range(12):
         domain = f"site{site}.example"

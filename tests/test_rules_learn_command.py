@@ -34,7 +34,7 @@ def place(tmp_path: Path) -> Place:
     return place
 
 
-def test_it_prints_patterns_with_evidence_and_how_well_they_hold(place: Place) -> None:
+def test_patterns_are_printed_with_evidence_and_accuracy(place: Place) -> None:
     answer = place.run("rules", "learn", "fresh.example")
     assert answer.code == 0, answer.err
     assert "learned from 36 articles and 12 other pages" in answer.out
@@ -49,7 +49,7 @@ def test_programs_get_json(place: Place) -> None:
     assert found["patterns"][0]["articles"] == 36
 
 
-def test_it_writes_a_rule_that_is_then_read(place: Place) -> None:
+def test_the_written_rule_can_be_read(place: Place) -> None:
     assert place.run("rules", "learn", "fresh.example", "--write").code == 0
     assert (place.rules / "fresh.example.yaml").read_text().startswith("domain: fresh.example\narticle:\n")
     assert place.run("rules", "check").code == 0
@@ -59,7 +59,7 @@ def test_it_writes_a_rule_that_is_then_read(place: Place) -> None:
     assert shown["judgement"]["reason"].startswith("rule:^/news/")
 
 
-def test_showing_a_url_tells_what_was_learned(place: Place) -> None:
+def test_show_prints_the_learned_judgement_of_a_url(place: Place) -> None:
     shown = place.run("rules", "show", f"{SITE}/news/fog/k9")
     assert "a link to it in the body of a page: article, priority" in shown.out
     assert "(likely_article)" in shown.out
@@ -68,7 +68,7 @@ def test_showing_a_url_tells_what_was_learned(place: Place) -> None:
     assert judged["learned"] < 0.5
 
 
-def test_it_adds_to_a_rule_and_never_writes_over_patterns(place: Place) -> None:
+def test_patterns_are_added_to_a_rule_and_never_replaced(place: Place) -> None:
     file = place.rules / "fresh.example.yaml"
     file.write_text("domain: fresh.example\ndelay: 3\n")
     assert place.run("rules", "learn", "fresh.example", "--write").code == 0
@@ -87,7 +87,7 @@ def test_it_adds_to_a_rule_and_never_writes_over_patterns(place: Place) -> None:
         ("no domain", "no domain"),
     ],
 )
-def test_faults_are_one_line_with_a_remedy(place: Place, domain: str, told: str) -> None:
+def test_errors_are_reported_in_one_line_with_a_remedy(place: Place, domain: str, told: str) -> None:
     answer = place.run("rules", "learn", domain)
     assert answer.code == 2
     assert told in answer.err

@@ -134,7 +134,7 @@ PROBLEMS = [
 
 
 @pytest.mark.parametrize(("text", "line", "key", "part"), PROBLEMS, ids=[p[0][:40] for p in PROBLEMS])
-def test_a_problem_has_its_line_and_says_what_is_allowed(
+def test_a_problem_has_its_line_and_names_the_allowed_values(
     tmp_path: Path, text: str, line: int, key: str, part: str
 ) -> None:
     write(tmp_path, example__org=HEAD + text + "\n")
@@ -167,7 +167,7 @@ def test_problems_of_the_domain(tmp_path: Path, text: str, line: int, part: str)
     assert found.startswith(f"example.org.yaml:{line}: {part}")
 
 
-def test_all_problems_of_all_files_come_at_once(tmp_path: Path) -> None:
+def test_all_problems_of_all_files_are_reported_together(tmp_path: Path) -> None:
     write(
         tmp_path,
         a__org="domain: a.org\ndelay: x\nlearn: 3\n",
@@ -194,7 +194,7 @@ def test_two_rules_for_one_domain(tmp_path: Path) -> None:
     assert "xn--80aafi6cg.xn--p1ai.yaml:2" in found
 
 
-def test_a_missing_or_empty_folder_names_the_setting(tmp_path: Path) -> None:
+def test_the_setting_is_named_if_the_folder_is_missing_or_empty(tmp_path: Path) -> None:
     for folder in (tmp_path, tmp_path / "none"):
         with pytest.raises(RulesError, match="NEWSBOT_RULES") as caught:
             load_rules(folder)
@@ -202,7 +202,7 @@ def test_a_missing_or_empty_folder_names_the_setting(tmp_path: Path) -> None:
         assert str(caught.value).startswith(f"{folder}: ")
 
 
-def test_files_that_are_no_rules(tmp_path: Path) -> None:
+def test_files_that_are_not_rules(tmp_path: Path) -> None:
     write(tmp_path, example__org=HEAD)
     (tmp_path / "README.md").write_text("not a rule")
     (tmp_path / ".hidden.yaml").write_text("not: a rule")
@@ -212,7 +212,7 @@ def test_files_that_are_no_rules(tmp_path: Path) -> None:
     assert problems_of(tmp_path) == ["other.org.yml: rule files end in .yaml in lower case; rename this file"]
 
 
-def test_bounded_size_and_encoding(tmp_path: Path) -> None:
+def test_size_limit_and_encoding(tmp_path: Path) -> None:
     (tmp_path / "example.org.yaml").write_text(HEAD + "# " + "x" * MAX_BYTES)
     assert "at most 256 kB" in problems_of(tmp_path)[0]
     (tmp_path / "example.org.yaml").write_bytes(HEAD.encode() + "notes: слово".encode("cp1251"))
@@ -221,7 +221,7 @@ def test_bounded_size_and_encoding(tmp_path: Path) -> None:
     assert len(load_rules(tmp_path)) == 1
 
 
-def test_selectors_of_one_form_are_judged_once_and_each_keeps_its_texts(tmp_path: Path) -> None:
+def test_selectors_of_the_same_form_are_checked_once_and_keep_their_texts(tmp_path: Path) -> None:
     texts = ["xpath://a[. = 'x']", """xpath://a[. = 'y "']""", """xpath://a[. = "it's" or . = '"']"""]
     (tmp_path / "example.org.yaml").write_text(HEAD + yaml.safe_dump({"remove": texts}))
     [layout] = next(iter(load_rules(tmp_path))).layouts
@@ -244,7 +244,7 @@ def test_rules_are_read_from_an_egg(tmp_path: Path) -> None:
         assert rule.file.endswith("newsbot.egg/newsbot/site_rules/example.org.yaml")
 
 
-def test_a_folder_without_defaults_has_the_shipped_ones(tmp_path: Path) -> None:
+def test_the_shipped_defaults_are_used_in_a_folder_without_defaults(tmp_path: Path) -> None:
     shipped = load_rules(shipped_folder()).defaults
     rules = load_rules(write(tmp_path, example__org=HEAD))
     assert shipped.deny
@@ -256,7 +256,7 @@ def test_a_folder_without_defaults_has_the_shipped_ones(tmp_path: Path) -> None:
     assert (rule.deny, rule.delay) == ((), 7)
 
 
-def test_a_single_file_has_the_defaults_of_the_first_folder_that_has_some(tmp_path: Path) -> None:
+def test_a_single_file_uses_the_defaults_of_the_first_folder_with_defaults(tmp_path: Path) -> None:
     own, project = tmp_path / "own", tmp_path / "project"
     own.mkdir()
     project.mkdir()
@@ -306,12 +306,12 @@ def test_a_single_file_has_the_defaults_of_the_first_folder_that_has_some(tmp_pa
         ),
     ],
 )
-def test_mistakes_are_named_where_they_are_made(tmp_path: Path, text: str, told: str) -> None:
+def test_errors_are_reported_at_their_place(tmp_path: Path, text: str, told: str) -> None:
     (problem,) = problems_of(write(tmp_path, example__org=HEAD + text))
     assert told in problem
 
 
-def test_a_city_that_is_only_a_little_alike_is_not_proposed(tmp_path: Path) -> None:
+def test_a_city_with_a_slightly_similar_name_is_not_suggested(tmp_path: Path) -> None:
     (problem,) = problems_of(write(tmp_path, example__org=HEAD + "timezone: Moskau\n"))
     assert "Omsk" not in problem
 
@@ -324,7 +324,7 @@ def test_the_shortest_rule_has_all_defaults(tmp_path: Path) -> None:
     assert set(INTERVALS) == set(Kind)
 
 
-def test_one_value_stands_for_a_list(tmp_path: Path) -> None:
+def test_a_single_value_is_a_list_of_one(tmp_path: Path) -> None:
     text = HEAD + "feeds: https://a.org/rss\nfollow: feeds\narticle: ^/a\nremove: p\nextract: {title: h1}\n"
     rule = load_one(tmp_path, text)
     assert rule.feeds == ("https://a.org/rss",)
@@ -371,7 +371,7 @@ article: ^/own
     assert [pattern.text for pattern in rule.article] == ["^/own"]
 
 
-def test_layouts_come_newest_first_and_the_top_of_the_file_last(tmp_path: Path) -> None:
+def test_layouts_are_sorted_newest_first_and_the_top_level_is_last(tmp_path: Path) -> None:
     rule = load_one(
         tmp_path,
         HEAD
@@ -389,7 +389,7 @@ layouts:
     ]
 
 
-def test_urls_may_lie_outside_the_domain(tmp_path: Path) -> None:
+def test_urls_may_be_outside_the_domain(tmp_path: Path) -> None:
     rule = load_one(tmp_path, HEAD + "feeds: http://feeds.example.net:8080/a?b=1&c=2\n")
     assert rule.feeds == ("http://feeds.example.net:8080/a?b=1&c=2",)
 
@@ -465,7 +465,7 @@ def written(rule: Rule, key: str) -> Any:
 
 @settings(max_examples=60, deadline=None)
 @given(st.fixed_dictionaries({}, optional=VALUES), st.booleans())
-def test_what_is_written_is_what_is_loaded(values: dict[str, Any], flow: bool) -> None:
+def test_loaded_values_equal_the_written_values(values: dict[str, Any], flow: bool) -> None:
     text = yaml.safe_dump({"domain": "example.org", **values}, allow_unicode=True, default_flow_style=flow)
     file = read_rule_file("example.org.yaml", text.encode())
     assert [str(problem) for problem in file.problems] == []
@@ -483,7 +483,7 @@ def test_what_is_written_is_what_is_loaded(values: dict[str, Any], flow: bool) -
 @given(
     st.one_of(st.binary(max_size=200), st.text("ab:-[]{}'\"&*!|>%@#?, \n\t0", max_size=80).map(str.encode))
 )
-def test_no_bytes_break_the_reader(data: bytes) -> None:
+def test_any_bytes_can_be_read(data: bytes) -> None:
     file = read_rule_file("example.org.yaml", data)
     assert file.problems
     assert all(1 <= problem.line <= data.count(b"\n") + data.count(b"\r") + 2 for problem in file.problems)
@@ -494,7 +494,7 @@ def test_no_bytes_break_the_reader(data: bytes) -> None:
     st.recursive(st.text(max_size=8), lambda some: st.lists(some, max_size=3), max_leaves=7)
     | st.dictionaries(st.text(), st.text())
 )
-def test_the_quick_parser_gives_the_tree_of_the_careful_one(value: object) -> None:
+def test_the_fast_parser_gives_the_same_tree_as_the_slow_parser(value: object) -> None:
     def plain(node: yaml.Node | None) -> object:
         if isinstance(node, yaml.ScalarNode):
             return (node.tag, node.value, node.start_mark.line)

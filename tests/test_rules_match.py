@@ -52,13 +52,13 @@ def test_classify(url: str, kind: Kind | None, pattern: str | None) -> None:
 
 
 @pytest.mark.parametrize("path", ["/denied/list", "/news/1/video/", "/news/13", "/denied/"])
-def test_deny_wins_over_all(path: str) -> None:
+def test_deny_has_precedence_over_all_patterns(path: str) -> None:
     match = classify(RULE, "https://example.org" + path)
     assert (match.kind, match.denied) == (None, True)
     assert match.pattern in RULE.deny
 
 
-def test_a_feed_that_is_a_seed_too_is_a_feed() -> None:
+def test_a_feed_that_is_also_a_seed_is_a_feed() -> None:
     rule = Rule(domain="a.org", seeds=("https://a.org/x",), feeds=("https://a.org/x",))
     assert classify(rule, "https://a.org/x") == Match(Kind.FEED)
 
@@ -90,13 +90,13 @@ HOSTS = [
 
 
 @pytest.mark.parametrize(("host", "domain"), HOSTS)
-def test_the_longest_domain_holds(host: str, domain: str) -> None:
+def test_the_longest_domain_applies(host: str, domain: str) -> None:
     rule = RULES.for_url(f"https://{host}/x")
     assert rule.domain == domain
     assert rule.delay == (1.0 if RULES.get(domain) else 9.0)
 
 
-def test_a_url_that_is_none_is_a_value_error() -> None:
+def test_an_invalid_url_is_a_value_error() -> None:
     with pytest.raises(ValueError, match="not an absolute"):
         RULES.for_url("mailto:a@example.org")
 

@@ -33,7 +33,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
         yield place
 
 
-def test_a_rule_is_made_from_the_live_site_with_a_page_to_test_it_by(place: Place) -> None:
+def test_a_rule_and_a_test_page_are_made_from_the_live_site(place: Place) -> None:
     answer = place.run("rules", "new", SITE)
     assert answer.code == 0, answer.err
     file = place.rules / f"{SITE}.yaml"
@@ -66,21 +66,21 @@ def test_a_rule_is_made_from_the_live_site_with_a_page_to_test_it_by(place: Plac
     assert file.read_text() == before
 
 
-def test_a_site_without_articles_is_told_and_nothing_is_written(place: Place) -> None:
+def test_a_site_without_articles_is_reported_and_no_rule_is_written(place: Place) -> None:
     answer = place.run("rules", "new", "nowhere.demo.example")
     assert answer.code == 1
     assert "no article was found (last fault: " in answer.err.splitlines()[-1]
     assert not (place.rules / "nowhere.demo.example.yaml").exists()
 
 
-def test_no_folder_of_saved_pages_is_told_with_the_remedy(tmp_path: Path) -> None:
+def test_a_missing_folder_of_saved_pages_is_reported_with_the_remedy(tmp_path: Path) -> None:
     answer = Place(tmp_path).run("rules", "test", "--fixtures", str(tmp_path / "none"))
     assert (answer.code, len(answer.err.splitlines())) == (2, 1)
     assert "there are no saved pages; scrapy rules new DOMAIN makes one" in answer.err
 
 
 @pytest.mark.parametrize("broken", ["meta.json", "expected.json"])
-def test_broken_cases_are_one_line(tmp_path: Path, broken: str) -> None:
+def test_broken_cases_are_reported_in_one_line(tmp_path: Path, broken: str) -> None:
     place = Place(tmp_path)
     case = tmp_path / "cases" / "example.org" / "one"
     case.mkdir(parents=True)
@@ -96,7 +96,7 @@ def test_broken_cases_are_one_line(tmp_path: Path, broken: str) -> None:
     assert broken in answer.err
 
 
-def test_selectors_are_proposed_where_they_hold_on_all_pages() -> None:
+def test_selectors_are_suggested_if_they_match_on_all_pages() -> None:
     samples = []
     for number in range(3):
         title = f"Story number {number}"

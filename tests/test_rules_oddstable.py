@@ -18,7 +18,7 @@ ODDS = st.floats(-60, 60)
 
 
 @given(st.lists(st.tuples(st.text(max_size=8), ODDS), max_size=60))
-def test_what_is_found_is_what_was_put_last(entries: list[tuple[str, float]]) -> None:
+def test_the_last_value_is_found(entries: list[tuple[str, float]]) -> None:
     """If there are more URLs than places, some are evicted; none gets the odds of another URL."""
     table = OddsTable(16)
     put: dict[str, float] = {}
@@ -31,7 +31,7 @@ def test_what_is_found_is_what_was_put_last(entries: list[tuple[str, float]]) ->
 
 
 @given(ODDS, st.integers(-(2**63), 2**63 - 1))
-def test_every_hash_has_a_place(odds: float, mark: int) -> None:
+def test_every_hash_can_be_stored(odds: float, mark: int) -> None:
     """Hashes may be negative."""
     table = OddsTable(1 << 8)
     assert table.get(mark) is None
@@ -41,14 +41,14 @@ def test_every_hash_has_a_place(odds: float, mark: int) -> None:
 
 
 @pytest.mark.parametrize("odds", [1e300, -1e300, float("inf"), float("-inf")])
-def test_what_is_too_large_is_as_good_as_certain(odds: float) -> None:
+def test_odds_above_the_limit_are_practically_certain(odds: float) -> None:
     """The probability is already 0 or 1 for smaller values."""
     table = OddsTable(4)
     assert shape.probability(table.put(7, odds)) == pytest.approx(float(odds > 0), abs=1e-12)
     assert table.get(7) == table.put(7, odds)
 
 
-def test_rules_of_sites_share_one_table_and_never_an_answer() -> None:
+def test_rules_of_sites_share_one_table_but_not_its_values() -> None:
     """The same URL has different odds under the rules of two sites, and without a rule."""
     good = [(f"https://a.example/news/{n}-words-of-a-headline-here", True) for n in range(40)]
     bad = [(f"https://a.example/shop/{n}-words-of-a-headline-here", False) for n in range(40)]
@@ -78,7 +78,7 @@ print(-ask("x") + ask("y"))
 """
 
 
-def test_memory_does_not_grow_with_addresses() -> None:
+def test_memory_does_not_grow_with_the_number_of_urls() -> None:
     """In an earlier version 20,000 URLs took 5 MB, and the limit was 16,384 URLs per site."""
     grown = int(subprocess.check_output([sys.executable, "-c", GROWTH], text=True))
     assert grown < 200_000

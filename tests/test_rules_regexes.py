@@ -80,7 +80,7 @@ PATHS = st.text("aZkK09/_-.?=&%{}~+:", max_size=30).map("/".__add__)
 
 
 @given(PATHS)
-def test_a_pattern_means_in_an_address_what_it_means_in_python(path: str) -> None:
+def test_a_pattern_matches_urls_as_in_python(path: str) -> None:
     for text in [*ACCEPTED, *CLASSES]:
         if text in RUNS_AWAY_IN_PYTHON:
             continue
@@ -89,7 +89,7 @@ def test_a_pattern_means_in_an_address_what_it_means_in_python(path: str) -> Non
         assert (compile_pattern(text).search(path) is not None) == expected, text
 
 
-def test_the_first_of_several_patterns_is_named() -> None:
+def test_the_first_of_several_patterns_is_returned() -> None:
     patterns = PatternSet(["b", "^/a", "a", "^/a/b"])
     assert [patterns.first(path) for path in ("/b", "/a", "/xa", "/a/b", "/", "/\ud800a")] == [
         0,
@@ -109,7 +109,7 @@ def test_many_large_patterns_are_searched_together() -> None:
     assert patterns.first("/177" + "some-words/" * 8) is None
 
 
-def test_accepted_patterns_end_on_hostile_addresses() -> None:
+def test_accepted_patterns_are_fast_on_hostile_urls() -> None:
     """A backtracking engine would practically never end; the time limit is generous."""
     hostile = [
         r"(a+)+$",

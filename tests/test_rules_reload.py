@@ -32,7 +32,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_nothing_is_read_again_before_a_file_changes(folder: Path) -> None:
+def test_rules_are_read_again_only_if_a_file_changed(folder: Path) -> None:
     watch = RulesWatch(folder)
     assert watch.changed() is None
     put(folder, "a.test", "domain: a.test\ndelay: 7\n")
@@ -42,7 +42,7 @@ def test_nothing_is_read_again_before_a_file_changes(folder: Path) -> None:
     assert watch.changed() is None
 
 
-def test_new_and_removed_files_count(folder: Path) -> None:
+def test_new_and_removed_files_are_noticed(folder: Path) -> None:
     watch = RulesWatch(folder)
     put(folder, "b.test", "domain: b.test\n")
     rules = watch.changed()
@@ -54,7 +54,9 @@ def test_new_and_removed_files_count(folder: Path) -> None:
     assert "b.test" not in rules
 
 
-def test_a_wrong_change_is_told_once_with_its_line(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_invalid_change_is_reported_once_with_its_line(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     watch = RulesWatch(folder)
     put(folder, "a.test", "domain: a.test\nartcle: ^/x\n")
     assert watch.changed() is None
@@ -67,7 +69,7 @@ def test_a_wrong_change_is_told_once_with_its_line(folder: Path, caplog: pytest.
     assert watch.changed() is not None
 
 
-def test_a_folder_that_is_away_for_a_moment_changes_nothing(folder: Path) -> None:
+def test_a_temporarily_missing_folder_is_ignored(folder: Path) -> None:
     watch = RulesWatch(folder)
     away = folder.with_name("away")
     folder.rename(away)
@@ -86,7 +88,7 @@ def test_a_folder_with_defaults_only_can_get_its_first_site(tmp_path: Path) -> N
     assert "a.test" not in present.get()
 
 
-def test_a_running_crawl_takes_over_a_rule_and_keeps_the_old_ones_when_one_is_wrong(
+def test_a_running_crawl_uses_a_new_rule_and_keeps_the_old_rules_on_errors(
     world: World, site: MockServer
 ) -> None:
     xml = {"Content-Type": "application/rss+xml"}

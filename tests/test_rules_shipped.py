@@ -193,7 +193,7 @@ def judge(rules: RuleSet, url: str) -> Match:
     return classify(rule, canonicalize(url, rule.drop_query))
 
 
-def test_there_are_enough_sites_and_a_third_are_russian(rules: RuleSet) -> None:
+def test_the_number_of_sites_is_sufficient_and_a_third_are_russian(rules: RuleSet) -> None:
     assert len(rules) >= 36
     assert sum(rule.language == "ru" for rule in rules) >= max(RUSSIAN, len(rules) / 3)
 
@@ -205,12 +205,12 @@ def test_real_articles_are_recognised(rules: RuleSet, url: str) -> None:
 
 
 @pytest.mark.parametrize("url", OTHERS)
-def test_other_pages_are_no_articles(rules: RuleSet, url: str) -> None:
+def test_other_pages_are_not_articles(rules: RuleSet, url: str) -> None:
     assert rules.get(rules.for_url(url).domain) is not None
     assert judge(rules, url).kind is not Kind.ARTICLE
 
 
-def test_every_rule_has_an_example_of_both(rules: RuleSet) -> None:
+def test_every_rule_has_examples_of_articles_and_other_pages(rules: RuleSet) -> None:
     domains = {rule.domain for rule in rules}
     assert {rules.for_url(url).domain for url in ARTICLES} == domains
     assert {rules.for_url(url).domain for url in OTHERS} == domains
@@ -230,7 +230,7 @@ def test_every_rule_is_polite_and_complete(rules: RuleSet) -> None:
         assert rule.seeds or rule.has_sources, rule.domain
 
 
-def test_given_sources_are_what_they_are_given_as(rules: RuleSet) -> None:
+def test_sources_of_rules_have_the_declared_kind(rules: RuleSet) -> None:
     for rule in each(rules):
         for kind, urls in (
             (Kind.FEED, rule.feeds),
@@ -241,7 +241,7 @@ def test_given_sources_are_what_they_are_given_as(rules: RuleSet) -> None:
                 assert classify(rule, canonicalize(url, rule.drop_query)) == Match(kind), url
 
 
-def test_shipped_rules_are_not_even_suspicious() -> None:
+def test_shipped_rules_get_no_hints() -> None:
     loaded = read_folder(FOLDER)
     assert [str(hint) for hint in find_hints(loaded)] == []
 
@@ -252,5 +252,5 @@ def test_defaults_deny(rules: RuleSet, path: str) -> None:
 
 
 @pytest.mark.parametrize("path", INNOCENT)
-def test_defaults_deny_nothing_else(rules: RuleSet, path: str) -> None:
+def test_defaults_do_not_deny_other_urls(rules: RuleSet, path: str) -> None:
     assert not judge(rules, "https://example.org" + path).denied

@@ -36,12 +36,12 @@ def make_crawler(settings, **more):
     return crawler
 
 
-def test_doors_stay_shut(settings):
+def test_remote_control_and_telnet_are_disabled(settings):
     assert not settings.getbool("REMOTE_CONTROL_ENABLED")
     assert not settings.getbool("TELNETCONSOLE_ENABLED")
 
 
-def test_nothing_is_pickled_or_kept_in_memory_only(settings):
+def test_no_requests_are_pickled_or_kept_in_memory_only(settings):
     assert settings["SCHEDULER"] == "newsbot.crawl.scheduler.FrontierScheduler"
     assert settings["DOWNLOADER_MIDDLEWARES"]["scrapy.downloadermiddlewares.retry.RetryMiddleware"] is None
 
@@ -68,7 +68,7 @@ def test_no_charset_is_guessed_from_compressed_bytes(settings, monkeypatch):
     assert "Content-Encoding" not in response.headers
 
 
-def test_a_bomb_is_stopped_at_the_limit(settings):
+def test_a_decompression_bomb_is_stopped_at_the_limit(settings):
     middleware = CompressionMiddleware.from_crawler(make_crawler(settings))
     bomb = packed(b"0" * 50_000_000, **{"Content-Encoding": "gzip"})
     with pytest.raises(Ignored) as caught:
@@ -77,7 +77,7 @@ def test_a_bomb_is_stopped_at_the_limit(settings):
 
 
 @pytest.mark.usefixtures("no_event_loop")
-def test_an_engine_without_the_known_slot_is_refused_loudly(settings, tmp_path):
+def test_an_engine_without_the_expected_slot_is_an_error(settings, tmp_path):
     (tmp_path / "a.test.yaml").write_text("domain: a.test\n", encoding="utf8")
     crawler = make_crawler(settings, NEWSBOT_DATA=str(tmp_path / "data"), NEWSBOT_RULES=str(tmp_path))
     crawler.engine = cast("Any", SimpleNamespace(_slot=SimpleNamespace()))

@@ -92,7 +92,7 @@ def scrapyd(
         server.stop()
 
 
-def test_who_has_no_password_is_refused(scrapyd: ScrapydServer) -> None:
+def test_access_without_a_password_is_refused(scrapyd: ScrapydServer) -> None:
     with pytest.raises(HTTPError, match="401"):
         scrapyd.open_without_password()
 
@@ -138,7 +138,7 @@ def check_clean_stop(log: str, redis: RedisServer) -> None:
     assert "ERROR" not in log
 
 
-def test_a_cancelled_job_hands_its_leases_back(
+def test_a_cancelled_job_returns_its_leases(
     scrapyd: ScrapydServer, web: Web, redis: RedisServer, mongo: str
 ) -> None:
     job = hold_leases(scrapyd, web, redis, "cancelled")
@@ -156,7 +156,9 @@ def counted(redis: RedisServer) -> dict[str, int]:
         return frontier.counts()
 
 
-def test_a_wrong_argument_is_one_line_in_the_logs_of_the_job_and_of_scrapyd(scrapyd: ScrapydServer) -> None:
+def test_a_wrong_argument_is_reported_in_one_line_in_the_logs_of_the_job_and_of_scrapyd(
+    scrapyd: ScrapydServer,
+) -> None:
     (line,) = scrapyd.finish(scrapyd.schedule(sites="lenta.ur")).splitlines()
     assert "ERROR: scrapy crawl: sites=lenta.ur: no rule for it" in line
     assert "sites=lenta.ur: no rule for it" in scrapyd.said
@@ -215,7 +217,7 @@ def test_the_dashboard_starts_and_stops_jobs_and_shows_their_logs(
         assert "no rule for it" in scrapyd.finish(wrong)
 
 
-def test_a_scrapyd_that_is_away_is_told_without_its_password(tmp_path: Path) -> None:
+def test_an_unreachable_scrapyd_is_reported_without_its_password(tmp_path: Path) -> None:
     async def look(visitor: Visitor) -> None:
         for path in ("/jobs", "/api/jobs"):
             answer, text = await visitor.get(path)
@@ -226,7 +228,7 @@ def test_a_scrapyd_that_is_away_is_told_without_its_password(tmp_path: Path) -> 
     visit(settings_of(tmp_path, NEWSBOT_SCRAPYD=f"http://a:secret@127.0.0.1:{free_port()}/"), look)
 
 
-def test_jobs_stop_cleanly_when_all_processes_of_the_unit_are_told_to(
+def test_jobs_stop_cleanly_when_all_processes_of_the_unit_get_the_signal(
     scrapyd: ScrapydServer, web: Web, redis: RedisServer
 ) -> None:
     job = hold_leases(scrapyd, web, redis, "with-scrapyd")

@@ -53,7 +53,7 @@ def words_in_file(path: Path) -> set[str]:
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("at_once", [7, 500])
-def test_any_query_finds_what_reading_all_articles_finds(
+def test_any_query_finds_the_same_articles_as_a_full_scan(
     search: ArticleSearch, library: MemoryLibrary, monkeypatch: pytest.MonkeyPatch, seed: int, at_once: int
 ) -> None:
     monkeypatch.setattr(following, "AT_ONCE", at_once)
@@ -77,7 +77,7 @@ def test_any_query_finds_what_reading_all_articles_finds(
     assert search.waiting() == 0
 
 
-def test_a_search_answers_while_others_number_changes(
+def test_a_search_works_while_other_workers_number_changes(
     search: ArticleSearch, library: MemoryLibrary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     library.store(make_article("a", "Слово."))
@@ -90,7 +90,7 @@ def test_a_search_answers_while_others_number_changes(
     assert len(urls(search, "слово")) == 1
 
 
-def test_counts_are_those_of_reading_all_articles(search: ArticleSearch, library: MemoryLibrary) -> None:
+def test_counts_are_those_of_a_full_scan(search: ArticleSearch, library: MemoryLibrary) -> None:
     for article in make_articles(3, 150):
         library.store(article)
     library.store(make_article("old", "w0", published_at=datetime(1969, 12, 31, 23, tzinfo=UTC)))
@@ -108,7 +108,7 @@ def test_counts_are_those_of_reading_all_articles(search: ArticleSearch, library
     assert "1969-12-31" in search.counts("w0").days
 
 
-def test_pages_follow_each_other_without_gap(search: ArticleSearch, library: MemoryLibrary) -> None:
+def test_result_pages_have_no_gaps(search: ArticleSearch, library: MemoryLibrary) -> None:
     for article in make_articles(1, 120):
         library.store(article)
     for by_time in (False, True):
@@ -117,9 +117,7 @@ def test_pages_follow_each_other_without_gap(search: ArticleSearch, library: Mem
         assert [url for page in pages for url in page] == whole
 
 
-def test_matches_are_ranked_once_although_most_are_copies(
-    search: ArticleSearch, library: MemoryLibrary
-) -> None:
+def test_copies_are_ranked_once(search: ArticleSearch, library: MemoryLibrary) -> None:
     for number in range(100):
         story = f"{number // 25:032x}"
         library.store(make_article(f"{number}", "Слово " * (number + 1), story=story))
@@ -129,7 +127,7 @@ def test_matches_are_ranked_once_although_most_are_copies(
     assert len([one for one in asked if "bm25" in one]) == 1
 
 
-def test_nothing_is_left_of_removed_articles(
+def test_no_words_of_removed_articles_are_left(
     search: ArticleSearch, library: MemoryLibrary, tmp_path: Path
 ) -> None:
     for number in range(30):
@@ -160,7 +158,9 @@ def test_marks_and_authors_are_not_mixed_up_with_words(search: ArticleSearch, li
     assert len(urls(search, "all OR author:all")) == 2
 
 
-def test_many_articles_of_one_moment_all_have_a_place(search: ArticleSearch, library: MemoryLibrary) -> None:
+def test_many_articles_of_the_same_time_are_all_indexed(
+    search: ArticleSearch, library: MemoryLibrary
+) -> None:
     day = datetime(2024, 5, 3, tzinfo=UTC)
     for number in range(300):
         library.store(make_article(f"{number}", "Слово.", published_at=day, content_hash=str(number)))
@@ -179,11 +179,11 @@ def test_many_articles_of_one_moment_all_have_a_place(search: ArticleSearch, lib
 
 
 @pytest.mark.parametrize("moment", [datetime.min, datetime.max])
-def test_any_time_has_a_row(moment: datetime) -> None:
+def test_any_time_can_be_indexed(moment: datetime) -> None:
     assert abs(first_row(moment.replace(tzinfo=UTC))) < 1 << 45
 
 
-def test_another_storage_and_an_older_backup_make_the_index_anew(
+def test_another_storage_and_an_older_backup_cause_a_rebuild(
     search: ArticleSearch, library: MemoryLibrary, tmp_path: Path
 ) -> None:
     for name in ("a", "b"):
@@ -201,7 +201,7 @@ def test_another_storage_and_an_older_backup_make_the_index_anew(
         assert again.waiting() == 0
 
 
-def test_the_old_index_answers_while_a_new_one_is_made(
+def test_the_old_index_is_used_during_a_rebuild(
     search: ArticleSearch, library: MemoryLibrary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(following, "AT_ONCE", 10)
@@ -222,7 +222,7 @@ def test_the_old_index_answers_while_a_new_one_is_made(
     assert len(urls(search, "слово")) == 40
 
 
-def test_what_was_broken_off_goes_on(
+def test_an_interrupted_rebuild_continues(
     search: ArticleSearch, library: MemoryLibrary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(following, "AT_ONCE", 10)
@@ -272,7 +272,7 @@ def test_several_followers_write_each_change_once(
         assert set(urls(one, "-w0")) == found_by_reading(articles, "-w0")
 
 
-def test_a_killed_follower_leaves_a_good_index_and_no_lock(library: MemoryLibrary, tmp_path: Path) -> None:
+def test_a_killed_follower_leaves_a_valid_index_and_no_lock(library: MemoryLibrary, tmp_path: Path) -> None:
     for number in range(3000):
         library.store(make_article(f"{number}", f"Слово {number}."))
     process = multiprocessing.get_context("fork").Process(target=_follow, args=(tmp_path, library))
@@ -289,7 +289,7 @@ def _follow(folder: Path, library: MemoryLibrary) -> None:
     ArticleSearch(folder / "search.db", library).follow()
 
 
-def test_a_layout_of_another_version_is_made_anew(
+def test_an_index_of_another_version_is_rebuilt(
     library: MemoryLibrary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     library.store(make_article("a", "Слово."))
@@ -301,7 +301,9 @@ def test_a_layout_of_another_version_is_made_anew(
             assert search.waiting() == 0
 
 
-def test_a_search_beside_the_first_follower_answers(library: MemoryLibrary, tmp_path: Path) -> None:
+def test_a_search_during_the_first_update_returns_without_results(
+    library: MemoryLibrary, tmp_path: Path
+) -> None:
     library.store(make_article("a", "Слово."))
     with (tmp_path / "search.lock").open("a") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
@@ -310,7 +312,7 @@ def test_a_search_beside_the_first_follower_answers(library: MemoryLibrary, tmp_
             assert search.waiting() == 1
 
 
-def test_the_number_of_waiting_articles_is_found_without_counting_all(
+def test_the_number_of_waiting_articles_needs_no_full_count(
     search: ArticleSearch, library: MemoryLibrary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(MemoryLibrary, "count", None)
@@ -321,13 +323,13 @@ def test_the_number_of_waiting_articles_is_found_without_counting_all(
     assert search.waiting() == 3
 
 
-def test_a_damaged_file_is_named_with_the_remedy(tmp_path: Path, library: MemoryLibrary) -> None:
+def test_a_damaged_file_is_reported_with_the_remedy(tmp_path: Path, library: MemoryLibrary) -> None:
     (tmp_path / "search.db").write_bytes(b"no database at all" * 1000)
     with pytest.raises(DataError, match=r"search\.db.*delete it"):
         ArticleSearch(tmp_path / "search.db", library)
 
 
-def test_what_was_understood_is_said_when_nothing_is_found(
+def test_the_interpretation_of_a_query_is_explained_if_there_are_no_results(
     search: ArticleSearch, library: MemoryLibrary
 ) -> None:
     library.store(make_article("a", "Мост закрыт.", title="Город"))
@@ -345,7 +347,7 @@ def test_what_was_understood_is_said_when_nothing_is_found(
     assert search.explain("🙂", found=False) == ["the query has no words"]
 
 
-def test_a_changed_article_is_not_found_by_its_old_words_before_the_index_knows(
+def test_a_changed_article_is_not_found_by_its_old_words_before_the_index_is_updated(
     search: ArticleSearch, library: MemoryLibrary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     article: Article = make_article("a", "Раннее слово.")

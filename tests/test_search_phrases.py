@@ -19,7 +19,7 @@ def places(finder: Finder, text: str, wanted: Wanted) -> list[int]:
 
 
 @given(st.lists(LETTERS, min_size=1, max_size=8), st.text(alphabet="abAB .я\n", max_size=80))
-def test_one_pass_finds_what_a_search_for_each_text_finds(texts: list[str], page: str) -> None:
+def test_one_pass_finds_the_same_as_separate_searches(texts: list[str], page: str) -> None:
     finder = Finder([Wanted(text) for text in texts])
     for text in texts:
         low, page_low = smooth(text).lower(), page.lower()
@@ -27,13 +27,13 @@ def test_one_pass_finds_what_a_search_for_each_text_finds(texts: list[str], page
         assert places(finder, page, Wanted(text)) == expected
 
 
-def test_case_is_one_in_every_alphabet_and_positions_stay() -> None:
+def test_case_is_ignored_in_every_alphabet_and_positions_are_kept() -> None:
     finder = Finder([Wanted("МОСТ"), Wanted("straße"), Wanted("ſee"), Wanted("İ")])
     text = "İ Мост, STRAßE, see"
     assert [places(finder, text, one) for one in finder.wanted] == [[2], [8], [16], [0]]
 
 
-def test_hits_are_counted_beyond_the_positions_that_are_kept() -> None:
+def test_hits_are_counted_beyond_the_limit_of_positions() -> None:
     found, _ = Finder([Wanted("a")]).find("a" * (MAX_POSITIONS + 5))
     assert found[Wanted("a")].hits == MAX_POSITIONS + 5
     assert len(found[Wanted("a")].positions) == MAX_POSITIONS
@@ -49,7 +49,7 @@ def test_an_expression_finds_each_hit_in_a_long_line_once() -> None:
     assert [one.start for one in found[wanted].positions[:3]] == [6, 13, 20]
 
 
-def test_expressions_end_when_their_time_is_over() -> None:
+def test_expressions_have_a_time_limit() -> None:
     now = iter(range(100))
     finder = Finder([Wanted("x+", regex=True)], clock=lambda: float(next(now)))
     found, whole = finder.find("x\nx\nx\nx")
@@ -60,7 +60,7 @@ def test_expressions_end_when_their_time_is_over() -> None:
 @pytest.mark.parametrize(
     ("regex", "line"), [(r"(?:а|аа)+!", "А" * 1500 + "б!"), (r"(?:\d|\d\d)+!", "1" * 1500 + "-!")]
 )
-def test_expressions_that_would_take_for_ever_end_when_their_time_is_over(regex: str, line: str) -> None:
+def test_exponential_expressions_have_a_time_limit(regex: str, line: str) -> None:
     found, whole = Finder([Wanted("end"), Wanted(regex, regex=True)]).find(f"{line}\nthe end")
     assert not whole
     assert found[Wanted("end")].hits == 1
@@ -75,7 +75,7 @@ def test_expressions_that_would_take_for_ever_end_when_their_time_is_over(regex:
         (r"[A-Z][a-z]+ [A-Z][a-z]+", "John Smith"),
     ],
 )
-def test_ordinary_expressions_are_taken(regex: str, text: str) -> None:
+def test_ordinary_expressions_are_accepted(regex: str, text: str) -> None:
     wanted = Wanted(regex, regex=True)
     assert [one.found for one in Finder([wanted]).find(f"- {text} -")[0][wanted].positions] == [text]
 
@@ -90,12 +90,12 @@ def test_ordinary_expressions_are_taken(regex: str, text: str) -> None:
         [Wanted("(", regex=True)],
     ],
 )
-def test_what_cannot_be_searched_for_is_refused(wanted: list[Wanted]) -> None:
+def test_invalid_texts_and_expressions_are_refused(wanted: list[Wanted]) -> None:
     with pytest.raises(ValueError, match=r"empty|characters|too many|pattern"):
         Finder(wanted)
 
 
-def test_texts_that_all_begin_with_one_another_are_found_or_refused() -> None:
+def test_texts_that_are_prefixes_of_each_other_are_found_or_refused() -> None:
     texts = [Wanted("a" * length) for length in range(1, 101)]
     found, _ = Finder(texts).find("a" * 100)
     assert [found[one].hits for one in texts] == list(range(100, 0, -1))
@@ -115,5 +115,5 @@ def test_texts_that_all_begin_with_one_another_are_found_or_refused() -> None:
         ("<noscript>x</noscript><svg><text>y</text></svg><span style='display:inline'>a</span>", "a"),
     ],
 )
-def test_visible_text_is_what_a_reader_sees(html: str, text: str) -> None:
+def test_visible_text_is_the_text_shown_to_readers(html: str, text: str) -> None:
     assert visible_text(parse_html(f"<body>{html}".encode(), "utf-8")) == text

@@ -37,7 +37,9 @@ def some(count: int, words: str = "the of", *, begin: int = 0) -> list[Sampled]:
 
 
 @given(st.integers(0, 50), st.integers(1, 50), st.integers(0, 50), st.integers(1, 50))
-def test_likelihood_is_that_of_two_proportions(number: int, more: int, past: int, more_past: int) -> None:
+def test_the_likelihood_ratio_compares_two_proportions(
+    number: int, more: int, past: int, more_past: int
+) -> None:
     of, of_past = number + more, past + more_past
 
     def of_one(k: int, n: int, p: float) -> float:
@@ -51,14 +53,14 @@ def test_likelihood_is_that_of_two_proportions(number: int, more: int, past: int
     assert isclose(likelihood(number, of, past, of_past), expected, abs_tol=1e-6)
 
 
-def test_a_word_of_many_sites_rises_and_a_usual_one_does_not() -> None:
+def test_a_new_word_on_many_sites_rises_and_a_usual_word_does_not() -> None:
     today = [*some(160), *some(40, "the of flood", begin=160)]
     assert words_of(today, some(600)) == ["flood"]
     assert words_of(today, some(600, "the of flood")) == []
     assert words_of(today, []) == words_of([], some(9)) == []
 
 
-def test_what_one_site_prints_does_not_rise() -> None:
+def test_words_of_one_site_do_not_rise() -> None:
     ours = [sampled(200 + number, "the of subscribe", site="loud.test") for number in range(60)]
     assert words_of([*some(140), *ours], some(600)) == []
     assert words_of([*some(140), *ours, *some(20, "the of subscribe", begin=400)], some(600)) == ["subscribe"]
@@ -72,7 +74,7 @@ def test_names_of_days_and_numbers_do_not_rise() -> None:
     assert words_of(today, before) == ["monday"]  # it would rise without the comparison with the same weekday
 
 
-def test_the_words_of_one_event_come_once() -> None:
+def test_an_event_is_listed_once() -> None:
     event = some(50, "the earthquake richter epicenter", begin=200)
     other = some(40, "the strike railway", begin=300)
     found = risen([*some(150), *event, *other], some(900), [], 10)
@@ -96,7 +98,7 @@ def test_noise_does_not_rise() -> None:
     assert words_of(list(drawn(500)), list(drawn(1500))) == []
 
 
-def test_an_archive_gives_words_as_they_are_written(tmp_path: Path) -> None:
+def test_rising_words_of_an_archive_are_shown_as_written(tmp_path: Path) -> None:
     storage = SqliteStorage(tmp_path / "newsbot.db")
     for number in range(160):
         text, moment = f"Обычные новости города {number}.", NOW - timedelta(days=1, hours=4 * number + 1)

@@ -41,7 +41,7 @@ def test_forms_of_a_word_have_one_stem(forms: str) -> None:
         *(("масок", "масок"), ("running", "runs"), ("2024", "2024")),
     ],
 )
-def test_any_form_finds_the_others(asked: str, written: str) -> None:
+def test_any_form_of_a_word_finds_the_other_forms(asked: str, written: str) -> None:
     assert (stem(written),) in query_stems(asked)
 
 
@@ -53,7 +53,7 @@ def test_other_words_are_not_found(asked: str, written: str) -> None:
 
 
 @given(st.text(max_size=100))
-def test_places_are_where_the_words_stand(text: str) -> None:
+def test_positions_of_words_in_the_text(text: str) -> None:
     placed = list(placed_stems(text))
     assert [found for found, _, _ in placed] == stems(text)
     end = 0
@@ -103,7 +103,7 @@ def test_places_are_where_the_words_stand(text: str) -> None:
         ("https://a.org/b", t("https a org b")),
     ],
 )
-def test_queries_are_read_as_people_mean_them(query: str, node: Node | None) -> None:
+def test_queries_are_parsed_as_intended(query: str, node: Node | None) -> None:
     assert parse(query).node == node
 
 
@@ -125,11 +125,11 @@ def test_queries_are_read_as_people_mean_them(query: str, node: Node | None) -> 
         ("(" * 20 + "oil", "brackets can be nested 8 deep"),
     ],
 )
-def test_what_cannot_be_read_is_said(query: str, said: str) -> None:
+def test_query_errors_are_reported(query: str, said: str) -> None:
     assert any(note.startswith(said) for note in parse(query).notes), parse(query).notes
 
 
-def test_brackets_that_are_nested_too_deep_leave_the_others_alone() -> None:
+def test_brackets_that_are_nested_too_deep_do_not_affect_other_brackets() -> None:
     deep = "(" * MAX_DEPTH + "(x OR y) z" + ")" * MAX_DEPTH
     found = parse(f"a {deep} OR b")
     assert found.node == Any((All((t("a"), Any((t("x"), All((t("y"), t("z"))))))), t("b")))
@@ -137,7 +137,7 @@ def test_brackets_that_are_nested_too_deep_leave_the_others_alone() -> None:
 
 
 @pytest.mark.parametrize("most", [MAX_TERMS, MAX_TERMS + 1])
-def test_more_words_than_a_search_takes_are_named(most: int) -> None:
+def test_too_many_words_are_reported(most: int) -> None:
     found = parse(f"(({' OR '.join(f'w{number}' for number in range(most))}))")
     assert len(list(found.terms())) == MAX_TERMS
     said = [f"only the first {MAX_TERMS} words and fields are searched"]
@@ -147,20 +147,20 @@ def test_more_words_than_a_search_takes_are_named(most: int) -> None:
 @pytest.mark.parametrize(
     "query", ["oil price", "a OR b", 'title:"x y" -site:a.org since:7d story:s-1', "time 12:30"]
 )
-def test_what_is_read_as_written_needs_no_note(query: str) -> None:
+def test_queries_without_errors_have_no_notes(query: str) -> None:
     assert parse(query).notes == []
 
 
 @pytest.mark.parametrize(
     "query", ["a b", "(a OR -b) title:c", '"a b" -(c AND d)', "lang:ru -site:x.org строит*"]
 )
-def test_what_was_understood_is_a_query_again(query: str) -> None:
+def test_the_description_of_a_query_is_a_valid_query(query: str) -> None:
     node = parse(query).node
     assert node is not None
     assert parse(describe(node)).node == node
 
 
-def test_dates_hold_for_the_whole_query() -> None:
+def test_dates_apply_to_the_whole_query() -> None:
     query = parse("a OR (b since:2024-05) until:2024-05-31 story:s1")
     assert (query.since, query.until) == (datetime(2024, 5, 1, tzinfo=UTC), datetime(2024, 5, 31, tzinfo=UTC))
     assert query.story == "s1"
@@ -175,7 +175,7 @@ def test_dates_hold_for_the_whole_query() -> None:
 
 
 @pytest.mark.parametrize("query", ["since:2024-02-30", "until:soon"])
-def test_a_date_that_is_none_is_looked_for_as_a_word(query: str) -> None:
+def test_an_invalid_date_is_searched_as_a_word(query: str) -> None:
     found = parse(query)
     assert found.since is found.until is None
     assert len(list(found.terms())) == 1
@@ -225,7 +225,7 @@ def test_every_text_is_a_bounded_query_of_plain_stems(text: str) -> None:
         ("pt-BR", "governos governo"),
     ],
 )
-def test_forms_meet_in_the_language_of_the_article(language: str, forms: str) -> None:
+def test_forms_have_the_same_stem_in_the_language_of_the_article(language: str, forms: str) -> None:
     code = stemming(language)
     assert len({tuple(stems(form, code)) for form in forms.split()}) == 1
     first = forms.split(maxsplit=1)[0]
@@ -233,7 +233,7 @@ def test_forms_meet_in_the_language_of_the_article(language: str, forms: str) ->
     assert stemming("ru") == stemming("xx") == stemming(None) == ""
 
 
-def test_a_snippet_shows_where_most_of_the_words_meet() -> None:
+def test_a_snippet_shows_the_place_with_most_of_the_words() -> None:
     text = (
         "Нефть дорожает. " + "Пустые слова. " * 50 + "Цена на нефть\n\nвыросла вдвое. " + "Ещё слова. " * 50
     )

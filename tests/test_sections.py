@@ -65,13 +65,13 @@ def test_a_page() -> None:
     ]
 
 
-def test_a_headline_takes_over_the_time_beside_it() -> None:
+def test_a_headline_gets_the_time_next_to_it() -> None:
     found = links(PAGE)
     assert found["https://site.example/news/1.html"].published_at == datetime(2024, 12, 31, 7, tzinfo=UTC)
     assert [link.url for link in found.values() if link.published_at] == ["https://site.example/news/1.html"]
 
 
-def test_a_time_between_several_headlines_is_nobodys() -> None:
+def test_a_time_next_to_several_headlines_is_ignored() -> None:
     headlines = "<a href=/1>one two three four</a><a href=/2>five six seven eight</a>"
     page = f"<div><time datetime='2024-12-31'></time>{headlines}</div>"
     assert all(link.published_at is None for link in links(page).values())
@@ -97,7 +97,7 @@ def test_absolute_links_stay_as_written() -> None:
     assert list(links(page)) == ["https://Site.Example/Привет?a=1&b=2", "HTTPS://site.example/b"]
 
 
-def test_of_too_many_links_those_that_look_like_articles_stay() -> None:
+def test_links_that_look_like_articles_are_kept_if_there_are_too_many_links() -> None:
     junk = "".join(f"<a href='/tag/some-tag-{number}'>Some tag</a>" for number in range(MAX_LINKS + 500))
     stories = [f"/2026/11/20/a-long-story-about-the-bridge-{number}" for number in range(20)]
     codes = [f"/x{number}" for number in range(20)]  # not article URLs, but the text is a headline
@@ -153,7 +153,7 @@ PIECES = st.sampled_from(TAGS.replace("\n", "|").split("|"))
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.one_of(PIECES, st.text(max_size=5)), max_size=40).map("".join))
-def test_any_page_gives_absolute_links(page: str) -> None:
+def test_links_of_any_page_are_absolute(page: str) -> None:
     try:
         tree = parse_html(page.encode("utf-8", "surrogatepass"))
     except NotAnArticle:

@@ -71,7 +71,7 @@ def newsbot() -> Iterator[Newsbot]:
 
 
 # --- detecting changes
-def test_only_the_running_text_counts() -> None:
+def test_only_the_article_text_is_compared() -> None:
     page = article_html(1)
     frame = page.replace("<body>", "<body><nav>Menu one two three four five</nav><div>1234 views</div>")
     assert main_text_hash(page.encode()) == main_text_hash(frame.encode())
@@ -82,12 +82,12 @@ def test_only_the_running_text_counts() -> None:
 
 
 @given(st.binary(max_size=3000))
-def test_no_page_breaks_it(page: bytes) -> None:
+def test_any_page_is_accepted(page: bytes) -> None:
     main_text_hash(page)
     main_text_hash(b"<script>" * 50 + page + b"<p>one two three four five")
 
 
-def test_changes_are_told_once() -> None:
+def test_changes_are_reported_once() -> None:
     changes = Changes()
     first, second = article_html(1).encode(), article_html(2).encode()
     assert [changes.is_news("/a", page) for page in (first, first, second, second, first)] == [
@@ -110,7 +110,7 @@ def test_changes_are_told_once() -> None:
         ("/a?utm_source=x", "/a"),
     ],
 )
-def test_tracking_is_left_out(path: str, clean: str) -> None:
+def test_tracking_parameters_are_removed(path: str, clean: str) -> None:
     assert without_tracking(path) == clean
 
 
@@ -160,7 +160,7 @@ def test_asgi(newsbot: Newsbot) -> None:
     assert sorted(newsbot.told) == [f"{SITE}/a", f"{SITE}/zip"]
 
 
-def test_what_the_application_raises_goes_on_to_the_server() -> None:
+def test_exceptions_of_the_application_reach_the_server() -> None:
     async def broken(scope: Any, receive: Any, send: Any) -> None:
         raise RuntimeError("the site's own fault")
 
@@ -189,7 +189,7 @@ def test_wsgi(newsbot: Newsbot) -> None:
     assert sorted(newsbot.told) == [f"{SITE}/a?id=1", f"{SITE}/zip?id=1"]
 
 
-def test_an_answer_that_breaks_off_is_not_looked_at(newsbot: Newsbot) -> None:
+def test_an_incomplete_response_is_ignored(newsbot: Newsbot) -> None:
     app = wsgi.Sensor(wsgi_app, newsbot.url, SECRET, SITE)
     answer = app({"REQUEST_METHOD": "GET", "PATH_INFO": "/a"}, lambda *given: None)
     assert next(iter(answer))
@@ -199,7 +199,9 @@ def test_an_answer_that_breaks_off_is_not_looked_at(newsbot: Newsbot) -> None:
 
 
 # --- sending
-def test_a_newsbot_that_is_away_is_told_later(newsbot: Newsbot, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_notices_are_sent_later_if_newsbot_is_unreachable(
+    newsbot: Newsbot, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("newsbot.sensor.notices.FIRST_PAUSE", 0.05)
     newsbot.status = 503
     notifier = Notifier(newsbot.url, SECRET, SITE, gather=0.01)
@@ -215,7 +217,7 @@ def test_a_newsbot_that_is_away_is_told_later(newsbot: Newsbot, monkeypatch: pyt
     assert newsbot.told == [f"{SITE}/a"]
 
 
-def test_nobody_waits_for_a_newsbot_that_is_not_there() -> None:
+def test_an_unreachable_newsbot_does_not_block_the_site() -> None:
     notifier = Notifier("http://127.0.0.1:9/push/notice", SECRET, SITE, gather=0.0)
     for number in range(12_000):
         notifier.changed(f"{SITE}/{number}")
@@ -231,7 +233,7 @@ def test_nobody_waits_for_a_newsbot_that_is_not_there() -> None:
         ("http://a/", "x", "my"),
     ],
 )
-def test_wrong_words_are_refused_at_the_start(url: str, secret: str, site: str) -> None:
+def test_invalid_arguments_are_refused_at_the_start(url: str, secret: str, site: str) -> None:
     with pytest.raises(ValueError, match=r"not a URL|secret is empty"):
         Notifier(url, secret, site)
 
@@ -268,7 +270,7 @@ def news_of(lines_of_a_log: Iterable[str], reader: LogReader | None = None) -> l
     return [news for line in lines_of_a_log if (news := reader.news(line)) is not None]
 
 
-def test_nobody_makes_news_with_a_query_of_his_own() -> None:
+def test_queries_added_by_visitors_are_not_reported_as_news() -> None:
     article, other = "/2026/11/21/bridge-falls.html", "/2026/11/21/river-rises.html"
     told = news_of(
         [logged(article, 30_000), *(logged(f"{article}?x={n}", 30_000 + n % 7) for n in range(150))]
@@ -287,7 +289,7 @@ def test_nobody_makes_news_with_a_query_of_his_own() -> None:
     assert len(news_of(sizes)) == 10, "if the query selects the page, it is part of the URL"
 
 
-def test_a_page_that_is_sent_packed_to_some_has_not_changed() -> None:
+def test_a_page_sent_with_different_compression_has_not_changed() -> None:
     draw = random.Random(5)
     pages = [f"/2026/11/21/story-number-{n}.html" for n in range(50)]
     log = [logged(page, 9_000 if draw.random() < 0.7 else 31_000) for _ in range(200) for page in pages]
@@ -305,18 +307,18 @@ def test_a_page_that_is_sent_packed_to_some_has_not_changed() -> None:
     "path",
     ["/", "/search?q=bridge", "/tag/bridge", "/login?next=/", "/cart", "/page/7", "/wp-admin/"],
 )
-def test_what_is_no_article_is_not_told(path: str) -> None:
+def test_urls_that_cannot_be_articles_are_not_reported(path: str) -> None:
     assert news_of([logged(path, 5000), logged(path, 9000), logged(path, 9000)]) == []
 
 
 @pytest.mark.parametrize(
     "path", ["/news/15.html", "/bridge-falls", "/politik/artikel-id123.html", "/?p=123", "/12345", "/story/5"]
 )
-def test_what_may_be_an_article_is_told(path: str) -> None:
+def test_urls_that_may_be_articles_are_reported(path: str) -> None:
     assert news_of([logged(path, 5000)]) == [path]
 
 
-def test_a_restart_tells_nothing_of_old(tmp_path: Path) -> None:
+def test_a_restart_does_not_report_old_pages(tmp_path: Path) -> None:
     old = [f"/2026/11/21/story-number-{n}.html" for n in range(3)]
     log = tmp_path / "access.log"
     (tmp_path / "access.log-20261120.gz").write_bytes(gzip.compress(f"{logged(old[0], 5000)}\n".encode()))
@@ -346,7 +348,7 @@ def test_a_restart_tells_nothing_of_old(tmp_path: Path) -> None:
     assert [path for path in told if path] == [new]
 
 
-def test_what_was_written_before_the_start_is_old() -> None:
+def test_lines_written_before_the_start_are_not_reported() -> None:
     reader = LogReader(since=datetime(2026, 11, 21, 10, 30, tzinfo=UTC).timestamp())
     before, after = logged("/2026/11/21/one-story.html", 5000), logged("/2026/11/21/two-stories.html", 5000)
     assert news_of([before, after.replace("10:00:00 +0000", "11:45:00 +0100")], reader) == [
@@ -354,7 +356,7 @@ def test_what_was_written_before_the_start_is_old() -> None:
     ]
 
 
-def test_a_log_is_followed_past_its_rotation(tmp_path: Path) -> None:
+def test_a_log_is_followed_after_its_rotation(tmp_path: Path) -> None:
     log = tmp_path / "access.log"
     log.write_text("one\ntwo\n")
     rotated = tmp_path / "access.log.1"

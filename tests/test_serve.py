@@ -60,7 +60,7 @@ def tell(address: str, *urls: str) -> int:
         return int(answer.status)
 
 
-def test_what_a_sensor_tells_of_is_fetched_by_the_running_crawl(world: World, site: MockServer) -> None:
+def test_urls_reported_by_a_sensor_are_fetched_by_the_running_crawl(world: World, site: MockServer) -> None:
     feed, first, second = f"{BASE}/feed.xml", f"{BASE}/2024/05/03/one.html", f"{BASE}/2024/05/03/two.html"
     site.page(first, article_html(1))
     site.page(feed, feed_xml([first]), headers={"Content-Type": "text/xml"})
@@ -87,7 +87,7 @@ def wait_for(world: World, urls: list[str]) -> None:
         time.sleep(0.1)
 
 
-def test_wrong_words_are_one_line(world: World, site: MockServer) -> None:
+def test_invalid_arguments_are_reported_in_one_line(world: World, site: MockServer) -> None:
     world.rule("news.test", "domain: news.test\n")
     environment = world.environment()
     for words, said in (
@@ -103,7 +103,7 @@ def test_wrong_words_are_one_line(world: World, site: MockServer) -> None:
         assert "Traceback" not in done.stderr
 
 
-def test_data_that_are_away_are_an_answer_and_one_line(world: World, site: MockServer) -> None:
+def test_unreachable_data_is_reported_in_the_response_and_in_one_line(world: World, site: MockServer) -> None:
     world.rule("news.test", "domain: news.test\n")
     done = scrapy("serve", "--port", "0", **world.environment(REDIS_URL="redis://127.0.0.1:1/0"))
     assert done.returncode == 1
@@ -111,7 +111,7 @@ def test_data_that_are_away_are_an_answer_and_one_line(world: World, site: MockS
     assert "redis://127.0.0.1:1" in done.stderr
 
 
-def test_an_access_log_is_told_of(world: World, site: MockServer, tmp_path: Path) -> None:
+def test_changes_in_an_access_log_are_reported(world: World, site: MockServer, tmp_path: Path) -> None:
     world.rule("news.test", "domain: news.test\n")
     log = tmp_path / "access.log"
     line = '203.0.113.5 - - [21/Nov/2026:10:00:00 +0000] "GET /{} HTTP/1.1" 200 {} "-" "Mozilla/5.0"\n'
@@ -136,7 +136,9 @@ def test_an_access_log_is_told_of(world: World, site: MockServer, tmp_path: Path
         ((__file__, "--site", BASE, "--url", "https://newsbot.example/"), "the secret is empty"),
     ],
 )
-def test_wrong_words_to_the_sensor(world: World, site: MockServer, words: tuple[str, ...], said: str) -> None:
+def test_invalid_arguments_of_the_sensor(
+    world: World, site: MockServer, words: tuple[str, ...], said: str
+) -> None:
     world.rule("news.test", "domain: news.test\n")
     done = scrapy("sensor", *words, **world.environment())
     assert done.returncode in (1, 2)

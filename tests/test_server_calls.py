@@ -55,7 +55,7 @@ async def until(there: Callable[[], object]) -> None:
         await asyncio.sleep(0.001)
 
 
-def test_the_loop_goes_on_while_a_slow_server_is_asked(slow: None) -> None:
+def test_the_event_loop_is_not_blocked_by_a_slow_server(slow: None) -> None:
     async def main() -> None:
         calls = ServerCalls()
         server = Server(calls)
@@ -93,7 +93,7 @@ def test_sections_run_one_after_the_other(slow: None) -> None:
     assert steps == [f"{name} {step}" for name in "abc" for step in ("begins", "ends")]
 
 
-def test_an_error_of_the_server_is_raised_where_it_was_asked(slow: None) -> None:
+def test_an_error_of_the_server_is_raised_at_the_call(slow: None) -> None:
     async def main() -> str:
         calls = ServerCalls()
         calls.call("server", lambda: None)
@@ -116,7 +116,7 @@ def test_an_error_of_the_server_is_raised_where_it_was_asked(slow: None) -> None
     assert asyncio.run(main()) == "away, handled"
 
 
-def test_a_cancelled_section_frees_the_others(slow: None) -> None:
+def test_a_cancelled_section_does_not_block_other_sections(slow: None) -> None:
     async def main() -> str:
         calls = ServerCalls()
         server = Server(calls)
@@ -153,7 +153,7 @@ def test_started_work_is_not_started_again_before_it_ends(slow: None) -> None:
     assert ended == ["a"]
 
 
-def test_work_that_calls_only_fast_servers_ends_at_once() -> None:
+def test_work_that_calls_only_fast_servers_is_not_delayed() -> None:
     async def main() -> None:
         calls = ServerCalls()
         server = Server(calls)
@@ -193,7 +193,7 @@ def test_an_unknown_server_is_called_in_a_thread_first() -> None:
     assert threading.get_ident() not in asyncio.run(main())
 
 
-def test_calls_that_need_no_answer_do_not_make_a_slow_server_fast() -> None:
+def test_instant_calls_do_not_make_a_slow_server_fast() -> None:
     latency = Latency()
     for _ in range(3):
         latency.took(20 * FAST, direct=False)
@@ -202,7 +202,7 @@ def test_calls_that_need_no_answer_do_not_make_a_slow_server_fast() -> None:
         assert not latency.allows_direct_call()
 
 
-def test_after_a_fault_a_server_is_called_in_threads() -> None:
+def test_a_server_is_called_in_threads_after_an_error() -> None:
     latency = Latency()
     latency.failed()
     assert not latency.allows_direct_call()

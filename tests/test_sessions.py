@@ -32,7 +32,7 @@ def saw(keys: SessionKeys, *pages: tuple[int, int, str]) -> list[str | None]:
 
 
 # --- what is learned
-def test_a_key_that_no_page_depends_on_is_found_in_several_places() -> None:
+def test_a_session_key_is_found_by_comparing_pages() -> None:
     keys = SessionKeys()
     first = [(page, page, f"text {page}") for page in range(ENOUGH_TEXTS)]
     again = [(page, page + 50, f"text {page}") for page in range(ENOUGH_TEXTS)]
@@ -40,13 +40,13 @@ def test_a_key_that_no_page_depends_on_is_found_in_several_places() -> None:
     assert keys.idle == {"zz"}
 
 
-def test_a_wall_before_all_pages_proves_nothing() -> None:
+def test_a_consent_page_at_all_urls_is_not_evidence() -> None:
     keys = SessionKeys()
     walls = [f"https://news.test/view?story={token(number)}" for number in range(20)]
     assert {keys.saw(url, "accept our cookies") for url in walls} == {None}
 
 
-def test_one_page_that_differs_proves_that_the_key_tells() -> None:
+def test_one_different_page_proves_that_the_key_selects_pages() -> None:
     keys = SessionKeys()
     pages = [(page, page + visit, f"text {page}") for page in range(ENOUGH_TEXTS) for visit in (0, 50)]
     assert set(saw(keys, (9, 1, "one"), (9, 2, "another"), *pages)) == {None}
@@ -55,7 +55,7 @@ def test_one_page_that_differs_proves_that_the_key_tells() -> None:
 @pytest.mark.parametrize(
     "values", [("12345", "12346"), ("politics", "economy"), ("2", ""), ("2026-11-20", "x")]
 )
-def test_numbers_and_words_are_no_ids_of_sessions(values: tuple[str, str]) -> None:
+def test_numbers_and_words_are_not_session_ids(values: tuple[str, str]) -> None:
     keys = SessionKeys()
     for page in range(10):
         for value in values:
@@ -78,7 +78,7 @@ def test_any_address_can_be_seen_and_memory_is_bounded(urls: list[tuple[str, str
     assert all(len(forms) <= MAX_FORMS for forms in keys._seen.values())
 
 
-def test_rules_drop_what_was_learned_of_their_site_and_of_sites_without_one() -> None:
+def test_rules_drop_learned_keys_also_for_sites_without_a_rule() -> None:
     rules = RuleSet([Rule(domain="a.test", drop_query=("x",))]).dropping({"a.test": ["zz"], "b.test": ["q"]})
     assert rules.for_url("http://www.a.test/").drop_query == ("x", "zz")
     assert rules.for_url("http://b.test/").drop_query == ("q",)
@@ -86,7 +86,7 @@ def test_rules_drop_what_was_learned_of_their_site_and_of_sites_without_one() ->
 
 
 # --- in a crawl
-def test_a_site_that_writes_ids_of_sessions_into_its_links_is_no_trap(site, world, monkeypatch):
+def test_session_ids_in_links_do_not_trap_the_crawl(site, world, monkeypatch):
     visits = itertools.count()
     stories = [f"{HOST}/2026/11/20/a-long-story-about-the-bridge-{number}" for number in range(8)]
 

@@ -58,7 +58,7 @@ def leased(desk, url) -> Lease:
     return wanted[0] if wanted else leased(desk, url)
 
 
-def test_where_nothing_names_articles_two_of_a_shape_are_tried(make_desk):
+def test_two_links_of_a_shape_are_tried_on_a_site_without_sources(make_desk):
     desk, urls = make_desk({"news.test": "domain: news.test\n"}), [look_alike(number) for number in range(30)]
     show(desk, *urls)
     tried = queued(desk, urls)
@@ -72,14 +72,14 @@ def test_where_nothing_names_articles_two_of_a_shape_are_tried(make_desk):
     assert desk.stat("links/rejected/failed_shape") == 30
 
 
-def test_a_page_that_is_an_article_releases_those_that_wait(make_desk):
+def test_an_article_page_releases_the_waiting_links_of_its_shape(make_desk):
     desk, urls = make_desk({"news.test": "domain: news.test\n"}), [look_alike(number) for number in range(30)]
     show(desk, *urls)
     turn_out(desk, queued(desk, urls)[0], article=True)
     assert queued(desk, urls) == urls
 
 
-def test_what_a_feed_names_is_read_and_other_shapes_are_tried_last(make_desk):
+def test_shapes_of_feed_links_are_fetched_and_other_shapes_are_tried_last(make_desk):
     desk = make_desk({"news.test": "domain: news.test\n"})
     show(desk, *(story(number) for number in range(5)), where=Where.FEED, kind=Kind.FEED)
     others, more = [look_alike(number) for number in range(9)], [story(number) for number in range(5, 9)]
@@ -90,7 +90,7 @@ def test_what_a_feed_names_is_read_and_other_shapes_are_tried_last(make_desk):
     assert entry.priority < 10
 
 
-def test_what_waits_in_the_queue_is_judged_again_and_the_reason_is_kept(make_desk):
+def test_a_queued_link_is_judged_again_and_the_reason_is_stored(make_desk):
     desk = make_desk({"news.test": "domain: news.test\n"})
     desk.queue(look_alike(7), where=Where.BODY, why=Reason.LIKELY_ARTICLE.value)
     for number in range(2):
@@ -105,7 +105,7 @@ def test_what_waits_in_the_queue_is_judged_again_and_the_reason_is_kept(make_des
     assert desk.context.frontier.counts()["pending"] == 0
 
 
-def test_a_link_left_in_doubt_at_its_lease_is_queued_again_once_its_shape_is_proven(make_desk):
+def test_a_doubtful_link_is_queued_again_when_its_shape_is_proven(make_desk):
     desk, urls = make_desk({"news.test": "domain: news.test\n"}), [look_alike(number) for number in range(3)]
     show(desk, *urls)
     desk.queue(look_alike(7), where=Where.BODY, why=Reason.LIKELY_ARTICLE.value)
@@ -118,7 +118,7 @@ def test_a_link_left_in_doubt_at_its_lease_is_queued_again_once_its_shape_is_pro
     assert desk.context.frontier.known([key])[key].state == "pending"
 
 
-def test_a_section_that_names_the_feed_that_was_read_does_not_hold_its_links_back(make_desk):
+def test_links_of_a_section_that_names_a_fetched_feed_are_not_held_back(make_desk):
     desk = make_desk({"news.test": "domain: news.test\n"})
     show(desk, *(story(number) for number in range(5)), where=Where.FEED, kind=Kind.FEED)
     visit = desk.visit(HOME, Kind.SECTION)
@@ -131,7 +131,7 @@ def test_a_section_that_names_the_feed_that_was_read_does_not_hold_its_links_bac
     assert queued(desk, [look_alike(1)]) == [look_alike(1)]
 
 
-def test_a_feed_that_another_worker_read_ends_the_waiting(make_desk):
+def test_a_feed_fetched_by_another_worker_releases_waiting_links(make_desk):
     desk = make_desk({"news.test": "domain: news.test\n"})
     visit = desk.visit(HOME, Kind.SECTION)
     links = (
@@ -147,7 +147,7 @@ def test_a_feed_that_another_worker_read_ends_the_waiting(make_desk):
 
 
 @pytest.mark.usefixtures("no_event_loop")
-def test_leases_taken_with_one_that_is_left_are_kept_while_data_are_away(make_desk, monkeypatch):
+def test_other_leases_are_kept_if_data_is_unreachable_when_a_link_is_dropped(make_desk, monkeypatch):
     desk = make_desk({"news.test": "domain: news.test\n"})
     scheduler = FrontierScheduler(desk.crawler)
     scheduler.slot = SimpleNamespace(inprogress=set())
@@ -175,7 +175,7 @@ def test_leases_taken_with_one_that_is_left_are_kept_while_data_are_away(make_de
     assert desk.stat("left/failed_shape") == 1
 
 
-def test_look_alikes_of_the_form_of_the_sites_articles_are_given_up_and_listed_ones_are_read(make_desk):
+def test_unlisted_links_like_articles_are_given_up_and_listed_links_are_fetched(make_desk):
     desk = make_desk({"news.test": "domain: news.test\n"})
     show(desk, *(story(number) for number in range(5)), where=Where.FEED, kind=Kind.FEED)
     offers = [f"{HOST}/news/the-best-offer-of-this-very-day-{number}.html" for number in range(30)]

@@ -39,7 +39,7 @@ def test_any_text_has_a_shape(text):
     assert shape_of(f"{SITE}/{text}").startswith("/")
 
 
-def test_a_shape_is_proven_by_a_name_or_a_page_and_fails_by_its_pages():
+def test_a_shape_is_proven_by_a_source_or_a_page_and_fails_by_its_pages():
     shapes, gallery = Shapes(), shape_of(f"{SITE}/gallery/x-y-1")
     for number in range(ENOUGH):
         assert not shapes.has_failed(gallery)
@@ -56,7 +56,7 @@ def test_a_shape_is_proven_by_a_name_or_a_page_and_fails_by_its_pages():
     assert shapes.lost == 0
 
 
-def test_what_is_kept_of_a_site_is_known_again():
+def test_stored_shapes_of_a_site_can_be_read():
     shapes = Shapes()
     kept = {f"{SITE}/sport/a-b-c-1": True, f"{SITE}/news/a-b-c.html": False}
     shapes.take(kept, {f"{SITE}/gallery/x-y-{n}": True for n in range(3)} | {f"{SITE}/sport/": False})
@@ -67,7 +67,7 @@ def test_what_is_kept_of_a_site_is_known_again():
     assert not shapes.has_failed(shape_of(f"{SITE}/sport/")), "a menu is not a proof"
 
 
-def test_what_failed_on_many_sites_is_hopeless_until_one_proves_it():
+def test_a_shape_that_failed_on_many_sites_is_hopeless_until_it_is_proven():
     here, there = ShapesOfAll(), ShapesOfAll()
     for number in range(MANY_SITES):
         assert not there.is_hopeless("/gallery/*#")

@@ -23,7 +23,7 @@ def test_the_published_optimum() -> None:
 @settings(max_examples=25, deadline=None)
 @given(RATES, BUDGETS)
 @example([19.0, 0.03125], 1.0)
-def test_proportional_is_no_better_than_uniform_and_that_no_better_than_the_optimum(rates, budget) -> None:
+def test_freshness_of_proportional_is_at_most_uniform_and_at_most_the_optimum(rates, budget) -> None:
     proportional, uniform, best = (
         a.freshness(rates, share(rates, budget)).mean() for share in (a.proportional, a.uniform, a.freshest)
     )
@@ -94,13 +94,13 @@ def test_budgets_far_from_the_rates(budget: float) -> None:
             assert visits[1:].tolist() == [0, 0, 0]
 
 
-def test_what_nobody_visits() -> None:
+def test_sources_without_visits() -> None:
     assert a.freshness([1.0], [0.0])[0] == 0
     assert a.age([1.0], [0.0])[0] == np.inf
     assert a.mean_delay([1.0], [0.0]) == np.inf
 
 
 @pytest.mark.parametrize(("rates", "budget"), [([], 1), ([0.0], 1), ([-1.0], 1), ([np.nan], 1), ([1.0], 0)])
-def test_what_makes_no_sense_is_refused(rates, budget) -> None:
+def test_invalid_values_are_refused(rates, budget) -> None:
     with pytest.raises(ValueError, match="above 0"):
         a.freshest(rates, budget)

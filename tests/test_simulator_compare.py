@@ -74,7 +74,7 @@ def test_all_policies_on_feeds_sections_and_pages(place: Place) -> None:
     assert {path.suffix for path in out.iterdir()} == {".csv", ".parquet", ".html"}
 
 
-def test_the_same_seed_gives_the_same_answer(place: Place) -> None:
+def test_the_same_seed_gives_the_same_result(place: Place) -> None:
     words = ("--policies", "newsbot,random,push_queue", "--seeds", "1")
     first = compare(place, *words)
     assert compare(place, *words).out == first.out
@@ -82,7 +82,7 @@ def test_the_same_seed_gives_the_same_answer(place: Place) -> None:
     assert first.json["policies"][0]["figures"]["mean"]["low"] is None  # one seed has no interval
 
 
-def test_people_get_a_table(place: Place) -> None:
+def test_the_readable_output_is_a_table(place: Place) -> None:
     answer = place.run(
         "simulate", "compare", "--world", SMALL, "--policies", "cyclic,cyclic+head", "--seeds", "2"
     )
@@ -91,7 +91,7 @@ def test_people_get_a_table(place: Place) -> None:
     assert "15 feeds, 5 section pages on 4 hosts" in answer.out
 
 
-def test_ways_to_ask(place: Place) -> None:
+def test_kinds_of_requests(place: Place) -> None:
     answer = compare(place, "--policies", "cyclic,cyclic+head,cyclic+plain", "--seeds", "1")
     conditional, head, plain = (one["figures"] for one in answer.json["policies"])
     assert conditional["megabytes"]["mean"] < plain["megabytes"]["mean"]
@@ -100,7 +100,7 @@ def test_ways_to_ask(place: Place) -> None:
     assert conditional["mean"] == head["mean"] == plain["mean"]
 
 
-def test_the_smallest_budget_for_a_target(place: Place) -> None:
+def test_the_minimum_budget_for_a_target(place: Place) -> None:
     """With equal intervals the mean delay is half an interval: 30 minutes need 24 visits per day."""
     world = "feeds=60,sections=0,days=5,learn=2,sigma=0,median=20,response=0,host_delay=0"
     words = ("--world", world, "--policies", "cyclic,push", "--target", "mean<30m")
@@ -119,7 +119,7 @@ def polls_of(url: str, every: int, news: list[int], **values: Any) -> list[tuple
     return [(url, Poll(at=BEGIN + every * place, new=new, **about)) for place, new in enumerate(news)]
 
 
-def test_a_replay_has_the_events_of_the_record() -> None:
+def test_a_replay_has_the_recorded_events() -> None:
     polls = [
         *polls_of("https://a.example/feed", 3600, [20, 0, 3, 1, 0, 2]),
         *polls_of("https://a.example/front", 7200, [40, 5, 0, 1], size=9000),
@@ -213,7 +213,7 @@ class Own:
 '''
 
 
-def test_a_policy_of_ones_own(place: Place) -> None:
+def test_a_user_defined_policy(place: Place) -> None:
     path = place.folder / "own.py"
     path.write_text(OWN)
     own, cyclic = compare(place, "--policies", f"{path},cyclic", "--seeds", "1").json["policies"]
@@ -231,7 +231,7 @@ def test_a_policy_of_ones_own(place: Place) -> None:
         (OWN.replace("self.wait = task.interval", "raise ValueError('no')"), "own.py:6: ValueError: no"),
     ],
 )
-def test_faults_of_a_policy_of_ones_own_are_told_in_one_line(place: Place, text: str, said: str) -> None:
+def test_errors_of_a_user_defined_policy_are_reported_in_one_line(place: Place, text: str, said: str) -> None:
     path = place.folder / "own.py"
     path.write_text(text)
     answer = compare(place, "--policies", str(path))
@@ -311,7 +311,7 @@ def test_a_world_too_large_for_memory_is_refused_before_it_is_made(
     assert not (place.folder / "out").exists()
 
 
-def test_intervals_are_students() -> None:
+def test_confidence_intervals_use_students_t() -> None:
     """For 1, 2, 3: mean 2, standard error 1/√3, t with two degrees of freedom 4.303."""
     found = estimate([1.0, 2.0, 3.0])
     assert found.mean == 2
@@ -321,6 +321,6 @@ def test_intervals_are_students() -> None:
     assert many.high - many.mean == pytest.approx(1.96 * 0.5025 / 10, rel=0.01)
 
 
-def test_settings_that_are_given_win() -> None:
+def test_given_settings_replace_the_defaults() -> None:
     found = read_settings("feeds=3, window=7 ,median=2.5")
     assert (found.feeds, found.window, found.median, found.sections) == (3, 7, 2.5, SiteSettings().sections)

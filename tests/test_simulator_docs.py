@@ -50,7 +50,7 @@ def python_of_docs() -> list[str]:
     return re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
 
 
-def test_a_policy_of_ones_own_runs_as_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_documented_policy_runs_as_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The class in the docs meets its budget, and finds items sooner than equal intervals."""
     place = Place(tmp_path)
     monkeypatch.chdir(tmp_path)

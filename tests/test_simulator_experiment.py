@@ -45,13 +45,13 @@ def test_correlations(found: Experiment) -> None:
 
 
 @pytest.mark.parametrize("group", ["order", "ranking", "events"])
-def test_what_holds_at_any_scale(found: Experiment, group: str) -> None:
+def test_results_that_do_not_depend_on_the_scale(found: Experiment, group: str) -> None:
     assert checks(found, group)
     for check in checks(found, group):
         assert check.within, check
 
 
-def test_downloads_of_sensors_are_a_little_fewer(found: Experiment) -> None:
+def test_sensors_need_slightly_fewer_downloads(found: Experiment) -> None:
     single = [check for check in checks(found, "MaxProcessing") if check.figure.startswith("situation")]
     assert len(single) == 54
     assert sum(check.published for check in single) == 432
@@ -71,7 +71,7 @@ def test_the_document_has_all_runs(found: Experiment) -> None:
     assert document["ranking"][0] == {"situation": 1, "order": [6, 4, 2, 1, 3, 5]}
 
 
-def test_the_same_seed_gives_the_same_bytes_however_many_workers(tmp_path: Path) -> None:
+def test_the_same_seed_gives_the_same_bytes_with_any_number_of_workers(tmp_path: Path) -> None:
     written = []
     for name, workers in (("one", 1), ("two", 2)):
         folder = tmp_path / name

@@ -23,7 +23,7 @@ from newsbot.simulator.page_state import NEVER, NEW, pack
 KEY = stream("a test")
 
 
-def test_whole_numbers_are_even_over_their_range() -> None:
+def test_integers_are_uniformly_distributed() -> None:
     drawn = np.array([between(KEY, number, 1, 40) for number in range(20_000)])
     counts = np.bincount(drawn, minlength=41)[1:]
     assert (drawn.min(), drawn.max()) == (1, 40)
@@ -37,13 +37,13 @@ def test_gaps_are_exponential() -> None:
     assert abs(observed - expected).max() < 1.63 / sqrt(len(gaps))  # Kolmogorov-Smirnov, 1 %
 
 
-def test_streams_of_other_words_are_other_streams() -> None:
+def test_streams_depend_on_their_words() -> None:
     assert stream("pages", 1, 23) != stream("pages", 12, 3)
     assert stream("pages", 1) == stream("pages", 1)
 
 
 @pytest.mark.parametrize("intensity", [0.3, 5, 50])
-def test_a_log_has_a_row_more_a_page_than_happens(intensity: float) -> None:
+def test_a_log_has_one_additional_row_per_page(intensity: float) -> None:
     pages, time = 4_000, 100_000
     log = make_queries(pages, time, intensity, KEY)
     assert abs(log.rows - (intensity + 1) * pages) < 4 * sqrt(intensity * pages)
@@ -59,7 +59,7 @@ def test_the_history_of_a_page_does_not_depend_on_other_pages() -> None:
 
 
 @pytest.mark.parametrize("preset", sorted(FREQUENCIES))
-def test_types_come_as_often_as_said_and_sizes_follow_them(preset: str) -> None:
+def test_types_have_the_given_frequencies_and_determine_the_sizes(preset: str) -> None:
     sizes = make_pages(2_000, KEY)
     assert MIN_SIZE <= sizes.min() < sizes.max() <= MAX_SIZE
     log = make_changes(sizes, 100_000, 20, FREQUENCIES[preset], KEY)
@@ -71,7 +71,7 @@ def test_types_come_as_often_as_said_and_sizes_follow_them(preset: str) -> None:
     assert (log.sizes == before)[(log.types != 4) & (log.types != 5)].all()
 
 
-def test_what_is_no_change() -> None:
+def test_rows_that_are_not_changes() -> None:
     """No changes: a repeated type with the old size, type 6 after 4 or 5, rows at time 0 or after the end."""
     kinds = [1, 6, 6, 1, 1, 2, 6, 4, 4, 6, 5, 5, 3]
     times = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]

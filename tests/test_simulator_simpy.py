@@ -54,7 +54,7 @@ def test_sensors_agree(field) -> None:
 
 
 @pytest.mark.parametrize("seed", range(15))
-def test_crowded_recorded_logs_agree(seed: int) -> None:
+def test_recorded_logs_with_many_simultaneous_rows_agree(seed: int) -> None:
     """Integer times of a few pages: rows at time 0, at the end, beyond it, and many at one time."""
     draw = np.random.default_rng(seed)
     pages, time, steps = 4, 60, Steps(7, 20)
@@ -75,7 +75,7 @@ def test_crowded_recorded_logs_agree(seed: int) -> None:
 
 
 @pytest.mark.parametrize("opens", [None, 40, 60])
-def test_a_robot_whose_pages_are_all_unavailable_rests(opens: int | None) -> None:
+def test_a_robot_with_only_unavailable_pages_waits(opens: int | None) -> None:
     """Otherwise the robot would loop endlessly without advancing the time."""
     time = 60
     closed = [(1, 1), (1, 2), (30, 3)]

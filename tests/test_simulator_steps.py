@@ -93,7 +93,7 @@ def test_the_same_seed_gives_the_same_bytes(bench: Bench) -> None:
     assert made()["robot.parquet"] != first["robot.parquet"]
 
 
-def test_steps_speak_to_people(bench: Bench) -> None:
+def test_readable_output_of_steps(bench: Bench) -> None:
     answer = bench.place.run(
         "simulate", "routes", "--pages", bench["pages"], "--robots", "2", "-o", bench["r"]
     )
@@ -103,7 +103,7 @@ def test_steps_speak_to_people(bench: Bench) -> None:
     assert "freshness" in answer.out
 
 
-def test_rows_of_a_recorded_log_that_never_happen_are_left_out(bench: Bench) -> None:
+def test_rows_outside_the_time_of_a_recorded_log_are_left_out(bench: Bench) -> None:
     bench.write("pages", page=[1], size=[100])
     bench.write("changes", page=[1, 1], time=[0, TIME + 1], type=[5, 5], size=[200, 300])
     bench.write("routes", robot=[1], page=[1])
@@ -141,7 +141,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("fault", sorted(WRONG))
-def test_wrong_change_logs_are_named(bench: Bench, fault: str) -> None:
+def test_errors_in_change_logs_are_reported(bench: Bench, fault: str) -> None:
     columns, text = WRONG[fault]
     bench.write("changes", **columns)
     answer = bench.step("robot")
@@ -152,7 +152,7 @@ def test_wrong_change_logs_are_named(bench: Bench, fault: str) -> None:
     assert not Path(bench["robot"]).exists()
 
 
-def test_other_wrong_files_are_named(bench: Bench) -> None:
+def test_errors_in_other_files_are_reported(bench: Bench) -> None:
     bench.write("routes", robot=[1, 2], page=[3, 3])
     assert "page 3 occurs twice" in bench.step("robot").err
     bench.write("routes", robot=[2, 1], page=[3, 4])
@@ -188,7 +188,7 @@ def test_wrong_usage(place: Place, words: tuple[str, ...], text: str) -> None:
     assert answer.err.count("\n") == 1
 
 
-def test_what_memory_cannot_hold_is_refused_before_it_begins(
+def test_an_experiment_too_large_for_memory_is_refused_at_the_start(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(requirements, "available_memory", lambda: 10**6)
@@ -202,7 +202,7 @@ def test_what_memory_cannot_hold_is_refused_before_it_begins(
     assert "a change log of" in answer.err
 
 
-def test_memory_that_is_there_is_found() -> None:
+def test_the_available_memory_is_found() -> None:
     assert 10**7 < requirements.available_memory() < 2**50
 
 
@@ -219,7 +219,7 @@ def test_experiment_as_a_program(place: Place) -> None:
     assert set(place.folder.iterdir()) == before
 
 
-def test_a_folder_that_cannot_be_made_is_named(place: Place) -> None:
+def test_a_folder_that_cannot_be_created_is_reported(place: Place) -> None:
     (place.folder / "file").touch()
     answer = place.run("simulate", "experiment", "--scale", "1000", "--out", str(place.folder / "file/x"))
     assert answer.code == 1
@@ -227,7 +227,7 @@ def test_a_folder_that_cannot_be_made_is_named(place: Place) -> None:
 
 
 @pytest.mark.parametrize("package", ["numba", "pyarrow"])
-def test_what_to_install_is_said_in_one_line(package: str) -> None:
+def test_a_missing_package_is_reported_in_one_line(package: str) -> None:
     code = (
         f"import sys; sys.modules[{package!r}] = None\n"
         "from scrapy.cmdline import execute; execute(['scrapy', 'simulate', 'experiment'])"
@@ -237,7 +237,7 @@ def test_what_to_install_is_said_in_one_line(package: str) -> None:
     assert done.stderr == f"the simulator needs {package}: pip install -r requirements-simulator.txt\n"
 
 
-def test_nowhere_to_keep_what_was_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compiled_code_need_not_be_cached(monkeypatch: pytest.MonkeyPatch) -> None:
     njit = numba.njit
 
     def refusing(**options: Any) -> Any:

@@ -55,7 +55,7 @@ def test_cyclic_revisits(x: float) -> None:
 
 
 @pytest.mark.parametrize("x", [0.1, 1.0, 3.0])
-def test_more_robots_are_shorter_rounds(x: float) -> None:
+def test_more_robots_make_rounds_shorter(x: float) -> None:
     interval = PAGES * LOAD / 5
     rounds = 12
     time = int(rounds * interval)
@@ -81,7 +81,7 @@ def test_random_revisits(changes: float, queries: float) -> None:
         assert run.mean_wait == pytest.approx(stale, rel=0.06)
 
 
-def test_downloads_at_one_time_follow_a_queue_with_servers_for_all() -> None:
+def test_the_number_of_concurrent_downloads_matches_a_queue_with_infinite_servers() -> None:
     """M/G/∞: the number in service has a Poisson distribution with the mean arrivals × service time."""
     time = 2_000_000
     log = make_queries(PAGES, time, 400, stream("queries"))
@@ -97,7 +97,7 @@ def test_downloads_at_one_time_follow_a_queue_with_servers_for_all() -> None:
     assert counts == pytest.approx(poisson, abs=0.02)
 
 
-def test_asking_first_brings_the_same_news_for_less() -> None:
+def test_conditional_requests_find_the_same_changes_with_less_traffic() -> None:
     """A modified robot loads changed pages only. Its traffic is their number, and its rounds are shorter."""
     time = 1_000_000
     history = make_history(time, 2, FREQUENCIES["published"])

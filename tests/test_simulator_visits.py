@@ -56,7 +56,7 @@ def test_the_published_optimum_in_the_simulator(five: SiteWorld) -> None:
     assert found["proportional"] < found["cyclic"] < found["freshest"]
 
 
-def test_youngest_is_young_and_azar_the_freshest_of_random_ones(five: SiteWorld) -> None:
+def test_youngest_reduces_the_age_and_azar_increases_the_freshness_of_random_visits(five: SiteWorld) -> None:
     found = {
         name: measure(five, visit(five, name, 1), WAY).figures
         for name in ("cyclic", "youngest", "azar", "random")
@@ -99,7 +99,7 @@ def test_day_and_night_differ_from_the_homogeneous_formula() -> None:
     assert freshness[3.0] > homogeneous + 5
 
 
-def test_one_server_waits_as_pollaczek_and_khinchine_say() -> None:
+def test_the_wait_for_one_server_matches_the_pollaczek_khinchine_formula() -> None:
     """The mean wait is λ E[S²] / (2 (1 - ρ)) for Poisson arrivals of notices and downloads of any length."""
     rates, draw = np.full(3000, 2.0), np.random.default_rng(3)
     world = even_world(rates, 30)
@@ -132,7 +132,7 @@ def test_lost_notices_wait_for_the_safety_poll_or_the_next_notice() -> None:
     assert every["mean"] == pytest.approx(1, rel=0.1)
 
 
-def test_hosts_are_asked_one_request_at_a_time() -> None:
+def test_hosts_get_one_request_at_a_time() -> None:
     world = changed(
         even_world([3.0] * 40, 4, window=5), host=np.arange(40) % 2, hosts=["a", "b"], host_delay=60.0
     )
@@ -147,7 +147,7 @@ def test_hosts_are_asked_one_request_at_a_time() -> None:
     assert 10 < figures["host_peak"] <= 60
 
 
-def test_what_visits_cost() -> None:
+def test_costs_of_visits() -> None:
     at = np.array([0.0, HOUR, 2 * HOUR, 30 * HOUR])
     counts = np.array([0, 0, 1, 1])
     visits = Visits(np.zeros(4, int), at, np.array([0, 0, 0, 1]), counts, np.zeros(4))
@@ -193,7 +193,7 @@ def by_hand(world: SiteWorld, visits: Visits) -> tuple[float, float]:
     return 100 * (1 - stale / len(times) / world.sources), age / len(times) / world.sources / 60
 
 
-def test_freshness_and_age_counted_by_hand() -> None:
+def test_freshness_and_age_match_a_simple_computation() -> None:
     world = changed(even_world([0.5, 3.0, 20.0], 6, window=4), response=np.array([0.0, 200.0, 30.0]))
     for name in ("cyclic", "newsbot", "nutch", "push"):
         visits = visit(world, name, 8)
@@ -208,13 +208,13 @@ def test_freshness_and_age_counted_by_hand() -> None:
         )
 
 
-def test_no_share_is_above_a_visit_each_five_minutes() -> None:
+def test_no_share_exceeds_one_visit_per_five_minutes() -> None:
     rates = np.array([1.0, 1e6, 1e6])
     found = capped(allocation.proportional, rates, 600)
     assert found == pytest.approx([24, MOST_A_DAY, MOST_A_DAY])
 
 
-def test_a_policy_that_answers_nonsense_is_named() -> None:
+def test_a_policy_with_an_invalid_result_is_reported() -> None:
     class Wrong:
         """Returns one number."""
 
@@ -228,7 +228,7 @@ def test_a_policy_that_answers_nonsense_is_named() -> None:
         run_policy(world, Wrong(), np.zeros(3))
 
 
-def test_worlds_are_what_their_settings_say() -> None:
+def test_worlds_match_their_settings() -> None:
     settings = SiteSettings(feeds=30, sections=20, pages=200, days=10, hosts=7, deaths=0.05, ignoring=0.5)
     world, again = make_sites(settings, 5), make_sites(settings, 5)
     assert np.array_equal(world.moments, again.moments)

@@ -23,7 +23,7 @@ def stats(**counters):
     return {f"newsbot/site/a.test/{name}": value for name, value in counters.items()}
 
 
-def test_only_what_has_come_since_is_added(storage):
+def test_only_the_increase_since_the_last_write_is_added(storage):
     books = SiteCounters()
     books.write(storage, stats(pages=3, errors=1), NOW)
     books.write(storage, stats(pages=3, errors=1), NOW)
@@ -31,7 +31,7 @@ def test_only_what_has_come_since_is_added(storage):
     assert storage.sites.all()["a.test"].counters == {"pages": 5, "errors": 1}
 
 
-def test_another_crawl_adds_to_the_last(storage):
+def test_a_further_crawl_adds_to_the_counters(storage):
     for pages in (3, 4):
         SiteCounters().write(storage, stats(pages=pages), NOW)
     assert storage.sites.all()["a.test"].counters == {"pages": 7}
@@ -47,7 +47,7 @@ def test_last_times_are_kept(storage):
     assert (site.last_article, site.last_error, site.last_error_at) == (100.0, "timeout", 90.0)
 
 
-def test_after_a_fault_nothing_is_missing_and_nothing_counted_twice(storage, monkeypatch):
+def test_counters_are_correct_after_an_error(storage, monkeypatch):
     books = SiteCounters()
     books.last_article["a.test"] = 100.0
     books.last_error["a.test"] = ("timeout", 90.0)
@@ -65,7 +65,7 @@ def test_after_a_fault_nothing_is_missing_and_nothing_counted_twice(storage, mon
     assert (site.last_article, site.last_error, site.last_error_at) == (100.0, "timeout", 90.0)
 
 
-def test_what_grew_in_an_hour_is_kept_by_the_hour(storage, monkeypatch):
+def test_increases_are_stored_per_hour(storage, monkeypatch):
     books = SiteCounters()
     books.write(storage, stats(pages=3, articles=2), NOW)
     books.write(storage, stats(pages=4, articles=2), NOW + 3600)

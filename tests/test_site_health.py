@@ -36,7 +36,7 @@ GOOD = ("",) * 80
         ("no_text", "the layout has changed"),
     ],
 )
-def test_a_fall_is_told_with_its_likely_cause(reason: str, cause: str) -> None:
+def test_a_drop_is_reported_with_its_likely_cause(reason: str, cause: str) -> None:
     alarm = pages(*GOOD, *[reason] * WINDOW).alarm()
     assert alarm is not None
     assert alarm.startswith(
@@ -55,11 +55,11 @@ def test_a_fall_is_told_with_its_likely_cause(reason: str, cause: str) -> None:
         (*GOOD, *["", "http_404"] * WINDOW),  # every second page fails: not a sudden stop
     ],
 )
-def test_no_alarm_without_a_cliff(reasons: tuple[str, ...]) -> None:
+def test_no_alarm_without_a_sudden_drop(reasons: tuple[str, ...]) -> None:
     assert pages(*reasons).alarm() is None
 
 
-def test_it_is_over_when_articles_come_again() -> None:
+def test_the_alarm_ends_when_articles_are_found_again() -> None:
     found = pages(*GOOD, *["no_text"] * WINDOW)
     assert found.alarm() is not None
     for _ in range(WINDOW):
@@ -70,11 +70,11 @@ def test_it_is_over_when_articles_come_again() -> None:
 @pytest.mark.parametrize(
     "plain", [{}, {"lately": 3, "pages": 1, "articles": 1}, {"lately": [], "pages": "x"}]
 )
-def test_what_cannot_be_read_counts_as_nothing_seen(plain: dict[str, object]) -> None:
+def test_an_invalid_note_is_ignored(plain: dict[str, object]) -> None:
     assert pages_from(plain) == Pages()
 
 
-def test_it_goes_on_from_crawl_to_crawl_and_stands_in_sources(tmp_path: Path) -> None:
+def test_health_is_kept_between_crawls_and_shown_in_sources(tmp_path: Path) -> None:
     place = Place(tmp_path)
     place.data.mkdir(exist_ok=True)
     for reasons in (GOOD, ("no_text",) * WINDOW):
@@ -92,7 +92,7 @@ def test_it_goes_on_from_crawl_to_crawl_and_stands_in_sources(tmp_path: Path) ->
     assert NOTE_KIND == "health"
 
 
-def test_a_crawl_notes_what_its_pages_were(world: World, site: MockServer) -> None:
+def test_a_crawl_records_the_results_of_its_pages(world: World, site: MockServer) -> None:
     host = "http://news.test"
     urls = [f"{host}/story/{name}" for name in ("one", "short", "gone")]
     site.page(urls[0], article_html(1))
@@ -107,7 +107,7 @@ def test_a_crawl_notes_what_its_pages_were(world: World, site: MockServer) -> No
     assert len(lately) == 3
 
 
-def test_a_site_whose_layout_broke_is_flagged_in_sources(world: World, site: MockServer) -> None:
+def test_a_site_with_a_changed_layout_is_flagged_in_sources(world: World, site: MockServer) -> None:
     host, xml = "http://news.test", {"Content-Type": "application/rss+xml"}
     world.rule("_defaults", "delay: 0\nconcurrency: 8\ninterval: {feed: 0, article: 30d}\n")
     world.rule("news.test", f"domain: news.test\nfeeds: {host}/rss\n")

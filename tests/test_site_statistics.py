@@ -58,7 +58,7 @@ def test_totals() -> None:
     assert now.useful_share == pytest.approx(75 / 90)
 
 
-def test_nothing_known_yet() -> None:
+def test_empty_stats() -> None:
     assert figures({}) == Figures()
     assert site_figures({}) == []
     assert total([]).pages == 0
@@ -72,14 +72,14 @@ def test_nothing_known_yet() -> None:
         st.none() | st.text(max_size=3) | st.floats() | st.integers() | st.booleans() | st.lists(st.none()),
     )
 )
-def test_strange_stats_stop_nothing(stats: dict[str, object]) -> None:
+def test_unusual_stats_are_accepted(stats: dict[str, object]) -> None:
     now = figures(stats)
     assert now.useful_share is None or now.useful_share <= 1
     assert causes(now) is not None
     assert total(site_figures(stats)).site.startswith("all")
 
 
-def test_sites_with_most_articles_first() -> None:
+def test_sites_are_sorted_by_articles() -> None:
     sites = site_figures(STATS)
     assert [site.site for site in sites] == ["a.org", "b.org"]
     assert sites[0].useful_share == pytest.approx(0.9)
@@ -90,7 +90,7 @@ def test_sites_with_most_articles_first() -> None:
     assert everything.top_cause == "timeout"
 
 
-def test_counters_of_sites_are_what_they_grew_by() -> None:
+def test_counters_of_sites_are_increases() -> None:
     now = {**STATS, "newsbot/site/b.org/pages": 43, "newsbot/site/b.org/errors/dns": 1}
     assert site_counters(now, STATS) == {"b.org": {"pages": 3, "errors/dns": 1}}
     assert site_counters(STATS)["a.org"]["errors/timeout"] == 7
@@ -113,7 +113,7 @@ def test_percent(value: float | None, text: str) -> None:
     assert percent(value) == text
 
 
-def test_the_rest_of_the_causes_is_summed_up() -> None:
+def test_rare_causes_are_summed() -> None:
     errors = {f"http_{400 + number}": 10 - number for number in range(7)}
     assert causes(Figures(errors=errors)).endswith("http_404 6, others 9")
 

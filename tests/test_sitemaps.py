@@ -59,7 +59,7 @@ def test_news_sitemap() -> None:
     assert sitemap.problems == []
 
 
-def test_gzip_is_known_by_its_content_also_when_cut_off() -> None:
+def test_gzip_is_recognised_by_its_content_even_if_cut_off() -> None:
     packed = gzip.compress(NEWS.encode())
     assert parse(packed) == parse(NEWS)
     assert parse(gzip.compress(NEWS[:900].encode()) + gzip.compress(NEWS[900:].encode())) == parse(NEWS)
@@ -68,12 +68,12 @@ def test_gzip_is_known_by_its_content_also_when_cut_off() -> None:
     assert "cut_off:1" in cut.problems
 
 
-def test_small_archives_of_large_sitemaps_are_read_whole() -> None:
+def test_small_archives_of_large_sitemaps_are_read_completely() -> None:
     text = "".join(f"<url><loc>https://map.example/{number}</loc></url>" for number in range(20_000))
     assert len(parse(gzip.compress(f"<urlset>{text}</urlset>".encode())).links) == 20_000
 
 
-def test_index_without_itself_and_doubles() -> None:
+def test_an_index_is_read_without_itself_and_duplicates() -> None:
     sitemap = parse(
         """<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
         <sitemap><loc>https://map.example/news.xml</loc><lastmod>2024-12-31</lastmod></sitemap>
@@ -129,7 +129,7 @@ def test_namespaces_and_junk(opening: str) -> None:
     assert [link.url for link in parse(text).links] == ["https://map.example/1"]
 
 
-def test_malformed_gives_what_can_be_read() -> None:
+def test_a_malformed_sitemap_is_read_as_far_as_possible() -> None:
     sitemap = parse(
         "<urlset><url><loc>https://map.example/?a=1&b=2</loc><lastmod>never</lastmod></url>"
         "<url><loc>https://map.example/2<loc></url>"
@@ -144,7 +144,7 @@ def test_malformed_gives_what_can_be_read() -> None:
     assert sorted(sitemap.problems) == ["bad_date:1", "bad_link:2", "malformed:1"]
 
 
-def test_the_newest_stay_when_there_are_too_many() -> None:
+def test_the_newest_urls_are_kept_if_there_are_too_many() -> None:
     days = [NOW - timedelta(hours=hour) for hour in range(MAX_URLS + 1000, 0, -1)]
     text = "".join(
         f"<url><loc>https://map.example/{number}</loc><lastmod>{day:%Y-%m-%dT%H:%MZ}</lastmod></url>"
@@ -165,7 +165,7 @@ def test_the_newest_stay_when_there_are_too_many() -> None:
         (lambda number: "2020-01-01" if number % 2 else "", {1, MAX_URLS - 1, 0, MAX_URLS + 8}),
     ],
 )
-def test_of_too_many_files_of_an_index_the_newest_stay(lastmod, kept) -> None:
+def test_the_newest_files_of_an_index_are_kept_if_there_are_too_many(lastmod, kept) -> None:
     files = [(f"https://map.example/{number}.xml", lastmod(number)) for number in range(MAX_URLS + 10)]
     text = "".join(f"<sitemap><loc>{url}</loc><lastmod>{day}</lastmod></sitemap>" for url, day in files)
     sitemap = parse(gzip.compress(f"<sitemapindex>{text}</sitemapindex>".encode()))
@@ -190,7 +190,7 @@ def test_of_too_many_files_of_an_index_the_newest_stay(lastmod, kept) -> None:
         (b"not found", "not_a_sitemap"),
     ],
 )
-def test_what_is_no_sitemap(body: bytes, reason: str) -> None:
+def test_bodies_that_are_not_sitemaps(body: bytes, reason: str) -> None:
     with pytest.raises(SitemapError, match=f"^{reason}$"):
         parse(body)
 
@@ -202,7 +202,7 @@ ADDRESSES = st.builds(
 
 @settings(max_examples=80, deadline=None)
 @given(st.lists(ADDRESSES, min_size=1, max_size=8, unique=True), st.booleans())
-def test_addresses_come_back_exactly(addresses: list[str], packed: bool) -> None:
+def test_urls_are_unchanged(addresses: list[str], packed: bool) -> None:
     text = "".join(f"<url><loc>{escape(one)}</loc></url>" for one in addresses)
     body = f"<urlset>{text}</urlset>".encode()
     assert [link.url for link in parse(gzip.compress(body) if packed else body).links] == addresses

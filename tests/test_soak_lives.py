@@ -31,15 +31,15 @@ def grows(life: Life, megabytes_an_hour: float, *, filling: float = 0.0) -> floa
     return growth(life, 0.0, 3600.0)["growth"]
 
 
-def test_flat_memory_is_flat_whatever_the_warm_up_and_peaks_are(life: Life) -> None:
+def test_constant_memory_is_constant_despite_warm_up_and_peaks(life: Life) -> None:
     assert grows(life, 0.0, filling=60) == pytest.approx(1, abs=0.005)
 
 
-def test_a_leak_is_seen_whole_from_the_warm_up_to_the_end(life: Life) -> None:
+def test_a_leak_is_measured_from_the_warm_up_to_the_end(life: Life) -> None:
     assert grows(life, 15.0) == pytest.approx((100 + 15) / (100 + 15 / 3), rel=0.01)
 
 
-def test_a_restarted_process_is_judged_by_its_own_time(life: Life) -> None:
+def test_a_restarted_process_is_judged_by_its_own_run_time(life: Life) -> None:
     life.began, life.ended = 3000.0, 3400.0
     life.memory = [(3000.0 + second, 50 + second / 100) for second in range(0, 400, 5)]
     assert growth(life, 0.0, 3600.0) == {}  # too short for a result
@@ -51,7 +51,7 @@ def test_a_restarted_process_is_judged_by_its_own_time(life: Life) -> None:
     assert course(life, 0.0, 3600.0, 3)[0] < course(life, 0.0, 3600.0, 3)[2]
 
 
-def test_an_end_is_told_with_its_code_its_reason_and_the_last_lines(tmp_path: Path) -> None:
+def test_an_exit_is_reported_with_its_code_its_reason_and_the_last_lines(tmp_path: Path) -> None:
     log = tmp_path / "worker-3.log"
     log.write_text("first\nINFO: Closing spider (data_unavailable)\n" + "line\n" * 30 + "last words\n")
     process = subprocess.Popen([sys.executable, "-c", "raise SystemExit(3)"])
@@ -66,7 +66,7 @@ def test_an_end_is_told_with_its_code_its_reason_and_the_last_lines(tmp_path: Pa
     assert exit_word(-11) == "SIGSEGV that the benchmark did not send"
 
 
-def test_what_the_benchmark_kills_did_not_end_by_itself(tmp_path: Path) -> None:
+def test_a_process_killed_by_the_benchmark_did_not_end_by_itself(tmp_path: Path) -> None:
     process = subprocess.Popen([sys.executable, "-c", "print(flush=True); input()"], stdin=PIPE, stdout=PIPE)
     assert process.stdin is not None
     assert process.stdout is not None

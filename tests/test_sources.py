@@ -34,14 +34,14 @@ ALL = [
 ]
 
 
-def test_each_rule_names_its_sources_and_a_bare_one_its_home(make_desk):
+def test_a_crawl_starts_at_the_sources_of_a_rule_or_at_the_home_page(make_desk):
     [found] = begun(make_desk({"a.test": FULL, "b.test": BARE}))
     assert kinds(found) == [*ALL, ("section", "https://b.test/")]
     assert (found.depth, found.force, found.referrer) == (0, False, None)
     assert {link.where for link in found.links} == {Where.SEED}
 
 
-def test_what_a_rule_names_elsewhere_belongs_to_it_all_the_same(make_desk):
+def test_sources_on_other_hosts_belong_to_their_rule(make_desk):
     away = "domain: b.test\nfeeds: https://a.test/of-b\n"
     desk = make_desk({"a.test": FULL, "b.test": away, "c.test": "domain: c.test\n"})
     founds = begun(desk)
@@ -79,18 +79,18 @@ def test_the_sources_of_many_rules_are_queued_together(make_desk, monkeypatch):
         (("feeds", "sitemaps"), ALL[:2]),
     ],
 )
-def test_follow_chooses_and_a_bare_rule_still_begins_at_home(make_desk, follow, chosen):
+def test_follow_selects_sources_and_a_rule_without_sources_starts_at_the_home_page(make_desk, follow, chosen):
     [found] = begun(make_desk({"a.test": FULL, "b.test": BARE}, follow=follow))
     assert kinds(found) == [*chosen, ("section", "https://b.test/")]
 
 
-def test_follow_of_the_rule_holds_unless_an_argument_says_otherwise(make_desk):
+def test_the_argument_follow_replaces_follow_of_the_rule(make_desk):
     rules = {"a.test": FULL + "follow: [feeds]\n"}
     assert kinds(begun(make_desk(rules))[0]) == ALL[:1]
     assert kinds(begun(make_desk(rules, follow=("sitemaps",)))[0]) == ALL[1:2]
 
 
-def test_only_the_sites_asked_for(make_desk):
+def test_only_requested_sites_are_crawled(make_desk):
     desk = make_desk({"a.test": FULL, "b.test": BARE}, sites=("b.test",))
     assert [kinds(found) for found in begun(desk)] == [[("section", "https://b.test/")]]
 
@@ -108,7 +108,7 @@ def test_only_the_sites_asked_for(make_desk):
         ("https://c.test/2026/11/20/the-council-met-and-talked-about-a-bridge", Kind.ARTICLE),
     ],
 )
-def test_addresses_asked_for_are_taken_as_what_the_rule_or_their_looks_say(make_desk, url, kind):
+def test_requested_urls_are_classified_by_the_rule_or_their_form(make_desk, url, kind):
     [found] = begun(make_desk({"a.test": FULL}, urls=(url,), feeds=("https://d.test/rss",)))
     assert found.force
     feed, asked = found.links

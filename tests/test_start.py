@@ -60,26 +60,26 @@ def loaded(tmp_path: Path, *words: str) -> set[str]:
         ("rules", "show"),
     ],
 )
-def test_nothing_expensive_is_imported(tmp_path: Path, words: tuple[str, ...]) -> None:
+def test_no_expensive_module_is_imported(tmp_path: Path, words: tuple[str, ...]) -> None:
     modules = loaded(tmp_path, *words)
     assert not modules & EXPENSIVE
     assert "newsbot.commands.articles" in modules  # Scrapy imports the modules of all commands
 
 
-def test_the_list_of_commands_takes_nothing_but_their_declarations(tmp_path: Path) -> None:
+def test_the_list_of_commands_imports_only_declarations(tmp_path: Path) -> None:
     ours = {name for name in loaded(tmp_path, "--help") if name.startswith("newsbot.")}
     parts = {name.split(".")[1] for name in ours}
     assert parts == {"settings", "config", "commands", "cli", "clock", "errors", "urls"}
 
 
 @pytest.mark.parametrize("action", ACTIONS.values(), ids=map(" ".join, ACTIONS))
-def test_the_function_of_each_action_is_there(action: Action) -> None:
+def test_the_function_of_each_action_exists(action: Action) -> None:
     assert isinstance(action.run, str)
     function = load(action.run)
     assert function.__code__.co_varnames[: function.__code__.co_argcount] == ("call",)
 
 
-def test_declarations_say_what_the_capabilities_have() -> None:
+def test_declarations_match_the_functions() -> None:
     def default_of(command: str, action: str, *words: str) -> object:
         options = make_parser(command, ACTIONS[command, action]).parse(words[1:])
         return getattr(options, words[0])

@@ -17,7 +17,7 @@ def close(desk):
     desk.crawler.signals.send_catch_log(signals.spider_closed, spider=Spider("news"), reason="finished")
 
 
-def test_without_a_name_there_is_no_extension(desk):
+def test_the_extension_is_disabled_without_a_file_name(desk):
     with pytest.raises(NotConfigured):
         StatsFile.from_crawler(desk.crawler)
 
@@ -37,7 +37,7 @@ def test_all_stats_are_written_when_the_crawl_ends(make_desk, tmp_path):
     assert extension.path == path
 
 
-def test_a_file_that_cannot_be_written_is_one_line(make_desk, tmp_path, caplog):
+def test_a_file_that_cannot_be_written_is_reported_in_one_line(make_desk, tmp_path, caplog):
     desk = make_desk(settings={"NEWSBOT_STATS_FILE": str(tmp_path / "none" / "stats.json")})
     extension = StatsFile.from_crawler(desk.crawler)
     close(desk)

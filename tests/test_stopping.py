@@ -78,7 +78,7 @@ def test_a_signal_ends_a_worker_cleanly(
     assert len(world.urls()) == counts["done"]
 
 
-def test_a_second_signal_ends_it_at_once_and_the_leases_are_handed_back(
+def test_a_second_signal_stops_the_worker_immediately_and_leases_are_returned(
     world: World, site: MockServer, server: RedisServer
 ) -> None:
     worker, frontier = start_on_slow_pages(world, site, server, 90.0)
@@ -95,7 +95,7 @@ def test_a_second_signal_ends_it_at_once_and_the_leases_are_handed_back(
     assert "Traceback" not in err
 
 
-def test_what_cannot_be_handed_back_is_said_in_one_line(
+def test_leases_that_cannot_be_returned_are_reported_in_one_line(
     world: World, site: MockServer, server: RedisServer
 ) -> None:
     worker, frontier = start_on_slow_pages(world, site, server, 90.0)

@@ -64,6 +64,6 @@ def test_decisions(
     assert decide(given, own, owner, led_to, over) == expected
 
 
-def test_the_answer_names_the_article_that_counts() -> None:
+def test_the_result_names_the_relevant_article() -> None:
     stored = decide(GIVEN, None, OWNER, None).stored
     assert (stored.verdict, stored.canonical_url, stored.version) == (Verdict.SAME_TEXT, OTHER, 7)

@@ -155,7 +155,7 @@ def test_collections_of_a_newer_version_are_refused(
     assert kept["version"] == 99
 
 
-def test_collections_that_were_made_by_halves_are_completed(
+def test_incomplete_collections_are_completed(
     mongo_uri: str, database: Database[dict[str, Any]], storage: MongoStorage
 ) -> None:
     database["schema"].delete_many({})
@@ -168,7 +168,7 @@ def test_collections_that_were_made_by_halves_are_completed(
     again.close()
 
 
-def test_exports_by_time_go_on_by_number(
+def test_exports_by_time_continue_by_number(
     mongo_uri: str, database: Database[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(changes, "_AT_ONCE", 2)
@@ -199,7 +199,7 @@ def test_exports_by_time_go_on_by_number(
     storage.close()
 
 
-def test_articles_that_named_one_as_their_basis_are_read_and_renamed(
+def test_articles_with_a_single_basis_are_read_and_renamed(
     mongo_uri: str, database: Database[dict[str, Any]]
 ) -> None:
     with closing(MongoStorage(mongo_uri, database=database.name)) as storage:
@@ -218,7 +218,7 @@ def test_articles_that_named_one_as_their_basis_are_read_and_renamed(
         assert [one.derived_from for one in storage.articles.iter()] == [[], []]
 
 
-def test_data_of_another_program_are_refused_and_left_alone(
+def test_data_of_another_program_is_refused_and_not_changed(
     mongo_uri: str, database: Database[dict[str, Any]]
 ) -> None:
     database["articles"].insert_one({"_id": 1, "mine": True})
@@ -233,7 +233,7 @@ def test_a_server_without_replica_set_is_refused_with_the_remedy(tmp_path: Path)
             MongoStorage(server.uri)
 
 
-def test_a_write_is_acknowledged_by_a_majority_with_journal_unless_the_uri_says_else(
+def test_a_write_is_acknowledged_by_a_majority_with_journal_unless_the_uri_sets_another_concern(
     mongo_uri: str, database: Database[dict[str, Any]], storage: MongoStorage
 ) -> None:
     concern = storage.server.at.write_concern.document
@@ -248,7 +248,7 @@ def test_a_write_is_acknowledged_by_a_majority_with_journal_unless_the_uri_says_
 # --- documents
 
 
-def test_documents_are_what_people_expect(database: Database[dict[str, Any]], storage: MongoStorage) -> None:
+def test_documents_are_readable(database: Database[dict[str, Any]], storage: MongoStorage) -> None:
     storage.articles.store(make_article("a", "Текст новости.", tags=["x"], modified_at=NOON))
     found = database["articles"].find_one()
     assert found is not None
@@ -266,7 +266,7 @@ def test_times_are_compared_to_the_microsecond(storage: MongoStorage) -> None:
     assert storage.articles.count(ArticleFilter(since=NOON.replace(microsecond=123457))) == 0
 
 
-def test_what_sites_write_is_never_read_as_a_command(storage: MongoStorage) -> None:
+def test_texts_of_sites_are_never_interpreted_as_operators(storage: MongoStorage) -> None:
     odd = make_page("$x", ("$referrers", "$$ROOT"), server="$server", etag="$$NOW")
     for _ in range(2):
         storage.pages.discover([odd])
@@ -304,7 +304,7 @@ def test_search_and_streams_use_their_indexes(
     assert [plan for plan in plans if "COLLSCAN" in plan] == []
 
 
-def test_storing_again_after_a_lost_answer_changes_nothing(storage: MongoStorage) -> None:
+def test_storing_again_after_a_lost_response_has_no_effect(storage: MongoStorage) -> None:
     article = make_article("a")
     storage.articles.store(article)
     assert storage.articles.store(article).verdict is Verdict.UNCHANGED
@@ -312,7 +312,7 @@ def test_storing_again_after_a_lost_answer_changes_nothing(storage: MongoStorage
     assert storage.articles.store(make_article("b")).verdict is Verdict.SAME_TEXT
 
 
-def test_only_this_package_knows_the_driver() -> None:
+def test_only_this_package_imports_the_driver() -> None:
     root = Path(__file__).resolve().parent.parent / "newsbot"
     users = {
         path.relative_to(root).as_posix()

@@ -69,7 +69,7 @@ def _store_until_it_fails(storage: MongoStorage, turn: int, acknowledged: list[A
         acknowledged.append(article)
 
 
-def test_what_was_acknowledged_survives_kill_9(server: MongoServer, storage: MongoStorage) -> None:
+def test_acknowledged_articles_survive_kill_9(server: MongoServer, storage: MongoStorage) -> None:
     acknowledged: list[Article] = []
     for turn in range(4):
         before = len(acknowledged)
@@ -91,7 +91,7 @@ def test_what_was_acknowledged_survives_kill_9(server: MongoServer, storage: Mon
     assert len(find(storage, "text", limit=10_000)) == storage.articles.count()
 
 
-def test_a_worker_that_died_within_a_transaction_holds_up_others_for_a_while_only(
+def test_a_worker_that_died_within_a_transaction_blocks_others_only_temporarily(
     server: MongoServer, storage: MongoStorage
 ) -> None:
     with MongoClient[dict[str, Any]](server.uri) as dead, dead.start_session() as session:
@@ -116,7 +116,7 @@ READS_AND_WRITES: list[Callable[[MongoStorage], object]] = [
 ]
 
 
-def test_a_server_that_is_away_is_said_and_used_again_when_back(
+def test_an_unreachable_server_is_reported_and_used_again_later(
     server: MongoServer, storage: MongoStorage
 ) -> None:
     storage.articles.store(make_article("a"))
@@ -135,7 +135,7 @@ def test_a_server_that_is_away_is_said_and_used_again_when_back(
     assert len(list(storage.pages.iter())) == 1
 
 
-def test_a_server_that_never_was_there_is_said(server: MongoServer) -> None:
+def test_a_server_that_was_never_reachable_is_reported(server: MongoServer) -> None:
     port = free_port()
     with pytest.raises(
         DataUnavailable, match=rf"MongoDB 127\.0\.0\.1:{port}/newsbot: does not answer"
@@ -144,7 +144,7 @@ def test_a_server_that_never_was_there_is_said(server: MongoServer) -> None:
     assert_no_secret(str(raised.value))
 
 
-def test_a_short_restart_in_the_middle_of_writing_is_waited_for(server: MongoServer) -> None:
+def test_a_write_waits_for_a_short_restart(server: MongoServer) -> None:
     patient = MongoStorage(server.uri + "&serverSelectionTimeoutMS=20000")
     patient.articles.store(make_article("a", "One."))
     server.kill()
@@ -159,20 +159,20 @@ def test_a_short_restart_in_the_middle_of_writing_is_waited_for(server: MongoSer
 # --- users
 
 
-def test_a_wrong_password_is_said_in_one_line(server: MongoServer) -> None:
+def test_a_wrong_password_is_reported_in_one_line(server: MongoServer) -> None:
     for uri in (server.uri_of("root", "Sekret2"), server.uri_of("nobody", "Sekret2")):
         with pytest.raises(DataUnavailable, match="refuses user name or password") as raised:
             MongoStorage(uri)
         one_line(raised.value, server)
 
 
-def test_a_missing_password_is_said_in_one_line(server: MongoServer) -> None:
+def test_a_missing_password_is_reported_in_one_line(server: MongoServer) -> None:
     with pytest.raises(DataUnavailable, match="grant it the role readWrite") as raised:
         MongoStorage(f"mongodb://127.0.0.1:{server.port}/")
     one_line(raised.value, server)
 
 
-def test_a_user_who_may_only_read_can_read(server: MongoServer, storage: MongoStorage) -> None:
+def test_a_user_with_read_access_can_read(server: MongoServer, storage: MongoStorage) -> None:
     storage.articles.store(make_article("a"))
     assert len(find(storage, "новости")) == 1  # this search uses write access: it numbers the changes
     with MongoClient[dict[str, Any]](server.uri) as client:
@@ -213,7 +213,7 @@ def test_a_user_who_may_only_read_can_read(server: MongoServer, storage: MongoSt
         "mongodb+srv://user:Sekret@localhost:27017/",
     ],
 )
-def test_what_is_no_address_is_said_in_one_line_without_secrets(uri: str) -> None:
+def test_an_invalid_uri_is_reported_in_one_line_without_secrets(uri: str) -> None:
     with pytest.raises(DataUnavailable, match=r"^MONGO_URI: .*mongodb://host.*user:password@") as raised:
         MongoStorage(uri).close()
     assert_no_secret(str(raised.value))
@@ -223,7 +223,7 @@ def test_what_is_no_address_is_said_in_one_line_without_secrets(uri: str) -> Non
 # --- full, slow, in an election: with the server's own error codes
 
 
-def test_an_election_is_said_and_then_over(server: MongoServer, storage: MongoStorage) -> None:
+def test_an_election_is_reported_and_ends(server: MongoServer, storage: MongoStorage) -> None:
     storage.articles.store(make_article("a"))
     with MongoClient[dict[str, Any]](server.uri) as client:
         client.admin.command("replSetStepDown", 3, secondaryCatchUpPeriodSecs=0, force=True)
@@ -245,7 +245,7 @@ def test_an_election_is_said_and_then_over(server: MongoServer, storage: MongoSt
         (1, DataError, "127.0.0.1"),
     ],
 )
-def test_faults_of_the_server_are_said_and_nothing_is_kept_by_halves(
+def test_errors_of_the_server_are_reported_without_partial_changes(
     server: MongoServer, storage: MongoStorage, code: int, kind: type[DataError], text: str
 ) -> None:
     for command in ("findAndModify", "commitTransaction"):

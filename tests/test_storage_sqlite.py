@@ -27,7 +27,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "newsbot.db"
 
 
-def test_a_file_of_an_earlier_version_is_brought_up_to_date_and_keeps_its_rows(path: Path) -> None:
+def test_a_file_of_an_earlier_version_is_migrated_and_keeps_its_rows(path: Path) -> None:
     first = "CREATE TABLE thing (name TEXT NOT NULL);"
     second = (
         "ALTER TABLE thing ADD COLUMN size INTEGER NOT NULL DEFAULT 7; CREATE INDEX by_size ON thing (size);"
@@ -41,7 +41,7 @@ def test_a_file_of_an_earlier_version_is_brought_up_to_date_and_keeps_its_rows(p
         new.close()
 
 
-def test_exports_by_time_go_on_by_number(path: Path) -> None:
+def test_exports_by_time_continue_by_number(path: Path) -> None:
     before = next(number for number, script in enumerate(MIGRATIONS) if "TABLE article_change" in script)
     with closing(open_database(path, component="storage", migrations=MIGRATIONS[:before])) as old:
         for name, stored in (("late", 300.0), ("early", 100.0), ("noon", 200.0)):
@@ -68,7 +68,7 @@ def test_exports_by_time_go_on_by_number(path: Path) -> None:
         assert "pending" not in states["daily"]
 
 
-def test_articles_that_named_one_as_their_basis_are_read_and_renamed(path: Path) -> None:
+def test_articles_with_a_single_basis_are_read_and_renamed(path: Path) -> None:
     before = next(number for number, script in enumerate(MIGRATIONS) if "TABLE article_basis" in script)
     basis = "https://example.org/basis"
     with closing(open_database(path, component="storage", migrations=MIGRATIONS[:before])) as old:
@@ -84,7 +84,7 @@ def test_articles_that_named_one_as_their_basis_are_read_and_renamed(path: Path)
         assert [one.derived_from for one in storage.articles.iter()] == [[], []]
 
 
-def test_a_migration_that_fails_changes_nothing(path: Path) -> None:
+def test_a_failed_migration_has_no_effect(path: Path) -> None:
     first = "CREATE TABLE thing (name TEXT NOT NULL);"
     open_database(path, component="things", migrations=[first]).close()
     with pytest.raises(DataError, match="no such table"):
@@ -106,7 +106,7 @@ def test_a_file_of_a_newer_version_is_refused(path: Path) -> None:
     SqliteIndex(path).close()  # each component has its own version
 
 
-def test_what_is_no_database_is_refused_and_left_alone(path: Path) -> None:
+def test_a_file_that_is_not_a_database_is_refused_and_not_changed(path: Path) -> None:
     path.write_bytes(b"These are my notes, not a database. " * 100)
     with pytest.raises(SchemaError, match="not a newsbot data file"):
         SqliteStorage(path)
@@ -114,20 +114,22 @@ def test_what_is_no_database_is_refused_and_left_alone(path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["/proc/newsbot.db", "/proc/newsbot/newsbot.db"])
-def test_a_folder_that_cannot_be_written_is_said(name: str) -> None:
+def test_a_folder_that_cannot_be_written_is_reported(name: str) -> None:
     if not Path("/proc/self").exists():
         pytest.skip("needs a folder that nobody can write to")
     with pytest.raises(DataUnavailable, match="NEWSBOT_DATA"):
         SqliteStorage(Path(name))
 
 
-def test_a_file_in_place_of_the_folder_is_said(tmp_path: Path) -> None:
+def test_a_file_in_place_of_the_folder_is_reported(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("")
     with pytest.raises(DataUnavailable, match="cannot be created"):
         SqliteStorage(tmp_path / "data" / "newsbot.db")
 
 
-def test_a_locked_file_is_said_and_works_again_when_free(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_locked_file_is_reported_and_works_again_when_unlocked(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sqlitefile, "BUSY_SECONDS", 0.05)
     storage = SqliteStorage(path)
     other = sqlite3.connect(path, isolation_level=None)
@@ -147,7 +149,7 @@ def _store_many(storage: SqliteStorage) -> None:
         storage.articles.store(make_article(str(number), text))
 
 
-def test_a_full_disk_loses_nothing_and_writes_nothing_by_halves(path: Path) -> None:
+def test_a_full_disk_causes_no_losses_or_partial_writes(path: Path) -> None:
     storage = SqliteStorage(path)
     database = storage.file.database
     pages = database.execute("PRAGMA page_count").fetchone()[0]
@@ -168,7 +170,7 @@ def test_a_full_disk_loses_nothing_and_writes_nothing_by_halves(path: Path) -> N
     storage.close()
 
 
-def test_a_damaged_file_is_said(path: Path) -> None:
+def test_a_damaged_file_is_reported(path: Path) -> None:
     storage = SqliteStorage(path)
     for number in range(300):
         storage.articles.store(make_article(str(number), f"Text {number} " * 50))
@@ -186,7 +188,7 @@ def _read_all(path: Path) -> None:
         list(storage.articles.iter())
 
 
-def test_articles_of_a_site_in_a_language_are_found_without_reading_those_of_others(path: Path) -> None:
+def test_articles_of_a_site_in_a_language_are_found_by_an_index(path: Path) -> None:
     with closing(SqliteStorage(path)):
         tests, values = conditions(ArticleFilter(source="a.org", language="ru"))
         query = f"SELECT a.id FROM article a WHERE {' AND '.join(tests)} ORDER BY a.moment DESC, a.id DESC"

@@ -161,7 +161,7 @@ def test_the_older_story_keeps_its_id(newsroom: Newsroom) -> None:
     assert {one.canonical_url: one.relation for one in kept}[bridge] == "member"
 
 
-def test_what_is_cut_from_a_text_says_so_in_its_own_story(newsroom: Newsroom) -> None:
+def test_an_excerpt_names_the_full_text_and_has_its_own_story(newsroom: Newsroom) -> None:
     for order in (
         ["https://e.test/whole", "https://f.test/cut"],
         ["https://f.test/cut", "https://e.test/whole"],
@@ -207,7 +207,7 @@ def members(storage: Storage, url: str) -> set[str]:
     return {one.canonical_url for one in storage.articles.iter(ArticleFilter(story=kept.story))}
 
 
-def test_joining_brings_all_members_along(storage: Storage) -> None:
+def test_joining_stories_moves_all_members(storage: Storage) -> None:
     for minute, url in enumerate((A, B, C, D)):
         put(storage, url, minute)
     assert storage.stories.join([B, A]).story == story_id(A)
@@ -218,7 +218,7 @@ def test_joining_brings_all_members_along(storage: Storage) -> None:
     assert (again.story, again.missing) == (story_id(A), False)
 
 
-def test_the_id_of_a_story_that_was_joined_leads_to_it(storage: Storage) -> None:
+def test_the_id_of_a_joined_story_finds_the_new_story(storage: Storage) -> None:
     """Exports, searches and lists of new articles that contain the old id still work."""
     for minute, url in enumerate((A, B, C)):
         put(storage, url, minute)
@@ -233,7 +233,7 @@ def test_the_id_of_a_story_that_was_joined_leads_to_it(storage: Storage) -> None
     assert storage.articles.count(ArticleFilter(story=story_id(D))) == 0
 
 
-def test_an_article_that_comes_later_finds_where_its_story_is(storage: Storage) -> None:
+def test_an_article_stored_later_gets_the_current_story(storage: Storage) -> None:
     put(storage, A, 0)
     joined = storage.stories.join([A, B])
     assert (joined.story, joined.missing) == (story_id(A), True)
@@ -244,7 +244,7 @@ def test_an_article_that_comes_later_finds_where_its_story_is(storage: Storage) 
     assert members(storage, B) == {A, B, C}
 
 
-def test_articles_that_nobody_has_stored_are_one_story_when_they_come(storage: Storage) -> None:
+def test_stories_of_articles_that_are_not_stored_yet_can_be_joined(storage: Storage) -> None:
     storage.stories.join([A, B])
     storage.stories.join([B, C])
     for url in (C, A, B):
@@ -285,7 +285,7 @@ def test_texts_of_many_urls(storage: Storage) -> None:
     assert storage.texts.repeated(limit=0) == []
 
 
-def test_who_published_first_is_told_by_the_pages(storage: Storage) -> None:
+def test_the_first_publisher_is_determined_by_the_pages(storage: Storage) -> None:
     for minute, url in enumerate((A, B, C)):
         put(storage, url, minute, "story")
     put(storage, "https://a.test/2", 3, "another")
@@ -331,6 +331,6 @@ AT_EIGHT = member("eight", DAY + timedelta(hours=8), 20)
         ([member("last", datetime.max.replace(tzinfo=UTC), 30, "day")], "eight"),
     ],
 )
-def test_first_is_who_was_certainly_out_first(others: list[Article], first: str) -> None:
+def test_the_first_article_was_certainly_published_first(others: list[Article], first: str) -> None:
     for order in permutations([AT_EIGHT, *others]):
         assert Story(story="s", members=list(order)).first.source == f"{first}.test"

@@ -231,7 +231,7 @@ WRONG = {
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=wrong(WRONG[name]) if name in WRONG else ()) for name in CASES]
 )
-def test_stories_are_those_that_a_person_would_draw(tmp_path: Path, name: str, backwards: bool) -> None:
+def test_stories_match_the_judgement_of_a_person(tmp_path: Path, name: str, backwards: bool) -> None:
     expected, written = CASES[name]
     desk = Desk(tmp_path, None, {})
     articles = [article_of(number, *one) for number, one in enumerate(written)]

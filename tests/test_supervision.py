@@ -80,7 +80,7 @@ def kill_a_worker(frontier: RedisFrontier, killed: set[int]) -> None:
         time.sleep(0.005)
 
 
-def test_killed_workers_are_started_again_and_the_crawl_ends_complete(
+def test_killed_workers_are_restarted_and_the_crawl_is_completed(
     tmp_path: Path, redis: RedisServer, mongo: str
 ) -> None:
     with DemoServer(tmp_path / "rules", articles=ARTICLES) as site:

@@ -31,14 +31,14 @@ def shown(console: Console) -> str:
     return console.file.getvalue()
 
 
-def test_a_pipe_gets_whole_rows_without_colour() -> None:
+def test_a_pipe_gets_complete_rows_without_colour() -> None:
     lines = shown(make_console(io.StringIO())).splitlines()
     assert len(lines) == 3
     assert lines[1] == f"   5  [red]Title :smile: with lines  {URL}"
     assert lines[2].split() == ["1234", "y"]
 
 
-def test_a_narrow_terminal_gets_wide_cells_below_their_row() -> None:
+def test_a_narrow_terminal_shows_wide_cells_below_their_row() -> None:
     text = re.sub(r"\x1b\[\d*m", "", shown(terminal(width=40)))
     lines = text.splitlines()
     assert [line.strip() for line in lines[:3]] == ["n", "5", "title: [red]Title :smile: with lines"]
@@ -49,7 +49,7 @@ def test_a_narrow_terminal_gets_wide_cells_below_their_row() -> None:
     assert "None" not in text
 
 
-def test_long_headings_over_short_cells_take_two_lines() -> None:
+def test_long_headings_above_short_cells_take_two_lines() -> None:
     console = terminal()
     print_table(console, (Column("next poll of it", "right"), Column("b")), [("1", "2")])
     assert isinstance(console.file, io.StringIO)
@@ -62,7 +62,7 @@ def terminal(**options: object) -> Console:
     return Console(**given)  # type: ignore[arg-type]
 
 
-def test_a_terminal_gets_wrapped_cells_with_nothing_cut() -> None:
+def test_a_terminal_shows_wrapped_cells_without_truncation() -> None:
     text = shown(terminal(no_color=True))
     assert all(len(re.sub(r"\x1b\[\d*m", "", line)) <= 60 for line in text.splitlines())
     assert text.count("x") >= 200
@@ -80,7 +80,7 @@ def test_wide_letters_keep_columns_straight() -> None:
     assert lines == ["a     b", "日本  x", "abcd  y"]
 
 
-def test_pages_cannot_steer_the_terminal() -> None:
+def test_control_characters_of_pages_are_removed() -> None:
     assert clean("a\x1b[31mb\x9b1mc\x07\u202ed\te\n") == "a[31mb1mcd\te\n"
     assert one_line("a\r\n\tb\u2028c  ") == "a b c"
 
@@ -160,7 +160,7 @@ def test_a_table_of_many_columns_fits_every_terminal(width: int) -> None:
         ("xn--.test xn--a.test xn--zzzzzz99999.test", "xn--.test xn--a.test xn--zzzzzz99999.test"),
     ],
 )
-def test_hosts_are_shown_as_people_write_them(text: str, shown: str) -> None:
+def test_hosts_are_shown_in_their_own_script(text: str, shown: str) -> None:
     assert clean(text) == shown
     assert one_line(text) == shown
 
@@ -178,7 +178,7 @@ def test_a_number_has_the_right_noun(number: int, noun: str, text: str) -> None:
     assert counted(number, noun) == text
 
 
-def test_a_plural_may_be_given() -> None:
+def test_a_plural_can_be_passed() -> None:
     assert [counted(number, "address", "addresses") for number in (1, 2)] == ["1 address", "2 addresses"]
 
 

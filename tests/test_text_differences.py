@@ -20,7 +20,7 @@ FIRST = Article(
 SECOND = replace(FIRST, title="Bridge open", text="One.\n2.\nThree.\nFour.", authors=[], version=2)
 
 
-def test_fields_and_lines_that_differ_are_told() -> None:
+def test_different_fields_and_lines_are_returned() -> None:
     assert changes(FIRST, SECOND) == {
         "title": ["Bridge closed", "Bridge open"],
         "authors": [["A. Writer"], []],
@@ -29,14 +29,14 @@ def test_fields_and_lines_that_differ_are_told() -> None:
     assert changes(FIRST, replace(FIRST, version=2, fetched_at=None)) == {}
 
 
-def test_programs_get_the_changes_beside_each_version() -> None:
+def test_json_output_contains_the_changes_of_each_version() -> None:
     rows = version_rows([FIRST, SECOND])
     assert rows[0]["changes"] == {}
     assert rows[1]["changes"] == changes(FIRST, SECOND)
     assert rows[1]["title"] == "Bridge open"
 
 
-def test_people_read_the_first_version_whole_and_then_what_changed() -> None:
+def test_readable_output_contains_the_first_version_and_then_the_changes() -> None:
     third = replace(SECOND, version=3)
     shown = "\n".join(version_lines([FIRST, SECOND, third])).split("---")
     assert "version 1, fetched 2026-05-01T12:00:00Z: Bridge closed\n\nOne.\nTwo.\nThree." in shown[1]
@@ -57,6 +57,6 @@ def test_a_word_at_the_end_of_a_line_is_the_same_word() -> None:
     ]
 
 
-def test_endless_texts_are_not_compared_line_by_line() -> None:
+def test_very_long_texts_are_not_compared_line_by_line() -> None:
     long = replace(FIRST, text="x\n" * (MAX_LINES + 1))
     assert changes(FIRST, long)["text"]["added"] == [f"({2 * MAX_LINES + 2} characters)"]

@@ -62,14 +62,14 @@ def test_days(text: str, language: str | None, expected: str) -> None:
     assert (found.local.date().isoformat(), found.precision) == (expected, "day")
 
 
-def test_a_clock_beside_a_persian_day() -> None:
+def test_a_time_next_to_a_persian_date() -> None:
     found = find_date("۱۴ اردیبهشت ۱۴۰۳ - ۱۴:۰۵", "fa")
     assert found is not None
     assert (found.local, found.precision) == (datetime(2024, 5, 3, 14, 5), "minute")
 
 
 @pytest.mark.parametrize("text", ["3 May 2567", "3 Room 2024", "31 اسفند 1403", "2024. Halle 3"])
-def test_what_is_no_day(text: str) -> None:
+def test_texts_that_are_not_dates(text: str) -> None:
     assert find_date(text) is None
 
 
@@ -105,7 +105,7 @@ def test_new_year_of_the_solar_calendar() -> None:
     ]
 
 
-def test_western_leaves_ascii_alone() -> None:
+def test_western_does_not_change_ascii() -> None:
     assert western("3 May 2024") == "3 May 2024"
     assert western("١٢:٣٠، ٥") == "12:30, 5"
 

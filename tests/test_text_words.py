@@ -18,7 +18,7 @@ TEXTS = st.text(LETTERS, max_size=60)
 
 
 @given(TEXTS)
-def test_folding_twice_changes_nothing(text: str) -> None:
+def test_folding_is_idempotent(text: str) -> None:
     assert fold(fold(text)) == fold(text)
 
 
@@ -42,11 +42,11 @@ def long_way(text: str) -> list[bytes]:
 
 
 @given(st.text(max_size=60) | TEXTS)
-def test_the_short_way_and_the_long_way_give_the_same_bytes(text: str) -> None:
+def test_the_fast_code_and_the_general_code_give_the_same_bytes(text: str) -> None:
     assert token_bytes(text) == long_way(text)
 
 
-def test_every_character_alone_and_inside_of_words_goes_both_ways_alike() -> None:
+def test_the_fast_code_and_the_general_code_agree_for_every_character() -> None:
     for first in range(0, 0x3100, 64):
         some = map(chr, range(first, first + 64))
         text = " ".join(f"a{one}и {one} {one}b" for one in some)
@@ -56,7 +56,7 @@ def test_every_character_alone_and_inside_of_words_goes_both_ways_alike() -> Non
 
 
 @pytest.mark.parametrize("text", ["Ёж — “No”", "café é №5 за\u0301мок 🙂 ™", "Київ, Мінск", "plain ASCII"])
-def test_common_texts_go_the_short_way(text: str) -> None:
+def test_common_texts_use_the_fast_code(text: str) -> None:
     assert words._short_way(text) is not None
 
 
@@ -116,7 +116,7 @@ def test_hostile_text_is_bounded(text: str) -> None:
         "\u0645\u0640\u062d\u0645\u062f",
     ],
 )
-def test_words_as_they_are_written_are_the_same_words(text: str) -> None:
+def test_written_words_match_the_tokens(text: str) -> None:
     """Search uses the same words for finding and for marking."""
     assert [letters(found) for found in word_pattern(text).findall(text)] == tokens(text)
 
@@ -138,7 +138,7 @@ def test_every_mark_belongs_to_the_word_before() -> None:
         ("каналLife", "каналlife"),  # two words without a space
     ],
 )
-def test_letters_that_look_like_those_around_them_count_as_these(written: str, meant: str) -> None:
+def test_look_alike_letters_are_replaced(written: str, meant: str) -> None:
     assert tokens(written) == meant.split()
     assert [one.decode() for one in long_way(written)] == meant.split()
 

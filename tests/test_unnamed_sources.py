@@ -27,12 +27,12 @@ RULES = {"news.test": f"domain: news.test\nfeeds: {HOST}/b\n", "bare.test": "dom
         ("http://www.bare.test/", Kind.SECTION, Where.SEED, False),
     ],
 )
-def test_what_a_rule_named_and_names_no_more(make_desk, url, kind, where, unnamed):
+def test_sources_removed_from_their_rule(make_desk, url, kind, where, unnamed):
     desk = make_desk(RULES)
     assert is_unnamed(desk.context, desk.crawl.scope, desk.visit(url, kind, where=where)) is unnamed
 
 
-def test_a_feed_that_was_taken_out_of_its_rule_is_left_alone_until_it_is_named_again(site, world):
+def test_a_feed_removed_from_its_rule_is_not_fetched_until_it_is_added_again(site, world):
     for name in "ab":
         site.page(f"{HOST}/{name}", feed_xml([f"{HOST}/story/{name}"]), headers=XML)
         site.page(f"{HOST}/story/{name}", article_html(ord(name)))
@@ -49,7 +49,7 @@ def test_a_feed_that_was_taken_out_of_its_rule_is_left_alone_until_it_is_named_a
         assert [source.failures for source in storage.sources.all()] == [0, 0]
 
 
-def test_a_site_whose_rule_was_deleted_is_left_alone(site, world):
+def test_a_site_with_a_deleted_rule_is_not_fetched(site, world):
     feed = "<link rel='alternate' type='application/rss+xml' href='/feed'>"
     for name in ("one", "two"):
         site.page(f"http://{name}.test/", f"<html><head>{feed}</head><body>News</body></html>")

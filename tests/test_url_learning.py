@@ -37,7 +37,7 @@ def taught(share: float = 0.03) -> UrlLearning:
     return lessons
 
 
-def test_links_of_feeds_and_menus_teach_a_site() -> None:
+def test_a_site_learns_from_links_of_feeds_and_menus() -> None:
     lessons = taught()
     rule = lessons.rule(RULE)
     assert rule is not None
@@ -47,7 +47,7 @@ def test_links_of_feeds_and_menus_teach_a_site() -> None:
     assert judge(link, RULE, depth=1, now=NOW, learned=rule).accepted
 
 
-def test_too_few_links_teach_nothing() -> None:
+def test_a_rule_is_not_learned_from_too_few_links() -> None:
     lessons = UrlLearning(0.03)
     lessons.heard(RULE, FEED[: MIN_EXAMPLES - 1] + MENU)
     assert lessons.rule(RULE) is None
@@ -67,7 +67,7 @@ def test_sites_learn_by_default_if_they_have_no_patterns(
     assert (lessons.rule(rule) is not None) is expected
 
 
-def test_what_was_learned_counts_beside_the_patterns_of_a_rule_that_asks_for_it() -> None:
+def test_a_learned_rule_is_used_in_addition_to_patterns_if_the_rule_enables_it() -> None:
     own: tuple[Pattern, ...] = patterns("^/other/")
     rule = Rule(domain="site.example", article=own, learn=True)
     link = Link(url=f"{SITE}/p/q99x7", where=Where.BODY)
@@ -76,7 +76,7 @@ def test_what_was_learned_counts_beside_the_patterns_of_a_rule_that_asks_for_it(
     assert judge(link, rule, depth=1, now=NOW, learned=learned).accepted
 
 
-def test_it_is_kept_for_the_next_crawl_and_joined_with_what_others_learned(storage: SqliteStorage) -> None:
+def test_learned_data_is_stored_and_merged_with_that_of_other_workers(storage: SqliteStorage) -> None:
     for links in (FEED[:6] + MENU[:6], FEED[6:] + MENU[6:]):
         lessons = UrlLearning(0.03)  # two workers that started at the same time
         lessons.heard(RULE, links)
@@ -102,7 +102,7 @@ def test_results_that_are_not_stored_yet_outlast_the_limit_of_sites(
     assert len(kept(storage.notes, "site.example")[0].articles) == len(FEED)
 
 
-def test_broken_notes_are_told_and_learned_anew(
+def test_invalid_notes_are_reported_and_learned_again(
     storage: SqliteStorage, caplog: pytest.LogCaptureFixture
 ) -> None:
     storage.notes.save(NOTE_KIND + "site.example", "rule", {"format": 7})
@@ -111,7 +111,9 @@ def test_broken_notes_are_told_and_learned_anew(
     assert "learning starts again" in caplog.text
 
 
-def test_a_pattern_whose_pages_stop_being_articles_is_given_up(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_pattern_is_discarded_if_its_pages_are_not_articles_any_more(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     lessons = taught()
     for number in range(100, 100 + MIN_FETCHED):
         lessons.fetched(RULE, f"{SITE}/p/q{number}x7", article=False, why="likely_article")
@@ -139,7 +141,7 @@ def test_few_rejected_links_are_explored_and_no_more_than_a_part_of_the_pages() 
     assert not any(UrlLearning(0.0).explores(REJECTED, RULE, url) for url in links)
 
 
-def test_a_shape_that_was_explored_in_vain_is_left_alone() -> None:
+def test_a_shape_explored_without_success_is_not_explored_again() -> None:
     lessons = UrlLearning(1.0)
     for number in range(1000):
         lessons.fetched(RULE, f"{SITE}/x/{number}", article=True, why="rule")
@@ -150,7 +152,7 @@ def test_a_shape_that_was_explored_in_vain_is_left_alone() -> None:
     assert lessons.explores(REJECTED, RULE, f"{SITE}/new/9")
 
 
-def test_examples_are_bounded_and_the_newest_and_surest_stay() -> None:
+def test_examples_are_bounded_and_the_newest_and_most_certain_are_kept() -> None:
     examples = Examples()
     examples.fetched(f"{SITE}/sure", article=True)
     for number in range(3 * MAX_KEPT):
@@ -162,7 +164,7 @@ def test_examples_are_bounded_and_the_newest_and_surest_stay() -> None:
     assert examples.others == {}
 
 
-def test_a_fetched_page_outweighs_what_its_links_say() -> None:
+def test_a_fetched_page_has_precedence_over_links_to_it() -> None:
     examples = Examples()
     examples.heard(f"{SITE}/1", article=True)
     examples.fetched(f"{SITE}/1", article=False)

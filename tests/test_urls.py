@@ -164,7 +164,7 @@ def test_a_rule_drops_more_keys(url: str, keys: tuple[str, ...], canonical: str)
         "http://example.com/" + "я" * (MAX_URL // 4),
     ],
 )
-def test_garbage_is_refused_with_a_readable_text(url: str) -> None:
+def test_invalid_urls_are_refused_with_a_readable_message(url: str) -> None:
     with pytest.raises(
         ValueError, match=r"not an absolute http\(s\) URL|no usable host name|too long"
     ) as caught:
@@ -173,7 +173,7 @@ def test_garbage_is_refused_with_a_readable_text(url: str) -> None:
     str(caught.value).encode("ascii")
 
 
-def test_a_url_at_the_limit_is_taken() -> None:
+def test_a_url_of_maximum_length_is_accepted() -> None:
     url = "http://example.com/" + "a" * (MAX_URL - 19)
     assert canonicalize(url) == url
     with pytest.raises(ValueError, match="too long"):
@@ -194,7 +194,7 @@ def test_a_url_at_the_limit_is_taken() -> None:
         ("http://example.com/A", "http://example.com/a", False),
     ],
 )
-def test_fingerprints_join_what_is_one_page(one: str, other: str, same: bool) -> None:
+def test_variants_of_a_url_have_the_same_fingerprint(one: str, other: str, same: bool) -> None:
     assert (fingerprint(canonicalize(one)) == fingerprint(canonicalize(other))) is same
 
 
@@ -314,12 +314,12 @@ def test_is_asset(url: str, asset: bool) -> None:
         ("example.org/a", "https://example.org/a"),
     ],
 )
-def test_an_address_that_is_mistyped_is_guessed(typed: str, url: str) -> None:
+def test_a_mistyped_url_is_corrected(typed: str, url: str) -> None:
     assert meant(typed) == f" — did you mean {url!r}?"
 
 
 @pytest.mark.parametrize(
     "typed", ["", "word", "https://", "file:///etc/passwd", "ftp://a.org/", "...", "a b.org"]
 )
-def test_of_other_texts_nothing_is_guessed(typed: str) -> None:
+def test_no_url_is_guessed_from_other_texts(typed: str) -> None:
     assert meant(typed) == "; write for example https://example.org/news/1"

@@ -23,7 +23,7 @@ def say(waiting: Waiting, *hosts: str, own: int = 0) -> str:
     return waiting.text(hosts, horizon=waiting.context.clock(), own=lambda: own)
 
 
-def test_an_answer_that_is_under_way(waiting: Waiting) -> None:
+def test_a_response_in_progress(waiting: Waiting) -> None:
     assert say(waiting, "b.test") == "the answer of b.test"
     assert say(waiting, "b.test", "a.test") == "the answer of a.test and 1 other host"
     assert say(waiting, "b.test", "a.test", "c.test") == "the answer of a.test and 2 other hosts"
@@ -59,7 +59,7 @@ def test_the_next_source(desk: Desk, waiting: Waiting) -> None:
     assert say(waiting) == ""
 
 
-def test_a_server_that_is_away(desk: Desk, waiting: Waiting) -> None:
+def test_an_unreachable_server(desk: Desk, waiting: Waiting) -> None:
     fault = DataUnavailable("gone")
     desk.context.outage.failed("Redis", "lease", fault, began=desk.context.outage.clock(), for_good=False)
     assert say(waiting, "a.test") == "Redis, which cannot be reached"

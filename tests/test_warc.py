@@ -51,7 +51,7 @@ def stories(folder: Path) -> list[str]:
     return [body.decode() for kind, _, _, body in records if kind == "response"]
 
 
-def test_warcio_reads_request_and_answer():
+def test_warcio_reads_request_and_response():
     info, answer, question = read(packed_info("a.warc.gz", "robots: obey\r\n") + packed_exchange(exchange()))
     assert info[0] == "warcinfo"
     kind, headers, http, body = answer
@@ -79,7 +79,7 @@ def test_an_unchanged_page_is_a_revisit():
     assert (http.get_statuscode(), body) == ("304", b"")
 
 
-def test_files_are_rotated_and_have_their_names_when_they_are_whole(tmp_path):
+def test_files_are_rotated_and_renamed_when_they_are_complete(tmp_path):
     folder = WarcFolder(tmp_path / "new" / "warc", max_size=1500, about="robots: obey\r\n")
     for number in range(6):
         folder.write(packed_exchange(exchange(number)))
@@ -92,7 +92,7 @@ def test_files_are_rotated_and_have_their_names_when_they_are_whole(tmp_path):
     assert stories(folder.folder) == [f"<p>story {number}</p>" for number in range(6)]
 
 
-def test_a_file_that_somebody_writes_is_left_alone(tmp_path):
+def test_a_file_in_use_is_not_changed(tmp_path):
     folder = WarcFolder(tmp_path, max_size=10**6)
     folder.write(packed_exchange(exchange()))
     assert recover(tmp_path) == []
@@ -104,7 +104,7 @@ def test_a_file_that_somebody_writes_is_left_alone(tmp_path):
 @given(
     cut=st.integers(1, 4000), tail=st.sampled_from([b"", b"\0" * 5000, b"\x1f\x8b\x08\x00\x00\x00\x00\x00"])
 )
-def test_a_file_cut_off_anywhere_keeps_its_whole_records(tmp_path_factory, cut, tail):
+def test_a_file_cut_off_anywhere_keeps_its_complete_records(tmp_path_factory, cut, tail):
     members = [packed_info("a", ""), *(packed_exchange(exchange(number)) for number in range(5))]
     data = b"".join(members)
     cut = min(cut, len(data))
@@ -148,7 +148,7 @@ while True:
 """
 
 
-def test_a_process_that_is_killed_leaves_all_that_it_wrote(tmp_path):
+def test_a_killed_process_leaves_all_written_records(tmp_path):
     root = Path(__file__).resolve().parent.parent
     process = subprocess.Popen(
         [sys.executable, "-c", WRITER, str(tmp_path)], cwd=root, stdout=subprocess.PIPE, text=True
@@ -179,7 +179,7 @@ def no_room_beyond(size: int):
         signal.signal(signal.SIGXFSZ, before)
 
 
-def test_a_write_that_fails_half_way_leaves_whole_records(tmp_path):
+def test_a_failed_write_leaves_complete_records(tmp_path):
     folder = WarcFolder(tmp_path, max_size=10**6)
     folder.write(packed_exchange(exchange(1)))
     size = next(tmp_path.iterdir()).stat().st_size
@@ -191,7 +191,7 @@ def test_a_write_that_fails_half_way_leaves_whole_records(tmp_path):
     assert stories(tmp_path) == ["<p>story 1</p>", "<p>story 3</p>"]
 
 
-def test_a_file_that_cannot_even_begin_leaves_nothing(tmp_path):
+def test_a_file_that_cannot_be_started_is_removed(tmp_path):
     folder = WarcFolder(tmp_path, max_size=10**6)
     with no_room_beyond(10), pytest.raises(OSError):  # noqa: PT011
         folder.write(packed_exchange(exchange(1)))

@@ -34,7 +34,7 @@ def pages(data: bytes, start: int = 0):
 
 @pytest.mark.parametrize("packed", [True, False])
 @pytest.mark.parametrize("version", ["1.0", "1.1"])
-def test_what_warcio_wrote_is_read(packed, version):
+def test_files_of_warcio_are_read(packed, version):
     found = pages(written((BODY, []), (b"x" * 300_000, []), (BODY * 2, []), packed=packed, version=version))
     assert [page.body for page in found] == [BODY, None, BODY * 2]
     assert found[0].url == "https://news.test/0"
@@ -43,7 +43,7 @@ def test_what_warcio_wrote_is_read(packed, version):
     assert found[0].at is not None
 
 
-def test_our_own_files_are_read():
+def test_files_of_newsbot_are_read():
     data = packed_info("a", "") + packed_exchange(exchange(1)) + packed_exchange(exchange(2))
     kinds = [record.kind for record in read_records(io.BytesIO(data), max_body=LIMIT)]
     assert kinds == ["warcinfo", "response", "request", "response", "request"]
@@ -66,19 +66,19 @@ def chunked(body: bytes) -> bytes:
     ],
     ids=["chunked", "chunked by name alone", "gzip", "deflate", "gzip by name alone", "chunked gzip"],
 )
-def test_encodings_are_undone_where_they_are_there(body, headers):
+def test_encodings_are_decoded_if_present(body, headers):
     assert [page.body for page in pages(written((body, headers)))] == [BODY]
 
 
 @pytest.mark.parametrize("packed", [True, False])
-def test_one_can_go_on_after_any_record(packed):
+def test_reading_can_continue_after_any_record(packed):
     data = written((BODY, []), (b"second", []), (b"third", []), packed=packed)
     ends = [record.end for record in read_records(io.BytesIO(data), max_body=LIMIT)]
     assert ends[-1] == len(data)
     assert [len(pages(data, start=end or 0)) for end in ends] == [3, 2, 1, 0]
 
 
-def test_a_file_packed_as_a_whole_is_read_too():
+def test_a_file_compressed_as_a_whole_is_read():
     data = gzip.compress(written((BODY, []), (b"second", []), packed=False))
     records = list(read_records(io.BytesIO(data), max_body=LIMIT))
     assert [record.end for record in records] == [None, None, len(data)]
@@ -87,7 +87,7 @@ def test_a_file_packed_as_a_whole_is_read_too():
 
 @settings(max_examples=80, deadline=None)
 @given(st.integers(0, 2000), st.booleans())
-def test_a_file_that_is_cut_off_gives_what_is_whole(cut, packed):
+def test_complete_records_of_a_cut_off_file_are_read(cut, packed):
     data = written((BODY, []), (b"second", []), packed=packed)
     cut = min(cut, len(data))
     found, fault = [], None
@@ -103,7 +103,7 @@ def test_a_file_that_is_cut_off_gives_what_is_whole(cut, packed):
 
 @settings(max_examples=150, deadline=None)
 @given(st.binary(max_size=300), st.integers(0, 1500))
-def test_noise_is_a_fault_or_nothing(noise, at):
+def test_noise_is_an_error_or_ignored(noise, at):
     data = written((BODY, []), packed=bool(at % 2))
     for broken in (noise, data[:at] + noise + data[at:]):
         with suppress(WarcFault):
@@ -136,5 +136,5 @@ def bombs() -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("name", sorted(bombs()))
-def test_no_file_takes_more_memory_than_a_page_may(name):
+def test_memory_per_file_is_limited_by_the_page_size(name):
     assert peak(bombs()[name]) < 6 * (LIMIT + MAX_HEADERS)

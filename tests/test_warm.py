@@ -61,7 +61,7 @@ def tell(
     return json.loads(out), err
 
 
-def test_all_is_as_in_a_cold_start_but_the_imports(program: list[str], tmp_path: Path) -> None:
+def test_a_warm_start_is_like_a_cold_start_except_for_imports(program: list[str], tmp_path: Path) -> None:
     cold, cold_err = tell(program, tmp_path, subprocess.Popen, OWN="x")
     told, err = tell(program, tmp_path, OWN="x")
     assert (cold.pop("warm"), told.pop("warm")) == (False, True)
@@ -71,20 +71,20 @@ def test_all_is_as_in_a_cold_start_but_the_imports(program: list[str], tmp_path:
     assert told["parent"] == os.getpid()
 
 
-def test_no_two_draw_the_same(program: list[str], tmp_path: Path) -> None:
+def test_programs_draw_different_random_numbers(program: list[str], tmp_path: Path) -> None:
     assert tell(program, tmp_path)[0]["draw"] != tell(program, tmp_path)[0]["draw"]
 
 
-def test_what_python_reads_at_its_start_starts_cold(program: list[str], tmp_path: Path) -> None:
+def test_variables_read_at_the_start_of_python_need_a_cold_start(program: list[str], tmp_path: Path) -> None:
     assert not tell(program, tmp_path, PYTHONPATH=str(tmp_path))[0]["warm"]
 
 
-def test_resource_warnings_are_errors_where_asked(program: list[str], tmp_path: Path) -> None:
+def test_resource_warnings_are_errors_if_requested(program: list[str], tmp_path: Path) -> None:
     assert "ResourceWarning" not in tell(program, tmp_path)[1]
     assert "ResourceWarning" in tell([program[0], "-W", "error::ResourceWarning", *program[1:]], tmp_path)[1]
 
 
-def test_it_can_be_killed(tmp_path: Path) -> None:
+def test_a_warm_program_can_be_killed(tmp_path: Path) -> None:
     (tmp_path / "waits.py").write_text("print(flush=True); input()\n")
     with warm.Popen[str](
         [sys.executable, "-m", "waits"],
@@ -100,7 +100,7 @@ def test_it_can_be_killed(tmp_path: Path) -> None:
         assert process.wait(60) == -signal.SIGKILL
 
 
-def test_threads_may_start_them_at_once(tmp_path: Path) -> None:
+def test_threads_can_start_programs_simultaneously(tmp_path: Path) -> None:
     (tmp_path / "ends.py").write_text("raise SystemExit(3)\n")
     warm._server.cache_clear()  # one of the threads starts the server
     with ThreadPoolExecutor(4) as threads:
@@ -108,7 +108,7 @@ def test_threads_may_start_them_at_once(tmp_path: Path) -> None:
         assert [one.returncode for one in ended] == [3] * 12
 
 
-def test_what_takes_too_long_is_killed(tmp_path: Path) -> None:
+def test_a_program_over_its_time_limit_is_killed(tmp_path: Path) -> None:
     (tmp_path / "waits.py").write_text("import time; time.sleep(3600)\n")
     with pytest.raises(subprocess.TimeoutExpired):
         warm.run([sys.executable, "-m", "waits"], cwd=tmp_path, timeout=0.5)

@@ -78,7 +78,7 @@ async def distribute(place: Place, kept: dict[str, str], size: int) -> int:
 
 
 @pytest.mark.parametrize("size", [2 * MIB, 16 * MIB])
-def test_a_hub_may_send_what_the_feed_reader_takes(tmp_path: Path, size: int) -> None:
+def test_a_hub_can_send_any_feed_that_the_feed_reader_accepts(tmp_path: Path, size: int) -> None:
     async def test(place: Place) -> None:
         kept = await subscription(place)
         place.work()
@@ -88,7 +88,7 @@ def test_a_hub_may_send_what_the_feed_reader_takes(tmp_path: Path, size: int) ->
     run(tmp_path, test)
 
 
-def test_a_refusal_is_logged_once_a_sender(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_refusal_is_logged_once_per_sender(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING, logger="newsbot.web.incoming")
 
     async def test(place: Place) -> None:
@@ -102,7 +102,7 @@ def test_a_refusal_is_logged_once_a_sender(tmp_path: Path, caplog: pytest.LogCap
     assert sum("body too long" in line for line in caplog.messages) == 1
 
 
-def test_half_a_request_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_incomplete_requests_have_a_time_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(incoming, "HEADER_SECONDS", 0.3)
     monkeypatch.setattr(incoming, "BODY_SECONDS", 0.3)
 
@@ -116,7 +116,7 @@ def test_half_a_request_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.Mo
     run(tmp_path, test)
 
 
-def test_a_crowd_of_half_open_requests_shuts_nobody_out(
+def test_many_incomplete_requests_do_not_block_other_clients(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(incoming, "most_connections", lambda: 40)
@@ -138,9 +138,7 @@ def test_connections_stay_below_the_limit_of_descriptors(monkeypatch: pytest.Mon
         assert incoming.most_connections() == most
 
 
-def test_what_senders_are_to_blame_for_is_not_logged(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_errors_of_senders_are_not_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
 
     async def test(place: Place) -> None:
@@ -164,7 +162,7 @@ def test_what_senders_are_to_blame_for_is_not_logged(
     assert [line for line in caplog.messages if "rror" in line] == []
 
 
-def test_a_connection_that_closes_before_its_body_is_read_is_no_fault(
+def test_a_connection_closed_before_its_body_is_read_is_not_an_error(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = web.BaseRequest.read
@@ -195,7 +193,7 @@ def test_lines_are_limited() -> None:
     assert passed[0].exc_info is None
 
 
-def test_a_notice_is_taken_once_however_it_is_written(tmp_path: Path) -> None:
+def test_a_notice_is_accepted_once_in_any_notation(tmp_path: Path) -> None:
     body = json.dumps({"host": "news.test", "key": "0123456789", "urlList": ["http://news.test/a"]}).encode()
     header = notice_header("s3cret", body, time.time())
     forms = [header.upper().replace("T=", "t=").replace("SHA256", "sha256"), f" {header} ", header]

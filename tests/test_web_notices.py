@@ -48,7 +48,7 @@ def notice(place: Place, *paths: str, **change: Any) -> bytes:
 
 
 # --- IndexNow
-def test_a_site_that_shows_its_key_is_believed(tmp_path: Path) -> None:
+def test_notices_of_a_site_with_its_key_file_are_accepted(tmp_path: Path) -> None:
     async def test(place: Place) -> None:
         place.files[f"/{KEY}.txt"] = KEY.encode()
         answer = await place.post("/indexnow", notice(place, "/feed.xml", "/2026/11/21/new-story.html"))
@@ -69,7 +69,7 @@ def test_a_site_that_shows_its_key_is_believed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [None, b"another key of somebody"])
-def test_without_its_key_file_nobody_is_believed(tmp_path: Path, content: bytes | None) -> None:
+def test_notices_without_a_key_file_are_refused(tmp_path: Path, content: bytes | None) -> None:
     async def test(place: Place) -> None:
         if content is not None:
             place.files[f"/{KEY}.txt"] = content
@@ -79,7 +79,7 @@ def test_without_its_key_file_nobody_is_believed(tmp_path: Path, content: bytes 
     run(tmp_path, test)
 
 
-def test_a_key_file_is_asked_for_once(tmp_path: Path) -> None:
+def test_a_key_file_is_requested_once(tmp_path: Path) -> None:
     async def test(place: Place) -> None:
         place.files[f"/{KEY}.txt"] = KEY.encode()
         await place.post("/indexnow", notice(place, "/feed.xml"))
@@ -91,7 +91,7 @@ def test_a_key_file_is_asked_for_once(tmp_path: Path) -> None:
     run(tmp_path, test)
 
 
-def test_forged_notices_do_not_make_us_a_burden_to_the_site(tmp_path: Path) -> None:
+def test_forged_notices_cause_few_requests_to_the_site(tmp_path: Path) -> None:
     async def test(place: Place) -> None:
         forged = [notice(place, "/feed.xml", key=f"{KEY}{n % 15}") for n in range(30)]
         answers = [(await place.post("/indexnow", body)).status for body in forged]
@@ -102,7 +102,7 @@ def test_forged_notices_do_not_make_us_a_burden_to_the_site(tmp_path: Path) -> N
     run(tmp_path, test)
 
 
-def test_hosts_that_we_do_not_read_are_not_even_asked(tmp_path: Path) -> None:
+def test_hosts_without_a_rule_are_not_requested(tmp_path: Path) -> None:
     async def test(place: Place) -> None:
         port = place.site.rpartition(":")[2]
         there = f"http://localhost:{port}"  # the same server under a name without a rule and without sources
@@ -115,7 +115,7 @@ def test_hosts_that_we_do_not_read_are_not_even_asked(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("body", [b"", b"{}", b"\xff\xfe", b'{"host": 1, "key": 2, "urlList": ["x"]}'])
-def test_what_is_no_notice_is_said_to_be_none(tmp_path: Path, body: bytes) -> None:
+def test_bodies_that_are_not_notices_are_refused(tmp_path: Path, body: bytes) -> None:
     async def test(place: Place) -> None:
         answer = await place.post("/indexnow", body)
         assert answer.status == 422
@@ -124,7 +124,7 @@ def test_what_is_no_notice_is_said_to_be_none(tmp_path: Path, body: bytes) -> No
     run(tmp_path, test)
 
 
-def test_who_sends_too_much_is_told_to_wait(tmp_path: Path) -> None:
+def test_a_sender_with_too_many_notices_gets_429(tmp_path: Path) -> None:
     async def test(place: Place) -> None:
         answers = [(await place.post("/indexnow", b"{}")).status for _ in range(30)]
         assert answers == [422] * 20 + [429] * 10
@@ -132,7 +132,7 @@ def test_who_sends_too_much_is_told_to_wait(tmp_path: Path) -> None:
     run(tmp_path, test, per_sender=1.0)
 
 
-def test_behind_a_proxy_each_sender_has_a_budget_of_its_own(tmp_path: Path) -> None:
+def test_each_sender_behind_a_proxy_has_its_own_budget(tmp_path: Path) -> None:
     async def test(place: Place) -> None:
         async def answers(*told: str) -> list[int]:
             return [(await place.post("/indexnow", b"{}", X_Forwarded_For=who)).status for who in told]
@@ -147,7 +147,7 @@ def test_behind_a_proxy_each_sender_has_a_budget_of_its_own(tmp_path: Path) -> N
 
 
 # --- sensors
-def test_a_signed_notice_is_believed_once(tmp_path: Path) -> None:
+def test_a_signed_notice_is_accepted_once(tmp_path: Path) -> None:
     async def test(place: Place) -> None:
         body = notice(place, "/feed.xml")
         signed = notice_header("s3cret", body, time.time())
@@ -175,7 +175,7 @@ def test_a_forged_or_an_old_notice_is_refused(tmp_path: Path) -> None:
     run(tmp_path, test, sensor_secret="s3cret")
 
 
-def test_without_a_secret_no_sensor_is_believed(tmp_path: Path) -> None:
+def test_notices_of_sensors_are_refused_without_a_secret(tmp_path: Path) -> None:
     async def test(place: Place) -> None:
         body = notice(place, "/feed.xml")
         signed = notice_header("", body, time.time())
@@ -185,7 +185,7 @@ def test_without_a_secret_no_sensor_is_believed(tmp_path: Path) -> None:
 
 
 # --- hints
-def test_a_cloud_may_hint_at_sources_and_at_nothing_else(tmp_path: Path) -> None:
+def test_rsscloud_notices_are_accepted_for_sources_only(tmp_path: Path) -> None:
     async def test(place: Place) -> None:
         asked = await place.get("/push/rsscloud", url=place.feed, challenge="c-1")
         assert (asked.status, await asked.text()) == (200, "c-1")
@@ -200,7 +200,7 @@ def test_a_cloud_may_hint_at_sources_and_at_nothing_else(tmp_path: Path) -> None
     run(tmp_path, test)
 
 
-def test_a_ping_may_hint_at_sources(tmp_path: Path) -> None:
+def test_pings_are_accepted_for_sources(tmp_path: Path) -> None:
     async def test(place: Place) -> None:
         values = ("News", place.site, f"{place.site}/other", place.feed)
         rows = "".join(f"<param><value><string>{value}</string></value></param>" for value in values)
@@ -214,7 +214,7 @@ def test_a_ping_may_hint_at_sources(tmp_path: Path) -> None:
     run(tmp_path, test)
 
 
-def test_trust_is_kept_and_shown_by_what_the_crawl_finds(tmp_path: Path) -> None:
+def test_trust_is_stored_and_depends_on_crawl_results(tmp_path: Path) -> None:
     async def test(place: Place) -> None:
         for _ in range(3):
             await place.post("/push/rsscloud", {"url": place.feed})
@@ -251,7 +251,7 @@ def story(number: int, text: str = "") -> Article:
     return make_article(f"2026/11/21/story-{number}.html", text or f"Text {number}.", source="news.test")
 
 
-def test_a_notice_is_right_if_an_article_or_a_version_came_of_it(desk: Desk) -> None:
+def test_a_notice_is_correct_if_it_led_to_an_article_or_a_version(desk: Desk) -> None:
     for number in range(3):
         url = story(number).url
         assert desk.take("sensor:x", [url], proved=True) == [Fate.QUEUED]
@@ -267,7 +267,7 @@ def test_a_notice_is_right_if_an_article_or_a_version_came_of_it(desk: Desk) -> 
     assert round(trust.misses) == 1
 
 
-def test_addresses_that_give_nothing_new_cost_the_trust(desk: Desk) -> None:
+def test_urls_without_new_articles_reduce_the_trust(desk: Desk) -> None:
     desk.storage.articles.store(story(0))
     for number in range(20):
         url = f"{story(0).url}?x={number}"
@@ -279,5 +279,5 @@ def test_addresses_that_give_nothing_new_cost_the_trust(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("path", ["/search?q=bridge", "/tag/bridge", "/login", "/"])
-def test_what_does_not_look_like_an_article_is_not_fetched(desk: Desk, path: str) -> None:
+def test_urls_that_do_not_look_like_articles_are_not_fetched(desk: Desk, path: str) -> None:
     assert desk.take("sensor:x", [f"https://news.test{path}"], proved=True) == [Fate.UNLIKELY]

@@ -66,7 +66,7 @@ async def subscribed(place: Place) -> dict[str, str]:
 
 
 # --- 200-205: subscribing
-def test_200_the_topic_is_what_the_feed_calls_itself(tmp_path: Path) -> None:
+def test_200_the_topic_is_the_self_link_of_the_feed(tmp_path: Path) -> None:
     async def test(place: Place) -> None:
         form = await asked(place)
         assert form["hub.mode"] == "subscribe"
@@ -102,7 +102,7 @@ def test_203_and_204_a_hub_that_moved(tmp_path: Path, status: int) -> None:
         {"lease_seconds": "x"},
     ],
 )
-def test_205_what_nobody_asked_for_is_not_confirmed(tmp_path: Path, change: dict[str, str]) -> None:
+def test_205_unrequested_subscriptions_are_not_confirmed(tmp_path: Path, change: dict[str, str]) -> None:
     async def test(place: Place) -> None:
         form = await asked(place)
         assert await verify(place, form, **change) == (404, "")
@@ -120,7 +120,7 @@ def test_a_guessed_callback_is_not_confirmed(tmp_path: Path) -> None:
     run(tmp_path, test)
 
 
-def test_the_echo_is_plain_text_and_nothing_else(tmp_path: Path) -> None:
+def test_the_challenge_is_returned_as_plain_text_only(tmp_path: Path) -> None:
     async def test(place: Place) -> None:
         form = await asked(place)
         challenge = "<script>alert(1)</script>"
@@ -142,7 +142,7 @@ def test_the_echo_is_plain_text_and_nothing_else(tmp_path: Path) -> None:
     run(tmp_path, test)
 
 
-def test_a_verified_subscription_survives_a_restart_and_is_not_asked_for_again(tmp_path: Path) -> None:
+def test_a_verified_subscription_is_kept_after_a_restart_and_not_requested_again(tmp_path: Path) -> None:
     async def test(place: Place) -> None:
         await subscribed(place)
         place.hub.asked.clear()
@@ -154,7 +154,9 @@ def test_a_verified_subscription_survives_a_restart_and_is_not_asked_for_again(t
     run(tmp_path, test)
 
 
-def test_a_hub_that_refuses_is_told_and_asked_later(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_refusal_of_the_hub_is_reported_and_the_request_is_repeated_later(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     async def test(place: Place) -> None:
         place.hub.answer = lambda form: web.Response(status=400, text="no\nsuch topic")
         await asked(place)
@@ -166,7 +168,7 @@ def test_a_hub_that_refuses_is_told_and_asked_later(tmp_path: Path, caplog: pyte
     assert "subscription request failed" in caplog.text
 
 
-def test_denied_and_not_asked_again_soon(tmp_path: Path) -> None:
+def test_a_denied_subscription_is_not_requested_again_soon(tmp_path: Path) -> None:
     async def test(place: Place) -> None:
         form = await subscribed(place)
         denial = {"hub.mode": "denied", "hub.topic": form["hub.topic"], "hub.reason": "paid only"}
@@ -192,7 +194,7 @@ async def send(
     return await place.post(path_of(form), body, **headers)
 
 
-def test_300_what_is_signed_moves_the_next_fetch_to_now(tmp_path: Path) -> None:
+def test_300_a_signed_message_moves_the_next_fetch_to_now(tmp_path: Path) -> None:
     async def test(place: Place) -> None:
         form = await subscribed(place)
         assert place.due() == set()
@@ -221,7 +223,7 @@ def test_302_without_a_signature_it_is_ignored(tmp_path: Path) -> None:
     run(tmp_path, test)
 
 
-def test_who_once_signed_well_may_not_sign_worse(tmp_path: Path) -> None:
+def test_a_weaker_signature_method_than_before_is_refused(tmp_path: Path) -> None:
     async def test(place: Place) -> None:
         form = await subscribed(place)
         body = b"<rss>2</rss>"
@@ -236,7 +238,7 @@ def test_who_once_signed_well_may_not_sign_worse(tmp_path: Path) -> None:
     run(tmp_path, test)
 
 
-def test_a_message_that_comes_twice_counts_once(tmp_path: Path) -> None:
+def test_a_repeated_message_counts_once(tmp_path: Path) -> None:
     async def test(place: Place) -> None:
         form = await subscribed(place)
         await send(place, form)
@@ -249,7 +251,7 @@ def test_a_message_that_comes_twice_counts_once(tmp_path: Path) -> None:
     run(tmp_path, test)
 
 
-def test_a_flood_stays_within_the_budget_of_the_host(tmp_path: Path) -> None:
+def test_many_messages_stay_within_the_budget_of_the_host(tmp_path: Path) -> None:
     async def test(place: Place) -> None:
         form = await subscribed(place)
         caused = 0
@@ -261,7 +263,7 @@ def test_a_flood_stays_within_the_budget_of_the_host(tmp_path: Path) -> None:
     run(tmp_path, test, per_host=1.0)
 
 
-def test_a_flood_of_hints_leaves_the_hub_its_share(tmp_path: Path) -> None:
+def test_many_hints_do_not_use_the_budget_of_the_hub(tmp_path: Path) -> None:
     async def test(place: Place) -> None:
         form = await subscribed(place)
         for _ in range(30):
