@@ -94,11 +94,11 @@ class Soak:
         """Return the processes that are not known to have ended."""
         return [one for one in self.lives if one.ended is None]
 
-    def look(self) -> None:
+    def check(self) -> None:
         """Record the memory of each process, and whether ``scrapy serve`` answers."""
         now = time.monotonic()
         for life in self.running():
-            if not life.look(now):  # the benchmark did not end this process: an error
+            if not life.check(now):  # the benchmark did not end this process: an error
                 self.events[f"{life.name} ended by itself"] += 1
                 print(life.end(), file=sys.stderr, flush=True)
                 self.start(life.name)
@@ -188,7 +188,7 @@ def _grow(soak: Soak, end: float, rate: float) -> None:
             soak.web.publish()
             published += 1 / rate
         if now >= looked:
-            soak.look()
+            soak.check()
             looked = now + LOOK_EVERY
         if now >= next_kill:
             soak.kill_and_restart(STEPS[step % len(STEPS)])
@@ -202,7 +202,7 @@ def _finish(soak: Soak) -> float:
     begin = time.monotonic()
     with closing(MongoStorage(f"{soak.mongo.uri}newsbot")) as storage:
         while _lost(soak.web, storage) and time.monotonic() - begin < PATIENCE:
-            soak.look()
+            soak.check()
             time.sleep(LOOK_EVERY)
     return time.monotonic() - begin
 

@@ -36,7 +36,7 @@ class Life:
     ended: float | None = None
     by_itself: bool = False
 
-    def look(self, now: float) -> bool:
+    def check(self, now: float) -> bool:
         """Record the memory of the process; return False if it has ended by itself."""
         size = own_megabytes(self.process.pid)
         if size:

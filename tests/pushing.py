@@ -33,13 +33,13 @@ class Hub:
     """A WebSub hub: records requests, verifies when the test asks for it."""
 
     url: str = ""
-    asked: list[dict[str, str]] = field(default_factory=list)
+    requests: list[dict[str, str]] = field(default_factory=list)
     answer: Answerer = lambda form: web.Response(status=202)
 
     async def handle(self, request: web.Request) -> web.Response:
         """Handle a request of a subscriber."""
         form = {key: str(value) for key, value in (await request.post()).items()}
-        self.asked.append(form)
+        self.requests.append(form)
         return self.answer(form)
 
 
@@ -54,7 +54,7 @@ class Place:
     client: ClientSession
     files: dict[str, bytes]
     """The pages of the site, by path."""
-    asked: list[str]
+    requested: list[str]
     """The paths that were requested from the site."""
 
     @property
@@ -75,9 +75,9 @@ class Place:
         """Return the URLs that are due now."""
         frontier = SqliteFrontier(self.folder / "newsbot.db", clock=system_clock)
         try:
-            leases = frontier.lease("look", 100, horizon=system_clock(), ttl=60)
+            leases = frontier.lease("test", 100, horizon=system_clock(), ttl=60)
             found = {lease.entry.url for lease in leases}
-            frontier.release("look")
+            frontier.release("test")
             return found
         finally:
             frontier.close()
@@ -134,26 +134,26 @@ async def until(there: Callable[[], object]) -> None:
 
 
 @asynccontextmanager
-async def told(folder: Path, **options: Any) -> AsyncIterator[Place]:
+async def receiver(folder: Path, **options: Any) -> AsyncIterator[Place]:
     """Run a newsbot that knows one feed of one site, with a hub."""
     (folder / "rules").mkdir(exist_ok=True)
     (folder / "rules" / "news.test.yaml").write_text("domain: news.test\n")
     hub = Hub()
     files: dict[str, bytes] = {}
-    asked: list[str] = []
-    async with ClientSession() as client, _site(hub, files, asked) as site:
+    requested: list[str] = []
+    async with ClientSession() as client, _site(hub, files, requested) as site:
         hub.url = f"{site}/hub"
         _know_feed(folder, f"{site}/feed.xml", hub.url)
         settings = {"NEWSBOT_DATA": str(folder), "NEWSBOT_RULES": str(folder / "rules")}
         more: dict[str, Any] = {"allow_private": True, "public_url": US, **options}
         async with started(settings, **more) as address:
-            yield Place(folder, address, site, hub, client, files, asked)
+            yield Place(folder, address, site, hub, client, files, requested)
 
 
 @asynccontextmanager
-async def _site(hub: Hub, files: Mapping[str, bytes], asked: list[str]) -> AsyncIterator[str]:
+async def _site(hub: Hub, files: Mapping[str, bytes], requested: list[str]) -> AsyncIterator[str]:
     async def serve_file(request: web.Request) -> web.Response:
-        asked.append(request.path)
+        requested.append(request.path)
         body = files.get(request.path)
         return web.Response(status=404) if body is None else web.Response(body=body)
 

@@ -95,7 +95,7 @@ class ScrapydServer:
 
     def _answers(self) -> bool:
         assert self._process is not None
-        assert self._process.poll() is None, self.said
+        assert self._process.poll() is None, self.output
         try:
             return bool(self.ask("daemonstatus.json")["status"] == "ok")
         except OSError:
@@ -115,7 +115,7 @@ class ScrapydServer:
         return [own, *map(int, children.split())]
 
     @property
-    def said(self) -> str:
+    def output(self) -> str:
         """scrapyd's own log."""
         return (self.folder / "scrapyd.log").read_text(encoding="utf8")
 
@@ -147,7 +147,7 @@ class ScrapydServer:
 
     def finish(self, job: str) -> str:
         """Wait until a job has finished and return its log."""
-        wait_for(lambda: self.state(job) == "finished", f"job {job} does not end: {self.said[-2000:]}")
+        wait_for(lambda: self.state(job) == "finished", f"job {job} does not end: {self.output[-2000:]}")
         return self.log(job)
 
     def log(self, job: str) -> str:

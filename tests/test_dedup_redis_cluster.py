@@ -44,7 +44,7 @@ def test_redis_cluster(cluster: redisserver.RedisServer) -> None:
 
 
 @pytest.mark.parametrize("stored", [0, 128], ids=["no bucket", "no block for the record"])
-def test_a_slot_that_is_being_moved_refuses_a_text_before_anything_is_written(
+def test_a_moving_slot_refuses_a_text_before_any_write(
     cluster: redisserver.RedisServer, tmp_path: Path, stored: int
 ) -> None:
     (tmp_path / "other").mkdir()

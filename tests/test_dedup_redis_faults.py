@@ -96,7 +96,7 @@ def test_expired_texts_are_removed_if_the_server_is_full(own_redis: redisserver.
         assert opened.count() < 100
 
 
-def test_a_server_that_is_away_is_said_in_one_line(own_redis: redisserver.RedisServer) -> None:
+def test_an_unreachable_server_is_reported_in_one_line(own_redis: redisserver.RedisServer) -> None:
     with closing(RedisIndex(own_redis.url)) as opened:
         insert(opened, 1)
         own_redis.kill()

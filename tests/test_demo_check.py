@@ -259,11 +259,11 @@ def test_the_server_as_a_program(tmp_path: Path) -> None:
         "--now",
         "2026-11-20T12:00:00Z",
     )
-    with program(*arguments) as (told, process):
-        assert load_manifest(Path(told["manifest"])) == make_manifest(make_plan(60, now=NOW))
-        assert told["environment"]["NEWSBOT_RULES"] == told["rules"]
-        assert told["environment"]["http_proxy"] == f"http://127.0.0.1:{told['port']}"
-        assert fetch(told["port"], "http://courier.demo.example/").status == 200
+    with program(*arguments) as (info, process):
+        assert load_manifest(Path(info["manifest"])) == make_manifest(make_plan(60, now=NOW))
+        assert info["environment"]["NEWSBOT_RULES"] == info["rules"]
+        assert info["environment"]["http_proxy"] == f"http://127.0.0.1:{info['port']}"
+        assert fetch(info["port"], "http://courier.demo.example/").status == 200
         os.kill(process.pid, signal.SIGTERM)
         assert process.wait(60) == 0
     assert [(line.host, line.path, line.kind) for line in read_log(log)] == [

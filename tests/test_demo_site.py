@@ -96,9 +96,9 @@ def test_articles_are_long_and_in_both_languages(web: DemoWeb, manifest: Manifes
 
 def test_distinct_articles_are_far_apart_and_near_copies_are_near(web: DemoWeb, manifest: Manifest) -> None:
     of = texts(web)
-    told = {frozenset(pair) for group in manifest.families for pair in itertools.combinations(group, 2)}
-    same = {pair for pair in told if len({of[url] for url in pair}) == 1}
-    kin = told - same
+    similar = {frozenset(pair) for group in manifest.families for pair in itertools.combinations(group, 2)}
+    same = {pair for pair in similar if len({of[url] for url in pair}) == 1}
+    kin = similar - same
     sets = {url: shingles(text) for url, text in of.items()}
     related = {
         frozenset((paper.url, other.url))
@@ -126,7 +126,7 @@ def test_near_copies_are_on_the_same_host_and_on_other_hosts(manifest: Manifest)
 # --- addresses
 
 
-def test_every_address_of_every_article_answers_with_its_words(client: Client, manifest: Manifest) -> None:
+def test_every_url_of_every_article_returns_its_text(client: Client, manifest: Manifest) -> None:
     charsets = {host.name: host.charset for host in HOSTS}
     for article in manifest.articles:
         for address in article.addresses:
@@ -137,7 +137,7 @@ def test_every_address_of_every_article_answers_with_its_words(client: Client, m
             assert article.first_line in str(text)
 
 
-def test_bare_copies_name_their_canonical_address(client: Client, manifest: Manifest) -> None:
+def test_amp_and_print_copies_have_a_canonical_link(client: Client, manifest: Manifest) -> None:
     bare = [
         (address, article.url)
         for article in manifest.articles
@@ -164,7 +164,7 @@ def test_alternative_urls_serve_the_same_page_without_a_canonical_link(
         assert not client.tree(city).xpath("//link[@rel='canonical']")
 
 
-def test_unknown_addresses_and_hosts(client: Client) -> None:
+def test_unknown_urls_and_hosts(client: Client) -> None:
     assert client.once("http://gazeta.demo.example/nothing/here").status == 404
     assert client.once("http://nowhere.example/").status == 502
     bare = client.once("http://herald.demo.example/news/sport?page=2")

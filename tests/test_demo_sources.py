@@ -59,7 +59,7 @@ def test_feeds_are_well_formed_and_link_to_articles(client: Client, url: str) ->
     assert {client.get(link).kind for link in links} == {"article"}
 
 
-def test_feeds_carry_tracking_parameters_and_ascii_hosts(client: Client) -> None:
+def test_feeds_contain_tracking_parameters_and_ascii_hosts(client: Client) -> None:
     assert "utm_source=" in feed_links(client, "http://gazeta.demo.example/rss.xml")[0]
     assert feed_links(client, "http://новости.demo.example/rss/rdf.xml")[0].startswith("http://xn--")
 

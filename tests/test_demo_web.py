@@ -115,17 +115,17 @@ def test_texts_are_similar_only_within_a_story_or_a_template(
 ) -> None:
     texts = {article.url: "\n".join(article.story.paragraphs) for article in articles}
     sets = {url: set(shingle_hashes(text).tolist()) for url, text in texts.items()}
-    told = {pair for group in manifest.families for pair in itertools.combinations(group, 2)}
+    related = {pair for group in manifest.families for pair in itertools.combinations(group, 2)}
     reports = {pair for group in manifest.templates for pair in itertools.combinations(group, 2)}
     for one, other in itertools.combinations(texts, 2):
-        if not {(one, other), (other, one)} & (told | reports):
+        if not {(one, other), (other, one)} & (related | reports):
             assert len(sets[one] & sets[other]) / len(sets[one] | sets[other]) < SAME_STORY / 2
-    assert len({texts[one] == texts[other] for one, other in told}) == 2
-    for one, other in told | reports:
+    assert len({texts[one] == texts[other] for one, other in related}) == 2
+    for one, other in related | reports:
         assert exact(shingle_hashes(texts[one]), shingle_hashes(texts[other]))[0] > SAME_STORY
     for one, other in reports:
         assert different_news(numbers_in(texts[one]), numbers_in(texts[other]))
-    hosts = [{urlsplit(url).netloc for url in pair} for pair in told]
+    hosts = [{urlsplit(url).netloc for url in pair} for pair in related]
     assert {len(pair) for pair in hosts} == {1, 2}
 
 
@@ -153,7 +153,7 @@ def test_stories_of_the_manifest_are_judged_as_correct(articles: list[Article], 
 # --- pages
 
 
-def test_every_address_of_every_article_answers_with_its_words(server: DemoServer) -> None:
+def test_every_url_of_every_article_returns_its_text(server: DemoServer) -> None:
     for article in server.manifest.articles:
         for address in article.addresses:
             answer = again(server, address)
@@ -283,7 +283,7 @@ def test_conditional_requests_are_answered_304(server: DemoServer) -> None:
         assert fetch(server, url, If_None_Match='"other"').status == 200
 
 
-def test_odd_addresses(server: DemoServer) -> None:
+def test_unusual_urls(server: DemoServer) -> None:
     gone = "http://gazeta.demo.example/sport/2026/11/20/deleted-on-request-90004/"
     assert fetch(server, gone).status == 410
     assert fetch(server, gone.replace("deleted-on-request-90004", "nothing")).status == 404

@@ -70,7 +70,7 @@ def test_systemd_accepts_each_line_of_a_unit(name: str, tmp_path: Path) -> None:
     assert (about_us, done.returncode) == ([], 0), done.stderr
 
 
-def test_a_worker_is_always_restarted_and_stopped_as_by_ctrl_c() -> None:
+def test_a_worker_is_always_restarted_and_stopped_by_sigint() -> None:
     service = unit("newsbot@.service")
     assert service["Unit"]["StartLimitIntervalSec"] == "0"
     assert service["Service"]["Restart"] == "always"
@@ -126,10 +126,10 @@ def check_command(words: list[str]) -> None:
 
 
 def test_the_example_environment_file_contains_only_existing_settings() -> None:
-    given = variables("newsbot.env.example")
-    assert set(given) <= FROM_ENVIRONMENT | SCRAPYD
-    assert {"REDIS_URL", "MONGO_URI"} <= set(given)
-    assert {value for name, value in given.items() if name.endswith("PASSWORD")} == {"PASSWORD"}
+    values = variables("newsbot.env.example")
+    assert set(values) <= FROM_ENVIRONMENT | SCRAPYD
+    assert {"REDIS_URL", "MONGO_URI"} <= set(values)
+    assert {value for name, value in values.items() if name.endswith("PASSWORD")} == {"PASSWORD"}
 
 
 def test_files_and_settings_in_the_documentation_exist() -> None:
@@ -234,10 +234,10 @@ def test_the_environment_of_services_contains_only_existing_settings() -> None:
 
 def test_the_example_contains_all_variables_of_the_compose_file() -> None:
     text = (DEPLOY / "docker-compose.yml").read_text(encoding="utf8")
-    asked = set(re.findall(r"(?<!\$)\$\{([A-Z_]+)", text))
-    assert asked == set(variables("docker.env.example"))
+    named = set(re.findall(r"(?<!\$)\$\{([A-Z_]+)", text))
+    assert named == set(variables("docker.env.example"))
     required = set(re.findall(r"(?<!\$)\$\{([A-Z_]+):\?", text))
-    secrets = {name for name in asked if name.endswith(("PASSWORD", "TOKEN"))}
+    secrets = {name for name in named if name.endswith(("PASSWORD", "TOKEN"))}
     assert required == secrets, "an empty password must stop the start"
 
 

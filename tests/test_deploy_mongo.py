@@ -61,14 +61,14 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FreshServer]:
 
 
 def set_up(server: MongoServer, **changes: str) -> subprocess.CompletedProcess[str]:
-    given = {
+    defaults = {
         "MONGO_PLACE": f"127.0.0.1:{server.port}",
         "MONGO_ROOT_PASSWORD": ROOT_PASSWORD,
         "MONGO_PASSWORD": "secret",
     }
     return subprocess.run(
         [sys.executable, ROOT / "deploy/mongo_setup.py"],
-        env={**os.environ, **given, **changes},
+        env={**os.environ, **defaults, **changes},
         capture_output=True,
         text=True,
         timeout=120,
@@ -115,19 +115,19 @@ def test_the_user_has_access_only_to_its_own_database(server: FreshServer) -> No
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"MONGO_ROOT_PASSWORD": "wrong"}, "Authentication failed"),
         ({"MONGO_PASSWORD": ""}, "set MONGO_PASSWORD"),
     ],
 )
 def test_an_error_is_one_line_without_secrets(
-    server: FreshServer, changes: dict[str, str], said: str
+    server: FreshServer, changes: dict[str, str], message: str
 ) -> None:
     done = set_up(server, **changes)
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
-    assert said in line
+    assert message in line
     assert ROOT_PASSWORD not in line
 
 

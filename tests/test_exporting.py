@@ -266,8 +266,8 @@ def test_feeds_are_exported_with_a_folder_for_each_tag_and_can_be_imported() -> 
 
     body = as_opml(rules, cast("Sources", Records()))
     folders = fromstring(body.decode()).findall("body/outline")
-    told = [(one.get("text"), [feed.get("xmlUrl") for feed in one]) for one in folders]
-    assert told == [
+    outlines = [(one.get("text"), [feed.get("xmlUrl") for feed in one]) for one in folders]
+    assert outlines == [
         ("north", ["https://north.example/a?b&c"]),
         ("regional", ["https://found.example/feed", "https://north.example/a?b&c"]),
         ("plain.example", []),

@@ -72,10 +72,10 @@ def test_the_text_consists_of_paragraphs_and_subheadings_only() -> None:
 
 
 def test_subheadings_quotes_and_lists_are_distinguished() -> None:
-    said = "<blockquote><p>We have never seen water like this, not in forty years.</p></blockquote>"
+    quote = "<blockquote><p>We have never seen water like this, not in forty years.</p></blockquote>"
     listed = "<ul><li>Road 5 is closed until Monday.</li><li>Road 7 is open in one lane.</li></ul>"
     more = TEXT.replace("The", "This")
-    article = read(page(body=f"{TEXT}<h2>What comes next</h2>{more}{said}{listed}<p>{PROSE[0]} It is.</p>"))
+    article = read(page(body=f"{TEXT}<h2>What comes next</h2>{more}{quote}{listed}<p>{PROSE[0]} It is.</p>"))
     lines = article.text.split("\n")
     kinds = {lines[number]: kind for kind, numbers in article.structure.items() for number in numbers}
     assert kinds == {

@@ -8,7 +8,7 @@ from newsbot.extraction import parse_html
 from newsbot.extraction.page.page import MAX_ASIDE
 
 
-def said(markup: str) -> str:
+def words_of(markup: str) -> str:
     """Return the words of a line, as all readers of a page get them."""
     return " ".join("".join(map(str, parse_html(f"<body>{markup}</body>".encode()).itertext())).split())
 
@@ -25,7 +25,7 @@ def said(markup: str) -> str:
     ],
 )
 def test_markers_within_a_line_are_removed(markup: str) -> None:
-    assert said(markup) == "The mayor said so."
+    assert words_of(markup) == "The mayor said so."
 
 
 @pytest.mark.parametrize(
@@ -42,4 +42,4 @@ def test_markers_within_a_line_are_removed(markup: str) -> None:
     ],
 )
 def test_words_and_numbers_of_a_sentence_are_kept(markup: str, words: str) -> None:
-    assert said(markup) == words
+    assert words_of(markup) == words

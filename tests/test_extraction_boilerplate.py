@@ -18,14 +18,14 @@ FOOTLINE = "The editors are happy about letters and reserve the right to shorten
 BOX = ["A letter a day about the coast", "Ten minutes of reading, each morning at six."]
 
 
-def told(number: int) -> list[str]:
+def news_lines(number: int) -> list[str]:
     return [f"What happened on day {number}, part {part}, nobody else told." for part in range(5)]
 
 
 def memory_of(articles: int, before: list[str], within: list[str], after: list[str]) -> SiteMemory:
     memory = SiteMemory()
     for number in range(articles):
-        lines = told(number)
+        lines = news_lines(number)
         memory.learn(
             f"a{number}", [*before, *lines[: 1 + number % 4], *within, *lines[1 + number % 4 :], *after]
         )
@@ -53,7 +53,7 @@ def test_lines_of_fewer_than_two_thirds_of_the_recent_articles_are_kept() -> Non
     memory = memory_of(20, [], [], [FOOTLINE])
     assert kept_of(memory, PROSE[0], FOOTLINE) == [PROSE[0]]
     for number in range(20, 31):
-        memory.learn(f"a{number}", told(number))
+        memory.learn(f"a{number}", news_lines(number))
     assert kept_of(memory, PROSE[0], FOOTLINE) == [PROSE[0], FOOTLINE]
 
 
@@ -89,7 +89,7 @@ def test_a_page_with_only_repeated_lines_is_not_an_article() -> None:
 def test_copies_and_versions_of_one_article_count_once() -> None:
     memory = SiteMemory()
     for number in range(2 * RECENT):
-        memory.learn(f"copy {number}", [*PROSE, *told(1), f"Read {number} times"])
+        memory.learn(f"copy {number}", [*PROSE, *news_lines(1), f"Read {number} times"])
         memory.learn("a", [f"Version {number}", *PROSE])
     assert len(memory) == 2
     assert kept_of(memory, *PROSE) == PROSE
@@ -97,7 +97,7 @@ def test_copies_and_versions_of_one_article_count_once() -> None:
 
 def test_an_article_does_not_count_for_itself() -> None:
     memory = memory_of(LEAST, [], [], [FOOTLINE])
-    assert memory.site_lines("a3", [*told(3), FOOTLINE]) == []
+    assert memory.site_lines("a3", [*news_lines(3), FOOTLINE]) == []
 
 
 def test_the_memory_is_bounded_and_drops_the_oldest_articles() -> None:

@@ -63,7 +63,7 @@ def stamp(text: str, language: str | None = None) -> tuple[str, str, float | Non
         ("05/23/2024", ("2024-05-23 00:00:00", "day", None)),
     ],
 )
-def test_forms(text: str, expected: tuple[str, str, float | None]) -> None:
+def test_supported_formats(text: str, expected: tuple[str, str, float | None]) -> None:
     assert stamp(text) == expected
 
 
@@ -270,8 +270,8 @@ def test_a_date_at_the_end_of_the_title_and_in_the_article_number() -> None:
 
 
 def test_a_date_in_the_text_is_not_the_date_of_the_article() -> None:
-    told = "<p>The bridge, which was closed when the last old mill burnt down, had fallen on 3 May 2011.</p>"
-    assert read(page(body=TEXT + told), "https://example.org/rain").published_at is None
+    extra = "<p>The bridge, which was closed when the last old mill burnt down, had fallen on 3 May 2011.</p>"
+    assert read(page(body=TEXT + extra), "https://example.org/rain").published_at is None
 
 
 def test_a_known_date_decides_which_number_is_the_month() -> None:

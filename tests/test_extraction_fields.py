@@ -255,7 +255,7 @@ def test_the_language_of_a_text(text: str, language: str) -> None:
     assert detect(text, "en" if language != "en" else "ru") == language
 
 
-def test_the_tag_decides_where_the_text_does_not() -> None:
+def test_the_declared_language_is_used_if_the_text_is_ambiguous() -> None:
     assert detect("12 : 3", "pt_BR") == "pt"
     assert detect("12 : 3") is None
     assert detect("", "uk-UA") == "uk"
@@ -280,7 +280,7 @@ def test_the_stated_language_is_used_for_unknown_scripts(text: str) -> None:
     assert detect(text + "the prime minister said that the government will not " * 20) == "en"
 
 
-def test_a_wrong_tag_is_overruled() -> None:
+def test_a_wrong_declared_language_is_ignored() -> None:
     html = saved("news_ru_plain.html").replace(b"<html>", b'<html lang="en">')
     article = read(html)
     assert (article.language, article.extraction["language"]) == ("ru", "text")

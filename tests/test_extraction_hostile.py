@@ -119,7 +119,7 @@ def test_broken_pages(at: int, raw: bytes, name: str) -> None:
 
 @settings(deadline=None)
 @given(st.text(max_size=60))
-def test_any_address(url: str) -> None:
+def test_any_url(url: str) -> None:
     assert outcome(START, url)
 
 
@@ -175,7 +175,7 @@ def test_broken_json_is_repaired_modestly(script: str) -> None:
         '{"@type":"Article","author":"A B","datePublished":"2024-05-03"}'.replace('"', "&quot;"),
     ],
 )
-def test_single_values_of_json_that_stays_broken(script: str) -> None:
+def test_single_values_of_json_that_cannot_be_repaired(script: str) -> None:
     article = read(b'<script type="application/ld+json">' + script.encode() + b"</script>" + START)
     assert article.authors == ["A B"]
     assert article.published_at == datetime(2024, 5, 3, tzinfo=UTC)

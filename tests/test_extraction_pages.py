@@ -85,9 +85,11 @@ def test_the_structure_of_joined_pages_matches_their_text() -> None:
 
 
 def test_a_number_in_chinese_makes_a_new_version() -> None:
-    told = "大雨封闭了下面的道路，市长说有{}人受伤，水位仍在上升。"
-    assert is_substantial(("雨", told.format("三")), ("雨", told.format("五")))
-    assert not is_substantial(("雨", told.format("三")), ("雨", told.format("三").replace("，", "、")))
+    sentence = "大雨封闭了下面的道路，市长说有{}人受伤，水位仍在上升。"
+    assert is_substantial(("雨", sentence.format("三")), ("雨", sentence.format("五")))
+    assert not is_substantial(
+        ("雨", sentence.format("三")), ("雨", sentence.format("三").replace("，", "、"))
+    )
 
 
 def test_joining_no_pages_is_an_error() -> None:

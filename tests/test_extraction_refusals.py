@@ -126,11 +126,11 @@ def test_a_consent_page_is_not_an_article(text: str) -> None:
 
 
 def test_news_about_cookies_is_an_article() -> None:
-    told = (
+    story = (
         "<p>The court ruled on Friday that a shop may not store cookies before a visitor agrees. The judges "
         "said that a closed window is no answer, that cookies may wait, and that no box may be ticked.</p>"
     )
-    assert read(page(body=told + TEXT, title="Court decides on cookies of shops")).text.startswith("The c")
+    assert read(page(body=story + TEXT, title="Court decides on cookies of shops")).text.startswith("The c")
 
 
 def test_news_about_an_error_is_an_article() -> None:
@@ -184,7 +184,7 @@ def test_files_under_a_wrong_type(start: bytes) -> None:
     assert why(start + bytes(range(256)) * 20) == "binary"
 
 
-def test_an_article_with_many_related_headlines_stays_an_article() -> None:
+def test_an_article_with_many_related_headlines_is_an_article() -> None:
     related = "".join(
         f'<li><a href="/n/{n}">Another headline of the day, number {n}</a></li>' for n in range(60)
     )
@@ -217,19 +217,19 @@ def test_collections_of_schema_org() -> None:
 
 
 def test_an_article_with_only_its_summary_on_the_page_is_partial() -> None:
-    said = (
+    summary = (
         "The river rose in the night and by morning the lower road was closed to all but the fire brigade, "
         * 2
     )
-    node = f'{{"@type":"NewsArticle","headline":"Rain closes the lower road","description":"{said}",%s}}'
+    node = f'{{"@type":"NewsArticle","headline":"Rain closes the lower road","description":"{summary}",%s}}'
     article = read(page(json_ld(node % '"datePublished":"2024-05-03"'), ""))
     assert article.partial
-    assert article.text == said.strip()
+    assert article.text == summary.strip()
     assert article.extraction["text"] == "teaser"
     assert why(page(json_ld(node % '"wordCount":1'), "")) == "no_text"
-    cut = node.replace(said, "The river") % '"datePublished":"2024-05-03"'
-    whole = f'<meta property="og:description" content="{said}">'
-    assert read(page(json_ld(cut) + whole, "")).text == said.strip()
+    cut = node.replace(summary, "The river") % '"datePublished":"2024-05-03"'
+    whole = f'<meta property="og:description" content="{summary}">'
+    assert read(page(json_ld(cut) + whole, "")).text == summary.strip()
 
 
 def test_an_unclosed_button_does_not_hide_the_article() -> None:

@@ -33,7 +33,7 @@ FETCHED = datetime(2024, 5, 3, 9, 30, tzinfo=UTC)
         ("3天前", datetime(2024, 4, 30), "day"),
     ],
 )
-def test_forms(text: str, local: datetime, precision: str) -> None:
+def test_supported_formats(text: str, local: datetime, precision: str) -> None:
     written = relative_moment(text, FETCHED, UTC)
     assert written is not None
     assert (written.local, written.precision) == (local, precision)

@@ -151,11 +151,11 @@ def test_all_invalid_rules_are_reported_with_file_and_line_before_any_fetch(worl
     world.rule("b.test", "domain: b.test\narticle: '/(?=news)'\n")
     crawl = world.crawl()
     assert crawl.code == 1
-    told = lines(crawl)
-    assert len(told) == 2
-    assert "a.test.yaml:2: feds" in told[0]
-    assert "did you mean" in told[0]
-    assert "b.test.yaml:2: article" in told[1]
+    errors = lines(crawl)
+    assert len(errors) == 2
+    assert "a.test.yaml:2: feds" in errors[0]
+    assert "did you mean" in errors[0]
+    assert "b.test.yaml:2: article" in errors[1]
     assert not site.log
 
 
@@ -176,18 +176,18 @@ def test_a_site_without_a_rule_is_reported_in_one_line_with_the_remedy(world):
 
 
 @pytest.mark.parametrize(
-    ("word", "says"),
+    ("word", "message"),
     [
         ("--json", "has no --json; use -O -:jsonl for items"),
         ("lenta.ru", "'lenta.ru' is not expected here; give arguments as -a NAME=VALUE"),
     ],
 )
-def test_unknown_arguments_of_a_crawl_are_reported_in_one_line(world, word, says):
+def test_unknown_arguments_of_a_crawl_are_reported_in_one_line(world, word, message):
     world.rule("news.test")
     crawl = world.crawl(word)
     assert crawl.code == 2
     [line] = lines(crawl)
-    assert line.startswith(f"scrapy crawl: {says}")
+    assert line.startswith(f"scrapy crawl: {message}")
 
 
 def test_an_unknown_spider_is_reported_in_one_line(world):

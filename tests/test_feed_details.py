@@ -19,11 +19,11 @@ HOME, FEED = "https://news.test/", "https://news.test/feed.xml"
 AT = datetime(2026, 11, 20, 7, 30, tzinfo=UTC)
 
 
-def named(desk, kind, url, **told):
+def named(desk, kind, url, **fields):
     """Visit the home page or the feed, with a link to the article."""
     where = Where.FEED if kind is Kind.FEED else Where.BODY
     visit = desk.visit(FEED if kind is Kind.FEED else HOME, kind)
-    link = Link(url=url, where=where, text="Story number 1 of the bridge and the town", **told)
+    link = Link(url=url, where=where, text="Story number 1 of the bridge and the town", **fields)
     visit.found.append(Found(links=(link,), referrer=visit.url, depth=1))
     desk.settle(visit)
 
@@ -55,19 +55,19 @@ def test_the_article_gets_the_time_and_the_authors_of_the_feed_in_any_order(make
 
 
 def test_values_of_the_page_are_kept():
-    told: EntryData = {"published_at": AT.isoformat(), "authors": ["Jane Doe"]}
+    data: EntryData = {"published_at": AT.isoformat(), "authors": ["Jane Doe"]}
     own: dict[str, Any] = {
         "published_at": AT - timedelta(hours=3),
         "published_precision": "minute",
         "authors": ["A. B."],
     }
-    assert not filled(make_article(1, **own), told)
+    assert not filled(make_article(1, **own), data)
     another_day = make_article(
         1, **own | {"published_at": AT - timedelta(days=2), "published_precision": "day"}
     )
-    assert not filled(another_day, told)
+    assert not filled(another_day, data)
     day = make_article(1, **own | {"published_at": AT.replace(hour=0), "published_precision": "day"})
-    assert filled(day, told)
+    assert filled(day, data)
     assert (day.published_at, day.authors) == (AT, ["A. B."])
 
 

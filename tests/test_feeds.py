@@ -140,7 +140,7 @@ def test_an_undeclared_encoding_is_detected(codec: str, title: str) -> None:
     assert [link.text for link in parse_feed(body.encode(codec), URL, now=NOW).links] == [title]
 
 
-def test_encoding_of_the_header_when_the_document_has_none() -> None:
+def test_the_encoding_of_the_header_is_used_if_the_document_has_none() -> None:
     body = "<rss><channel><item><title>Привет</title><link>http://a.example/1</link></item></channel></rss>"
     feed = parse_feed(body.encode("koi8-r"), URL, "text/xml; charset=koi8-r", now=NOW)
     assert feed.links[0].text == "Привет"

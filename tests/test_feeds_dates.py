@@ -61,7 +61,7 @@ LAST = "2024-12-31 20:59:59"
         ("Tue, 31 Dec 2024 20:59:60 GMT", LAST),
     ],
 )
-def test_forms(text: str, expected: str) -> None:
+def test_supported_formats(text: str, expected: str) -> None:
     moment = parse_date(f" {text}\n", now=NOW)
     assert moment is not None
     assert moment.tzinfo is UTC

@@ -21,7 +21,7 @@ from tests.contracts.frontier_backends import FakeClock, key_of, make_entry, nam
 
 
 @pytest.mark.parametrize("then", [1_521_000_001.0, 1_795_000_000.5, 2_600_000_000.0])
-def test_the_minute_of_a_fetch_stays_and_seconds_of_an_earlier_version_are_read(
+def test_the_fetch_time_is_stored_in_minutes_and_seconds_of_earlier_versions_are_read(
     redis_place: dict[str, Any], then: float
 ) -> None:
     with closing(RedisFrontier(**redis_place, clock=FakeClock(then))) as frontier:

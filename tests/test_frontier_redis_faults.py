@@ -43,7 +43,7 @@ def test_a_lease_whose_response_was_lost_is_returned(
     frontier.close()
 
 
-def test_a_server_that_is_away_is_said_in_one_line_and_work_goes_on_when_it_is_back(
+def test_an_unreachable_server_is_reported_in_one_line_and_used_again_later(
     durable_redis: redisserver.RedisServer,
 ) -> None:
     url = durable_redis.url.replace("//", "//somebody:secret@")
@@ -172,8 +172,8 @@ def test_a_listpack_limit_that_is_too_low_is_reported_in_one_line(
         with caplog.at_level(logging.WARNING):
             RedisFrontier(durable_redis.url).close()
         (record,) = caplog.records
-        told = f" place={durable_redis.url} fault=hash-max-listpack-entries is below 512: "
-        assert told in record.getMessage()
+        expected = f" place={durable_redis.url} fault=hash-max-listpack-entries is below 512: "
+        assert expected in record.getMessage()
         assert sorted(client.keys("*")) == before
 
 

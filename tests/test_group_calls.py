@@ -123,7 +123,7 @@ def test_long_articles_form_smaller_groups(groups: GroupCalls, counted: Counted)
     assert counted.sizes == [1, 2, 1, 1, 1]
 
 
-def test_a_lone_article_is_stored_at_once(groups: GroupCalls, counted: Counted) -> None:
+def test_a_single_article_is_stored_immediately(groups: GroupCalls, counted: Counted) -> None:
     async def run() -> None:
         for number in range(3):
             assert (await groups.store(new(number))).verdict is Verdict.NEW
@@ -159,8 +159,8 @@ def test_each_caller_gets_its_own_result(groups: GroupCalls, storage: MongoStora
     storage.articles.store(new(0))
     large = make_article("large", "long " * 4_000_000)
     changed, copied = make_article("0", "Changed."), make_article("copy", "Text 0.")
-    given = [new(0), new(1), large, copied, new(2)]
-    got = asyncio.run(together(groups, given))
+    articles = [new(0), new(1), large, copied, new(2)]
+    got = asyncio.run(together(groups, articles))
     assert [getattr(one, "verdict", None) for one in got] == ["unchanged", "new", None, "same_text", "new"]
     assert isinstance(got[2], RecordRefused)
     again = asyncio.run(groups.store(changed, new(0).content_hash))

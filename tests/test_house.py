@@ -450,7 +450,7 @@ def test_a_circle_is_found_at_each_level():
     assert circles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == [["a", "b", "c"]]
 
 
-def test_lines_of_code_leave_out_what_is_no_code():
+def test_lines_of_code_do_not_include_docstrings_and_comments():
     text = (
         '"""Doc.\n\nmore."""\n\n# comment\nx = """a\nb"""\n\ndef f() -> int:\n    """Doc."""\n    return 1\n'
     )

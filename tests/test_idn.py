@@ -87,7 +87,7 @@ def test_names_that_do_not_represent_letters_are_unchanged(name: str) -> None:
 
 
 def test_the_dashboard_shows_letters_and_its_api_the_ascii_form(place: Place) -> None:
-    async def look(visitor: Visitor) -> None:
+    async def check(visitor: Visitor) -> None:
         name = quote(LETTERS)
         pages = ("/sources", f"/sources?site={name}", f"/sources/{name}", f"/articles?source={name}")
         for page in (*pages, f"/sources/{ASCII}", f"/why?url=https://{name}/n/1"):
@@ -101,4 +101,4 @@ def test_the_dashboard_shows_letters_and_its_api_the_ascii_form(place: Place) ->
             assert f'"{ASCII}"' in found
             assert json.loads(found)
 
-    visit(place.environment, look)
+    visit(place.environment, check)

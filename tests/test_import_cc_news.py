@@ -38,7 +38,7 @@ class Archive(ThreadingHTTPServer):
         self.faults: dict[str, list[int]] = {}
         """A status, or the negative number of bytes after which the connection breaks off."""
         self.ranges = True
-        self.asked: list[tuple[str, str]] = []
+        self.requests: list[tuple[str, str]] = []
         self.stall: threading.Event | None = None
 
     def publish(self, *files: bytes) -> list[str]:
@@ -54,7 +54,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         path, begin = self.path[1:], 0
-        self.server.asked.append((path, self.headers.get("Range", "")))
+        self.server.requests.append((path, self.headers.get("Range", "")))
         data = self.server.files.get(path)
         faults = self.server.faults.get(path)
         fault = faults.pop(0) if faults else 0
@@ -131,14 +131,14 @@ def test_a_month_is_streamed_and_interrupted_files_are_resumed(place, archive):
     ]
     assert f"{addresses[2]}: the file is cut off; the records before this place were imported" in answer.err
     assert urls(place) == [f"{HOST}/news/{n}" for n in (1, 2, 3, 4, 5)]
-    asked = [wanted for path, wanted in archive.asked if addresses[1].endswith(path)]
-    assert asked == ["", "bytes=100000-"]
+    ranges = [wanted for path, wanted in archive.requests if addresses[1].endswith(path)]
+    assert ranges == ["", "bytes=100000-"]
     archive.files[addresses[2].removeprefix(archive.base)] = short
-    archive.asked.clear()
+    archive.requests.clear()
     again = run(place, archive, "--json", "--processes", "1")
     assert again.code == 0
     assert [row["new"] for row in again.json] == [2, 2, 2]
-    assert [wanted != "" for _, wanted in archive.asked] == [
+    assert [wanted != "" for _, wanted in archive.requests] == [
         False,
         True,
     ]  # the list, and the rest of one file
@@ -166,9 +166,9 @@ def test_a_sample_is_the_same_each_time(place, archive):
     archive.publish(*(pages(n) for n in range(1, 9)))
     first = run(place, archive, "--json", "--processes", "1", "--sample", ".25").json
     assert len(first) == 2
-    archive.asked.clear()
+    archive.requests.clear()
     assert run(place, archive, "--json", "--processes", "1", "--sample", ".25").json == first
-    assert len(archive.asked) == 1
+    assert len(archive.requests) == 1
     assert len(run(place, archive, "--json", "--processes", "1", "--sample", ".01").json) == 1
 
 
@@ -184,17 +184,17 @@ def test_a_killed_import_continues_without_losses_or_duplicates(place, archive):
     )
     environment = {**os.environ, **place.environment, "NEWSBOT_CC_NEWS": archive.base}
     process = subprocess.Popen([sys.executable, "-c", program], cwd=ROOT, env=environment)
-    while not _noted(place):
+    while not _has_note(place):
         assert process.poll() is None
         time.sleep(0.05)
     process.kill()
     process.wait()
     archive.stall.set()
-    archive.asked.clear()
+    archive.requests.clear()
     [row] = run(place, archive, "--json").json
     assert row["pages"] == 6
     assert urls(place) == [f"{HOST}/news/{n}" for n in range(1, 7)]
-    (_, wanted) = archive.asked[1]
+    (_, wanted) = archive.requests[1]
     assert int(wanted.removeprefix("bytes=").rstrip("-")) > 0
 
 
@@ -215,7 +215,7 @@ def test_the_processes_of_a_command_end_with_it(place, archive):
     ]
     environment = {**os.environ, **place.environment, "NEWSBOT_CC_NEWS": archive.base}
     process = subprocess.Popen(command, cwd=ROOT, env=environment)
-    while len(archive.asked) < 3:  # the list, and each file once: both processes are working
+    while len(archive.requests) < 3:  # the list, and each file once: both processes are working
         assert process.poll() is None
         time.sleep(0.05)
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
@@ -228,7 +228,7 @@ def test_the_processes_of_a_command_end_with_it(place, archive):
     assert [row["new"] for row in run(place, archive, "--json").json] == [2, 2]
 
 
-def _noted(place: Place) -> bool:
+def _has_note(place: Place) -> bool:
     if not (place.data / "newsbot.db").exists():
         return False
     with place.storage() as storage:
@@ -251,21 +251,21 @@ def test_a_file_on_a_server_without_ranges_is_read_again_from_the_beginning(arch
     archive.files = {"a": data}
     archive.faults = {"a": [-30_000, 500]}
     archive.ranges = False
-    told: list[str] = []
-    file = RemoteFile(archive.base + "a", "newsbot", told.append)
+    messages: list[str] = []
+    file = RemoteFile(archive.base + "a", "newsbot", messages.append)
     file.seek(10_000)
     found = b""
     while piece := file.read(7000):
         found += piece
     assert found == data[10_000:]
-    assert [line.partition(": ")[2].partition(" at byte")[0] for line in told] == [
+    assert [line.partition(": ")[2].partition(" at byte")[0] for line in messages] == [
         "the response ended 20,000 bytes too early",
         "the server responded with status 500",
     ]
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "told"),
+    ("words", "code", "message"),
     [
         (("--cc-news", "2026-13"), 2, "'2026-13' is not a month; write it as 2026-11"),
         (("--cc-news", "2026-12"), 1, "there are no files for 2026-12 at"),
@@ -276,10 +276,10 @@ def test_a_file_on_a_server_without_ranges_is_read_again_from_the_beginning(arch
         (("a.warc", "--sample", ".1"), 2, "--sample works only with --cc-news"),
     ],
 )
-def test_user_errors_are_reported_in_one_line(place, archive, words, code, told):
+def test_user_errors_are_reported_in_one_line(place, archive, words, code, message):
     answer = place.run("articles", "import", *words, NEWSBOT_CC_NEWS=archive.base)
     assert answer.code == code
-    assert told in answer.err.splitlines()[-1]
+    assert message in answer.err.splitlines()[-1]
     assert "Traceback" not in answer.err
 
 

@@ -59,15 +59,15 @@ def prove(desk):
 
 def listen(desk, monkeypatch):
     """Return a list that records all keys looked up in the frontier."""
-    asked = []
+    keys_seen = []
     known = desk.context.frontier.known
 
     def listening(keys):
-        asked.extend(keys)
+        keys_seen.extend(keys)
         return known(keys)
 
     monkeypatch.setattr(desk.context.frontier, "known", listening)
-    return asked
+    return keys_seen
 
 
 def kept(desk):
@@ -96,20 +96,20 @@ def test_a_canonical_url_in_a_list_is_fetched_if_it_may_be_another_page(
 
 
 def test_a_repeated_link_is_looked_up_once(claimed, monkeypatch):
-    asked = listen(claimed, monkeypatch)
+    looked_up = listen(claimed, monkeypatch)
     for _ in range(3):
         offer(claimed, NAMED, TITLE)
-    assert asked == [fingerprint(NAMED)]
+    assert looked_up == [fingerprint(NAMED)]
     offer(claimed, NAMED, OTHER)
     assert state_of(claimed, NAMED) == "pending", "a new headline must be checked again"
 
 
 def test_a_fetched_page_is_looked_up_once_and_not_fetched_again(desk, monkeypatch):
     end(desk, desk.visit(NAMED), is_article=True)
-    asked = listen(desk, monkeypatch)
+    looked_up = listen(desk, monkeypatch)
     for text in (TITLE, OTHER, None):
         offer(desk, NAMED, text)
-    assert asked == [fingerprint(NAMED)]
+    assert looked_up == [fingerprint(NAMED)]
     assert state_of(desk, NAMED) == "done"
 
 

@@ -106,11 +106,11 @@ def test_a_page_record_is_written_before_its_entry(section, monkeypatch):
     for backend, method in ((section.context.storage.pages, "discover"), (section.context.frontier, "add")):
         original = getattr(backend, method)
 
-        def noted(*arguments, _original=original, _method=method, **more):
+        def recorder(*arguments, _original=original, _method=method, **more):
             written.append(_method)
             return _original(*arguments, **more)
 
-        monkeypatch.setattr(backend, method, noted)
+        monkeypatch.setattr(backend, method, recorder)
     section.crawl.links.queue(found(STORY), section.front)
     assert written == ["discover", "add"]
 
@@ -150,8 +150,12 @@ def test_urls_of_rules_and_users_are_fetched_whatever_they_look_like(make_desk):
         Kind.FEED,
         90.0,
     )
-    asked = entry(desk, "https://x.test/login")
-    assert (asked.kind, asked.priority, asked.data["force"]) == (Kind.ARTICLE, ASKED_PRIORITY, True)
+    requested = entry(desk, "https://x.test/login")
+    assert (requested.kind, requested.priority, requested.data["force"]) == (
+        Kind.ARTICLE,
+        ASKED_PRIORITY,
+        True,
+    )
     assert all(desk.crawl.sources.of(site).any for site in ("news.test", "other.test"))
 
 
@@ -177,13 +181,13 @@ def test_a_site_with_a_discovered_feed_has_sources(make_desk):
 
 # --- politeness of hosts
 def test_a_new_host_gets_the_politeness_of_its_rule_once(section, monkeypatch):
-    told = []
+    calls = []
     monkeypatch.setattr(
-        section.context.frontier, "set_politeness", lambda host, **values: told.append((host, values))
+        section.context.frontier, "set_politeness", lambda host, **values: calls.append((host, values))
     )
     section.crawl.links.queue(found(story(1, "other.test"), where=Where.ARGUMENT))
     section.crawl.links.queue(found(story(2, "other.test"), where=Where.ARGUMENT))
-    assert told == [("other.test", {"delay": 9.0, "concurrency": 2, "at_least": True})]
+    assert calls == [("other.test", {"delay": 9.0, "concurrency": 2, "at_least": True})]
 
 
 def test_hosts_outside_the_scope_are_accepted_if_this_crawl_found_them(make_desk):

@@ -130,7 +130,7 @@ def test_the_number_of_waiting_lists_is_limited():
     assert len(lists.released("site.example", "https://site.example/day/0")) == MAX_HELD
 
 
-def test_lists_below_a_list_narrow_it():
+def test_a_list_below_another_is_narrower():
     assert narrows("https://site.example/archive/2024/05/", "https://site.example/archive/2024/")
     assert not narrows("https://site.example/archive/2025/", "https://site.example/archive/2024/")
     assert not narrows("https://site.example/archive/2024/?page=2", "https://site.example/archive/2024/")

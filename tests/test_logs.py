@@ -26,17 +26,17 @@ from tests.crawls import article_html, feed_xml
 PASSWORD = "hunter2/öst"
 
 
-def record(message: str, *given: object, **more: object) -> logging.LogRecord:
-    return logging.LogRecord("newsbot.x", logging.WARNING, "file.py", 1, message, given, None, **more)  # type: ignore[arg-type]
+def record(message: str, *arguments: object, **more: object) -> logging.LogRecord:
+    return logging.LogRecord("newsbot.x", logging.WARNING, "file.py", 1, message, arguments, None, **more)  # type: ignore[arg-type]
 
 
-def told(message: str, *given: object) -> dict[str, object]:
-    found: dict[str, object] = json.loads(JsonFormatter().format(record(message, *given)))
+def logged(message: str, *arguments: object) -> dict[str, object]:
+    found: dict[str, object] = json.loads(JsonFormatter().format(record(message, *arguments)))
     return found
 
 
 def test_pairs_become_fields_with_their_types():
-    line = told("took back leases=%d of a worker that died owner=%s after %.1f s 100%%", 3, "host:1", 2.5)
+    line = logged("took back leases=%d of a worker that died owner=%s after %.1f s 100%%", 3, "host:1", 2.5)
     assert (line["leases"], line["owner"]) == (3, "host:1")
     assert line["event"] == "took_back_of_a_worker_that_died_after"
     assert line["message"] == "took back leases=3 of a worker that died owner=host:1 after 2.5 s 100%"
@@ -45,14 +45,14 @@ def test_pairs_become_fields_with_their_types():
 
 
 def test_values_with_equals_signs_and_line_ends_are_kept():
-    line = told(
+    line = logged(
         "stored url=%(url)s title=%(title)s", {"url": "https://a.test/?x=%d", "title": 'a=b\n"c" level=1'}
     )
     assert line["url"] == "https://a.test/?x=%d"
     assert line["title"] == 'a=b\n"c" level=1'
     assert line["level"] == "warning"
-    assert told("%s", "event=forged")["event"] == "message"
-    assert told("x level=%s", "high")["level_"] == "high"
+    assert logged("%s", "event=forged")["event"] == "message"
+    assert logged("x level=%s", "high")["level_"] == "high"
 
 
 def test_the_event_does_not_depend_on_the_values():

@@ -238,7 +238,7 @@ def test_the_number_of_shapes_in_examples_is_limited() -> None:
     assert len(shapes.bad) <= MAX_SHAPES
 
 
-def test_keys_of_addresses_have_a_limit() -> None:
+def test_keys_of_urls_have_a_limit() -> None:
     keys = SessionKeys()
     for number in range(5 * MAX_KEYS):
         for turn in (1, 2):

@@ -82,7 +82,7 @@ def test_free_memory_is_returned_to_the_system(monkeypatch: pytest.MonkeyPatch) 
     assert len(kept) == 30
 
 
-def test_without_glibc_nothing_is_trimmed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_is_not_trimmed_without_glibc(monkeypatch: pytest.MonkeyPatch) -> None:
     heap._function.cache_clear()
     monkeypatch.setattr(ctypes, "CDLL", lambda _: object())
     assert not heap.trim()

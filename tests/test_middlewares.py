@@ -314,8 +314,8 @@ def test_hosts_are_paused_independently(desk):
 def test_no_response_pauses_a_host_longer_than_the_limit(desk, answers):
     middleware = PolitenessMiddleware.from_crawler(desk.crawler)
     visit = desk.visit(f"https://h{next(NUMBERS)}.test/")
-    for status, asked in answers:
-        answer(middleware, desk, visit, status, **{"Retry-After": asked})
+    for status, retry_after in answers:
+        answer(middleware, desk, visit, status, **{"Retry-After": retry_after})
     assert len(rests(visit)) == sum(status in (429, 503) for status, _ in answers)
     assert all(0 <= seconds <= MAX_RETRY_AFTER for seconds in rests(visit))
 

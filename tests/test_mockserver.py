@@ -192,7 +192,7 @@ def test_invalid_http_closes_only_the_connection(site: MockServer, request_text:
     assert get(site, at("/etag"))[0] == 200
 
 
-def test_a_taken_port_is_an_error(site: MockServer) -> None:
+def test_a_port_in_use_is_an_error(site: MockServer) -> None:
     second = LoopbackServer(lambda _: Answer(), port=site.port)
     with pytest.raises(OSError, match="in use"):
         second.start()

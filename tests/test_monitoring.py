@@ -36,8 +36,8 @@ def test_folders_are_those_of_the_parsed_path(rest: str, host: str) -> None:
         return
     parts = urlsplit(url)
     names = [f"/{name[:80]}" for name in parts.path.split("/")[1:-1] if name][:5]
-    told = (parts.hostname or "").removeprefix("www.")
-    assert folders(url, "news.test") == tuple(names if told == "news.test" else [told, *names])
+    bare_host = (parts.hostname or "").removeprefix("www.")
+    assert folders(url, "news.test") == tuple(names if bare_host == "news.test" else [bare_host, *names])
 
 
 @given(PARTS)
@@ -164,10 +164,10 @@ def test_changes_are_those_between_the_last_two_runs(storage: SqliteStorage) -> 
         ]
     )
     report = site_report(storage, "news.test")
-    told = [
+    found = [
         (one["url"].removeprefix(SITE), one["what"], one["before"], one["now"]) for one in report["changes"]
     ]
-    assert told == [
+    assert found == [
         ("/a", "status", "200", "404"),
         ("/b", "target", "", f"{SITE}/z"),
         ("/new", "new", "", "200"),

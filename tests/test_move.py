@@ -307,7 +307,7 @@ def test_a_crawl_started_in_the_file_ends_on_the_servers(
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "says"),
+    ("words", "code", "message"),
     [
         ([], 2, "--to-redis URL, --to-mongo URI"),
         (["--to-redis"], 2, "--to-redis: give an address, or set REDIS_URL"),
@@ -323,13 +323,13 @@ def test_a_crawl_started_in_the_file_ends_on_the_servers(
     ],
 )
 def test_impossible_moves_are_reported_in_one_line(
-    tmp_path: Path, words: list[str], code: int, says: str
+    tmp_path: Path, words: list[str], code: int, message: str
 ) -> None:
     place = Place(tmp_path)
     with place.storage():
         answer = go(place, *words, REDIS_URL="", MONGO_URI="")
     assert answer.code == code
-    assert says in answer.err
+    assert message in answer.err
     assert answer.err.count("\n") == 1
     assert "secret" not in answer.err
 

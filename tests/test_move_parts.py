@@ -259,14 +259,14 @@ def test_a_move_interrupted_at_every_stage_can_be_completed(
     for stage in STAGES:
         with pytest.raises(Killed, match=stage):
             copy_all(source, target, Choice(), Journal(tmp_path, {"to": "there"}), dying(stage))
-    told: dict[str, int] = {}
-    copy_all(source, target, Choice(), Journal(tmp_path, {"to": "there"}), told.__setitem__)
+    progress: dict[str, int] = {}
+    copy_all(source, target, Choice(), Journal(tmp_path, {"to": "there"}), progress.__setitem__)
     compared = compare_all(source, target, Choice(), nothing)
     assert all(one.same for one in compared)
     assert all(one.source.count for one in compared), "there must be data of each kind"
     assert target.index.count() == 9
-    assert told["queue"] >= 90
-    assert told.keys().isdisjoint({"pages", "articles", "texts", "aliases"}), "these were moved before"
+    assert progress["queue"] >= 90
+    assert progress.keys().isdisjoint({"pages", "articles", "texts", "aliases"}), "these were moved before"
 
 
 def test_a_terminal_shows_a_progress_bar_for_each_kind() -> None:

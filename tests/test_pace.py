@@ -79,10 +79,10 @@ def test_finished_pages_do_not_cause_a_scan_of_the_queue_for_each_request(
     seconds, looks = 1000.0, 0
     outlook = type(desk.context.bare_frontier).outlook
 
-    def slow_outlook(*given: object, **more: object) -> object:
+    def slow_outlook(*arguments: object, **more: object) -> object:
         nonlocal seconds, looks
         seconds, looks = seconds + cost, looks + 1
-        return outlook(*given, **more)  # type: ignore[arg-type]
+        return outlook(*arguments, **more)  # type: ignore[arg-type]
 
     monkeypatch.setattr(type(desk.context.bare_frontier), "outlook", slow_outlook)
     monkeypatch.setattr(time, "monotonic", lambda: seconds)
@@ -103,8 +103,8 @@ def test_a_turn_begins_before_the_call_of_the_frontier(desk: Desk, monkeypatch: 
     desk.queue(STORY.format(1), Kind.ARTICLE)
     lease = desk.context.frontier.lease
 
-    def slow(*given: Any, **more: Any) -> list[Lease]:
-        leases = lease(*given, **more)
+    def slow(*arguments: Any, **more: Any) -> list[Lease]:
+        leases = lease(*arguments, **more)
         desk.clock.now += 0.5
         return leases
 

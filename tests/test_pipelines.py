@@ -240,7 +240,7 @@ def test_an_unchanged_article_is_found_under_each_of_its_urls(desk):
     assert desk.context.storage.articles.get(other).canonical_url == "https://news.test/story/1"
 
 
-def test_a_page_with_an_earlier_text_again_passes(desk):
+def test_a_page_with_an_earlier_text_passes(desk):
     keep(desk, make_article(1))
     keep(desk, make_article(1, text=prose(9)))
     assert process(ExactDuplicatePipeline.from_crawler(desk.crawler), make_article(1))
@@ -340,9 +340,9 @@ def test_simultaneous_articles_need_one_call_of_each_kind(desk, monkeypatch):
         part = getattr(desk.context.storage, name)._backend
         whole = getattr(part, method)
 
-        def counted(given, *more, method=method, whole=whole):
-            calls.append((method, len(given) if isinstance(given, list | set) else 1))
-            return whole(given, *more)
+        def counted(batch, *more, method=method, whole=whole):
+            calls.append((method, len(batch) if isinstance(batch, list | set) else 1))
+            return whole(batch, *more)
 
         monkeypatch.setattr(part, method, counted)
 
@@ -375,12 +375,12 @@ def test_an_article_counts_as_being_decided_while_its_story_is_searched(desk, mo
             raise DropItem("no story")
         return False
 
-    async def noted(seconds):
+    async def recorder(seconds):
         seen.append(together.deciding)
         await sleep(0)
 
     monkeypatch.setattr("newsbot.pipelines.near.StoryFinder._all_stored", pause)
-    monkeypatch.setattr("newsbot.pipelines.near.asyncio.sleep", noted)
+    monkeypatch.setattr("newsbot.pipelines.near.asyncio.sleep", recorder)
     with suppress(DropItem):
         asyncio.run(pipeline.process_item(make_article(2, text=prose(1))))
     assert (seen, together.deciding) == ([1] if fails else [1, *[0] * 8], 0)
@@ -392,9 +392,9 @@ def test_an_article_waits_for_articles_that_are_being_read(desk, monkeypatch):
     texts = desk.context.storage.texts
     owners = texts.owners
 
-    def counted(given):
-        sizes.append(len(given))
-        return owners(given)
+    def counted(keys):
+        sizes.append(len(keys))
+        return owners(keys)
 
     monkeypatch.setattr(texts, "owners", counted)
 

@@ -76,11 +76,11 @@ def test_two_workers_do_not_exceed_the_request_rate_of_one(site, world):
 @pytest.mark.parametrize("status", [429, 503])
 def test_all_workers_respect_retry_after(site, world, status):
     serve(site, world, 12, "delay: 0.1\n")
-    told: list[object] = []
+    limited: list[object] = []
 
     def busy(request):
-        if not told:
-            told.append(request)
+        if not limited:
+            limited.append(request)
             return Answer(status=status, headers={"Retry-After": "2"})
         return Answer(body=article_html(5).encode(), headers={"Content-Type": "text/html"})
 
@@ -114,11 +114,11 @@ def test_a_crawl_delay_longer_than_that_of_the_rule_is_used_up_to_a_limit(site, 
 
 def test_retry_after_pauses_the_whole_host(site, world):
     serve(site, world, 3, "concurrency: 1\n")
-    told: list[object] = []
+    limited: list[object] = []
 
     def busy(request):
-        if not told:
-            told.append(request)
+        if not limited:
+            limited.append(request)
             return Answer(status=503, headers={"Retry-After": "2"})
         return Answer(body=article_html(0).encode(), headers={"Content-Type": "text/html"})
 

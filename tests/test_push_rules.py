@@ -98,10 +98,10 @@ def test_requests_to_a_failing_hub_become_rarer() -> None:
 
 
 def test_a_denial_ends_only_the_subscription_of_its_topic() -> None:
-    told = {"hub.mode": "denied", "hub.topic": TOPIC, "hub.reason": "no"}
-    denied = websub.deny(verified(), told, 300.0)
+    denial = {"hub.mode": "denied", "hub.topic": TOPIC, "hub.reason": "no"}
+    denied = websub.deny(verified(), denial, 300.0)
     assert (denied.state, denied.is_live, denied.reason) == ("denied", False, "no")
-    assert websub.deny(verified(), told | {"hub.topic": HUB}, 300.0).state == "verified"
+    assert websub.deny(verified(), denial | {"hub.topic": HUB}, 300.0).state == "verified"
 
 
 def test_an_expired_lease_is_renewed() -> None:
@@ -164,11 +164,11 @@ def notice(**change: Any) -> bytes:
 
 
 def test_a_notice_names_its_key_file() -> None:
-    told = indexnow.of_json(notice())
-    assert told.key_location == "https://news.test/abcdef12.txt"
-    told = indexnow.of_query({"url": "http://news.test/b?x=1", "key": "abcdef12"})
-    assert (told.host, told.urls) == ("news.test", ("http://news.test/b?x=1",))
-    assert told.key_location == "http://news.test/abcdef12.txt"
+    parsed = indexnow.of_json(notice())
+    assert parsed.key_location == "https://news.test/abcdef12.txt"
+    parsed = indexnow.of_query({"url": "http://news.test/b?x=1", "key": "abcdef12"})
+    assert (parsed.host, parsed.urls) == ("news.test", ("http://news.test/b?x=1",))
+    assert parsed.key_location == "http://news.test/abcdef12.txt"
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ CYRILLIC = "/" + quote("мост-открыт-наконец-сегодня")
         CYRILLIC,
     ],
 )
-def test_addresses_of_articles(path: str) -> None:
+def test_urls_of_articles(path: str) -> None:
     judged = of(path)
     assert (judged.kind, judged.accepted, judged.reason) == (Kind.ARTICLE, True, "likely_article")
 

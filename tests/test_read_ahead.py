@@ -75,7 +75,7 @@ def test_all_keys_are_still_expected_after_an_error() -> None:
 
 def test_all_keys_are_read_even_above_the_limit() -> None:
     keys = [number.to_bytes(2, "big") for number in range(MAX_READ + 2)]
-    ahead = ReadAhead[int](lambda asked: dict.fromkeys(asked, 1))
+    ahead = ReadAhead[int](lambda wanted: dict.fromkeys(wanted, 1))
     for key in keys:
         ahead.expect(key)
     assert [ahead.get(key) for key in keys] == [1] * len(keys)

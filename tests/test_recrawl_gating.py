@@ -14,7 +14,7 @@ HOUR = 3600.0
 
 
 def record(**fields: object) -> PageRecord:
-    given = {
+    values = {
         "state": "done",
         "last_fetched": NOW - HOUR,
         "last_full_fetch": NOW - HOUR,
@@ -28,7 +28,7 @@ def record(**fields: object) -> PageRecord:
         host="example.com",
         source="example.com",
         kind=Kind.FEED,
-        **given,  # type: ignore[arg-type]
+        **values,  # type: ignore[arg-type]
     )
 
 

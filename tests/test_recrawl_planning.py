@@ -39,14 +39,14 @@ BARE = Rule(domain="example.com")
 
 
 def record(**fields: object) -> PageRecord:
-    given = {"state": "done", "last_fetched": NOW, "last_full_fetch": NOW, **fields}
+    values = {"state": "done", "last_fetched": NOW, "last_full_fetch": NOW, **fields}
     return PageRecord(
         url="https://example.com/a",
         fingerprint=b"0" * 16,
         host="example.com",
         source="example.com",
         kind=Kind.FEED,
-        **given,  # type: ignore[arg-type]
+        **values,  # type: ignore[arg-type]
     )
 
 
@@ -83,8 +83,8 @@ def test_a_fixed_interval_is_used_despite_hints_of_the_publisher(seconds: float)
         kind=Kind.FEED, status=200, max_age=DAY, ttl=DAY, update_period=DAY, skip_hours=frozenset(range(23))
     )
     assert rest(plan(record(), hints, rule, NOW, as_written=True)) == seconds
-    asked = Outcome(kind=Kind.FEED, status=200, retry_after=DAY)
-    assert rest(plan(record(), asked, rule, NOW, as_written=True)) == max(seconds, DAY)
+    limited = Outcome(kind=Kind.FEED, status=200, retry_after=DAY)
+    assert rest(plan(record(), limited, rule, NOW, as_written=True)) == max(seconds, DAY)
 
 
 def test_sources_without_an_interval_are_still_polled() -> None:
@@ -119,8 +119,8 @@ def test_a_status_alone_is_a_failure_too() -> None:
 
 
 def test_retry_after_is_a_lower_bound_of_at_most_a_day() -> None:
-    for asked, seconds in ((60.0, 15 * MINUTE), (2 * HOUR, 2 * HOUR), (30 * DAY, DAY)):
-        decision = after(Outcome(kind=Kind.FEED, status=503, retry_after=asked), failures=1)
+    for header, seconds in ((60.0, 15 * MINUTE), (2 * HOUR, 2 * HOUR), (30 * DAY, DAY)):
+        decision = after(Outcome(kind=Kind.FEED, status=503, retry_after=header), failures=1)
         assert rest(decision) == seconds
     assert rest(after(Outcome(kind=Kind.ARTICLE, status=429, retry_after=3 * HOUR), failures=1)) == 3 * HOUR
 

@@ -58,10 +58,10 @@ def test_the_most_specific_statement_on_mining_applies():
     freed = page_rights({}, page(meta("tdm-reservation", "0")), site)
     assert freed.signals == {}
     header = {"tdm-reservation": ["0"]}
-    told = page_rights(
+    rights = page_rights(
         header, page(meta("tdm-reservation", "1"), meta("tdm-policy", "https://a.test/p")), site
     )
-    assert told.signals == {"tdm-reservation": "meta", "tdm-policy": "https://a.test/p"}
+    assert rights.signals == {"tdm-reservation": "meta", "tdm-policy": "https://a.test/p"}
     assert page_rights({"tdm-reservation": ["1"]}).signals == {"tdm-reservation": "header"}
     assert page_rights({"content-usage": ["train-ai=n"]}).signals == {"ai-train": "header"}
 
@@ -93,8 +93,10 @@ def test_the_longest_location_decides(rules, reserved):
 
 
 def test_the_policy_is_a_signal():
-    told = read_tdmrep(b'[{"location": "/", "tdm-reservation": 1, "tdm-policy": "https://news.test/p.json"}]')
-    assert told.signals(URL)["tdm-policy"] == "https://news.test/p.json"
+    parsed = read_tdmrep(
+        b'[{"location": "/", "tdm-reservation": 1, "tdm-policy": "https://news.test/p.json"}]'
+    )
+    assert parsed.signals(URL)["tdm-policy"] == "https://news.test/p.json"
 
 
 @settings(max_examples=200, deadline=None)
@@ -110,8 +112,8 @@ def test_the_policy_is_a_signal():
     )
 )
 def test_any_file_is_read_without_a_fault(body):
-    told = read_tdmrep(body).signals(URL)
-    assert set(told) <= {"tdm-reservation", "tdm-policy"}
+    signals = read_tdmrep(body).signals(URL)
+    assert set(signals) <= {"tdm-reservation", "tdm-policy"}
     assert set(read_robots(body.decode("utf8", "replace")).signals(URL, lambda *_: True)) <= {"ai-comment"}
 
 
@@ -125,11 +127,11 @@ def test_prohibitions_for_ai_crawlers_are_a_signal():
 
 
 def test_prohibitions_for_a_part_of_a_site_are_a_signal_there():
-    told = read_robots("User-agent: ClaudeBot\nDisallow: /story/\n")
-    assert told.everywhere == {}
+    parsed = read_robots("User-agent: ClaudeBot\nDisallow: /story/\n")
+    assert parsed.everywhere == {}
     forbids_stories = lambda url, agent: agent != "ClaudeBot" or "/story/" not in url  # noqa: E731
-    assert told.signals(URL, forbids_stories) == {"ai-agents": "robots.txt (ClaudeBot)"}
-    assert told.signals("https://news.test/other", forbids_stories) == {}
+    assert parsed.signals(URL, forbids_stories) == {"ai-agents": "robots.txt (ClaudeBot)"}
+    assert parsed.signals("https://news.test/other", forbids_stories) == {}
 
 
 @pytest.mark.parametrize(

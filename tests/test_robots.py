@@ -26,13 +26,13 @@ class Site:
 
     def __init__(self, desk, body="", status=200):
         self.body, self.status = body, status
-        self.asked = []
+        self.requests = []
         self.no_tls = False
         desk.crawler.engine = SimpleNamespace(download_async=self.download)
         self.middleware = RobotsMiddleware.from_crawler(desk.crawler)
 
     async def download(self, request):
-        self.asked.append(request)
+        self.requests.append(request)
         await asyncio.sleep(0)
         if self.no_tls and request.url.startswith("https"):
             raise DownloadTimeoutError("no TLS")
@@ -50,16 +50,16 @@ class Site:
             calls = (self.middleware.process_request(request) for request in requests)
             return await asyncio.gather(*calls, return_exceptions=True)
 
-        told = asyncio.run(all_of_them())
-        assert all(one is None or isinstance(one, Ignored) for one in told), told
-        return [one and one.cause for one in told]
+        results = asyncio.run(all_of_them())
+        assert all(one is None or isinstance(one, Ignored) for one in results), results
+        return [one and one.cause for one in results]
 
 
 def test_forbidden_urls_are_not_fetched(desk):
     site = Site(desk, "User-agent: newsbot\nDisallow: /private/\n\nUser-agent: *\nDisallow: /\n")
     assert site.cause(Request("https://news.test/private/1")) == "robots"
     assert site.cause(Request(STORY)) is None
-    [question] = site.asked
+    [question] = site.requests
     assert question.url == "https://news.test/robots.txt"
     assert question.meta["dont_obey_robotstxt"]
 
@@ -68,9 +68,9 @@ def test_robots_txt_is_requested_once_per_host(desk):
     site = Site(desk, "User-agent: *\nDisallow: /private/\n")
     requests = [Request(f"https://news.test/private/{number}") for number in range(20)]
     assert site.causes(*requests) == ["robots"] * 20
-    assert len(site.asked) == 1
+    assert len(site.requests) == 1
     site.causes(Request("http://news.test/a"), Request("https://news.test:8443/a"))
-    assert [question.url for question in site.asked[1:]] == ["https://news.test:8443/robots.txt"]
+    assert [question.url for question in site.requests[1:]] == ["https://news.test:8443/robots.txt"]
 
 
 def test_robots_txt_is_requested_over_http_if_https_fails(desk):
@@ -80,7 +80,7 @@ def test_robots_txt_is_requested_over_http_if_https_fails(desk):
     assert site.cause(secure) == "robots_unreachable"
     assert site.cause(plain) == "robots"
     assert site.causes(secure, plain) == ["robots", "robots"], "the rules of one scheme apply to both"
-    assert [question.url for question in site.asked] == [
+    assert [question.url for question in site.requests] == [
         "https://news.test/robots.txt",
         "http://news.test/robots.txt",
     ]
@@ -91,16 +91,16 @@ def test_robots_txt_is_requested_over_http_if_https_fails(desk):
 )
 def test_workers_share_robots_txt_for_a_day(desk, body, status):
     first = Site(desk, body, status)
-    told = first.cause(Request(STORY))
+    verdict = first.cause(Request(STORY))
     second = Site(desk, "User-agent: *\nDisallow: /other\n")
-    assert second.cause(Request(STORY)) == told
-    assert second.cause(Request(STORY.replace("https", "http"))) == told
-    assert second.asked == []
+    assert second.cause(Request(STORY)) == verdict
+    assert second.cause(Request(STORY.replace("https", "http"))) == verdict
+    assert second.requests == []
     assert desk.crawl.politeness.delay_of("news.test") == (7 if body else 0)
     desk.clock.now += KEEP_SECONDS
     third = Site(desk, "")
     assert third.cause(Request(STORY)) is None
-    assert len(third.asked) == 1
+    assert len(third.requests) == 1
 
 
 @pytest.mark.parametrize(
@@ -133,13 +133,13 @@ def test_responses_are_kept_for_a_day_and_errors_for_some_minutes(desk):
     site.cause(Request(STORY))
     desk.clock.now += KEEP_SECONDS
     site.cause(Request(STORY))
-    assert len(site.asked) == 1
+    assert len(site.requests) == 1
     desk.clock.now += 1
     site.status = 500
     assert site.cause(Request(STORY)) == "robots_failing"
     desk.clock.now += KEEP_FAILED_SECONDS
     assert site.cause(Request(STORY)) == "robots_failing"
-    assert len(site.asked) == 2
+    assert len(site.requests) == 2
     desk.clock.now += 1
     site.status = 200
     assert site.cause(Request(STORY)) is None
@@ -196,7 +196,7 @@ def test_robots_txt_is_disabled_by_the_setting(make_desk):
 def test_the_request_for_robots_txt_is_not_checked(desk):
     site = Site(desk)
     assert site.cause(Request("https://news.test/robots.txt", meta={"dont_obey_robotstxt": True})) is None
-    assert site.asked == []
+    assert site.requests == []
 
 
 # --- Crawl-delay

@@ -117,8 +117,8 @@ def test_check_reads_only_the_given_files(run: Any, folder: Path, tmp_path: Path
     assert run("check", "rules/example.org.yaml").out == "1 rule is fine\n"
     assert run("check", "rules/a.org.yaml", "rules/example.org.yaml").err.count("\n") == 1
     (tmp_path / "b.org.yaml").write_text("domain: b.org\narticle: ^/login$\n")
-    told = run("check", "b.org.yaml").out  # the defaults of the rules folder apply too
-    assert "is denied by ^/login (rules/_defaults.yaml:1)" in told
+    output = run("check", "b.org.yaml").out  # the defaults of the rules folder apply too
+    assert "is denied by ^/login (rules/_defaults.yaml:1)" in output
     assert (
         run("check", "rules/none.yaml").err == "rules/none.yaml: cannot be read (No such file or directory)\n"
     )
@@ -165,10 +165,10 @@ def test_show_prints_the_pattern_and_its_line(run: Any) -> None:
     assert (
         run("show", "example.org/news/7").out.splitlines()[1] == r"by ^/news/\d+ (rules/example.org.yaml:4)"
     )
-    told = run("show", "https://www.example.org/login", "--json").json
-    assert told["denied"] is True
-    assert told["pattern"] == {"text": "^/login", "file": "rules/_defaults.yaml", "line": 1}
-    assert told["domain"] == "example.org"
+    data = run("show", "https://www.example.org/login", "--json").json
+    assert data["denied"] is True
+    assert data["pattern"] == {"text": "^/login", "file": "rules/_defaults.yaml", "line": 1}
+    assert data["domain"] == "example.org"
     assert run("show", "https://example.org/rss").out.splitlines()[1] == "named in the rule itself"
 
 
@@ -180,9 +180,9 @@ def test_show_prints_the_effective_values_and_their_place(run: Any) -> None:
     assert ["delay", "rules/_defaults.yaml:3", "1.5s"] in rows
     assert ["max_depth", "(built in)", "5"] in rows
     assert ["layouts", "rules/example.org.yaml:7", "from 2024-05-01: title: h1; remove: aside"] in rows
-    told = run("show", "example.org", "--json").json["rule"]
-    assert told["delay"] == {"value": 1.5, "where": "rules/_defaults.yaml:3"}
-    assert told["interval"]["value"]["feed"] == 300
+    rule = run("show", "example.org", "--json").json["rule"]
+    assert rule["delay"] == {"value": 1.5, "where": "rules/_defaults.yaml:3"}
+    assert rule["interval"]["value"]["feed"] == 300
 
 
 def test_show_of_a_site_without_a_rule(run: Any) -> None:

@@ -56,8 +56,8 @@ def test_every_allowed_value_is_documented() -> None:
 
 
 def test_documented_defaults_are_correct() -> None:
-    told = ", ".join(duration(INTERVALS[kind]).replace("1w", "7d") for kind in Kind)
-    assert f"default {told}." in SECTIONS["interval"]
+    intervals = ", ".join(duration(INTERVALS[kind]).replace("1w", "7d") for kind in Kind)
+    assert f"default {intervals}." in SECTIONS["interval"]
     assert f"default {Rule(domain='').max_depth}." in SECTIONS["max_depth"]
     assert f"default {Rule(domain='').concurrency}." in SECTIONS["concurrency"]
 

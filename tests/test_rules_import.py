@@ -54,12 +54,12 @@ def test_alternatives_strips_and_next_pages_are_imported() -> None:
 
 
 def test_lines_that_cannot_be_imported_are_reported_with_their_number() -> None:
-    told = dict(import_ftr("example.com.txt", FTR.encode()).left_out)
-    assert set(told) == {5, 12, 13, 16, 17}
-    assert "works on text" in told[5]
-    assert told[12] == "single_page_link: not supported by newsbot"
-    assert "bad XPath" in told[16]
-    assert told[17] == "not understood: nonsense"
+    reasons = dict(import_ftr("example.com.txt", FTR.encode()).left_out)
+    assert set(reasons) == {5, 12, 13, 16, 17}
+    assert "works on text" in reasons[5]
+    assert reasons[12] == "single_page_link: not supported by newsbot"
+    assert "bad XPath" in reasons[16]
+    assert reasons[17] == "not understood: nonsense"
 
 
 def test_the_written_rule_is_correct() -> None:
@@ -217,8 +217,8 @@ def test_the_file_of_a_domain_has_precedence_over_files_of_its_subdomains(tmp_pa
     answer = place.run("rules", "import", "ftr", str(folder))
     assert "of-site.example" in (place.rules / "site.example.yaml").read_text()
     assert (place.rules / "b.example.yaml").exists()
-    told = [line for line in answer.err.splitlines() if "site.example.txt already gives the rule" in line]
-    assert [line.partition(":")[0] for line in told] == ["www.site.example.txt", ".site.example.txt"]
+    messages = [line for line in answer.err.splitlines() if "site.example.txt already gives the rule" in line]
+    assert [line.partition(":")[0] for line in messages] == ["www.site.example.txt", ".site.example.txt"]
     assert "2 rules written" in answer.out
     assert "0 skipped because they exist" in answer.out
 
@@ -231,7 +231,7 @@ def test_site_lists_of_news_please_are_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "text", "told"),
+    ("kind", "text", "message"),
     [
         ("opml", "<html/>", "is not OPML"),
         ("opml", "<opml>", "not well-formed OPML"),
@@ -240,13 +240,13 @@ def test_site_lists_of_news_please_are_read() -> None:
         ("news-please", "[" * 100_000, "no 'base_urls'"),
     ],
 )
-def test_invalid_lists_are_reported_in_one_line(tmp_path: Path, kind: str, text: str, told: str) -> None:
+def test_invalid_lists_are_reported_in_one_line(tmp_path: Path, kind: str, text: str, message: str) -> None:
     place = Place(tmp_path)
     file = tmp_path / "list"
     file.write_text(text)
     answer = place.run("rules", "import", kind, str(file))
     assert answer.code == 2
-    assert told in answer.err
+    assert message in answer.err
     assert len(answer.err.splitlines()) == 1
     missing = place.run("rules", "import", kind, str(tmp_path / "missing"))
     assert "cannot be read" in missing.err

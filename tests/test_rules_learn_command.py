@@ -81,14 +81,14 @@ def test_patterns_are_added_to_a_rule_and_never_replaced(place: Place) -> None:
 
 
 @pytest.mark.parametrize(
-    ("domain", "told"),
+    ("domain", "message"),
     [
         ("unknown.example", "the URLs of 0 articles and 0 other pages are known"),
         ("no domain", "no domain"),
     ],
 )
-def test_errors_are_reported_in_one_line_with_a_remedy(place: Place, domain: str, told: str) -> None:
+def test_errors_are_reported_in_one_line_with_a_remedy(place: Place, domain: str, message: str) -> None:
     answer = place.run("rules", "learn", domain)
     assert answer.code == 2
-    assert told in answer.err
+    assert message in answer.err
     assert len(answer.err.splitlines()) == 1

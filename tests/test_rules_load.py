@@ -269,7 +269,7 @@ def test_a_single_file_uses_the_defaults_of_the_first_folder_with_defaults(tmp_p
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("interval:\n\tfeed: 5m\n", "example.org.yaml:3: bad YAML: a tab; indent with spaces"),
         (
@@ -306,9 +306,9 @@ def test_a_single_file_uses_the_defaults_of_the_first_folder_with_defaults(tmp_p
         ),
     ],
 )
-def test_errors_are_reported_at_their_place(tmp_path: Path, text: str, told: str) -> None:
+def test_errors_are_reported_at_their_place(tmp_path: Path, text: str, message: str) -> None:
     (problem,) = problems_of(write(tmp_path, example__org=HEAD + text))
-    assert told in problem
+    assert message in problem
 
 
 def test_a_city_with_a_slightly_similar_name_is_not_suggested(tmp_path: Path) -> None:

@@ -116,7 +116,7 @@ def test_two_jobs_share_a_crawl_to_its_end(
     assert report.ok, report.faults
     counts = counted(redis)
     assert (counts["leased"], counts["pending"], counts["aside"]) == (0, 0, 0)
-    assert "Traceback" not in scrapyd.said
+    assert "Traceback" not in scrapyd.output
 
 
 def hold_leases(scrapyd: ScrapydServer, web: Web, redis: RedisServer, name: str) -> str:
@@ -161,9 +161,9 @@ def test_a_wrong_argument_is_reported_in_one_line_in_the_logs_of_the_job_and_of_
 ) -> None:
     (line,) = scrapyd.finish(scrapyd.schedule(sites="lenta.ur")).splitlines()
     assert "ERROR: scrapy crawl: sites=lenta.ur: no rule for it" in line
-    assert "sites=lenta.ur: no rule for it" in scrapyd.said
-    assert "did you mean 'lenta.ru'?" in scrapyd.said
-    assert "Traceback" not in scrapyd.said
+    assert "sites=lenta.ur: no rule for it" in scrapyd.output
+    assert "did you mean 'lenta.ru'?" in scrapyd.output
+    assert "Traceback" not in scrapyd.output
 
 
 def test_the_dashboard_starts_and_stops_jobs_and_shows_their_logs(
@@ -218,14 +218,14 @@ def test_the_dashboard_starts_and_stops_jobs_and_shows_their_logs(
 
 
 def test_an_unreachable_scrapyd_is_reported_without_its_password(tmp_path: Path) -> None:
-    async def look(visitor: Visitor) -> None:
+    async def check(visitor: Visitor) -> None:
         for path in ("/jobs", "/api/jobs"):
             answer, text = await visitor.get(path)
             assert answer.status == 503
             assert "scrapyd does not answer" in text
             assert "secret" not in text
 
-    visit(settings_of(tmp_path, NEWSBOT_SCRAPYD=f"http://a:secret@127.0.0.1:{free_port()}/"), look)
+    visit(settings_of(tmp_path, NEWSBOT_SCRAPYD=f"http://a:secret@127.0.0.1:{free_port()}/"), check)
 
 
 def test_jobs_stop_cleanly_when_all_processes_of_the_unit_get_the_signal(

@@ -38,8 +38,8 @@ def search(tmp_path: Path, library: MemoryLibrary) -> Iterator[ArticleSearch]:
         yield opened
 
 
-def urls(search: ArticleSearch, query: str, limit: int = 1000, **asked: object) -> list[str]:
-    found = search.find(query, limit=limit, patience=60.0, **asked)  # type: ignore[arg-type]
+def urls(search: ArticleSearch, query: str, limit: int = 1000, **options: object) -> list[str]:
+    found = search.find(query, limit=limit, patience=60.0, **options)  # type: ignore[arg-type]
     return [hit.article.canonical_url for hit in found]
 
 
@@ -121,10 +121,10 @@ def test_copies_are_ranked_once(search: ArticleSearch, library: MemoryLibrary) -
     for number in range(100):
         story = f"{number // 25:032x}"
         library.store(make_article(f"{number}", "Слово " * (number + 1), story=story))
-    asked: list[str] = []
-    search._index._database.set_trace_callback(asked.append)
+    statements: list[str] = []
+    search._index._database.set_trace_callback(statements.append)
     assert len(urls(search, "слово", 4, by_time=False)) == 4
-    assert len([one for one in asked if "bm25" in one]) == 1
+    assert len([one for one in statements if "bm25" in one]) == 1
 
 
 def test_no_words_of_removed_articles_are_left(

@@ -34,22 +34,22 @@ def test_forms_of_a_word_have_one_stem(forms: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "written"),
+    ("query", "written"),
     [
         *(("Киев", "Киеве"), ("Киеве", "Киев"), ("кредит", "кредитов"), ("кредитами", "кредит")),
         *(("канал", "каналу"), ("режима", "режим"), ("времени", "время"), ("путин", "Путиным")),
         *(("масок", "масок"), ("running", "runs"), ("2024", "2024")),
     ],
 )
-def test_any_form_of_a_word_finds_the_other_forms(asked: str, written: str) -> None:
-    assert (stem(written),) in query_stems(asked)
+def test_any_form_of_a_word_finds_the_other_forms(query: str, written: str) -> None:
+    assert (stem(written),) in query_stems(query)
 
 
 @pytest.mark.parametrize(
-    ("asked", "written"), [("йод", "иод"), ("гол", "голова"), ("мир", "мера"), ("1", "10")]
+    ("query", "written"), [("йод", "иод"), ("гол", "голова"), ("мир", "мера"), ("1", "10")]
 )
-def test_other_words_are_not_found(asked: str, written: str) -> None:
-    assert (stem(written),) not in query_stems(asked)
+def test_other_words_are_not_found(query: str, written: str) -> None:
+    assert (stem(written),) not in query_stems(query)
 
 
 @given(st.text(max_size=100))
@@ -108,7 +108,7 @@ def test_queries_are_parsed_as_intended(query: str, node: Node | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "said"),
+    ("query", "message"),
     [
         ('"open oil', "a quote was not closed"),
         ("(oil", "a bracket was not closed"),
@@ -125,8 +125,8 @@ def test_queries_are_parsed_as_intended(query: str, node: Node | None) -> None:
         ("(" * 20 + "oil", "brackets can be nested 8 deep"),
     ],
 )
-def test_query_errors_are_reported(query: str, said: str) -> None:
-    assert any(note.startswith(said) for note in parse(query).notes), parse(query).notes
+def test_query_errors_are_reported(query: str, message: str) -> None:
+    assert any(note.startswith(message) for note in parse(query).notes), parse(query).notes
 
 
 def test_brackets_that_are_nested_too_deep_do_not_affect_other_brackets() -> None:
@@ -140,8 +140,8 @@ def test_brackets_that_are_nested_too_deep_do_not_affect_other_brackets() -> Non
 def test_too_many_words_are_reported(most: int) -> None:
     found = parse(f"(({' OR '.join(f'w{number}' for number in range(most))}))")
     assert len(list(found.terms())) == MAX_TERMS
-    said = [f"only the first {MAX_TERMS} words and fields are searched"]
-    assert found.notes == (said if most > MAX_TERMS else [])
+    expected = [f"only the first {MAX_TERMS} words and fields are searched"]
+    assert found.notes == (expected if most > MAX_TERMS else [])
 
 
 @pytest.mark.parametrize(

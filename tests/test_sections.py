@@ -92,7 +92,7 @@ def test_base(base: str, expected: str) -> None:
     ]
 
 
-def test_absolute_links_stay_as_written() -> None:
+def test_absolute_links_are_not_changed() -> None:
     page = "<a href=' https://Site.Example/Привет?a=1&b=2 '>x</a><a href='HTTPS://site.example/b'>y</a>"
     assert list(links(page)) == ["https://Site.Example/Привет?a=1&b=2", "HTTPS://site.example/b"]
 

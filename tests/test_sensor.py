@@ -36,7 +36,7 @@ class Newsbot:
 
     def __init__(self) -> None:
         self.status = 202
-        self.told: list[str] = []
+        self.received: list[str] = []
         self.wrong: list[str] = []
         newsbot = self
 
@@ -46,7 +46,7 @@ class Newsbot:
                 if not genuine_notice(self.headers["X-Newsbot-Signature"], SECRET, body, time.time()):
                     newsbot.wrong.append("signature")
                 elif newsbot.status == 202:
-                    newsbot.told += json.loads(body)["urlList"]
+                    newsbot.received += json.loads(body)["urlList"]
                 self.send_response(newsbot.status)
                 self.end_headers()
 
@@ -157,7 +157,7 @@ def test_asgi(newsbot: Newsbot) -> None:
         await asyncio.to_thread(app.watch.close)
 
     asyncio.run(test())
-    assert sorted(newsbot.told) == [f"{SITE}/a", f"{SITE}/zip"]
+    assert sorted(newsbot.received) == [f"{SITE}/a", f"{SITE}/zip"]
 
 
 def test_exceptions_of_the_application_reach_the_server() -> None:
@@ -179,23 +179,23 @@ def wsgi_app(environ: dict[str, Any], start_response: Callable[..., Any]) -> Ite
 def test_wsgi(newsbot: Newsbot) -> None:
     app = wsgi.Sensor(wsgi_app, newsbot.url, SECRET, SITE)
     for path, (_, _, body) in [*PAGES.items(), *PAGES.items()]:
-        said: list[str] = []
+        statuses: list[str] = []
         environ = {"REQUEST_METHOD": "GET", "PATH_INFO": path, "QUERY_STRING": "id=1"}
-        answer = app(environ, lambda status, headers, said=said: said.append(status))
+        answer = app(environ, lambda status, headers, statuses=statuses: statuses.append(status))
         assert b"".join(answer) == body
-        assert said == [f"{PAGES[path][0]} said"]
+        assert statuses == [f"{PAGES[path][0]} said"]
         answer.close()  # type: ignore[attr-defined]  # as PEP 3333 requires of servers
     app.watch.close()
-    assert sorted(newsbot.told) == [f"{SITE}/a?id=1", f"{SITE}/zip?id=1"]
+    assert sorted(newsbot.received) == [f"{SITE}/a?id=1", f"{SITE}/zip?id=1"]
 
 
 def test_an_incomplete_response_is_ignored(newsbot: Newsbot) -> None:
     app = wsgi.Sensor(wsgi_app, newsbot.url, SECRET, SITE)
-    answer = app({"REQUEST_METHOD": "GET", "PATH_INFO": "/a"}, lambda *given: None)
+    answer = app({"REQUEST_METHOD": "GET", "PATH_INFO": "/a"}, lambda *arguments: None)
     assert next(iter(answer))
     answer.close()  # type: ignore[attr-defined]  # as PEP 3333 requires of servers
     app.watch.close()
-    assert newsbot.told == []
+    assert newsbot.received == []
 
 
 # --- sending
@@ -207,14 +207,14 @@ def test_notices_are_sent_later_if_newsbot_is_unreachable(
     notifier = Notifier(newsbot.url, SECRET, SITE, gather=0.01)
     notifier.changed(f"{SITE}/a")
     time.sleep(0.3)
-    assert newsbot.told == []
+    assert newsbot.received == []
     newsbot.status = 202
     end = time.monotonic() + 60
-    while not newsbot.told:
+    while not newsbot.received:
         assert time.monotonic() < end
         time.sleep(0.02)
     notifier.close()
-    assert newsbot.told == [f"{SITE}/a"]
+    assert newsbot.received == [f"{SITE}/a"]
 
 
 def test_an_unreachable_newsbot_does_not_block_the_site() -> None:
@@ -272,12 +272,12 @@ def news_of(lines_of_a_log: Iterable[str], reader: LogReader | None = None) -> l
 
 def test_queries_added_by_visitors_are_not_reported_as_news() -> None:
     article, other = "/2026/11/21/bridge-falls.html", "/2026/11/21/river-rises.html"
-    told = news_of(
+    found = news_of(
         [logged(article, 30_000), *(logged(f"{article}?x={n}", 30_000 + n % 7) for n in range(150))]
     )
-    assert told == [article]
-    told = news_of([logged(f"{other}?x={n}", 41_000 - n % 7) for n in range(150)])
-    assert len(told) == 1
+    assert found == [article]
+    found = news_of([logged(f"{other}?x={n}", 41_000 - n % 7) for n in range(150)])
+    assert len(found) == 1
     written = [
         "/2026/11//21/bridge-falls.html",
         "/2026/11/21/%62ridge-falls.html",
@@ -293,10 +293,10 @@ def test_a_page_sent_with_different_compression_has_not_changed() -> None:
     draw = random.Random(5)
     pages = [f"/2026/11/21/story-number-{n}.html" for n in range(50)]
     log = [logged(page, 9_000 if draw.random() < 0.7 else 31_000) for _ in range(200) for page in pages]
-    told = news_of(log)
+    found = news_of(log)
     assert len(log) == 10_000
-    assert set(told) == set(pages)
-    assert len(told) <= 2 * len(pages)
+    assert set(found) == set(pages)
+    assert len(found) <= 2 * len(pages)
     reader = LogReader()
     news_of(log, reader)
     edited = [logged(pages[0], 10_500), logged(pages[0], 10_500)]
@@ -337,15 +337,15 @@ def test_a_restart_does_not_report_old_pages(tmp_path: Path) -> None:
             raise Enough
         log.write_text("\n".join(logged(path, 5000) for path in (*old, new)) + "\n")
 
-    reader, told = LogReader(), []
+    reader, reported = LogReader(), []
 
     def follow() -> None:
         for line, learning in lines(log, follow=True, pause=pause):
-            told.append(reader.news(line, learning=learning))
+            reported.append(reader.news(line, learning=learning))
 
     with pytest.raises(Enough):
         follow()
-    assert [path for path in told if path] == [new]
+    assert [path for path in reported if path] == [new]
 
 
 def test_lines_written_before_the_start_are_not_reported() -> None:

@@ -90,16 +90,16 @@ def wait_for(world: World, urls: list[str]) -> None:
 def test_invalid_arguments_are_reported_in_one_line(world: World, site: MockServer) -> None:
     world.rule("news.test", "domain: news.test\n")
     environment = world.environment()
-    for words, said in (
+    for words, message in (
         (("--port", "70000"), "is not a port"),
         (("--public-url", "news.example.org"), "is not a URL; write https://"),
         (("--host", "203.0.113.1", "--port", "1"), "set NEWSBOT_WEB_TOKEN"),
         (("--host", "203.0.113.1", "--port", "1"), "cannot listen on 203.0.113.1:1"),
     ):
-        token = "" if "NEWSBOT" in said else "x" * 16
+        token = "" if "NEWSBOT" in message else "x" * 16
         done = scrapy("serve", *words, **environment, NEWSBOT_WEB_TOKEN=token)
         assert done.returncode in (1, 2)
-        assert said in done.stderr
+        assert message in done.stderr
         assert "Traceback" not in done.stderr
 
 
@@ -128,7 +128,7 @@ def test_changes_in_an_access_log_are_reported(world: World, site: MockServer, t
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("nothing.log", "--site", BASE, "--dry-run"), "nothing.log: cannot be read"),
         ((__file__, "--site", BASE, "--dry-run", "--once"), "contains no access log lines"),
@@ -137,10 +137,10 @@ def test_changes_in_an_access_log_are_reported(world: World, site: MockServer, t
     ],
 )
 def test_invalid_arguments_of_the_sensor(
-    world: World, site: MockServer, words: tuple[str, ...], said: str
+    world: World, site: MockServer, words: tuple[str, ...], message: str
 ) -> None:
     world.rule("news.test", "domain: news.test\n")
     done = scrapy("sensor", *words, **world.environment())
     assert done.returncode in (1, 2)
-    assert said in done.stderr
+    assert message in done.stderr
     assert "Traceback" not in done.stderr

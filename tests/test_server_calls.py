@@ -36,13 +36,13 @@ class Server:
     def __init__(self, calls: ServerCalls) -> None:
         self._calls = calls
         calls.call("server", lambda: None)  # the first call measures the server
-        self.asked: list[str] = []
+        self.received: list[str] = []
         self.threads: set[int] = set()
         self.answer = threading.Event()
 
     def ask(self, what: str) -> str:
         def work() -> str:
-            self.asked.append(what)
+            self.received.append(what)
             self.threads.add(threading.get_ident())
             assert self.answer.wait(30)
             return what.upper()
@@ -60,7 +60,7 @@ def test_the_event_loop_is_not_blocked_by_a_slow_server(slow: None) -> None:
         calls = ServerCalls()
         server = Server(calls)
         asking = asyncio.ensure_future(calls.run(lambda: server.ask("a") + server.ask("b")))
-        await until(lambda: server.asked)  # the loop runs, although there is no answer yet
+        await until(lambda: server.received)  # the loop runs, although there is no answer yet
         assert calls.busy
         assert not asking.done()
         server.answer.set()
@@ -83,7 +83,7 @@ def test_sections_run_one_after_the_other(slow: None) -> None:
             steps.append(f"{name} ends")
 
         sections = [asyncio.ensure_future(calls.run(work, name)) for name in "abc"]
-        await until(lambda: server.asked)
+        await until(lambda: server.received)
         await asyncio.sleep(0.01)
         assert steps == ["a begins"]
         server.answer.set()
@@ -121,7 +121,7 @@ def test_a_cancelled_section_does_not_block_other_sections(slow: None) -> None:
         calls = ServerCalls()
         server = Server(calls)
         first = asyncio.ensure_future(calls.run(server.ask, "a"))
-        await until(lambda: server.asked)
+        await until(lambda: server.received)
         second = asyncio.ensure_future(calls.run(server.ask, "b"))
         first.cancel()
         server.answer.set()
@@ -144,10 +144,10 @@ def test_started_work_is_not_started_again_before_it_ends(slow: None) -> None:
             calls.start(work, then=lambda: ended.append("a"))
         server.answer.set()
         await calls.finish(lambda: None)
-        assert server.asked == ["a"]
+        assert server.received == ["a"]
         calls.start(work)
         await calls.finish(lambda: None)
-        assert server.asked == ["a", "a"]
+        assert server.received == ["a", "a"]
 
     asyncio.run(main())
     assert ended == ["a"]
@@ -158,9 +158,9 @@ def test_work_that_calls_only_fast_servers_is_not_delayed() -> None:
         calls = ServerCalls()
         server = Server(calls)
         server.answer.set()
-        asked: list[str] = []
-        assert calls.start(lambda: asked.append(server.ask("a")))
-        assert server.asked == ["a"]
+        results: list[str] = []
+        assert calls.start(lambda: results.append(server.ask("a")))
+        assert server.received == ["a"]
         assert not calls.busy
         assert server.threads == {threading.get_ident()}
 

@@ -70,7 +70,7 @@ def test_an_edited_page_is_still_the_same_page() -> None:
 
 
 @given(urls=st.lists(st.tuples(st.text(max_size=60), st.text(max_size=5)), max_size=60))
-def test_any_address_can_be_seen_and_memory_is_bounded(urls: list[tuple[str, str]]) -> None:
+def test_any_url_is_accepted_and_memory_is_bounded(urls: list[tuple[str, str]]) -> None:
     keys = SessionKeys()
     for number, (url, text) in enumerate(urls * 5):
         keys.saw(f"https://news.test/{url}?k{number}={token(number)}", text)
@@ -116,10 +116,10 @@ def test_session_ids_in_links_do_not_trap_the_crawl(site, world, monkeypatch):
         "the next crawl must know the key"
     )
     with world.storage() as storage:
-        told = explain(
+        explanation = explain(
             f"{stories[0]}?zz={token(9999)}", load_rules(world.rules), storage, None, now=time.time()
         )
-    assert told.page is not None, "scrapy why must know the key too"
+    assert explanation.page is not None, "scrapy why must know the key too"
 
 
 class _Everything(dict[str, Any]):

@@ -222,7 +222,7 @@ def test_a_user_defined_policy(place: Place) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (OWN.replace("polled.at + self.wait", "polled.nothing"), "own.py:9: AttributeError"),
         (OWN.replace("polled.at + self.wait", "3.0"), "next_polls must return one time"),
@@ -231,17 +231,19 @@ def test_a_user_defined_policy(place: Place) -> None:
         (OWN.replace("self.wait = task.interval", "raise ValueError('no')"), "own.py:6: ValueError: no"),
     ],
 )
-def test_errors_of_a_user_defined_policy_are_reported_in_one_line(place: Place, text: str, said: str) -> None:
+def test_errors_of_a_user_defined_policy_are_reported_in_one_line(
+    place: Place, text: str, message: str
+) -> None:
     path = place.folder / "own.py"
     path.write_text(text)
     answer = compare(place, "--policies", str(path))
     assert answer.code == 1
-    assert said in answer.err
+    assert message in answer.err
     assert answer.err.count("\n") == 1
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("--policies", "newbot"), "unknown policy 'newbot' (did you mean 'newsbot'?)"),
         (("--policies", "cyclic,cyclic"), "cyclic is given twice"),
@@ -268,15 +270,15 @@ def test_errors_of_a_user_defined_policy_are_reported_in_one_line(place: Place, 
         (("--request", "heat"), "did you mean 'head'"),
     ],
 )
-def test_wrong_usage(place: Place, words: tuple[str, str], said: str) -> None:
+def test_wrong_usage(place: Place, words: tuple[str, str], message: str) -> None:
     answer = place.run("simulate", "compare", *words)
     assert (answer.code, answer.out) == (2, "")
-    assert said in answer.err
+    assert message in answer.err
     assert answer.err.count("\n") == 1
 
 
 @pytest.mark.parametrize(
-    ("target", "said"),
+    ("target", "message"),
     [
         ("p95>30m", "can only be kept below a bound"),
         ("freshness<90%", "can only be kept above a bound"),
@@ -288,10 +290,10 @@ def test_wrong_usage(place: Place, words: tuple[str, str], said: str) -> None:
         (",", "--target: is empty"),
     ],
 )
-def test_wrong_targets(target: str, said: str) -> None:
+def test_wrong_targets(target: str, message: str) -> None:
     with pytest.raises(ArgumentError, match="--target") as error:
         read_targets(target)
-    assert said in str(error.value)
+    assert message in str(error.value)
 
 
 def test_targets() -> None:

@@ -45,9 +45,9 @@ def test_a_restarted_process_is_judged_by_its_own_run_time(life: Life) -> None:
     assert growth(life, 0.0, 3600.0) == {}  # too short for a result
     life.began, life.ended = 1000.0, None
     life.memory = [(1000.0 + second, 50 + second / 100) for second in range(0, 2500, 5)]
-    told = growth(life, 0.0, 3600.0)
-    assert told["MB after warm-up"] == pytest.approx(50 + 2500 / 3 / 100, rel=0.01)
-    assert told["MB at the end"] == pytest.approx(76, rel=0.01)
+    found = growth(life, 0.0, 3600.0)
+    assert found["MB after warm-up"] == pytest.approx(50 + 2500 / 3 / 100, rel=0.01)
+    assert found["MB at the end"] == pytest.approx(76, rel=0.01)
     assert course(life, 0.0, 3600.0, 3)[0] < course(life, 0.0, 3600.0, 3)[2]
 
 
@@ -57,12 +57,12 @@ def test_an_exit_is_reported_with_its_code_its_reason_and_the_last_lines(tmp_pat
     process = subprocess.Popen([sys.executable, "-c", "raise SystemExit(3)"])
     process.wait()
     life = Life("worker", 3, process, log, time.monotonic() - 70)
-    assert not life.look(time.monotonic())
+    assert not life.check(time.monotonic())
     assert life.by_itself
-    told = life.end()
-    assert "worker 3: after 70 s, exit code 3, INFO: Closing spider (data_unavailable)" in told
-    assert told.endswith("last words")
-    assert "first" not in told
+    report = life.end()
+    assert "worker 3: after 70 s, exit code 3, INFO: Closing spider (data_unavailable)" in report
+    assert report.endswith("last words")
+    assert "first" not in report
     assert exit_word(-11) == "SIGSEGV that the benchmark did not send"
 
 
@@ -72,7 +72,7 @@ def test_a_process_killed_by_the_benchmark_did_not_end_by_itself(tmp_path: Path)
     assert process.stdout is not None
     process.stdout.readline()  # the process has started
     life = Life("worker", 1, process, tmp_path / "log", time.monotonic())
-    assert life.look(time.monotonic())
+    assert life.check(time.monotonic())
     assert life.memory[0][1] > 1
     life.kill()
     process.stdin.close()

@@ -111,6 +111,6 @@ def test_only_requested_sites_are_crawled(make_desk):
 def test_requested_urls_are_classified_by_the_rule_or_their_form(make_desk, url, kind):
     [found] = begun(make_desk({"a.test": FULL}, urls=(url,), feeds=("https://d.test/rss",)))
     assert found.force
-    feed, asked = found.links
+    feed, requested = found.links
     assert (feed.url, feed.kind, feed.where) == ("https://d.test/rss", Kind.FEED, Where.ARGUMENT)
-    assert (asked.url, asked.kind, asked.where) == (url, kind, Where.ARGUMENT)
+    assert (requested.url, requested.kind, requested.where) == (url, kind, Where.ARGUMENT)

@@ -105,6 +105,6 @@ def test_leases_that_cannot_be_returned_are_reported_in_one_line(
     server.kill()
     worker.send_signal(signal.SIGINT)
     _, err = worker.communicate(timeout=60)
-    (said,) = [line for line in err.splitlines() if "not released leases=" in line]
-    assert "free_in_seconds=" in said
+    (message,) = [line for line in err.splitlines() if "not released leases=" in line]
+    assert "free_in_seconds=" in message
     assert "Traceback" not in err

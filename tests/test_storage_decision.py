@@ -15,8 +15,8 @@ OTHER = "https://news.test/other"
 
 def record(url: str = PAGE, **fields: Any) -> dict[str, Any]:
     """Return an article in the form that backends use."""
-    given = {"canonical_url": PAGE, "url": url, "title": "T", "text": "x", "content_hash": "x", "version": 1}
-    return given | fields
+    values = {"canonical_url": PAGE, "url": url, "title": "T", "text": "x", "content_hash": "x", "version": 1}
+    return values | fields
 
 
 GIVEN = record()

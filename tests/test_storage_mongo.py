@@ -46,12 +46,13 @@ def storage(mongo_uri: str, database: Database[dict[str, Any]]) -> Iterator[Mong
     opened.close()
 
 
-def at_once(work: Any, *given: Any) -> list[Any]:
+def at_once(work: Any, *arguments: Any) -> list[Any]:
     """Run ``work(number, barrier, answers, *given)`` in processes; return the content of ``answers``."""
     context = warm.context()
     barrier, answers = context.Barrier(PROCESSES), context.SimpleQueue()
     workers = [
-        context.Process(target=work, args=(number, barrier, answers, *given)) for number in range(PROCESSES)
+        context.Process(target=work, args=(number, barrier, answers, *arguments))
+        for number in range(PROCESSES)
     ]
     for worker in workers:
         worker.start()
@@ -98,7 +99,7 @@ def _update(number: int, barrier: Barrier, answers: Any, uri: str, name: str) ->
     storage.close()
 
 
-def test_versions_that_processes_write_at_once_are_all_kept(
+def test_versions_written_simultaneously_are_all_kept(
     mongo_uri: str, database: Database[dict[str, Any]], storage: MongoStorage
 ) -> None:
     numbers = [version for versions in at_once(_update, mongo_uri, database.name) for version in versions]

@@ -56,15 +56,15 @@ def supervise(world: World, **environment: str) -> list[str]:
 
     Restart=on-failure of systemd does the same.
     """
-    said: list[str] = []
+    logs: list[str] = []
     code = None
     while code != 0:
-        if said:
+        if logs:
             time.sleep(0.2)
         worker = world.start(**environment)
-        said.append(worker.communicate(timeout=120)[1])
+        logs.append(worker.communicate(timeout=120)[1])
         code = worker.returncode
-    return said
+    return logs
 
 
 def kill_a_worker(frontier: RedisFrontier, killed: set[int]) -> None:
@@ -96,9 +96,9 @@ def test_killed_workers_are_restarted_and_the_crawl_is_completed(
                     assert time.monotonic() < end, "the crawl did not make enough requests"
                     time.sleep(0.005)
                 kill_a_worker(frontier, killed)
-            said = [supervisor.result() for supervisor in supervisors]
+            logs = [supervisor.result() for supervisor in supervisors]
             counts = frontier.counts()
-        assert sum(map(len, said)) == len(supervisors) + len(MOMENTS), "one additional run for each kill"
+        assert sum(map(len, logs)) == len(supervisors) + len(MOMENTS), "one additional run for each kill"
         assert (counts["leased"], counts["pending"], counts["aside"]) == (0, 0, 0)
         with closing(MongoStorage(mongo)) as storage:
             report = compare(storage.articles.iter(), site.manifest)

@@ -58,8 +58,8 @@ def test_long_headings_above_short_cells_take_two_lines() -> None:
 
 
 def terminal(**options: object) -> Console:
-    given = {"file": io.StringIO(), "force_terminal": True, "width": 60, "highlight": False} | options
-    return Console(**given)  # type: ignore[arg-type]
+    values = {"file": io.StringIO(), "force_terminal": True, "width": 60, "highlight": False} | options
+    return Console(**values)  # type: ignore[arg-type]
 
 
 def test_a_terminal_shows_wrapped_cells_without_truncation() -> None:

@@ -56,7 +56,7 @@ def test_the_long_form_of_a_date_is_read_in_each_language(language: str) -> None
         ("3 كانون الثاني 2024", None, "2024-01-03"),
     ],
 )
-def test_days(text: str, language: str | None, expected: str) -> None:
+def test_dates_in_words(text: str, language: str | None, expected: str) -> None:
     found = find_date(text, language)
     assert found is not None
     assert (found.local.date().isoformat(), found.precision) == (expected, "day")

@@ -37,14 +37,14 @@ def test_a_feed_removed_from_its_rule_is_not_fetched_until_it_is_added_again(sit
         site.page(f"{HOST}/{name}", feed_xml([f"{HOST}/story/{name}"]), headers=XML)
         site.page(f"{HOST}/story/{name}", article_html(ord(name)))
     world.rule("_defaults", "delay: 0\ninterval: {feed: 1, article: 30d}\nrecrawl: {feed: fixed}\n")
-    asked = []
+    counts = []
     for feeds in (f"[{HOST}/a, {HOST}/b]", f"{HOST}/b", f"[{HOST}/a, {HOST}/b]"):
         world.rule("news.test", f"domain: news.test\nfeeds: {feeds}\n")
         crawl = world.crawl()
-        asked.append((site.seen().count("/a"), site.seen().count("/b")))
+        counts.append((site.seen().count("/a"), site.seen().count("/b")))
         assert crawl.stat("errors/unnamed") == 0
         time.sleep(1.1)
-    assert asked == [(1, 1), (1, 2), (2, 3)]
+    assert counts == [(1, 1), (1, 2), (2, 3)]
     with world.storage() as storage:
         assert [source.failures for source in storage.sources.all()] == [0, 0]
 

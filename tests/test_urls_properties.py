@@ -122,7 +122,7 @@ def test_dropping_keys_is_idempotent(url: str, keys: tuple[str, ...]) -> None:
 
 
 @given(st.lists(st.integers(0, 255), min_size=1, max_size=12))
-def test_escaped_bytes_of_any_encoding_mean_the_same_afterwards(values: list[int]) -> None:
+def test_escaped_bytes_of_any_encoding_are_kept(values: list[int]) -> None:
     """For example cp1251, which is not valid UTF-8: the bytes are kept as the site wrote them."""
     from urllib.parse import unquote_to_bytes
 

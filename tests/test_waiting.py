@@ -51,10 +51,10 @@ def test_the_next_source(desk: Desk, waiting: Waiting) -> None:
     feed = "https://news.test/feed.xml"
     source = SourceRecord(url=feed, source="news.test", kind=Kind.FEED, next_due=desk.clock() + 600)
     desk.context.storage.sources.save([source])
-    said = f"next source due: in 10 min ({feed}), 1 of 1 within the hour"
-    assert say(waiting) == said
+    expected = f"next source due: in 10 min ({feed}), 1 of 1 within the hour"
+    assert say(waiting) == expected
     desk.context.storage.sources.save([SourceRecord(url=feed, source="news.test", kind=Kind.FEED)])
-    assert say(waiting) == said, "sources must not be read each time"
+    assert say(waiting) == expected, "sources must not be read each time"
     desk.clock.now += SOURCES_EVERY
     assert say(waiting) == ""
 

@@ -23,7 +23,7 @@ NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
 
 def exchange(number: int = 1, **changes: object) -> Exchange:
-    given: dict[str, object] = {
+    values: dict[str, object] = {
         "url": f"https://news.test/story/{number}?a=1",
         "at": NOON,
         "method": "GET",
@@ -34,7 +34,7 @@ def exchange(number: int = 1, **changes: object) -> Exchange:
         "body": b"<p>story %d</p>" % number,
         "address": "192.0.2.1",
     }
-    return Exchange(**(given | changes))  # type: ignore[arg-type]
+    return Exchange(**(values | changes))  # type: ignore[arg-type]
 
 
 def read(data: bytes):
@@ -64,9 +64,9 @@ def test_warcio_reads_request_and_response():
     assert http.get_header("Content-Length") == "14"
     assert http.get_header("Transfer-Encoding") is None
     assert http.get_header("X") == "a  b"
-    kind, asked, http, _ = question
+    kind, request, http, _ = question
     assert kind == "request"
-    assert asked.get_header("WARC-Concurrent-To") == headers.get_header("WARC-Record-ID")
+    assert request.get_header("WARC-Concurrent-To") == headers.get_header("WARC-Record-ID")
     assert http.statusline == "GET /story/1?a=1 HTTP/1.1" or http.protocol == "GET"
     assert http.get_header("Host") == "news.test"
     assert "secret" not in str(http.headers)
@@ -154,16 +154,16 @@ def test_a_killed_process_leaves_all_written_records(tmp_path):
         [sys.executable, "-c", WRITER, str(tmp_path)], cwd=root, stdout=subprocess.PIPE, text=True
     )
     assert process.stdout is not None
-    told = [int(process.stdout.readline()) for _ in range(100)]
+    written = [int(process.stdout.readline()) for _ in range(100)]
     process.kill()
-    told += [int(line) for line in process.stdout.read().splitlines()]
+    written += [int(line) for line in process.stdout.read().splitlines()]
     process.wait()
     process.stdout.close()
     assert recover(tmp_path)
     assert not list(tmp_path.glob("*.open"))
     kept = stories(tmp_path)
-    assert kept[: len(told)] == [f"<p>story {number}</p>" for number in told]
-    assert len(kept) <= len(told) + 1
+    assert kept[: len(written)] == [f"<p>story {number}</p>" for number in written]
+    assert len(kept) <= len(written) + 1
 
 
 @contextmanager

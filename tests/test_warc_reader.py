@@ -23,8 +23,8 @@ BODY = b"<html><p>story</p></html>"
 
 def written(*bodies: tuple[bytes, list[tuple[str, str]]], packed: bool = True, version: str = "1.1") -> bytes:
     """Return a file written by warcio."""
-    given = ((f"https://news.test/{number}", *one) for number, one in enumerate(bodies))
-    return warc_file(given, packed=packed, version=version)
+    numbered = ((f"https://news.test/{number}", *one) for number, one in enumerate(bodies))
+    return warc_file(numbered, packed=packed, version=version)
 
 
 def pages(data: bytes, start: int = 0):

@@ -63,12 +63,12 @@ def tell(
 
 def test_a_warm_start_is_like_a_cold_start_except_for_imports(program: list[str], tmp_path: Path) -> None:
     cold, cold_err = tell(program, tmp_path, subprocess.Popen, OWN="x")
-    told, err = tell(program, tmp_path, OWN="x")
-    assert (cold.pop("warm"), told.pop("warm")) == (False, True)
-    assert cold.pop("draw") != told.pop("draw")
-    assert told == cold
+    started, err = tell(program, tmp_path, OWN="x")
+    assert (cold.pop("warm"), started.pop("warm")) == (False, True)
+    assert cold.pop("draw") != started.pop("draw")
+    assert started == cold
     assert err == cold_err
-    assert told["parent"] == os.getpid()
+    assert started["parent"] == os.getpid()
 
 
 def test_programs_draw_different_random_numbers(program: list[str], tmp_path: Path) -> None:

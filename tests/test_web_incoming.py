@@ -19,7 +19,7 @@ from aiohttp import ClientConnectionError, ClientError, web
 
 from newsbot.push.signatures import notice_header
 from newsbot.web import incoming, service
-from tests.pushing import US, Place, told, until
+from tests.pushing import US, Place, receiver, until
 
 MIB = 2**20
 WRITERS: list[asyncio.StreamWriter] = []
@@ -33,7 +33,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def run(folder: Path, test: Callable[[Place], Awaitable[None]], **options: Any) -> None:
     async def within() -> None:
-        async with told(folder, **options) as place:
+        async with receiver(folder, **options) as place:
             try:
                 await asyncio.wait_for(test(place), 60)
             finally:
@@ -60,13 +60,13 @@ async def raw(place: Place, data: bytes) -> asyncio.StreamReader:
 
 async def subscription(place: Place) -> dict[str, str]:
     """Return the callback path and the secret of the subscription, after the hub has verified it."""
-    await until(lambda: place.hub.asked)
-    asked = place.hub.asked[0]
-    query = {name: asked[name] for name in ("hub.mode", "hub.topic")}
-    path = asked["hub.callback"].removeprefix(US)
+    await until(lambda: place.hub.requests)
+    form = place.hub.requests[0]
+    query = {name: form[name] for name in ("hub.mode", "hub.topic")}
+    path = form["hub.callback"].removeprefix(US)
     answer = await place.get(path, **query, **{"hub.challenge": "x", "hub.lease_seconds": "86400"})
     assert answer.status == 200
-    return {"path": path, "secret": asked["hub.secret"]}
+    return {"path": path, "secret": form["hub.secret"]}
 
 
 async def distribute(place: Place, kept: dict[str, str], size: int) -> int:

@@ -21,7 +21,7 @@ from newsbot.urls import canonicalize, fingerprint
 from newsbot.web import service
 from newsbot.web.push_intake import Desk, Fate
 from tests.contracts.storage_samples import make_article
-from tests.pushing import Place, told, until
+from tests.pushing import Place, receiver, until
 
 KEY = "0123456789abcdef"
 
@@ -34,7 +34,7 @@ def quick_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def run(folder: Path, test: Callable[[Place], Awaitable[None]], **options: Any) -> None:
     async def within() -> None:
-        async with told(folder, **options) as place:
+        async with receiver(folder, **options) as place:
             await asyncio.wait_for(test(place), 30)
 
     asyncio.run(within())
@@ -97,7 +97,7 @@ def test_forged_notices_cause_few_requests_to_the_site(tmp_path: Path) -> None:
         answers = [(await place.post("/indexnow", body)).status for body in forged]
         assert answers[:15] == [403] * 10 + [429] * 5, "the number of key file requests per host is limited"
         assert answers[15:] == answers[:15], "missing key files are not requested again"
-        assert place.asked.count(f"/{KEY}.txt") == 10
+        assert place.requested.count(f"/{KEY}.txt") == 10
 
     run(tmp_path, test)
 
@@ -134,8 +134,8 @@ def test_a_sender_with_too_many_notices_gets_429(tmp_path: Path) -> None:
 
 def test_each_sender_behind_a_proxy_has_its_own_budget(tmp_path: Path) -> None:
     async def test(place: Place) -> None:
-        async def answers(*told: str) -> list[int]:
-            return [(await place.post("/indexnow", b"{}", X_Forwarded_For=who)).status for who in told]
+        async def answers(*senders: str) -> list[int]:
+            return [(await place.post("/indexnow", b"{}", X_Forwarded_For=who)).status for who in senders]
 
         assert await answers(*["6.6.6.6, 203.0.113.1"] * 22) == [422] * 20 + [429] * 2
         assert await answers("203.0.113.1, 203.0.113.2") == [422], (
@@ -187,8 +187,8 @@ def test_notices_of_sensors_are_refused_without_a_secret(tmp_path: Path) -> None
 # --- hints
 def test_rsscloud_notices_are_accepted_for_sources_only(tmp_path: Path) -> None:
     async def test(place: Place) -> None:
-        asked = await place.get("/push/rsscloud", url=place.feed, challenge="c-1")
-        assert (asked.status, await asked.text()) == (200, "c-1")
+        response = await place.get("/push/rsscloud", url=place.feed, challenge="c-1")
+        assert (response.status, await response.text()) == (200, "c-1")
         other = await place.get("/push/rsscloud", url=f"{place.site}/other", challenge="c-1")
         assert other.status == 404
         for url in (f"{place.site}/other", "http://elsewhere.test/feed.xml", "file:///etc/passwd"):

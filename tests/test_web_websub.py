@@ -18,7 +18,7 @@ from aiohttp import web
 from newsbot.push.signatures import sign
 from newsbot.web import service
 from tests.dashboards import started
-from tests.pushing import US, Place, told, until
+from tests.pushing import US, Place, receiver, until
 
 
 @pytest.fixture(autouse=True)
@@ -30,15 +30,15 @@ def quick_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def run(folder: Path, test: Callable[[Place], Awaitable[None]], **options: Any) -> None:
     async def within() -> None:
-        async with told(folder, **options) as place:
+        async with receiver(folder, **options) as place:
             await asyncio.wait_for(test(place), 30)
 
     asyncio.run(within())
 
 
-async def asked(place: Place, number: int = 1) -> dict[str, str]:
-    await until(lambda: len(place.hub.asked) >= number)
-    return place.hub.asked[number - 1]
+async def subscription_request(place: Place, number: int = 1) -> dict[str, str]:
+    await until(lambda: len(place.hub.requests) >= number)
+    return place.hub.requests[number - 1]
 
 
 def path_of(form: dict[str, str]) -> str:
@@ -60,7 +60,7 @@ async def verify(place: Place, form: dict[str, str], **change: str) -> tuple[int
 
 
 async def subscribed(place: Place) -> dict[str, str]:
-    form = await asked(place)
+    form = await subscription_request(place)
     assert await verify(place, form) == (200, "ch-1")
     return form
 
@@ -68,7 +68,7 @@ async def subscribed(place: Place) -> dict[str, str]:
 # --- 200-205: subscribing
 def test_200_the_topic_is_the_self_link_of_the_feed(tmp_path: Path) -> None:
     async def test(place: Place) -> None:
-        form = await asked(place)
+        form = await subscription_request(place)
         assert form["hub.mode"] == "subscribe"
         assert form["hub.topic"] == place.feed
         assert len(form["hub.secret"]) >= 32
@@ -81,12 +81,12 @@ def test_200_the_topic_is_the_self_link_of_the_feed(tmp_path: Path) -> None:
 def test_203_and_204_a_hub_that_moved(tmp_path: Path, status: int) -> None:
     async def test(place: Place) -> None:
         def answer(form: Any) -> web.Response:
-            if len(place.hub.asked) == 1:
+            if len(place.hub.requests) == 1:
                 return web.Response(status=status, headers={"Location": "/hub?new"})
             return web.Response(status=202)
 
         place.hub.answer = answer
-        first, second = await asked(place), await asked(place, 2)
+        first, second = await subscription_request(place), await subscription_request(place, 2)
         assert first == second
         assert (await verify(place, second))[0] == 200
 
@@ -104,7 +104,7 @@ def test_203_and_204_a_hub_that_moved(tmp_path: Path, status: int) -> None:
 )
 def test_205_unrequested_subscriptions_are_not_confirmed(tmp_path: Path, change: dict[str, str]) -> None:
     async def test(place: Place) -> None:
-        form = await asked(place)
+        form = await subscription_request(place)
         assert await verify(place, form, **change) == (404, "")
         assert (await verify(place, form))[0] == 200, "the real subscription must still be confirmed"
 
@@ -113,7 +113,7 @@ def test_205_unrequested_subscriptions_are_not_confirmed(tmp_path: Path, change:
 
 def test_a_guessed_callback_is_not_confirmed(tmp_path: Path) -> None:
     async def test(place: Place) -> None:
-        form = await asked(place)
+        form = await subscription_request(place)
         form["hub.callback"] = "http://us.test/push/websub/" + "a" * 43
         assert await verify(place, form) == (404, "")
 
@@ -122,7 +122,7 @@ def test_a_guessed_callback_is_not_confirmed(tmp_path: Path) -> None:
 
 def test_the_challenge_is_returned_as_plain_text_only(tmp_path: Path) -> None:
     async def test(place: Place) -> None:
-        form = await asked(place)
+        form = await subscription_request(place)
         challenge = "<script>alert(1)</script>"
         answer = await place.get(
             path_of(form),
@@ -145,11 +145,11 @@ def test_the_challenge_is_returned_as_plain_text_only(tmp_path: Path) -> None:
 def test_a_verified_subscription_is_kept_after_a_restart_and_not_requested_again(tmp_path: Path) -> None:
     async def test(place: Place) -> None:
         await subscribed(place)
-        place.hub.asked.clear()
+        place.hub.requests.clear()
         settings = {"NEWSBOT_DATA": str(place.folder), "NEWSBOT_RULES": str(place.folder / "rules")}
         async with started(settings, allow_private=True, public_url=US):
             await asyncio.sleep(0.3)
-        assert place.hub.asked == []
+        assert place.hub.requests == []
 
     run(tmp_path, test)
 
@@ -159,10 +159,10 @@ def test_a_refusal_of_the_hub_is_reported_and_the_request_is_repeated_later(
 ) -> None:
     async def test(place: Place) -> None:
         place.hub.answer = lambda form: web.Response(status=400, text="no\nsuch topic")
-        await asked(place)
+        await subscription_request(place)
         await until(lambda: place.subscriptions()[0]["reason"])
         assert place.subscriptions()[0]["reason"] == "HTTP 400 no such topic"
-        assert len(place.hub.asked) == 1
+        assert len(place.hub.requests) == 1
 
     run(tmp_path, test)
     assert "subscription request failed" in caplog.text
@@ -176,7 +176,7 @@ def test_a_denied_subscription_is_not_requested_again_soon(tmp_path: Path) -> No
         await asyncio.sleep(0.2)
         (kept,) = place.subscriptions()
         assert (kept["state"], kept["reason"]) == ("denied", "paid only")
-        assert len(place.hub.asked) == 1
+        assert len(place.hub.requests) == 1
         assert (await send(place, form)).status == 202
         assert place.due() == set(), "its content must be ignored now"
 

@@ -41,22 +41,22 @@ class Popen(subprocess.Popen[AnyStr]):
 
     def _execute_child(self, *arguments: Any) -> None:
         """Start the process and close the child's ends of the pipes; see ``subprocess.Popen``."""
-        asked = dict(zip(_ARGUMENTS, arguments, strict=True))
-        module = _module_of(asked)
+        options = dict(zip(_ARGUMENTS, arguments, strict=True))
+        module = _module_of(options)
         if module is None:
             super()._execute_child(*arguments)  # type: ignore[misc]
             return
-        streams = [asked["p2cread"], asked["c2pwrite"], asked["errwrite"]]
+        streams = [options["p2cread"], options["c2pwrite"], options["errwrite"]]
         request = {
             **module,
-            "folder": os.fspath(asked["cwd"] or Path.cwd()),
-            "environment": dict(os.environ if asked["env"] is None else asked["env"]),
+            "folder": os.fspath(options["cwd"] or Path.cwd()),
+            "environment": dict(os.environ if options["env"] is None else options["env"]),
         }
-        given = [number if fd == -1 else fd for number, fd in enumerate(streams)]
+        descriptors = [number if fd == -1 else fd for number, fd in enumerate(streams)]
         with _LOCK:
-            self.pid = _server().start(request, given)
+            self.pid = _server().start(request, descriptors)
         self._child_created = True
-        self._close_pipe_fds(*(asked[name] for name in _PIPES))  # type: ignore[attr-defined]
+        self._close_pipe_fds(*(options[name] for name in _PIPES))  # type: ignore[attr-defined]
 
 
 _PIPES = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
@@ -92,16 +92,16 @@ def context() -> ForkServerContext:
     return chosen
 
 
-def _module_of(asked: Mapping[str, Any]) -> dict[str, Any] | None:
+def _module_of(options: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return what the server needs to know about the program, None if it needs a cold start."""
-    program, *words = map(os.fspath, asked["args"])
+    program, *words = map(os.fspath, options["args"])
     warns = words[:2] == _RESOURCE_WARNINGS
     if warns:
         words = words[2:]
-    plain = not any(asked[name] for name in _COLD)
+    plain = not any(options[name] for name in _COLD)
     if program != sys.executable or words[:1] != ["-m"] or not plain or sys.platform != "linux":
         return None
-    if asked["env"] is not None and _at_start(asked["env"]) != _at_start(os.environ):
+    if options["env"] is not None and _at_start(options["env"]) != _at_start(os.environ):
         return None
     return {"module": words[1], "arguments": words[2:], "warns": warns}
 

@@ -38,13 +38,13 @@ def import_all(package: str) -> None:
             import_module(module.name)
 
 
-def serve(asked: socket.socket) -> dict[str, Any] | None:
+def serve(connection: socket.socket) -> dict[str, Any] | None:
     """Fork at each request. Returns None at the end of the server, and the request in each fork."""
     while True:
-        size, streams, _, _ = socket.recv_fds(asked, 4, 3)
+        size, streams, _, _ = socket.recv_fds(connection, 4, 3)
         if not size:
             return None
-        request = json.loads(asked.recv(int.from_bytes(size, "big"), socket.MSG_WAITALL))
+        request = json.loads(connection.recv(int.from_bytes(size, "big"), socket.MSG_WAITALL))
         reading, writing = os.pipe()
         with warnings.catch_warnings():  # warnings on threads, since Python 3.12: some libraries have threads
             warnings.simplefilter("ignore", DeprecationWarning)
@@ -63,7 +63,7 @@ def serve(asked: socket.socket) -> dict[str, Any] | None:
                 os.close(fd)
             return dict(request)
         os.waitpid(between, 0)
-        asked.sendall(os.read(reading, 4))
+        connection.sendall(os.read(reading, 4))
         for fd in (reading, writing, *streams):
             os.close(fd)
 
@@ -105,7 +105,7 @@ def _renew_streams() -> None:
 
 def main() -> None:
     """Import, fork, and run the program in each fork until the interpreter ends."""
-    with socket.socket(fileno=int(sys.argv[1])) as asked:
+    with socket.socket(fileno=int(sys.argv[1])) as connection:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # warnings on deprecated modules of Scrapy do not concern newsbot
             for package in PACKAGES:
@@ -113,7 +113,7 @@ def main() -> None:
         if "twisted.internet.reactor" in sys.modules:
             raise RuntimeError("a module has installed a reactor: programs could not choose theirs")
         gc.freeze()
-        request = serve(asked)
+        request = serve(connection)
     if request is not None:
         become(request)
 
