@@ -83,7 +83,7 @@ class Place:
             frontier.close()
 
     def work(self) -> set[str]:
-        """Fetch what is due, as a worker does; nothing is due afterwards."""
+        """Fetch all due pages, as a worker does; return their URLs. No page is due afterwards."""
         frontier = SqliteFrontier(self.folder / "newsbot.db", clock=system_clock)
         try:
             leases = frontier.lease("worker", 100, horizon=system_clock(), ttl=60)
@@ -130,7 +130,7 @@ async def until(there: Callable[[], object]) -> None:
         if there():
             return
         await asyncio.sleep(0.02)
-    raise AssertionError("it did not come")
+    raise AssertionError("the condition did not become true")
 
 
 @asynccontextmanager

@@ -33,7 +33,7 @@ def postings(redis_place: dict[str, Any]) -> int:
 def test_texts_are_found_again_while_the_buckets_are_split(
     redis_place: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two workers: each finds texts that the other inserted into buckets that were split later."""
+    """Each of two workers finds the texts of the other, although buckets are split in the meantime."""
     monkeypatch.setattr(near_redis, "LOAD", 0.1)
     monkeypatch.setattr(near_redis, "_TEND_EVERY", 2)
     monkeypatch.setattr(near_redis, "_SPLITS_AT_ONCE", 300)
@@ -51,7 +51,7 @@ def test_texts_are_found_again_while_the_buckets_are_split(
 
 
 def test_memory_per_text_is_small(redis_place: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    """280 bytes at 10^6 texts (benchmarks.dedup_index), more if fewer texts share the first buckets."""
+    """A text takes 280 bytes with 10^6 texts (benchmarks.dedup_index), and more with fewer texts."""
     texts = 20_000
     with closing(RedisIndex(**redis_place)) as opened:
         for number in range(texts):

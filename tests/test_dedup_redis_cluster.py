@@ -75,7 +75,7 @@ def test_a_moving_slot_refuses_a_text_before_any_write(
 def test_the_target_node_of_a_moving_slot_refuses_texts_until_all_keys_have_moved(
     cluster: redisserver.RedisServer, tmp_path: Path
 ) -> None:
-    """That node has neither the text with the URL nor the list for the next record."""
+    """The target node does not have the stored text with this URL, or the list for the next record, yet."""
     (tmp_path / "other").mkdir()
     options = ("--cluster-enabled", "yes", "--cluster-port", str(free_port()))
     other = redisserver.RedisServer(tmp_path / "other", *options)
@@ -132,7 +132,7 @@ def test_a_cluster_node_is_recognised(cluster: redisserver.RedisServer, tmp_path
 
 
 def wait_until_it_serves(client: redis.Redis) -> None:
-    """A node first has to learn which node serves which slots."""
+    """Wait until the node has learned which node serves which slots."""
     while b"cluster_state:ok" not in client.execute_command("CLUSTER", "INFO"):
         time.sleep(0.05)
 
@@ -155,7 +155,7 @@ def move_slot(client: redis.Redis, slot: int, other: redisserver.RedisServer, bu
             client.execute_command("CLUSTER", "SETSLOT", slot, "MIGRATING", node)
             return
         except redis.exceptions.ResponseError as error:
-            assert "know" in str(error)  # the node, not yet  # noqa: PT017
+            assert "know" in str(error)  # "I don't know about node"  # noqa: PT017
             time.sleep(0.05)
 
 

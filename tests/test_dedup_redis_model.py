@@ -32,7 +32,7 @@ PLACES = st.tuples(st.integers(14, 22), st.floats(0, 0.99))
 
 @pytest.fixture(scope="module")
 def place(redis_url: str) -> Iterator[Callable[[], dict[str, Any]]]:
-    """Returns arguments of an index for one example."""
+    """Yield a function that returns the arguments of a new, empty index for one example."""
     namespace = f"test-{secrets.token_hex(8)}"
 
     def fresh() -> dict[str, str]:
@@ -77,7 +77,7 @@ def test_answers_are_those_of_a_plain_model(
 
 
 def prepare(opened: RedisIndex, grown: tuple[int, float], number: int, offset: int) -> None:
-    """Change the index into one that has grown with many texts, which were removed afterwards."""
+    """Give the index the size of one that had many texts, all of which were removed."""
     level, share = grown
     client, names = opened._client, opened._keys
     number = max(0, number - BLOCK)

@@ -62,7 +62,7 @@ def test_answers_are_those_of_a_plain_model(steps: list[Step], number: int, rest
 def test_postings_of_a_hash_without_texts_do_not_shift_those_of_the_next_hash(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A chunk has a hash without a text and a hash with two texts: as many postings as hashes."""
+    """A chunk has one hash without texts and one with two, so it has as many postings as hashes."""
     monkeypatch.setattr(sqlite, "EVERY", 4)
     alone, other, shared, own = HASHES[12:16]
     steps = [

@@ -35,7 +35,7 @@ ROUNDS = 15
 
 
 def like(number: int, worker: int) -> Article:
-    """Similar texts of three sites; the last two workers find the same text of one site at two URLs."""
+    """Return a similar text of three sites. The last two workers find one site's text at two URLs."""
     site = min(worker, WORKERS - 2)
     address = f"https://site{site}.test/{number}/{worker}"
     text = f"{prose(number, 150)} {' '.join(f'own{number}x{site}x{word}' for word in range(5))}"
@@ -83,7 +83,9 @@ def check(storage: Storage, number: int) -> None:
     assert len({one.story for one in members}) == 1, {one.canonical_url: one.story for one in members}
     for one in members:
         duplicate = one.duplicate_of and storage.articles.get(one.duplicate_of)
-        assert not duplicate or duplicate.canonical_url != one.canonical_url, "its own duplicate"
+        assert not duplicate or duplicate.canonical_url != one.canonical_url, (
+            "an article is marked as its own duplicate"
+        )
 
 
 @given(order=st.permutations([worker for worker in range(WORKERS) for _ in range(3)]))

@@ -1,4 +1,4 @@
-"""The check of a crawl of a generated web; rules and server of the generated web of the tests."""
+"""The check of a crawl of the generated web, and the rules and the server of this web."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from tests.servers import ROOT_PASSWORD, MongoServer, need_mongod
 
 
 class FreshServer(MongoServer):
-    """Starts without a replica set to create root, like the image; then with one that is not initiated."""
+    """Creates root on a server without a replica set, like the image; restarts with an uninitiated one."""
 
     def begin(self) -> None:
         self.replica_set = False

@@ -33,7 +33,7 @@ class Crash(BaseException):
 
 
 class Kept(Notes):
-    """A storage of notes, and of articles in the order of storing."""
+    """A storage of notes, and of articles in the order in which they were stored."""
 
     def __init__(self) -> None:
         self.kept: dict[str, dict[str, object]] = {}

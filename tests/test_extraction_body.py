@@ -142,7 +142,7 @@ def test_the_same_beginnings_are_searched_in_each_process() -> None:
 
 
 def test_features_are_the_same_on_each_machine() -> None:
-    """Sums are whole numbers, and a share is the quotient of two of them."""
+    """Sums are integers, and a share is the quotient of two integers."""
     view = view_of(f"<div>{TEXT}</div>{MENU}")
     for values in (view.length, view.linked, view.prose, view.box_scores):
         assert values.dtype.kind == "i"

@@ -101,7 +101,7 @@ print(bool(read_page(page, "http://a.test/", vouched=True).text))
     ],
 )
 def test_a_child_without_memory_reads_a_hostile_page(name: str) -> None:
-    """A hard limit, not a measured peak: the address space ends 200 MB above that of the imported program."""
+    """The limit is not a measured peak: the process can allocate only 200 MB after the imports."""
     done = subprocess.run([sys.executable, "-c", CHILD, name], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "True"
 

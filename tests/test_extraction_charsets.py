@@ -94,7 +94,7 @@ QUOTED = (
 
 @pytest.mark.parametrize("declared", [None, "utf-8", "iso-8859-1", "windows-1251"])
 def test_a_short_russian_text_is_not_decoded_as_mac_cyrillic(declared: str | None) -> None:
-    """In that encoding all lower-case letters but one have the same bytes; dashes would be capitals."""
+    """All lower-case letters except one have the same bytes in MacCyrillic, but dashes are capitals there."""
     assert decode(QUOTED.encode("cp1251"), declared) == QUOTED
 
 

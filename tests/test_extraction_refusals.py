@@ -370,7 +370,7 @@ def test_a_chapter_of_a_manual_is_not_an_article(head: str) -> None:
     built = "<footer>Built on May 9, 2024</footer>"
     with pytest.raises(NotAnArticle, match="no_evidence"):
         read(page(head, TEXT + built, title=title), url, vouched=False)
-    assert read(page(head + DATED, title=title), url, vouched=False).text, "a CMS may link the page above"
+    assert read(page(head + DATED, title=title), url, vouched=False).text, "a CMS may link to the parent page"
 
 
 @pytest.mark.parametrize("home", ["https://www.example.org", "/", "/blog/", "/blog", "index.html"])

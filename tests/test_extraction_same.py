@@ -31,7 +31,7 @@ RECORDED = Path(__file__).parent / "data" / "extraction_same.json"
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 DEMO_ARTICLES = 600
 PER_SITE = 4
-"""Number of pages of each of the demo's sites."""
+"""Number of pages from each site of the demo."""
 
 
 def pages() -> Iterator[tuple[str, str, bytes]]:

@@ -252,7 +252,7 @@ def test_a_worker_can_start_while_the_first_node_is_down(cluster: RedisNodes) ->
 
     cluster.nodes[0].kill()
     try:
-        wait_until(start, "no other node is asked")
+        wait_until(start, "no other node is used")
     finally:
         cluster.nodes[0].launch()
 

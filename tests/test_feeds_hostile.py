@@ -22,7 +22,7 @@ NOW = datetime(2025, 1, 2, tzinfo=UTC)
 URL = "https://a.example/x"
 MB = 1 << 20
 CPU_SECONDS = 30
-"""Limit per body. Each takes under five seconds, ten on a slow machine; quadratic readers take minutes."""
+"""Limit per body. Reading takes less than 5 s (10 s on a slow machine), but minutes with quadratic time."""
 MEMORY = 1000 * MB
 """Limit for the reader, without the interpreter, its libraries, and a body of up to 50 MB."""
 

@@ -24,7 +24,7 @@ from tests.servers import MongoServer, run_mongo
 
 
 class Counted:
-    """The repository of articles, and the sizes of the groups that it has stored; 0: a single article."""
+    """The repository of articles. Records the sizes of stored groups; 0 means a call of ``store``."""
 
     def __init__(self, storage: MongoStorage) -> None:
         self._articles = storage.articles

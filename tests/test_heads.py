@@ -59,7 +59,7 @@ def twice(world: World, site: MockServer, answer: Callable[[Request], Answer], *
 
 
 def story(site: MockServer, *, edited: bool, refused: int = 0) -> Callable[[Request], Answer]:
-    """Return a page with an ETag that is always sent in full; ``refused``: the status for HEAD."""
+    """Return a page with an ETag that is always sent in full. ``refused`` is an error status for HEAD."""
     seen: list[str] = []
 
     def answer(request: Request) -> Answer:

@@ -189,5 +189,5 @@ def test_a_list_is_too_old_if_it_began_newer_and_its_last_articles_are_older():
     for _ in range(OLD_ENOUGH):
         walks.dated(page(2), 40)
     assert walks.is_older(page(2), 45)
-    assert not walks.is_older(page(2), 60), "the first page was old already: the site rarely publishes"
+    assert not walks.is_older(page(2), 60), "a site that rarely publishes has an old first page"
     assert not walks.is_older(page(7), 45)

@@ -131,7 +131,7 @@ def test_no_table_of_a_crawl_grows_with_the_number_of_sites(
             meet(desk, number)
         desk.crawl.write_sites()
         sizes.append(kept(desk.crawl))
-    assert sizes[1].total() > 20 * FEW, "nothing was kept: the test would show nothing"
+    assert sizes[1].total() > 20 * FEW, "no data was kept, so the test is not valid"
     assert sizes[2] - sizes[1] == Counter()
 
 

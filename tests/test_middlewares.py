@@ -335,7 +335,7 @@ def test_a_page_of_a_host_with_a_long_pause_waits_in_the_scheduler(make_desk):
 
 
 def waits_with(monkeypatch, desk, *stalls):
-    """Make each wait of the middleware longer by one of ``stalls``, as on a busy machine; return them."""
+    """Make waits of the middleware longer by ``stalls``, as on a busy machine; return the planned waits."""
     waits, busy = [], iter(stalls)
 
     async def sleep(seconds):
@@ -428,6 +428,6 @@ def test_missing_tls_does_not_pause_a_host_that_responds_over_http(make_desk):
 
     assert rests()
     answer(301)
-    assert rests(), "a redirect of http is not a sign of recovery"
+    assert rests(), "a redirect over http is not a sign of recovery"
     answer(200)
     assert not rests()

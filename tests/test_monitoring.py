@@ -123,7 +123,9 @@ def test_a_report_contains_counts_and_lists(storage: SqliteStorage) -> None:
     broken = {one["url"].removeprefix(SITE): one for one in report["broken"]}
     assert next(iter(broken)) == "/sport/b", "the page with the most links to it comes first"
     assert broken["/sport/b"]["referrers"] == [f"{SITE}/sport", f"{SITE}/politics/x"]
-    assert broken["/gone"]["referrers"] == [f"{SITE}/sport"], "the page has no record: the monitor found it"
+    assert broken["/gone"]["referrers"] == [f"{SITE}/sport"], (
+        "the monitor found this page, which has no record"
+    )
     assert broken["/politics/x"]["outcome"] == "timeout"
     assert [one["url"] for one in report["refused"]] == [f"{SITE}/politics/lost"]
     assert report["moved"][0]["hops"] == [

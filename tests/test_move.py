@@ -201,7 +201,7 @@ def test_moving_to_servers_and_back_changes_no_data(
         ]
         assert waiting == [55.0] * 20
     with closing(RedisFrontier(redis_server.url)) as frontier:
-        assert frontier.refill("w", ttl=1).until is not None, "a worker need not refill it"
+        assert frontier.refill("w", ttl=1).until is not None, "a worker must not have to refill the queue"
 
 
 def test_a_move_killed_at_any_moment_continues(place: Place, uri: str, redis_server: RedisServer) -> None:

@@ -136,7 +136,7 @@ def test_sources_are_kept_completely_however_late_they_are_due(
     feed, article = (redis_frontier.entry(page.fingerprint) for page in pages)
     assert feed is not None
     assert feed.kind is Kind.FEED
-    assert article is None, "until it is due, only the storage has it"
+    assert article is None, "an article is only in the storage until it is due"
 
 
 def test_expired_leases_do_not_block_a_move(
@@ -266,7 +266,9 @@ def test_a_move_interrupted_at_every_stage_can_be_completed(
     assert all(one.source.count for one in compared), "there must be data of each kind"
     assert target.index.count() == 9
     assert progress["queue"] >= 90
-    assert progress.keys().isdisjoint({"pages", "articles", "texts", "aliases"}), "these were moved before"
+    assert progress.keys().isdisjoint({"pages", "articles", "texts", "aliases"}), (
+        "these kinds were moved before"
+    )
 
 
 def test_a_terminal_shows_a_progress_bar_for_each_kind() -> None:

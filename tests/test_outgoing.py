@@ -32,7 +32,7 @@ async def with_site(
 
 
 async def never(_request: web.Request) -> web.StreamResponse:
-    raise AssertionError("it was asked")
+    raise AssertionError("the site was requested")
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_a_name_that_resolves_to_another_address_the_second_time_is_not_requeste
 
     # 198.51.100.7 is reserved for documentation, so it is not public; each connection resolves the name again
     asyncio.run(with_site(never, test))
-    assert list(answers) == [["127.0.0.1"]], "two were asked for"
+    assert list(answers) == [["127.0.0.1"]], "the name must be resolved twice"
 
 
 def test_an_unusual_port_is_not_requested() -> None:

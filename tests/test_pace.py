@@ -91,7 +91,9 @@ def test_finished_pages_do_not_cause_a_scan_of_the_queue_for_each_request(
         scheduler._wake_is_old = True
         assert scheduler.next_request() is None
     assert 5 <= looks <= 5 / pause + 2
-    assert sum(wake.wait < pause + 1e-6 for wake in wakes) >= 500 - looks, "the others look again soon"
+    assert sum(wake.wait < pause + 1e-6 for wake in wakes) >= 500 - looks, (
+        "the other requests must check the queue again soon"
+    )
     assert all(wake.wait <= module.LOOK_AGAIN for wake in wakes)
 
 
@@ -121,7 +123,7 @@ def test_a_turn_begins_before_the_call_of_the_frontier(desk: Desk, monkeypatch: 
 def test_a_lower_delay_is_used_during_the_crawl(
     make_desk: Callable[..., Desk], crawl_delay: float | None, paces: list[float]
 ) -> None:
-    """The delay is used at once if robots.txt was read, else when it is read (it may have a Crawl-delay)."""
+    """The new delay is not used before robots.txt was read, because that may have a Crawl-delay."""
     desk = make_desk({"news.test": "domain: news.test\ndelay: 60\n"})
     politeness, rule = desk.crawl.politeness, desk.context.rules.get("news.test")
     assert rule is not None

@@ -44,7 +44,7 @@ def serve(site, world, number, rule=""):
 
 
 def check_spaced(site, delay):
-    """Check that turns of all workers are ``delay`` apart; on a busy machine one may be a turn late."""
+    """Check that turns of all workers are ``delay`` apart. On a busy machine, one may be a turn late."""
     times = [record.at for record in site.log if record.path.startswith("/story/")]
     assert times[-1] - times[0] >= delay * (len(times) - 1) - delay, "two clocks would need half the time"
     assert median(gaps(site)) >= delay - LATE, "requests come in groups"
@@ -92,7 +92,7 @@ def test_all_workers_respect_retry_after(site, world, status):
     assert len(world.articles()) == 12
     refused = next(record.at for record in site.log if record.status == status)
     after = [record.at - refused for record in site.log if record.at > refused and "/story/" in record.path]
-    # requests that two other workers had sent before may still arrive; without a rest all come in a second
+    # requests already sent by the two other workers may still arrive; without a pause, all come in one second
     assert sum(gap < 2 - EARLY for gap in after) <= 2
     assert len(after) > 4
 
@@ -143,7 +143,7 @@ def test_concurrency_of_the_rule_is_never_exceeded(site, world):
 
 
 def test_robots_txt_is_respected_with_concurrent_requests(site, world):
-    """Scrapy 2.19's own middleware allowed 13 of 20 requests: only the first waiting one got the rules."""
+    """Scrapy 2.19's own middleware allowed 13 of 20 requests. Only the first one was checked."""
     urls = [f"{HOST}/private/{n}" for n in range(20)]
     for n, url in enumerate(urls):
         site.page(url, article_html(n))

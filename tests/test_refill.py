@@ -197,7 +197,7 @@ def test_one_worker_at_a_time_reads_the_storage(site: Site, monkeypatch: pytest.
     run(second, site)
     assert names(site.lease()) == {"b", "c"}
     first.step()
-    assert first.covers(site.clock.now), "it learns that another worker has done it"
+    assert first.covers(site.clock.now), "the first worker must learn that the refill is finished"
     assert site.lease() == []
 
 

@@ -170,7 +170,7 @@ def settings(request: pytest.FixtureRequest, world: World) -> Iterator[Settings]
 
 @contextmanager
 def crawling(world: World, workers: int) -> Iterator[None]:
-    """Run workers until they are told to stop."""
+    """Run workers during the block, then stop them."""
     settings = ("mode=continuous", "-s", "NEWSBOT_LEASE_SECONDS=2")
     running = [world.start("-a", *settings) for _ in range(workers)]
     try:

@@ -229,7 +229,7 @@ def test_selectors_of_the_same_form_are_checked_once_and_keep_their_texts(tmp_pa
         text.removeprefix("xpath:") for text in texts
     ]
     (tmp_path / "example.org.yaml").write_text(HEAD + "remove: \"xpath://a[. = '\\x01']\"\n")
-    assert len(problems_of(tmp_path)) == 1, "XML has no such character, whatever was read before"
+    assert len(problems_of(tmp_path)) == 1, "XML does not allow this character"
 
 
 def test_rules_are_read_from_an_egg(tmp_path: Path) -> None:

@@ -98,7 +98,9 @@ def test_changes_are_reported_once() -> None:
         True,
     ]
     third = article_html(3).encode()
-    assert sum(changes.is_news(f"/c?x={n}", third) for n in range(150)) == 1, "one text under many addresses"
+    assert sum(changes.is_news(f"/c?x={n}", third) for n in range(150)) == 1, (
+        "one text at many URLs is reported once"
+    )
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Server:
-    """A server that answers when it is told to."""
+    """A server that responds when ``answer`` is set."""
 
     def __init__(self, calls: ServerCalls) -> None:
         self._calls = calls

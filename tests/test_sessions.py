@@ -109,7 +109,7 @@ def test_session_ids_in_links_do_not_trap_the_crawl(site, world, monkeypatch):
     assert crawl.code == 0, crawl.err
     assert len(world.urls()) == len(stories)
     pages = [path for path in site.seen() if path.startswith("/2026/")]
-    assert len(pages) <= 5 * len(stories), "otherwise each page would lead to all pages again"
+    assert len(pages) <= 5 * len(stories), "otherwise each page would link to all pages again"
     assert "session key learned" in crawl.err
     world.crawl("-a", f"url={HOST}/")
     assert [path for path in site.seen() if path.startswith("/2026/")] == pages, (

@@ -84,7 +84,7 @@ def test_learned_data_is_stored_and_merged_with_that_of_other_workers(storage: S
         lessons.write()
     later = UrlLearning(0.03)
     later.storage = storage.notes
-    assert later.rule(RULE) is not None, "only the examples of both are enough"
+    assert later.rule(RULE) is not None, "the examples of both workers together are sufficient"
     examples, rule = kept(storage.notes, "site.example")
     assert len(examples.articles) == len(FEED)
     assert rule == later.rule(RULE)

@@ -23,7 +23,7 @@ from tests.pushing import US, Place, receiver, until
 
 MIB = 2**20
 WRITERS: list[asyncio.StreamWriter] = []
-"""Maximum number of open connections."""
+"""The connections that :func:`raw` has opened; the test closes them at its end."""
 
 
 @pytest.fixture(autouse=True)

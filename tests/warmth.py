@@ -46,7 +46,7 @@ def serve(connection: socket.socket) -> dict[str, Any] | None:
             return None
         request = json.loads(connection.recv(int.from_bytes(size, "big"), socket.MSG_WAITALL))
         reading, writing = os.pipe()
-        with warnings.catch_warnings():  # warnings on threads, since Python 3.12: some libraries have threads
+        with warnings.catch_warnings():  # since Python 3.12, a fork of a process with threads causes one
             warnings.simplefilter("ignore", DeprecationWarning)
             between = os.fork()
         if between == 0:
