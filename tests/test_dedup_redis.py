@@ -130,7 +130,7 @@ def test_scripts_are_sent_again_if_the_server_lost_them(redis_place: dict[str, A
         assert len(opened.check_and_insert("again", "a.org", sample(1), NOW)) == 1
 
 
-def said_by_newsbot(caplog: pytest.LogCaptureFixture) -> list[str]:
+def log_of_newsbot(caplog: pytest.LogCaptureFixture) -> list[str]:
     """Return newsbot's log lines, without debug lines of the client that another test may have enabled."""
     return [record.getMessage() for record in caplog.records if record.name.startswith("newsbot.")]
 
@@ -143,10 +143,10 @@ def test_an_emptied_server_is_refilled_and_this_is_logged(
             insert(opened, number)
         with redis.Redis.from_url(own_redis.url) as client:
             client.flushall()
-        assert not said_by_newsbot(caplog)
+        assert not log_of_newsbot(caplog)
         insert(opened, 1)
         insert(other, 2)
-        [line] = said_by_newsbot(caplog)
+        [line] = log_of_newsbot(caplog)
         assert line.startswith(f"near-duplicate index came back empty place={own_redis.url}")
         assert line.endswith("scrapy articles reindex")
         assert len(opened.check_and_insert("again", "a.org", sample(1), NOW)) == 1

@@ -34,7 +34,7 @@ WORKERS = 4
 ROUNDS = 15
 
 
-def like(number: int, worker: int) -> Article:
+def similar_article(number: int, worker: int) -> Article:
     """Return a similar text of three sites. The last two workers find one site's text at two URLs."""
     site = min(worker, WORKERS - 2)
     address = f"https://site{site}.test/{number}/{worker}"
@@ -98,7 +98,7 @@ def test_any_order_of_the_workers_steps_makes_one_story(order: list[int]) -> Non
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setattr(near, "WAITS", ())  # a worker that waits would block the others here
         workers = [Worker(Path(folder), number, {}) for number in range(WORKERS)]
-        works = [worker.work(like(1, worker.number)) for worker in workers]
+        works = [worker.work(similar_article(1, worker.number)) for worker in workers]
         for number in order:
             next(works[number], None)
         check(workers[0].desk.context.storage, 1)
@@ -221,7 +221,7 @@ def test_the_wait_for_a_text_that_is_never_stored_is_short(
 def _work_at_once(folder: Path, number: int, backends: dict[str, str], barrier: Barrier, rounds: int) -> None:
     worker = Worker(folder, number, backends)
     for round_ in range(rounds):
-        article = like(round_, number)
+        article = similar_article(round_, number)
         barrier.wait(60)
         for _ in worker.work(article):
             pass

@@ -58,7 +58,7 @@ def test_no_errors_are_counted_in_a_complete_crawl(stored: list[Article], manife
     assert [len(astuple(one)) for one in judged] == [len(STORY_COLUMNS)] * 4
 
 
-def test_an_article_stored_under_another_of_its_addresses_is_the_same(
+def test_an_article_stored_under_another_of_its_urls_is_the_same(
     stored: list[Article], manifest: Manifest
 ) -> None:
     right = judge(stored, manifest)

@@ -82,7 +82,7 @@ def test_csv_contains_the_exported_fields() -> None:
 @given(
     title=st.text(st.characters(exclude_categories=["Cs"])), tags=st.lists(st.text(max_size=5), max_size=3)
 )
-def test_any_text_survives_csv_and_json_lines(title: str, tags: list[str]) -> None:
+def test_any_text_is_unchanged_in_csv_and_json_lines(title: str, tags: list[str]) -> None:
     one = article(title=title, tags=tags)
     assert json.loads(exported("jsonl", [one]))["title"] == title
     row = read_csv(exported("csv", [one, one], raw=True))[1]

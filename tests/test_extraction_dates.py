@@ -186,7 +186,7 @@ def test_visible_dates(markup: str) -> None:
     assert (article.published_source, article.published_precision) == ("visible", "minute")
 
 
-def test_dates_of_other_articles_and_of_changes_count_less() -> None:
+def test_dates_of_other_articles_and_of_changes_have_less_weight() -> None:
     side = "<aside class=latest><span class=date>7 May 2024, 10:00</span></aside>"
     changed = "<div class=updated-date>Updated 8 May 2024, 11:00</div>"
     article = read(page(body=f"{side}<div class=date>3 May 2024, 14:05</div>{changed}{TEXT}"))

@@ -160,7 +160,7 @@ def test_any_json_ld(node: dict[str, object]) -> None:
         '{"@type":"Article","headline":"H","note":"a "quoted" word"}',
     ],
 )
-def test_broken_json_is_repaired_modestly(script: str) -> None:
+def test_broken_json_is_repaired_in_simple_cases(script: str) -> None:
     documents = load(script)
     first = documents[0][0] if isinstance(documents[0], list) else documents[0]
     assert first["headline"] == "H"

@@ -29,7 +29,7 @@ def test_this_process_is_alive():
     assert dead_owners([owner_name(2.5)]) == []
 
 
-def test_an_earlier_process_with_our_pid_is_dead():
+def test_an_earlier_process_with_the_same_pid_is_dead():
     """In a container, each start may have the same process id."""
     assert dead_owners([f"{HOST}:{os.getpid()}:0.000000"]) == [f"{HOST}:{os.getpid()}:0.000000"]
 

@@ -165,12 +165,12 @@ def test_entries_that_are_due_later_for_this_crawl_are_skipped_quickly(redis_pla
         pass
     with redis.Redis.from_url(redis_place["where"]) as client:
 
-        def looked() -> int:
+        def calls_made() -> int:
             return int(client.info("commandstats")["cmdstat_zrangebylex"]["calls"])
 
-        before = looked()
+        before = calls_made()
         leases = frontier.lease("once", 4, horizon=began, ttl=60)
-        assert looked() - before < 30
+        assert calls_made() - before < 30
     assert [name_of(lease.entry) for lease in leases] == ["first", "last"]
     assert len(frontier.lease("for ever", 4, horizon=clock.now, ttl=60)) == 2
     frontier.close()

@@ -429,7 +429,7 @@ def test_private_names_of_other_packages_are_listed_with_a_reason():
     assert not unknown, f"use a public name, or list it in PRIVATE with the reason: {unknown}"
 
 
-def test_no_private_name_is_listed_that_is_not_used():
+def test_unused_private_names_are_not_listed():
     assert not PRIVATE.keys() - used_private_names().keys(), "remove them from PRIVATE"
 
 

@@ -192,7 +192,7 @@ def test_a_spider_with_its_own_requests_drops_hosts_and_old_pages(
 
 
 # --- single tables
-def test_articles_that_lists_have_shown_have_a_limit_over_all_sites(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_articles_shown_by_lists_have_a_limit_over_all_sites(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(list_pages, "MAX_COVERED", 1000, raising=False)
     walks = ListWalks()
     for number in range(100):
@@ -213,7 +213,7 @@ def test_dates_of_a_long_list_are_dropped_and_its_age_is_kept() -> None:
     assert not walks.is_older("/1", 51.0)
 
 
-def test_lists_that_are_held_back_have_a_limit_over_all_shapes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_waiting_lists_has_a_limit_over_all_shapes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(list_pages, "MAX_OF_ALL", 50, raising=False)
     lists = ListTrials()
     for number in range(100):

@@ -227,7 +227,7 @@ def test_an_invalid_target_ends_the_visit(desk):
     assert caught.value.cause == "bad_url"
 
 
-def test_a_redirect_of_robots_txt_is_just_followed(desk):
+def test_a_redirect_of_robots_txt_is_followed(desk):
     request = Request("https://news.test/robots.txt")
     response = make_response(request, status=301, headers={"Location": "/robots2.txt"})
     hop = asyncio.run(RedirectMiddleware.from_crawler(desk.crawler).process_response(request, response))

@@ -142,7 +142,7 @@ def test_huge_is_chunked_and_may_be_endless(site: MockServer) -> None:
         assert len(endless.read(3 * 2**20)) == 3 * 2**20
 
 
-def test_other_misbehaviours_answer(site: MockServer) -> None:
+def test_other_misbehaviours(site: MockServer) -> None:
     assert get(site, at("/binary-as-html"))[1].startswith(b"\x89PNG")
     assert get(site, at("/empty"))[1] == b""
     assert get(site, at("/slow?seconds=0"))[0] == 200

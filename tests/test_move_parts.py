@@ -95,7 +95,7 @@ def first_lease(frontier: RedisFrontier, storage: SqliteStorage, clock: ManualCl
     return None
 
 
-def nothing(kind: str, number: int) -> None:
+def ignore(kind: str, number: int) -> None:
     """Ignore a report."""
 
 
@@ -115,8 +115,8 @@ def test_an_interrupted_copy_of_a_queue_can_be_completed(
     with pytest.raises(Killed):
         copy_all(source, target, Choice(), Journal(tmp_path, {"to": "redis"}), killed_late)
     clock.now += pause
-    copy_all(source, target, Choice(), Journal(tmp_path, {"to": "redis"}), nothing)
-    assert all(one.same for one in compare_all(source, target, Choice(), nothing))
+    copy_all(source, target, Choice(), Journal(tmp_path, {"to": "redis"}), ignore)
+    assert all(one.same for one in compare_all(source, target, Choice(), ignore))
     assert isinstance(source.storage, SqliteStorage)
     lease = first_lease(redis_frontier, source.storage, clock)
     assert lease is not None
@@ -132,7 +132,7 @@ def test_sources_are_kept_completely_however_late_they_are_due(
         for kind in (Kind.FEED, Kind.ARTICLE)
     ]
     fetch(source, pages, clock)
-    copy_all(source, Side(frontier=redis_frontier), Choice(), Journal(tmp_path, {}), nothing)
+    copy_all(source, Side(frontier=redis_frontier), Choice(), Journal(tmp_path, {}), ignore)
     feed, article = (redis_frontier.entry(page.fingerprint) for page in pages)
     assert feed is not None
     assert feed.kind is Kind.FEED
@@ -163,7 +163,7 @@ def test_the_index_of_a_sample_contains_only_its_articles(
     target = file_side(tmp_path / "home", stack, clock)
     assert target.storage is not None
     assert target.index is not None
-    copy_all(source, target, Choice(max_articles=2), Journal(tmp_path / "home", {}), nothing)
+    copy_all(source, target, Choice(max_articles=2), Journal(tmp_path / "home", {}), ignore)
     assert target.storage.articles.count() == target.index.count() == 2
 
 
@@ -180,8 +180,8 @@ def test_articles_of_some_days(tmp_path: Path, clock: ManualClock, stack: ExitSt
     source.storage.articles.store(make_article("undated", prose(9), published_at=None, hours=48))
     target = file_side(tmp_path / "home", stack, clock)
     choice = Choice(since=NOON + timedelta(days=2), until=NOON + timedelta(days=4))
-    copy_all(source, target, choice, Journal(tmp_path / "home", {}), nothing)
-    assert all(one.same for one in compare_all(source, target, choice, nothing))
+    copy_all(source, target, choice, Journal(tmp_path / "home", {}), ignore)
+    assert all(one.same for one in compare_all(source, target, choice, ignore))
     assert target.storage is not None
     paths = {article.canonical_url.rpartition("/")[2] for article in target.storage.articles.iter()}
     assert paths == {"day2", "day3", "undated"}
@@ -198,8 +198,8 @@ def test_no_page_of_a_sample_is_pending(tmp_path: Path, clock: ManualClock, stac
     source.storage.articles.store(make_article("a2", prose(2), url="no address at all"))
     target = file_side(tmp_path / "home", stack, clock)
     choice = Choice(max_articles=5)
-    copy_all(source, target, choice, Journal(tmp_path / "home", {}), nothing)
-    assert all(one.same for one in compare_all(source, target, choice, nothing))
+    copy_all(source, target, choice, Journal(tmp_path / "home", {}), ignore)
+    assert all(one.same for one in compare_all(source, target, choice, ignore))
     assert target.storage is not None
     assert target.frontier is not None
     assert {page.url for page in target.storage.pages.iter()} == {page.url for page in waiting[:2]}
@@ -261,7 +261,7 @@ def test_a_move_interrupted_at_every_stage_can_be_completed(
             copy_all(source, target, Choice(), Journal(tmp_path, {"to": "there"}), dying(stage))
     progress: dict[str, int] = {}
     copy_all(source, target, Choice(), Journal(tmp_path, {"to": "there"}), progress.__setitem__)
-    compared = compare_all(source, target, Choice(), nothing)
+    compared = compare_all(source, target, Choice(), ignore)
     assert all(one.same for one in compared)
     assert all(one.source.count for one in compared), "there must be data of each kind"
     assert target.index.count() == 9

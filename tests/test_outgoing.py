@@ -145,7 +145,7 @@ def second_loopback_is_public(any_port: None, monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_a_redirect_to_a_private_address_is_not_followed(method: str) -> None:
     async def test(site: str) -> None:
-        async def lead_astray(_request: web.Request) -> web.StreamResponse:
+        async def redirect(_request: web.Request) -> web.StreamResponse:
             return web.Response(status=307, headers={"Location": site})
 
         async def ask(public: str) -> None:
@@ -153,7 +153,7 @@ def test_a_redirect_to_a_private_address_is_not_followed(method: str) -> None:
                 with pytest.raises(OutgoingError, match="not a public address"):
                     await (client.get(public) if method == "GET" else client.post(public, b"x"))
 
-        await with_site(lead_astray, ask, "127.0.0.2")
+        await with_site(redirect, ask, "127.0.0.2")
 
     asyncio.run(with_site(never, test))
 

@@ -18,7 +18,7 @@ MONDAY = 1_799_625_600.0
 ONE = np.zeros(1, np.intp)
 
 
-class Told:
+class FixedRates:
     """Returns the given rates."""
 
     def __init__(self, *by_hour: float) -> None:
@@ -43,13 +43,13 @@ def rest(policy: PollPolicy, at: float, new: float = 0, shown: float = 0) -> flo
 
 @pytest.mark.parametrize("rate", [0.5, 2.0, 20.0])
 def test_at_a_constant_rate_intervals_are_proportional_to_the_inverse_root(rate: float) -> None:
-    policy = SquareRootIndex(1, held(5000.0), known=Told(rate))
+    policy = SquareRootIndex(1, held(5000.0), known=FixedRates(rate))
     assert rest(policy, MONDAY + 1234) == pytest.approx(math.sqrt(2 * 5000.0 / (rate / HOUR)))
 
 
 def test_a_source_is_not_polled_in_hours_without_items() -> None:
     night = [0.0] * 5 + [6.0] * 19
-    policy = SquareRootIndex(1, held(10_000.0), known=Told(*night))
+    policy = SquareRootIndex(1, held(10_000.0), known=FixedRates(*night))
     begin = MONDAY + 1.5 * HOUR
     # U grows only from 5 o'clock: 12,600 s after the poll
     expected = math.sqrt((3.5 * HOUR) ** 2 + 2 * 10_000 / (6 / HOUR))
@@ -72,8 +72,8 @@ def test_a_feed_with_a_burst_is_polled_sooner_and_a_busy_feed_is_not() -> None:
 
 
 def test_a_source_is_polled_before_items_leave_its_window() -> None:
-    plain = SquareRootIndex(1, held(1e9), known=Told(30.0), plain=True)
-    careful = SquareRootIndex(1, held(1e9), known=Told(30.0))
+    plain = SquareRootIndex(1, held(1e9), known=FixedRates(30.0), plain=True)
+    careful = SquareRootIndex(1, held(1e9), known=FixedRates(30.0))
     assert rest(plain, MONDAY, shown=20) == LONGEST
     found = rest(careful, MONDAY, shown=20)
     expected = 30 * found / HOUR

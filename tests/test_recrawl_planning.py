@@ -112,7 +112,7 @@ def test_failing_sources_back_off_and_dead_sources_are_requested_once_a_day(
     assert "timeout" in decision.reason
 
 
-def test_a_status_alone_is_a_failure_too() -> None:
+def test_a_status_without_an_error_is_a_failure() -> None:
     assert after(Outcome(kind=Kind.FEED, status=503), failures=2).state == "failed"
     assert after(Outcome(kind=Kind.FEED, status=404), failures=2).state == "gone"
     assert rest(after(Outcome(kind=Kind.FEED, status=404, error="http_404"), failures=2)) == 30 * MINUTE
@@ -200,7 +200,7 @@ def test_a_page_that_was_not_fetched_keeps_its_due_time() -> None:
 
 
 def test_intervals_of_other_policies_are_limited() -> None:
-    class Wish:
+    class FixedInterval:
         def __init__(self, seconds: float | None) -> None:
             self.seconds = seconds
 
@@ -211,7 +211,7 @@ def test_intervals_of_other_policies_are_limited() -> None:
 
     feed = Outcome(kind=Kind.FEED, status=200)
     for wish, seconds in ((5 * MINUTE, 5 * MINUTE), (9 * HOUR, 6 * HOUR), (None, 6 * HOUR)):
-        assert rest(plan(record(), feed, RULE, NOW, policy=Wish(wish))) == seconds
+        assert rest(plan(record(), feed, RULE, NOW, policy=FixedInterval(wish))) == seconds
 
 
 @pytest.mark.parametrize(

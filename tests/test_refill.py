@@ -310,9 +310,7 @@ def test_entries_lost_in_a_failover_are_queued_again(tmp_path: Path, noticed: st
     server.kill()
 
 
-def test_a_read_that_began_before_a_failover_does_not_count(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_read_started_before_a_failover_does_not_count(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another worker notices the failover while this one reads the storage."""
     monkeypatch.setattr(module, "SLICE", 1)
     for name in ("a", "b", "c"):

@@ -52,7 +52,7 @@ def serving(world: World, *words: str, **environment: str) -> Iterator[str]:
     assert "Traceback" not in rest, rest
 
 
-def tell(address: str, *urls: str) -> int:
+def send_notice(address: str, *urls: str) -> int:
     body = json.dumps({"host": "news.test", "key": "0123456789", "urlList": urls}).encode()
     headers = {"X-Newsbot-Signature": notice_header(SECRET, body, time.time())}
     request = urllib.request.Request(address + "/push/notice", body, headers)
@@ -72,7 +72,7 @@ def test_urls_reported_by_a_sensor_are_fetched_by_the_running_crawl(world: World
         site.page(feed, feed_xml([second, first]), headers={"Content-Type": "text/xml"})
         with serving(world) as address:
             assert urllib.request.urlopen(address + "/healthz", timeout=60).status == 200
-            assert tell(address, feed) == 202
+            assert send_notice(address, feed) == 202
             wait_for(world, [first, second])
     finally:
         crawl.send_signal(signal.SIGINT)

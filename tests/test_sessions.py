@@ -27,7 +27,7 @@ def token(number: int) -> str:
     return f"{random.Random(number).getrandbits(60):015x}a1"
 
 
-def saw(keys: SessionKeys, *pages: tuple[int, int, str]) -> list[str | None]:
+def results_of(keys: SessionKeys, *pages: tuple[int, int, str]) -> list[str | None]:
     return [keys.saw(PAGE.format(page, page, token(visit)), text) for page, visit, text in pages]
 
 
@@ -36,7 +36,7 @@ def test_a_session_key_is_found_by_comparing_pages() -> None:
     keys = SessionKeys()
     first = [(page, page, f"text {page}") for page in range(ENOUGH_TEXTS)]
     again = [(page, page + 50, f"text {page}") for page in range(ENOUGH_TEXTS)]
-    assert saw(keys, *first, *again) == [None] * (2 * ENOUGH_TEXTS - 1) + ["zz"]
+    assert results_of(keys, *first, *again) == [None] * (2 * ENOUGH_TEXTS - 1) + ["zz"]
     assert keys.idle == {"zz"}
 
 
@@ -49,7 +49,7 @@ def test_a_consent_page_at_all_urls_is_not_evidence() -> None:
 def test_one_different_page_proves_that_the_key_selects_pages() -> None:
     keys = SessionKeys()
     pages = [(page, page + visit, f"text {page}") for page in range(ENOUGH_TEXTS) for visit in (0, 50)]
-    assert set(saw(keys, (9, 1, "one"), (9, 2, "another"), *pages)) == {None}
+    assert set(results_of(keys, (9, 1, "one"), (9, 2, "another"), *pages)) == {None}
 
 
 @pytest.mark.parametrize(
@@ -62,11 +62,11 @@ def test_numbers_and_words_are_not_session_ids(values: tuple[str, str]) -> None:
             assert keys.saw(f"https://news.test/story-{page}?zz={value}", f"text {page}") is None
 
 
-def test_an_edited_page_is_still_the_same_page() -> None:
+def test_an_edited_page_counts_as_the_same_page() -> None:
     keys = SessionKeys()
-    saw(keys, (1, 1, "before"), (1, 1, "after"))
+    results_of(keys, (1, 1, "before"), (1, 1, "after"))
     pages = [(page, page + visit, f"text {page}") for page in range(3, 3 + ENOUGH_TEXTS) for visit in (0, 50)]
-    assert "zz" in saw(keys, *pages)
+    assert "zz" in results_of(keys, *pages)
 
 
 @given(urls=st.lists(st.tuples(st.text(max_size=60), st.text(max_size=5)), max_size=60))

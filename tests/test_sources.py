@@ -18,7 +18,7 @@ section: '^/topic/'
 BARE = "domain: b.test\n"
 
 
-def begun(desk):
+def start_links(desk):
     return list(seeds(desk.context, desk.crawl.scope))
 
 
@@ -35,7 +35,7 @@ ALL = [
 
 
 def test_a_crawl_starts_at_the_sources_of_a_rule_or_at_the_home_page(make_desk):
-    [found] = begun(make_desk({"a.test": FULL, "b.test": BARE}))
+    [found] = start_links(make_desk({"a.test": FULL, "b.test": BARE}))
     assert kinds(found) == [*ALL, ("section", "https://b.test/")]
     assert (found.depth, found.force, found.referrer) == (0, False, None)
     assert {link.where for link in found.links} == {Where.SEED}
@@ -44,7 +44,7 @@ def test_a_crawl_starts_at_the_sources_of_a_rule_or_at_the_home_page(make_desk):
 def test_sources_on_other_hosts_belong_to_their_rule(make_desk):
     away = "domain: b.test\nfeeds: https://a.test/of-b\n"
     desk = make_desk({"a.test": FULL, "b.test": away, "c.test": "domain: c.test\n"})
-    founds = begun(desk)
+    founds = start_links(desk)
     assert [found.source for found in founds] == ["b.test", None]
     for found in founds:
         desk.crawl.links.queue(found)
@@ -64,7 +64,7 @@ def test_the_sources_of_many_rules_are_queued_together(make_desk, monkeypatch):
         return add(entries, **options)
 
     monkeypatch.setattr(desk.context.frontier, "add", counted)
-    for found in begun(desk):
+    for found in start_links(desk):
         desk.crawl.links.queue(found)
     assert calls == [200, 200, 50]
 
@@ -80,19 +80,19 @@ def test_the_sources_of_many_rules_are_queued_together(make_desk, monkeypatch):
     ],
 )
 def test_follow_selects_sources_and_a_rule_without_sources_starts_at_the_home_page(make_desk, follow, chosen):
-    [found] = begun(make_desk({"a.test": FULL, "b.test": BARE}, follow=follow))
+    [found] = start_links(make_desk({"a.test": FULL, "b.test": BARE}, follow=follow))
     assert kinds(found) == [*chosen, ("section", "https://b.test/")]
 
 
 def test_the_argument_follow_replaces_follow_of_the_rule(make_desk):
     rules = {"a.test": FULL + "follow: [feeds]\n"}
-    assert kinds(begun(make_desk(rules))[0]) == ALL[:1]
-    assert kinds(begun(make_desk(rules, follow=("sitemaps",)))[0]) == ALL[1:2]
+    assert kinds(start_links(make_desk(rules))[0]) == ALL[:1]
+    assert kinds(start_links(make_desk(rules, follow=("sitemaps",)))[0]) == ALL[1:2]
 
 
 def test_only_requested_sites_are_crawled(make_desk):
     desk = make_desk({"a.test": FULL, "b.test": BARE}, sites=("b.test",))
-    assert [kinds(found) for found in begun(desk)] == [[("section", "https://b.test/")]]
+    assert [kinds(found) for found in start_links(desk)] == [[("section", "https://b.test/")]]
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_only_requested_sites_are_crawled(make_desk):
     ],
 )
 def test_requested_urls_are_classified_by_the_rule_or_their_form(make_desk, url, kind):
-    [found] = begun(make_desk({"a.test": FULL}, urls=(url,), feeds=("https://d.test/rss",)))
+    [found] = start_links(make_desk({"a.test": FULL}, urls=(url,), feeds=("https://d.test/rss",)))
     assert found.force
     feed, requested = found.links
     assert (feed.url, feed.kind, feed.where) == ("https://d.test/rss", Kind.FEED, Where.ARGUMENT)

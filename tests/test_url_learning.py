@@ -31,14 +31,14 @@ def storage(tmp_path: Path) -> Iterator[SqliteStorage]:
         yield opened
 
 
-def taught(share: float = 0.03) -> UrlLearning:
+def with_examples(share: float = 0.03) -> UrlLearning:
     lessons = UrlLearning(share)
     lessons.heard(RULE, FEED + MENU)
     return lessons
 
 
 def test_a_site_learns_from_links_of_feeds_and_menus() -> None:
-    lessons = taught()
+    lessons = with_examples()
     rule = lessons.rule(RULE)
     assert rule is not None
     assert rule.is_article(f"{SITE}/p/q99x7")
@@ -71,7 +71,7 @@ def test_a_learned_rule_is_used_in_addition_to_patterns_if_the_rule_enables_it()
     own: tuple[Pattern, ...] = patterns("^/other/")
     rule = Rule(domain="site.example", article=own, learn=True)
     link = Link(url=f"{SITE}/p/q99x7", where=Where.BODY)
-    learned = taught().rule(RULE)
+    learned = with_examples().rule(RULE)
     assert judge(link, rule, depth=1, now=NOW).reason == "not_in_rule"
     assert judge(link, rule, depth=1, now=NOW, learned=learned).accepted
 
@@ -90,11 +90,11 @@ def test_learned_data_is_stored_and_merged_with_that_of_other_workers(storage: S
     assert rule == later.rule(RULE)
 
 
-def test_results_that_are_not_stored_yet_outlast_the_limit_of_sites(
+def test_results_that_are_not_stored_yet_are_kept_beyond_the_limit_of_sites(
     storage: SqliteStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(url_learning, "MAX_SITES", 3)
-    lessons = taught()
+    lessons = with_examples()
     lessons.storage = storage.notes
     for number in range(9):
         assert lessons.rule(Rule(domain=f"other{number}.example")) is None
@@ -114,7 +114,7 @@ def test_invalid_notes_are_reported_and_learned_again(
 def test_a_pattern_is_discarded_if_its_pages_are_not_articles_any_more(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    lessons = taught()
+    lessons = with_examples()
     for number in range(100, 100 + MIN_FETCHED):
         lessons.fetched(RULE, f"{SITE}/p/q{number}x7", article=False, why="likely_article")
     assert "given up" in caplog.text

@@ -43,7 +43,7 @@ def program(tmp_path: Path) -> list[str]:
     return [sys.executable, "-m", "shown", "one", "shown.py"]
 
 
-def tell(
+def observe(
     program: list[str], folder: Path, kind: type[subprocess.Popen[str]] = warm.Popen, **environment: str
 ) -> tuple[dict[str, Any], str]:
     """Return what a program observed, and its stderr."""
@@ -62,8 +62,8 @@ def tell(
 
 
 def test_a_warm_start_is_like_a_cold_start_except_for_imports(program: list[str], tmp_path: Path) -> None:
-    cold, cold_err = tell(program, tmp_path, subprocess.Popen, OWN="x")
-    started, err = tell(program, tmp_path, OWN="x")
+    cold, cold_err = observe(program, tmp_path, subprocess.Popen, OWN="x")
+    started, err = observe(program, tmp_path, OWN="x")
     assert (cold.pop("warm"), started.pop("warm")) == (False, True)
     assert cold.pop("draw") != started.pop("draw")
     assert started == cold
@@ -72,16 +72,18 @@ def test_a_warm_start_is_like_a_cold_start_except_for_imports(program: list[str]
 
 
 def test_programs_draw_different_random_numbers(program: list[str], tmp_path: Path) -> None:
-    assert tell(program, tmp_path)[0]["draw"] != tell(program, tmp_path)[0]["draw"]
+    assert observe(program, tmp_path)[0]["draw"] != observe(program, tmp_path)[0]["draw"]
 
 
 def test_variables_read_at_the_start_of_python_need_a_cold_start(program: list[str], tmp_path: Path) -> None:
-    assert not tell(program, tmp_path, PYTHONPATH=str(tmp_path))[0]["warm"]
+    assert not observe(program, tmp_path, PYTHONPATH=str(tmp_path))[0]["warm"]
 
 
 def test_resource_warnings_are_errors_if_requested(program: list[str], tmp_path: Path) -> None:
-    assert "ResourceWarning" not in tell(program, tmp_path)[1]
-    assert "ResourceWarning" in tell([program[0], "-W", "error::ResourceWarning", *program[1:]], tmp_path)[1]
+    assert "ResourceWarning" not in observe(program, tmp_path)[1]
+    assert (
+        "ResourceWarning" in observe([program[0], "-W", "error::ResourceWarning", *program[1:]], tmp_path)[1]
+    )
 
 
 def test_a_warm_program_can_be_killed(tmp_path: Path) -> None:
