@@ -284,7 +284,7 @@ def test_links_of_articles_are_followed_if_the_site_has_no_sources(make_desk):
     assert rejected(desk) == {"not_followed": 1}
 
 
-def test_links_of_an_article_from_a_feed_of_another_site_are_not_followed(make_desk):
+def test_links_of_an_article_on_a_site_without_a_rule_are_not_followed(make_desk):
     desk = make_desk({"feeds.test": "domain: feeds.test\nfeeds: https://feeds.test/rss\n"})
     visit = desk.visit("https://elsewhere.test/a-story", where=Where.FEED)
     assert not desk.crawl.judge.follows(Kind.ARTICLE, visit.rule, visit), (

@@ -171,7 +171,7 @@ def test_the_hub_of_a_dropped_page_is_read_again(desk: Desk, monkeypatch: pytest
         assert len(hubs._offers) <= 2
 
 
-def test_a_spider_with_its_own_requests_drops_hosts_and_old_pages(
+def test_the_auxiliary_scheduler_drops_hosts_and_old_pages(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(auxiliary_scheduler, "MAX_SEEN", FEW)

@@ -117,7 +117,9 @@ def test_result_pages_have_no_gaps(search: ArticleSearch, library: MemoryLibrary
         assert [url for page in pages for url in page] == whole
 
 
-def test_copies_are_ranked_once(search: ArticleSearch, library: MemoryLibrary) -> None:
+def test_matches_are_ranked_with_one_query_despite_copies(
+    search: ArticleSearch, library: MemoryLibrary
+) -> None:
     for number in range(100):
         story = f"{number // 25:032x}"
         library.store(make_article(f"{number}", "Слово " * (number + 1), story=story))
