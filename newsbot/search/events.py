@@ -30,7 +30,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, product
 from math import log, sqrt
 from typing import Any
 from zlib import crc32
@@ -52,7 +52,8 @@ INDEXED = 10
 """Number of stems of an event that are in the inverted index, and of an article that are looked up in it: the
 stems with the highest weights."""
 MOST_POSTED = 80
-"""Maximum number of events that are read from the inverted index for one stem. The newest events are read."""
+"""Maximum number of events that are read for one stem from one part of the inverted index. The newest events
+are read."""
 COMPARED = 8
 """Maximum number of events whose vectors are read and compared with an article."""
 NEAR = 0.28
@@ -61,6 +62,9 @@ NAMES = 0.05
 """The lowest share of the cosine that must come from names, if the article has names."""
 WINDOW = 48 * 3600
 """Maximum time in seconds between the first article of an event and its other articles."""
+_SPAN = 2 * WINDOW
+"""Length in seconds of one part of the inverted index. The events that an article can join began in at most
+two parts."""
 HALF = 96 * 3600
 """Half-life of the cosine in seconds, counted from the beginning of the event to the article."""
 ASSUMED = 10
@@ -78,9 +82,10 @@ TABLES = (
         id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, began INTEGER NOT NULL, articles INTEGER NOT NULL,
         days TEXT NOT NULL, vector BLOB NOT NULL
     )""",
-    # The inverted index: events by their heaviest stems.
+    # The inverted index: events by their heaviest stems. Rows of one period (``_SPAN``) are neighbours, so an
+    # article costs the same in an index of many years.
     """CREATE TABLE event_stem_{0} (
-        stem INTEGER, began INTEGER, event INTEGER, PRIMARY KEY (stem, began, event)
+        span INTEGER, stem INTEGER, began INTEGER, event INTEGER, PRIMARY KEY (span, stem, began, event)
     ) WITHOUT ROWID""",
     # The number of articles that have a stem in their beginning.
     "CREATE TABLE known_{0} (stem INTEGER PRIMARY KEY, articles INTEGER NOT NULL)",
@@ -229,23 +234,23 @@ class Events:
     def _nearest(self, one: Beginning, vector: Vector) -> int | None:
         # The inverted index has no weights. So events are first ranked by the weights that the shared stems
         # have in the article. For the best events, vectors are read and the exact cosine is computed.
-        asked = _heaviest(vector, INDEXED)
-        if not asked:
+        since, until = one.moment - WINDOW, one.moment + WINDOW
+        places = [*product(sorted({since // _SPAN, until // _SPAN}), _heaviest(vector, INDEXED))]
+        if not places:
             return None
         posted = (
             f"SELECT * FROM (SELECT event, ? AS weight FROM event_stem_{self._number}"
-            " WHERE stem = ? AND began BETWEEN ? AND ?"
+            " WHERE span = ? AND stem = ? AND began BETWEEN ? AND ?"
             f" ORDER BY began DESC, event DESC LIMIT {MOST_POSTED})"
         )
         values: list[int] = []
-        for found in asked:
+        for span, found in places:
             # The weight is squared. The event's weight is unknown, so the article's weight is used for both.
             # Sums of integers are exact, so that all machines choose the same events.
-            weight = round(vector[found] ** 2 * _UNIT)
-            values += (weight, found, one.moment - WINDOW, one.moment + WINDOW)
+            values += (round(vector[found] ** 2 * _UNIT), span, found, since, until)
         events = self._database.execute(
             f"SELECT event.began, days, vector, id FROM"
-            f" (SELECT event, sum(weight) AS shared FROM ({' UNION ALL '.join([posted] * len(asked))})"
+            f" (SELECT event, sum(weight) AS shared FROM ({' UNION ALL '.join([posted] * len(places))})"
             f" GROUP BY event ORDER BY shared DESC, event LIMIT {COMPARED})"
             f" JOIN event_{self._number} AS event ON event.id = event ORDER BY shared DESC, event",
             values,
@@ -297,13 +302,13 @@ class Events:
 
         ``before`` and ``after`` are the stems of the event before and after the change, highest weight first.
         """
-        old, new = (set(list(stems)[:INDEXED]) for stems in (before, after))
-        name = f"event_stem_{self._number}"
-        self._write(
-            f"DELETE FROM {name} WHERE stem = ? AND began = ? AND event = ?",
-            ((one, began, event) for one in old - new),
+        old, new = (
+            {(began // _SPAN, one, began, event) for one in list(stems)[:INDEXED]}
+            for stems in (before, after)
         )
-        self._write(f"INSERT INTO {name} VALUES (?, ?, ?)", ((one, began, event) for one in new - old))
+        name = f"event_stem_{self._number}"
+        self._write(f"DELETE FROM {name} WHERE span = ? AND stem = ? AND began = ? AND event = ?", old - new)
+        self._write(f"INSERT INTO {name} VALUES (?, ?, ?, ?)", new - old)
 
     def _read(self, event: int) -> tuple[int, str, bytes]:
         began, days, packed = self._one(
