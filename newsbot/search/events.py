@@ -51,7 +51,7 @@ EVENT_STEMS = 80
 INDEXED = 10
 """Number of stems of an event that are in the inverted index, and of an article that are looked up in it: the
 stems with the highest weights."""
-MOST_POSTED = 80
+MOST_POSTED = 300
 """Maximum number of events that are read for one stem from one part of the inverted index. The newest events
 are read."""
 COMPARED = 8
