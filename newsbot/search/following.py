@@ -11,6 +11,7 @@ import fcntl
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import accumulate
 from pathlib import Path
 from typing import Protocol
 
@@ -63,12 +64,10 @@ class Follower:
         because this can take many minutes.
         """
         give_up = None if seconds is None else time.monotonic() + seconds
-        written = 0
         while True:
             with _locked(self._lock) as mine:
                 if mine:
-                    for number in self._steps():
-                        written += number
+                    for written in accumulate(self._steps()):
                         tell(written)
                         if _over(give_up):
                             return self.is_current()
@@ -88,9 +87,7 @@ class Follower:
             if mine:
                 self._index.keep_active()
                 self._index.begin()
-                written = 0
-                for number in self._steps():
-                    written += number
+                for written in accumulate(self._steps()):
                     tell(written)
         return mine
 

@@ -237,10 +237,6 @@ def _unpacked(body: bytes) -> tuple[str, str, str, str]:
     return title, " ".join([*words, *again]), authors, marks
 
 
-def _day_of(row: int) -> int:
-    return row // _A_DAY
-
-
 def _by_day(rows: Iterable[Sequence[int]]) -> dict[str, int]:
     """Return the number of articles by date. Each row has a day (since 1970) and a number.
 
@@ -571,7 +567,7 @@ class _Tables:
                 (row, *_unpacked(body)),
             )
             self._database.execute(
-                f"UPDATE day_{number} SET articles = articles - 1 WHERE day = ?", (_day_of(row),)
+                f"UPDATE day_{number} SET articles = articles - 1 WHERE day = ?", (row // _A_DAY,)
             )
             for name in ("article", "stems"):
                 self._database.execute(f"DELETE FROM {name}_{number} WHERE row = ?", (row,))
@@ -595,7 +591,7 @@ class _Tables:
         self._database.executemany(
             f"INSERT INTO day_{number} VALUES (?, ?)"
             " ON CONFLICT (day) DO UPDATE SET articles = articles + excluded.articles",
-            Counter(_day_of(row[0]) for row in rows).items(),
+            Counter(row[0] // _A_DAY for row in rows).items(),
         )
         self._database.executemany(
             f"INSERT OR IGNORE INTO language_{number} VALUES (?)", {(entry.language,) for entry in entries}

@@ -377,12 +377,11 @@ def expression_of(node: Node, languages: Sequence[str]) -> str:
     """Return the FTS5 expression of one condition."""
     if isinstance(node, Term):
         return _of_term(node, languages)
-    if isinstance(node, Mark) and node.field == "tag":
-        marks = [site_mark(site) for site in node.sites] or [NONE]
-        return f"({' OR '.join(marks)})"
     if isinstance(node, Mark):
-        make = site_mark if node.field == "site" else language_mark
-        return make(node.value)
+        if node.field == "lang":
+            return language_mark(node.value)
+        sites = node.sites if node.field == "tag" else (node.value,)
+        return f"({' OR '.join(map(site_mark, sites)) or NONE})"
     if isinstance(node, Not):  # NOT of FTS5 needs a left side
         return f"({EVERY} NOT {expression_of(node.node, languages)})"
     if not isinstance(node, All):

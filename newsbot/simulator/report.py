@@ -162,8 +162,8 @@ def write_policies_report(folder: Path, about: Sequence[str], found: Sequence[Co
     for kind in found[0].kinds:
         parts.append(f"{kind.capitalize()}s only")
         parts.append(_policies_table([(one.choice.label, one.kinds[kind]) for one in found]))
-    about_each = [(one.choice.label, f"{one.choice.strategy.about}; requests: {one.choice.way}") for one in found]
-    parts += ["Policies", Listing(("policy", "what it does"), about_each)]
+    listed = [(one.choice.label, f"{one.choice.strategy.about}; requests: {one.choice.way}") for one in found]
+    parts += ["Policies", Listing(("policy", "what it does"), listed)]
     _write_page(folder, "Policies compared", about, parts)
 
 

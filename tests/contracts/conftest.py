@@ -45,13 +45,15 @@ def index(index_place: index_backends.IndexPlace) -> Iterator[NearIndex]:
 
 
 @pytest.fixture(params=sorted(storage_backends.BACKENDS))
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> storage_backends.Place:
-    """An empty place for the data of a storage."""
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[storage_backends.Place]:
+    """An empty place for the data of a storage. In MongoDB, each command must use an index."""
     if request.param == "sqlite":
-        return storage_backends.Place("sqlite", tmp_path)
+        yield storage_backends.Place("sqlite", tmp_path)
+        return
     uri = request.getfixturevalue("mongo_uri")
     storage_backends.empty_mongo(uri)
-    return storage_backends.Place(request.param, tmp_path, uri)
+    with storage_backends.without_collection_scans(uri):
+        yield storage_backends.Place(request.param, tmp_path, uri)
 
 
 @pytest.fixture

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -49,8 +50,33 @@ def empty_mongo(uri: str) -> None:
     with MongoClient[dict[str, Any]](uri) as client:
         database = client[MONGO_DATABASE]
         for name in database.list_collection_names():
-            if name not in ("schema", "counters"):
+            if name not in ("schema", "counters", "system.profile"):
                 database[name].delete_many({})
+
+
+LARGE = ("articles", "pages", "texts", "aliases", "joined", "versions", "page_checks", "search_results")
+"""Collections that grow with the crawl. A command must not read one of them completely."""
+WHOLE = (("versions", "fetched"), ("pages", "next_due"), ("articles", "stored"))
+"""Collections that ``scrapy prune`` and a migration read completely, and a field of their queries."""
+
+
+@contextmanager
+def without_collection_scans(uri: str) -> Iterator[None]:
+    """Fail if a command of the block reads a large collection completely, because it cannot use an index."""
+    with MongoClient[dict[str, Any]](uri) as client:
+        database = client[MONGO_DATABASE]
+        database.command("profile", 0)
+        database["system.profile"].drop()
+        database.create_collection("system.profile", capped=True, size=2**24)
+        database.command("profile", 2)
+        yield
+        database.command("profile", 0)
+        for row in database["system.profile"].find({"planSummary": "COLLSCAN"}):
+            name, command = row["ns"].partition(".")[2], row["command"]
+            first: dict[str, Any] = next(iter(command.get("pipeline") or ()), {})
+            condition = command.get("q") or command.get("filter") or first.get("$match")
+            if name in LARGE and condition and not {(name, field) for field in condition} & {*WHOLE}:
+                raise AssertionError(f"{name}: no index for {condition}")
 
 
 BACKENDS: dict[str, Callable[[Place], Storage]] = {"sqlite": open_sqlite, "mongo": open_mongo}

@@ -44,6 +44,7 @@ from newsbot.storage.mongo.documents import (
     current,
     from_document,
     harmless,
+    strings,
     text_key,
     texts_of_site,
     to_document,
@@ -419,9 +420,10 @@ def _readdress(database: Collections, old: str, content_hash: str, new: str, ses
     # The new URL now has an article, so it cannot be an alias. The old URL is free for another article.
     aliases.delete_many({"_id": {"$in": [before, after]}}, session=session)
     aliases.update_many({"article": before}, {"$set": {"article": after}}, session=session)
-    articles.update_many({"duplicate_of": old}, {"$set": {"duplicate_of": new}}, session=session)
-    # "$" is the element of the list that the query has found.
-    articles.update_many({"derived_from": old}, {"$set": {"derived_from.$": new}}, session=session)
+    articles.update_many({"duplicate_of": strings(old)}, {"$set": {"duplicate_of": new}}, session=session)
+    # "$[one]" are the elements of the list that are equal to the old URL.
+    of_old, to_new = {"derived_from": strings(old)}, {"$set": {"derived_from.$[one]": new}}
+    articles.update_many(of_old, to_new, array_filters=[{"one": old}], session=session)
     _move_story(database, session, story_id(old), story_id(new))
     return True
 
@@ -462,7 +464,7 @@ def _move_story(database: Collections, session: Session, old: str, new: str) -> 
     target = readdressed_story(old, new, redirect["into"] if redirect else None)
     joined.delete_many({"_id": {"$in": [old, target]}}, session=session)
     joined.update_many({"into": old}, {"$set": {"into": target}}, session=session)
-    database["articles"].update_many({"story": old}, {"$set": {"story": target}}, session=session)
+    database["articles"].update_many({"story": strings(old)}, {"$set": {"story": target}}, session=session)
 
 
 def _outgrown(articles: list[bytes]) -> list[Document]:

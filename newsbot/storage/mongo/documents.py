@@ -87,9 +87,20 @@ def conditions(where: ArticleFilter | None) -> Document:
         return {}
     asked = {"source": where.source, "language": where.language, "story": where.story}
     found: Document = {name: clean(value) for name, value in asked.items() if value is not None}
+    if "story" in found:
+        found["story"] = strings(found["story"])
     bounds = {"$gte": micros(where.since), "$lt": micros(where.until)}
     moment = {operator: value for operator, value in bounds.items() if value is not None}
     return found | {"moment": moment} if moment else found
+
+
+def strings(*values: str) -> Document:
+    """Return the condition that a field is one of these strings, for a field whose index has only strings
+    (``only`` in schema.py).
+
+    MongoDB uses such an index only for queries with the same ``$type``. Otherwise it reads all documents.
+    """
+    return {"$in": list(values), "$type": "string"}
 
 
 def current(database: Collections, where: ArticleFilter | None) -> ArticleFilter | None:

@@ -16,7 +16,7 @@ from newsbot.items import batched
 from newsbot.storage.mongo import changes
 from newsbot.storage.mongo.articles import texts_had
 from newsbot.storage.mongo.connection import Repository
-from newsbot.storage.mongo.documents import all_versions, micros
+from newsbot.storage.mongo.documents import all_versions, micros, strings
 from newsbot.storage.upkeep import Removal
 from newsbot.text.words import clean
 from newsbot.urls import fingerprint
@@ -43,7 +43,7 @@ class MongoRemoval(Repository, Removal):
         keys = [fingerprint(url) for url in urls]
         with self._server.readable() as database:
             # This is done before the removal. If the removal fails, the call can be repeated.
-            these: Document = {"$in": urls}
+            these = strings(*urls)
             database["articles"].update_many({"duplicate_of": these}, {"$set": {"duplicate_of": None}})
             database["articles"].update_many({"derived_from": these}, {"$pull": {"derived_from": these}})
             return sum(

@@ -17,7 +17,7 @@ from pymongo import UpdateMany, UpdateOne
 
 from newsbot.connections.mongo import Collections, Document, Session
 from newsbot.storage.mongo.connection import Repository
-from newsbot.storage.mongo.documents import from_document, micros
+from newsbot.storage.mongo.documents import from_document, micros, strings
 from newsbot.storage.stories import Joined, Stories, Story, overlapping, roots_of, story_id
 from newsbot.text.words import clean
 from newsbot.urls import fingerprint
@@ -61,7 +61,7 @@ class MongoStories(Repository, Stories):
             chosen = list(islice(_large(database, newest, min_members, min_sources), limit))
             found = {name: Story(story=name, members=[]) for name in chosen}
             wanted = {"text": 0}  # not read, because a story can have thousands of articles
-            members = database["articles"].find({"story": {"$in": chosen}}, wanted)
+            members = database["articles"].find({"story": strings(*chosen)}, wanted)
             for member in members.sort({"moment": 1, "_id": 1}):
                 found[member["story"]].members.append(from_document(member | {"text": ""}))
         return list(found.values())
@@ -86,7 +86,7 @@ def _large(
     """Yield the stories of ``batches`` that have enough members from enough sites, in the same order."""
     for some in batches:
         steps: list[Document] = [
-            {"$match": {"story": {"$in": some}}},
+            {"$match": {"story": strings(*some)}},
             {"$group": {"_id": "$story", "members": {"$sum": 1}, "sources": {"$addToSet": "$source"}}},
         ]
         large = {
@@ -158,7 +158,7 @@ def _unite(
     """
     several = [root for roots in groups if len(roots) > 1 for root in roots]
     steps: list[Document] = [
-        {"$match": {"story": {"$in": several}}},
+        {"$match": {"story": strings(*several)}},
         {"$group": {"_id": "$story", "first": {"$min": {"$ifNull": ["$fetched", _LATE]}}}},
     ]
     rows = database["articles"].aggregate(steps, session=session) if several else ()
@@ -174,6 +174,6 @@ def _unite(
         redirects += [UpdateOne({"_id": root}, into | {"$inc": {"times": 1}}, upsert=True) for root in roots]
         if rest := sorted(roots - {winner}):
             redirects.append(UpdateMany({"into": {"$in": rest}}, into))
-            changes.append(UpdateMany({"story": {"$in": rest}}, {"$set": {"story": winner}}))
+            changes.append(UpdateMany({"story": strings(*rest)}, {"$set": {"story": winner}}))
     database["joined"].bulk_write(redirects, session=session)
     return found, changes
