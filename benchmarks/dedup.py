@@ -1,20 +1,27 @@
 """How well and how fast newsbot finds copies of articles.
 
-Reads real articles with labelled pairs (a folder with ``articles.jsonl.gz`` and ``pairs.jsonl``; label 2 =
-same article, 1 = derived, 0 = neither) and prints:
+Reads real articles with labelled pairs from a folder with ``articles.jsonl.gz`` and ``pairs.jsonl``. The
+label 2 means "same article", 1 means "derived", and 0 means neither. The benchmark prints these figures:
 
-* F1 for "same article" by exact Jaccard similarity, by the estimate from packed signatures, by the answers of
-  the index, and by newsbot's final decision (with the number guard within a host); and F1 for "same or
-  derived" by containment, the share of the shorter text that the longer one has. Pairs were sampled by tenths
-  of similarity, so each labelled pair is weighted by the number of all pairs in its tenth.
-* recall of the index for similar pairs and for derived pairs, the number of texts that the index returns
-  per article, and the adjusted Rand index of the stories built from its answers against those from exact
-  similarity;
-* how many pairs of different news items of one host become one story, with and without the number guard:
-  labelled pairs and generated ones (weather, markets, results: the same words with other numbers);
-* CPU time to compute the signature of a text of 480 words, for newsbot and for two ways of using datasketch
-  (the fastest of several runs of 20 texts, so that a busy machine does not look like slow code);
-* insertions per second into the embedded index (mean, and the fastest tenth), and bytes per text.
+* F1 for "same article". There is one row for each method of deciding: the exact Jaccard similarity, the
+  estimate from packed signatures, the answers of the index, and newsbot's final decision. Within a host, this
+  decision also compares the numbers in both texts (the number guard).
+* F1 for "same or derived", where containment is used too. Containment is the share of the shorter text that
+  also occurs in the longer text. For both F1, pairs were sampled from each tenth of similarity (0 to 0.1, 0.1
+  to 0.2, …). The weight of a labelled pair is the number of all pairs in its tenth, divided by the number of
+  labelled pairs in this tenth.
+* recall of the index for similar pairs and for derived pairs, and the number of texts that the index returns
+  per article
+* the adjusted Rand index of two groupings of the articles into stories: one grouping uses the answers of the
+  index, the other one uses the exact similarity
+* how many pairs of different news items from one host become one story, with and without the number guard.
+  One row is for labelled pairs. Another row is for generated pairs (weather, markets and sports results),
+  which have the same words with other numbers.
+* CPU time to compute the signature of a text of 480 words, for newsbot and for two ways of using datasketch.
+  It is the time of the fastest of several runs of 20 texts, so that a busy machine does not look like slow
+  code.
+* insertions per CPU second into the embedded index (mean, and in the fastest tenth of the time), and bytes
+  per text
 
     python -m benchmarks.dedup [--data FOLDER] [--sizes 10000,100000] [--json]
 """
@@ -193,7 +200,7 @@ def join(stories: list[int], peers: set[int]) -> None:
 
 
 def place_in(url: str) -> int:
-    """Return the index of an article in the corpus. Here it is the last part of its URL."""
+    """Return the index of an article in the corpus. In this benchmark, it is the last part of the URL."""
     return int(url.rpartition("/")[2])
 
 
@@ -203,7 +210,7 @@ def hosts_of(corpus: Corpus) -> list[str]:
 
 
 def weighted_f1(exact: dict[Pair, float], labels: dict[Pair, int], says: set[Pair], least: int = 2) -> float:
-    """Return F1 for labels of at least ``least``; pairs are weighted by their tenth of similarity."""
+    """Return F1 for labels not below ``least``, with the weights that the module describes."""
     tenth = {pair: int(value * 10 - 1e-9) for pair, value in exact.items()}
     all_pairs = Counter(tenth.values())
     labelled = Counter(tenth.get(pair, 0) for pair in labels)
@@ -274,7 +281,8 @@ _ISSUES = 60  # per template
 
 
 def generated() -> list[Row]:
-    """Return the share of pairs of one template that are merged, with and without the number guard."""
+    """Return the shares of merged pairs of texts from the same template, with and without the number
+    guard."""
     chance = random.Random(1)
     like = merged = 0
     for template in TEMPLATES:
@@ -301,10 +309,10 @@ _CUT = 6  # words
 
 
 def elsewhere(chance: random.Random) -> list[Row]:
-    """Count merged pairs of one template if other sites print copies of the texts.
+    """Return the shares of wrong decisions on generated texts of which other sites print copies.
 
-    Each issue is on the first site and on another one; half of the copies lack the last words. The order is
-    random.
+    Each issue of a template is published by the first site and copied by one other site. In half of the
+    copies, the last words are missing. The texts arrive in random order.
     """
     merged = parted = 0
     for template in TEMPLATES:
@@ -393,7 +401,8 @@ def _shingles(text: str) -> set[bytes]:
 
 
 def index_speed(sizes: Iterable[int]) -> list[Row]:
-    """Return insertions per second over the last tenth of each size, and bytes per text."""
+    """For each size, return the insertions per CPU second while the last tenth of the texts is inserted, and
+    the bytes per text."""
     rows = []
     for size in sizes:
         with tempfile.TemporaryDirectory() as folder:
@@ -408,16 +417,16 @@ def index_speed(sizes: Iterable[int]) -> list[Row]:
             last = micros[-max(1, len(micros) // 10) :]
             what = f"embedded index at {size} texts"
             for how, value in (
-                ("check and insert, a CPU second", 1e6 / np.mean(last)),
-                ("the same in the quickest tenth", 1e6 / np.quantile(last, 0.1)),
-                ("bytes a text", path.stat().st_size / size),
+                ("insertions per CPU second", 1e6 / np.mean(last)),
+                ("the same in the fastest tenth of the time", 1e6 / np.quantile(last, 0.1)),
+                ("bytes per text", path.stat().st_size / size),
             ):
                 rows.append(row_of(what, how, round(float(value))))
     return rows
 
 
 def unlike_texts(start: int, count: int) -> list[tuple[str, Signature]]:
-    """Return addresses and signatures of texts that are not similar to any others."""
+    """Return addresses and signatures of texts that are not similar to each other."""
     values = np.random.default_rng(start).integers(0, 2**32, (count, 128), dtype=np.uint32)
     return [
         (

@@ -1,24 +1,27 @@
 """How well newsbot's events agree with the judgement of a reader, and what an article costs.
 
-Reads real articles of one day (a folder with ``articles.jsonl.gz``) and ``events.txt`` beside this file:
-groups of articles, and which of them report one event. One half of the groups is for choosing parameters, the
-other half is for the test. All articles are indexed, in three random orders. The benchmark prints for each
-half these figures of the articles in its groups:
+Reads real articles of one day (a folder with ``articles.jsonl.gz``) and ``events.txt``, which is next to this
+module. ``events.txt`` has groups of articles, and says which articles of a group report the same event. One
+half of the groups is used to choose parameters, the other half is used for the test. All articles are indexed
+three times, each time in another random order. For each half, the benchmark prints these figures for the
+articles in its groups:
 
 * B-cubed precision, recall and F1 (A. Bagga and B. Baldwin, "Entity-based cross-document coreferencing using
-  the vector space model", ACL 1998): the means over all articles. For an article A, precision is the number
-  of articles in A's found event that report A's event, divided by the size of the found event. Recall is the
-  same number, divided by the number of all articles that report A's event;
-* the same for pairs of articles.
+  the vector space model", ACL 1998). They are means over all articles. For an article A, let n be the number
+  of articles that report A's event and that newsbot puts into the same event as A. Precision is n divided by
+  the number of all articles that newsbot puts into this event. Recall is n divided by the number of all
+  articles that report A's event
+* precision, recall and F1 of pairs of articles
 
-The benchmark also prints the figures of a plain method with TF-IDF vectors of the whole texts. In one pass it
-adds each article to the cluster with the nearest centroid, or to that of the nearest article. Its threshold
-is the best one on the half for choosing parameters.
+The benchmark also prints the figures of a plain method with TF-IDF vectors of the whole texts. This method
+adds each article, in one pass, to the cluster with the nearest centroid, or to the cluster of the nearest
+article. The threshold of this method is the one with the best F1 on the half that is used to choose
+parameters.
 
 With ``--cost`` the benchmark also generates articles that were published within 48 hours. They are real
 articles in which sentences are left out and names are replaced. Each generated event has names of its own.
-The output is the processor time per article, one by one and in batches of 500, for events and for the whole
-index.
+The benchmark then prints the processor time per article, for events alone and for the whole index. The
+articles are indexed one at a time, and in batches of 500.
 
     python -m benchmarks.events [--data FOLDER] [--cost 100000]
 """
@@ -160,7 +163,8 @@ def indexed(rows: Sequence[tuple[str, Article]]) -> Clusters:
 
 
 def figures(found: Sequence[Clusters], groups: Groups) -> list[float]:
-    """Return B-cubed precision, recall and F1, then those of pairs; the means over ``found``."""
+    """Return the means over ``found`` of B-cubed precision, recall and F1, then those of pairs of
+    articles."""
     return [fmean(some) for some in zip(*(_figures(one, groups) for one in found), strict=True)]
 
 
@@ -217,7 +221,7 @@ def plain(
     orders: int,
     first: int = 0,
 ) -> list[Clusters]:
-    """Return clusters by plain TF-IDF, for each of some random orders."""
+    """Return the clusters of the plain TF-IDF method, one mapping for each random order."""
     found: list[Clusters] = []
     for order in range(first, first + orders):
         clusters: dict[str, Any] = {}
@@ -259,7 +263,7 @@ def to_article(cosines: Matrix, threshold: float, rows: Sequence[int]) -> list[i
 
 
 def made(articles: Sequence[Article], number: int) -> Iterator[Article]:
-    """Yield generated articles of 48 hours. Each event has one to thirty articles."""
+    """Yield generated articles that were published within 48 hours. Each event has one to thirty articles."""
     chance = random.Random(1)
     place = 0
     while place < number:
@@ -275,7 +279,7 @@ def made(articles: Sequence[Article], number: int) -> Iterator[Article]:
 
 
 def cost(articles: Sequence[Article], number: int) -> None:
-    """Print what an article costs when the window has ``number`` other articles."""
+    """Print the processor time per article when the last 48 hours have ``number`` other articles."""
     spent = Counter[str]()
 
     def timed(kind: str, work: Callable[..., Any]) -> Callable[..., Any]:

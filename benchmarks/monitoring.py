@@ -1,9 +1,10 @@
 """The cost of a monitoring report for a large site, of a stored report, and of the alerts for many sites.
 
-The data: one site with pages in 1,000 folders, five links to each page, three checks of each page, one in
-twenty pages broken; and many sites with three sources each, one in ten silent. Each task runs in a process of
-its own. The benchmark prints the processor time, the wall-clock time and the peak memory of each task (the
-program itself needs 92 MB of this memory).
+The data are generated. One site has pages in 1,000 folders. Each page has five links to it and three checks,
+and one page in twenty is broken. The alerts are checked for ``--sites`` other sites with three sources each.
+All sources of one site in ten have been silent for a day. Each task runs in a process of its own. The
+benchmark prints the processor time, the wall-clock time and the peak memory of each task (the program itself
+needs 92 MB of this memory).
 
     python -m benchmarks.monitoring [--pages 20000,100000] [--storages sqlite,mongo] [--sites 1000] [--json]
 """

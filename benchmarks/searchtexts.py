@@ -26,13 +26,13 @@ from newsbot.text.stems import stems
 SITES = 1000
 SENTENCES = 40_000
 AN_ARTICLE = 14
-"""Sentences of an article: 250 words."""
+"""Number of sentences in an article (about 250 words)."""
 _BETWEEN = timedelta(days=1) / 100_000
 _END = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
 class Texts:
-    """Makes articles. They differ only by their number. The last one has the number ``last``."""
+    """Makes the article of a given number. The number of the last article, published now, is ``last``."""
 
     def __init__(self, corpus: Path | None, last: int, sentences: int = AN_ARTICLE) -> None:
         self._begin = datetime.now(UTC) - last * _BETWEEN

@@ -3,14 +3,14 @@
 It finds articles in feeds, sitemaps and pages, extracts their text and stores them. The Python interface is
 in :mod:`newsbot.api`.
 
-The following list shows the packages and modules from the bottom up. Each entry imports only from entries
-above it:
+The following list shows the packages and modules. It begins with the lowest layer. Each entry imports only
+from entries before it:
 
 * ``errors``, ``clock``, ``urls``, ``items``: used everywhere
-* ``config``: the table of settings, and their checks
+* ``config``: the table of settings, and the checks of their values
 * ``connections``: opens the data file, connects to Redis and MongoDB
 * ``cli``: base classes of the commands, the terminal, log lines
-* ``text``: words, months, time zones, differences of texts
+* ``text``: words, months, time zones, differences between texts
 * ``rules``: the rules of each site, as data
 * ``rights``: the rights that sites and pages reserve
 * ``warc``: writes and reads WARC files
@@ -25,13 +25,17 @@ above it:
 * ``push``: notices of changes
 * ``backends``: opens the frontier, the storage and the index that the settings name
 * ``sites``: what workers learn about sites and share with each other
-* ``alerts``, ``monitoring``, ``sensor``: alerts; reports on sites; the program that site owners install
+* ``alerts``: finds problems of a crawl and sends alerts
+* ``monitoring``: makes reports on sites
+* ``sensor``: the program that site owners install
 * ``crawl``: one crawl, from the lease of a URL to its acknowledgement
 * ``middlewares``, ``spiders``, ``pipelines``, ``extensions``: thin Scrapy parts
 * ``api``: the Python interface
 * ``simulator``: compares polling strategies
 * ``operations``: what the commands do: add, remove, prune, move, import, export, explain and more
-* ``authoring``, ``web``, ``demo``: writes rules; dashboard, API and push receiver; the web of ``scrapy demo``
+* ``authoring``: writes the rule of a site
+* ``web``: the dashboard, the HTTP API and the receiver of push notifications
+* ``demo``: the generated news sites of ``scrapy demo``
 * ``commands``: declares the commands
 * ``settings``: Scrapy's settings module
 """

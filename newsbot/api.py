@@ -71,7 +71,7 @@ def crawl(
     """
     named = [sites] if isinstance(sites, str) else list(sites)
     if not named:
-        raise ArgumentError("crawl: name at least one site")
+        raise ArgumentError("crawl() needs at least one site")
     settings = dict(settings or {})
     rules = open_rules(settings)
     # The spider argument ``sites`` accepts only sites with a rule. Other sites are passed as URLs.

@@ -3,11 +3,11 @@
 ::
 
     NewsbotError
-    ├── UserError                 a person can correct it: one line, no traceback
+    ├── UserError                 an error that a person can correct: one line, no traceback
     │   ├── ArgumentError         a wrong spider argument or command option
     │   ├── RulesError            problems in rule files, all at once
-    │   └── DataError             the place where data are stored
-    │       ├── DataUnavailable   cannot be opened, locked, server away: wait and try again
+    │   └── DataError             an error of the file or server that stores the data
+    │       ├── DataUnavailable   file locked or unreadable, or server not responding: wait and try again
     │       ├── DataFull          disk or quota exhausted
     │       ├── RecordRefused     this record cannot be stored, others can
     │       ├── RecordBusy        another worker is writing this record: try again
@@ -71,7 +71,10 @@ class DataFull(DataError):
 
 
 class RecordRefused(DataError):
-    """One record cannot be stored as it is (too large, not a number). Other records can be stored."""
+    """One record cannot be stored as it is, for example because it is too large or contains NaN.
+
+    Other records can be stored.
+    """
 
 
 class RecordBusy(DataError):

@@ -1,4 +1,4 @@
-"""Layouts with ``valid_from``, from the rule file to the stored article, also during a crawl."""
+"""A crawl reads each article with the layout of its date (``valid_from``), and reports invalid layouts."""
 
 from __future__ import annotations
 

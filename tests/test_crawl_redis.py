@@ -157,7 +157,7 @@ def test_a_queue_of_another_storage_is_reported(world: World, server: RedisServe
 
 
 def test_near_copies_fetched_by_two_workers_are_one_story(world: World, server: RedisServer) -> None:
-    """Each page is on its own site, so that the workers fetch copies of a text at the same time."""
+    """Each copy of a text is on a different site, so that the workers fetch the copies at the same time."""
     with MockServer() as web:
         world.web = web
         urls = [f"http://copy{copy}.test/{number}" for number in range(12) for copy in range(3)]

@@ -1,4 +1,4 @@
-"""Exports of new articles: each version once, also after failures; and feeds."""
+"""Exports of new articles contain each version once, even after failures. Exported feeds are valid."""
 
 from __future__ import annotations
 

@@ -45,8 +45,8 @@ def test_the_prediction_matches_the_closed_form() -> None:
     """With known rates and a fixed threshold, the mean delay of each feed is half of √(2 θ / r)."""
     runs = predict(24.0, BUDGET, draws=6)
     total = sum(RATES.values())
-    # The budget is shared in proportion to the square roots of the rates: each feed has the interval s / √r.
-    # The mean delay is half the interval.
+    # Each feed is polled at a rate in proportion to the square root of its rate r. The interval is therefore
+    # s / √r, with the same number s for all feeds. The mean delay is half of the interval.
     polls = float(np.median([run.polls_an_hour for run in runs]))
     roots = sum(rate**0.5 for rate in RATES.values())
     rests = {host: roots / polls / rate**0.5 for host, rate in RATES.items()}

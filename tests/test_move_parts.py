@@ -85,7 +85,7 @@ def fetch(side: Side, pages: list[PageRecord], clock: ManualClock) -> None:
 
 
 def first_lease(frontier: RedisFrontier, storage: SqliteStorage, clock: ManualClock) -> Lease | None:
-    """Advance the clock, and refill as a worker does, for up to four hours, until a page can be leased."""
+    """Advance the clock and refill the frontier until a page can be leased, for at most four hours."""
     refill = Refill(frontier, storage, "w", clock)
     for _ in range(24):
         clock.now += 600
@@ -136,7 +136,7 @@ def test_sources_are_kept_completely_however_late_they_are_due(
     feed, article = (redis_frontier.entry(page.fingerprint) for page in pages)
     assert feed is not None
     assert feed.kind is Kind.FEED
-    assert article is None, "an article is only in the storage until it is due"
+    assert article is None, "an article that is not due must be only in the storage"
 
 
 def test_expired_leases_do_not_block_a_move(

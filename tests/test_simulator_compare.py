@@ -280,8 +280,8 @@ def test_wrong_usage(place: Place, words: tuple[str, str], message: str) -> None
 @pytest.mark.parametrize(
     ("target", "message"),
     [
-        ("p95>30m", "can only be kept below a bound"),
-        ("freshness<90%", "can only be kept above a bound"),
+        ("p95>30m", "p95 needs an upper bound; use < instead of >"),
+        ("freshness<90%", "freshness needs a lower bound; use > instead of <"),
         ("p96<30m", "unknown figure 'p96' (did you mean 'p9"),
         ("p95<30", "is not a duration"),
         ("lost<2h", "is not a share"),

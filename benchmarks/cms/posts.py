@@ -49,8 +49,8 @@ class Post:
 def make_posts(count: int, *, new: int = 0, edited: int = 0) -> list[Post]:
     """Return ``count`` posts, newest first, preceded by ``new`` posts of the next day.
 
-    Starting with the newest of the ``count`` posts, every third post gets one more paragraph until ``edited``
-    posts have one.
+    Of the ``count`` posts, every third one gets one more paragraph, beginning with the newest, until
+    ``edited`` posts have been changed.
     """
     rng = random.Random(18)
     writer = Writer(load_language("en"), rng)

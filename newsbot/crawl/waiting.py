@@ -26,8 +26,8 @@ class Waiting:
     def text(self, hosts: Collection[str], *, horizon: float, own: Callable[[], int]) -> str:
         """Return what the crawl waits for; an empty string if it waits for nothing.
 
-        ``hosts`` are the hosts with a request in flight. Only entries that are due up to ``horizon`` count
-        (POSIX seconds). ``own`` returns the number of leases that this worker holds but does not process.
+        ``hosts`` are the hosts with a request in flight. Only entries that are due up to ``horizon`` (POSIX
+        seconds) count. ``own`` returns the number of leases that this worker holds but does not process.
         Raises :class:`newsbot.errors.DataError`.
         """
         if away := self.context.outage.away:

@@ -187,7 +187,7 @@ class RedisIndex:
         if self._client.hsetnx(self._keys.meta, "scheme", SCHEME):
             logger.error(
                 "near-duplicate index came back empty place=%s; its server has lost its data, so"
-                " near-duplicates of earlier texts will not be recognized. To restore the index, run:"
+                " near-duplicates of earlier texts will not be recognised. To restore the index, run:"
                 " scrapy articles reindex",
                 self._place,
             )
@@ -200,7 +200,7 @@ class RedisIndex:
         if gone:
             logger.warning(
                 "near-duplicate index has lost keys place=%s evicted=%d; the server's memory was full, so"
-                " near-duplicates may not be recognized. Set maxmemory-policy noeviction, and then run:"
+                " near-duplicates may not be recognised. Set maxmemory-policy noeviction, and then run:"
                 " scrapy articles reindex --anew",
                 self._place,
                 gone,

@@ -7,6 +7,6 @@ Files in reading order:
 * ``xml_events``, ``gzipped``, ``dates``: read broken XML, gzip files and dates; used for feeds and sitemaps
 * ``sections``: links of HTML pages
 * ``autodiscovery``: finds feeds, sitemaps and sections in a home page, in robots.txt and at usual places
-* ``list_pages``: recognizes lists of pages, archives and endless calendars by their URLs; finds the next page
+* ``list_pages``: recognises lists of pages, archives and endless calendars by their URLs; finds the next page
   of a list; decides how far lists are read, and which shapes of list URLs lead to articles
 """

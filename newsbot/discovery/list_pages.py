@@ -1,4 +1,4 @@
-"""Recognizes lists of pages by their URLs, finds the next page of a list, and decides how far a list is read.
+"""Recognises lists of pages by their URLs, finds the next page of a list, and decides how far a list is read.
 
 Such lists are sections with several pages, archives, and calendars with an endless number of pages.
 

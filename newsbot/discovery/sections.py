@@ -106,7 +106,7 @@ def is_navigation_name(names: str) -> bool:
 
 
 class _Menus:
-    """Recognizes menus by their content: lists, columns and table rows with short links and little else.
+    """Recognises menus by their content: lists, columns and table rows with short links and little else.
 
     Tags and names of the elements are ignored.
     """

@@ -84,7 +84,7 @@ class SitemapCollector(SourceCollector):
                 published_at=self._date(entry.published),
                 modified_at=self._date(entry.lastmod),
             )
-            # done only when there are twice as many pages, because _thin_out() sorts all pages
+            # done only when the number of pages is twice the limit, because _thin_out() sorts all pages
             if len(self._links) >= 2 * MAX_URLS:
                 self._thin_out()
 
@@ -103,7 +103,7 @@ class SitemapCollector(SourceCollector):
             self.problem("duplicate_child")
         else:
             self._children[name] = Child(url, self._date(entry.lastmod))
-            # done only when there are twice as many children, so that they are rarely sorted
+            # done only when the number of children is twice the limit, so that they are rarely sorted
             if len(self._children) >= 2 * MAX_URLS:
                 self._thin_out_children()
 

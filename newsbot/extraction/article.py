@@ -79,7 +79,7 @@ def read_page(
 
     * ``rule``: the rule of the site.
     * ``hint``: the link that led to the page. Its title and time are possible values for the article. If a
-      feed or a news sitemap lists the page, its text may be short.
+      feed or a news sitemap lists the page, a short text is accepted.
     * ``charset``: the encoding that the server declared.
     * ``now``: the current time (aware; by default from the clock). Dates after this time are not trusted.
     * ``tree``: the result of :func:`parse_html`, to avoid a second parse. It is not changed.

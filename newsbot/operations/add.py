@@ -136,7 +136,7 @@ def add(call: Call) -> None:
 
 
 def _make_due(call: Call, rules: RuleSet) -> None:
-    """Make the sources of the sites in ``--due`` due now."""
+    """Queue the sources of the sites that ``--due`` names for an immediate poll."""
     if call.options.url or call.options.file:
         raise ArgumentError("give either --due SITE or URLs, not both")
     with stored(call.settings) as storage, queued(call.settings) as frontier:

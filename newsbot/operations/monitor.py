@@ -82,7 +82,7 @@ def forget(call: Call) -> None:
     if call.json:
         call.document({"site": domain, "pages": pages})
     else:
-        call.note(f"checks of {counted(pages, 'page')} deleted")
+        call.note(f"deleted the checks of {counted(pages, 'page')}")
 
 
 def _known(notes: Notes, domain: str) -> str:

@@ -218,7 +218,7 @@ def _by_evidence(
 ) -> Judgement:
     """Judge a link that the rule does not cover."""
     declared = link.where in _DECLARED
-    # The second page of a list may have a URL like an article. So lists are recognized before articles.
+    # The second page of a list may have a URL like an article. So lists are recognised before articles.
     if link.where is Where.NEXT_PAGE or (
         not declared and (is_pagination(url) or is_archive(url) or is_archive_front(url))
     ):

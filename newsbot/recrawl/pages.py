@@ -1,12 +1,12 @@
 """Policies that decide when articles and other pages are visited again. They keep no state.
 
-They read the page's record: its history contains for each visit whether the page had changed.
+They read the record of the page. The history in this record says for each visit whether the page had changed.
 
 :class:`Optimum` distributes a budget of visits over the pages of a site so that as many as possible are up to
-date. For a page with the rate of change r, the optimal rate of visits is ``m * √r - r``, with the same m for
-all pages. If this rate is below 0, the page is not visited: it changes too often for visits to keep it up to
-date (Azar, Horvitz, Lubetzky, Peres and Shahaf, "Tractable near-optimal policies for crawling", PNAS 115,
-2018). The simulator has the same closed form for arrays
+date. For a page with r changes per second, the best number of visits per second is ``m * √r - r``. The factor
+m is the same for all pages. If the result is below 0, the page is not visited, because it changes so often
+that visits cannot keep it up to date (Azar, Horvitz, Lubetzky, Peres and Shahaf, "Tractable near-optimal
+policies for crawling", PNAS 115, 2018). The simulator computes the same formula for arrays
 (:func:`newsbot.simulator.allocation.freshest_random`).
 """
 
@@ -121,10 +121,10 @@ _HALVINGS = 60
 def change_rate(observations: Sequence[tuple[float, bool]]) -> float:
     """Return the estimated number of changes per second.
 
-    Each observation is a pair (seconds since the previous visit, True if the page had changed). If no change
-    was seen, the result is 0. Otherwise it is the maximum-likelihood estimate of a Poisson process that is
-    observed at irregular intervals (Cho and Garcia-Molina, "Estimating frequency of change", ACM TOIT 3,
-    2003). Raises ``ValueError`` unless all distances are finite and above 0.
+    Each observation is a pair: the seconds since the previous visit, and True if the page had changed. If no
+    visit found a change, the result is 0. Otherwise the result is the maximum-likelihood estimate for a
+    Poisson process that is observed at irregular intervals (Cho and Garcia-Molina, "Estimating frequency of
+    change", ACM TOIT 3, 2003). Raises ``ValueError`` if a number of seconds is not finite or not above 0.
     """
     if any(not 0 < distance < math.inf for distance, _ in observations):
         raise ValueError("distances between visits must be numbers above 0")
@@ -139,7 +139,7 @@ def change_rate(observations: Sequence[tuple[float, bool]]) -> float:
     def surplus(rate: float) -> float:
         return sum(_expected(rate, distance) for distance in changed) - quiet
 
-    # the surplus falls if the rate rises; the estimate is the rate at which the surplus is 0
+    # the higher the rate, the lower the surplus; the estimate is the rate at which the surplus is 0
     low, high = 0.0, 1.0 / min(changed)
     while surplus(high) > 0:
         high *= 2
@@ -176,11 +176,11 @@ def observations(record: PageRecord, now: float, changed: bool | None) -> list[t
 
 
 def unchanged_rate(seconds: float, visits_each: float) -> float:
-    """Return the assumed number of changes per second of a page that did not change within ``seconds``.
+    """Return the assumed number of changes per second of a page that has not changed for ``seconds``.
 
-    The rate is half a change (Jeffreys' prior) divided by a time. The time is ``seconds`` plus the time
-    between two visits of an average page. The longer the page has been unchanged, the lower the rate.
-    ``visits_each`` is the number of visits of an average page per second.
+    The result is half a change (Jeffreys' prior) divided by the sum of ``seconds`` and the interval between
+    two visits of an average page. The longer the page has been unchanged, the lower the rate. ``visits_each``
+    is the number of visits of an average page per second.
     """
     return 0.5 / (max(0.0, seconds) + 1 / visits_each)
 
@@ -204,18 +204,18 @@ def rough_rate(record: PageRecord, visits_each: float) -> float | None:
 
 
 def number_for(rates: Sequence[float], visits_each: float) -> float:
-    """Return the number m of the module's formula with which pages get ``visits_each`` visits on average.
+    """Return the factor m for which pages get ``visits_each`` visits on average.
 
     ``rates`` are the rates of change of the pages, in the same unit of time as the visits. Pages with a rate
-    of 0 get no visits, but they count in the average. Raises ``ValueError`` if there are no rates or no
-    visits.
+    of 0 get no visits, but they count in the average. Raises ``ValueError`` if ``rates`` is empty or
+    ``visits_each`` is not above 0.
     """
     if not rates or not 0 < visits_each < math.inf:
         raise ValueError("at least one rate and a number of visits above 0 are needed")
     budget = visits_each * len(rates)
     sum_rates = sum_roots = number = 0.0
-    # The pages with the lowest rates come first. Each further page lowers the number towards the root of its
-    # own rate, but not below this root. The pages before it therefore still get visits.
+    # The pages with the lowest rates r come first. Each further page lowers m towards √r of this page, but
+    # never below it. The pages before this page have a lower √r, so they still get visits.
     for rate in sorted(rate for rate in rates if rate > 0):
         root = math.sqrt(rate)
         if number and number <= root:  # this page and all pages with a higher rate get no visits
@@ -229,8 +229,8 @@ def number_for(rates: Sequence[float], visits_each: float) -> float:
 class Optimum:
     """A :class:`newsbot.recrawl.policy.Policy` with the formula of this module.
 
-    ``number`` is m, in √(changes/second). ``visits_each`` is the number of visits of an average page per
-    second.
+    ``number`` is the factor m; its unit is √(changes per second). ``visits_each`` is the number of visits of
+    an average page per second.
 
     A page without observations is visited at the average rate. A page that never changed is visited less and
     less often. A page that changes too often is visited after :data:`newsbot.recrawl.pages.LONGEST_REST`,

@@ -240,7 +240,7 @@ def _timezones() -> tuple[str, ...]:
 def _tag(value: str) -> str:
     if _TAG.fullmatch(value) is None or value != value.lower():
         raise ValueError(
-            f"{value!r} is not a tag; use at most 40 lower-case letters, digits and hyphens: regional"
+            f"{value!r} is not a tag; use up to 40 lower-case letters, digits, hyphens, for example: regional"
         )
     return value
 

@@ -119,7 +119,7 @@ class Rule:
     follow: tuple[Follow, ...] | None = None
     """Sources whose links are followed. None: all sources that the site offers."""
     tags: tuple[str, ...] = ()
-    """Collections that contain the site: short lower-case words."""
+    """Names of the collections that contain the site. Each is one short lower-case word."""
     notes: str = ""
     patterns: PatternSet = field(init=False, repr=False, compare=False)
     """All patterns of the rule, compiled together, in the order deny, article, section."""

@@ -160,7 +160,7 @@ def _combined(keys: list[str]) -> re.Pattern[str]:
         # overlapping texts.
         return re.compile(f"(?=({_branch(tree)}))", re.IGNORECASE)
     except RecursionError:
-        raise ValueError("too many texts begin with another of the texts; split the search") from None
+        raise ValueError("too many texts begin with another text; search for fewer texts at a time") from None
 
 
 def _branch(node: dict[str, dict]) -> str:  # type: ignore[type-arg]

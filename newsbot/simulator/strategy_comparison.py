@@ -211,11 +211,9 @@ def _target(text: str) -> Target:
     if name not in AIMS:
         hint = did_you_mean(name, AIMS)
         raise ArgumentError(f"--target {text}: unknown figure {name!r}{hint}; allowed: {', '.join(AIMS)}")
-    wanted, side = (">", "above") if name == "freshness" else ("<", "below")
+    wanted, side = (">", "a lower") if name == "freshness" else ("<", "an upper")
     if sign[0] != wanted:
-        raise ArgumentError(
-            f"--target {text}: {name} can only be kept {side} a bound; use {wanted} instead of {sign[0]}"
-        )
+        raise ArgumentError(f"--target {text}: {name} needs {side} bound; use {wanted} instead of {sign[0]}")
     return Target(name, _bound(text, name, bound), len(sign) == 1, text)
 
 

@@ -79,4 +79,4 @@ def _take(memory: SiteMemory, domain: str, note: dict[str, Any] | None) -> None:
     try:
         memory.take(note)
     except ValueError as error:
-        logger.warning("shared lines damaged domain=%s fault=%s; learning starts again", domain, error)
+        logger.warning("stored lines are damaged domain=%s fault=%s; they are learned again", domain, error)

@@ -206,7 +206,7 @@ class Numbering:
 
     id: str
     """A random id of the sequence. Cursors contain the id, so that a cursor of another storage is
-    recognized."""
+    recognised."""
     last: int
     """The number of the last change."""
 

@@ -64,7 +64,7 @@ class Notes(Protocol):
 
 
 def identity_of(notes: Notes) -> str:
-    """Return the identity of a storage: a random text that a frontier uses to recognize its own storage.
+    """Return the identity of a storage: a random text that a frontier uses to recognise its own storage.
 
     The first call stores the identity as a note. ``scrapy move`` copies this note with all other notes.
     Raises subclasses of :class:`newsbot.errors.DataError`.

@@ -43,7 +43,7 @@ MONTHS: dict[str, int] = {
     name: number for numbers in reversed(_MONTHS.values()) for name, number in numbers.items()
 }
 """Lower-case name -> number of the month. If a name has two meanings, the first language decides."""
-# A name in MONTHS is preferred to a name that is equal only if accents are ignored.
+# An exact match with a name in MONTHS wins over a match without accents.
 _PLAIN = {_plain(name): number for name, number in MONTHS.items()} | MONTHS
 _ADDED = "'’׳॰"
 """Apostrophes and similar signs that pages write after a name."""

@@ -86,8 +86,8 @@ def read_records(stream: Stream, *, start: int = 0, max_body: int) -> Iterator[R
         length = _length(headers)
         page = None
         if kind == "response" and headers.get("content-type", "").startswith("application/http"):
-            # A larger block contains a body above the limit. The rest of the block is skipped and not kept in
-            # memory.
+            # A block that is larger than both limits together has a body above its limit. The rest of such a
+            # block is skipped, so it needs no memory.
             block = source.read(min(length, max_body + MAX_HEADERS))
             source.skip(length - len(block))
             page = _page(headers, block, whole=length == len(block), max_body=max_body)

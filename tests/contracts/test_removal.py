@@ -1,4 +1,5 @@
-"""The contract of every storage: :mod:`newsbot.storage.upkeep`, removal."""
+"""The contract of every storage (:mod:`newsbot.storage.upkeep`): articles, pages and sources are removed with
+all their data."""
 
 from __future__ import annotations
 

@@ -113,8 +113,8 @@ class LinkJudge:
                 batch.entries[entry.fingerprint] = entry
         self._name_headlines(batch)
         batch.pages = [page_for(entry, now) for entry in batch.entries.values()]
-        # The forms of a site's URLs are learned from the site's own links only. Another site may link a few
-        # pages that are not typical.
+        # The forms of a site's URLs are learned from the site's own links only. Another site may link to only
+        # a few pages, which are not typical.
         own = seen.values() if visit is None else filter(None, [seen.get(visit.rule.domain)])
         for rule, links in own:
             self._learning.heard(rule, links)
@@ -127,7 +127,7 @@ class LinkJudge:
         return out
 
     def _name_headlines(self, batch: Batch) -> None:
-        """If the site listed the headline of an entry under another address before, add that address to the
+        """If the site has listed the headline of an entry under another URL before, add that URL to the
         entry."""
         wanted = headlines.unnamed(batch.entries.values())
         if wanted:
@@ -225,8 +225,8 @@ class LinkJudge:
         """Return True if links of ``kind`` on the visited page are followed in this crawl.
 
         The argument ``follow`` overrides the rule's key ``follow``. If neither is set, all feeds, sitemaps
-        and section fronts are read. Links on an article page are then followed only if the site has neither
-        feed nor sitemap, and if the article was not found in a feed.
+        and section fronts are read. Links on an article page are then followed only if the site has no feed
+        and no sitemap, and if the article was not found in a feed or news sitemap.
         """
         chosen = self._scope.arguments.follow or rule.follow
         if kind in (Kind.FEED, Kind.SITEMAP):

@@ -35,7 +35,8 @@ _MAX_BYLINE = 1000
 """Maximum number of characters of a byline that are read."""
 
 _AND = r"(?:&|%(and)s|(?-i:%(and_in_lower_case)s))"
-"""Words between two names. Some words count only in lower case, because "Mary E Smith" is one name."""
+"""Words between two names. Some words, such as "e" (Italian), count only in lower case, because "Mary E
+Smith" is one name."""
 _SPLIT = (
     rf"\s*[;|•·/\n、，]\s*|\s*[,،]\s+(?:{_AND}\s+)?|(?<=[a-zа-яё]),(?=[A-ZА-ЯЁ])|\s+{_AND}\s+|"
     r"\.?\s+(?=(?:%(photo_labels)s|%(text_labels)s)\s?[:：])"
@@ -125,7 +126,7 @@ def _is_name(name: str) -> bool:
 # --- agencies
 @cache
 def _agencies() -> dict[str, str]:
-    """Return the name of each agency by the key of its spellings."""
+    """Return a mapping from the key of each spelling to the name of the agency."""
     return {
         key(spelling): name
         for names in pairs("agencies").values()
@@ -220,7 +221,7 @@ _ASIDE = re.compile(r"comment|related|sidebar|recommend|widget|bio\b|popular|soc
 _ASIDE_TAGS = frozenset({"aside", "nav", "form"})
 _OTHERS = re.compile("comment|related|recommend|popular|latest|teaser", re.IGNORECASE)
 _BY_BEHIND = r"%(by)s$"
-"""The end of a ``twitter:label1`` that means that the value is the author: "Written by", "Verfasst von"."""
+"""The end of a ``twitter:label1`` whose value is the author: "Written by", "Verfasst von"."""
 
 
 def author_candidates(page: Page, hint: Link | None = None) -> Iterator[Candidate[list[str]]]:
@@ -353,8 +354,8 @@ def _bylines(page: Page) -> list[str]:
             continue
         text = text_of(element, 400)
         names = clean_authors([text]) if 3 < len(text) <= 120 else []
-        # Other boxes also have classes that mention authors. In a text without "by", the words must begin
-        # with capitals.
+        # Boxes without an author may also have classes with the word "author". So if the text has no "by",
+        # its words must begin with capitals.
         if any(
             compiled(BY).match(text) or (_capitalised(text) and (" " in one or agency_of(one)))
             for one in names

@@ -117,7 +117,7 @@ class RedisFrontier:
             version = int(self._client.hget(keys.meta, "version") or 0)
         if version > VERSION:
             raise SchemaError(f"{self._place}: frontier was written by a newer newsbot; upgrade newsbot")
-        self._scripts.resume("", 0.0, [])  # reads the identity of the data, and the process that has them
+        self._scripts.resume("", 0.0, [])  # reads the identities of the data and the server process
         with readable_errors(self._place):
             refuse_eviction(self._client, self._place, "queued URLs")
         # probe.lua stores a hash with this number of fields
@@ -218,7 +218,7 @@ class RedisFrontier:
         return self.ack_all([(lease, next_due)], fetched=fetched)[0]
 
     def ack_all(self, done: Sequence[tuple[Lease, float | None]], *, fetched: bool = True) -> list[bool]:
-        """Do the same as :meth:`ack` for several leases, pairs (lease, next_due)."""
+        """Do the same as :meth:`ack` for several pairs (lease, next_due)."""
         keys = [lease.entry.fingerprint for lease, _ in done]
         leases = [
             (lease.entry.fingerprint, lease.token, next_due, self._within(lease.entry.kind))
@@ -346,7 +346,8 @@ class RedisFrontier:
         return Outlook(next_at=next_at, pending=pending, leased=leased, host=host)
 
     def counts(self) -> dict[str, int]:
-        """Return the number of entries in each state: keys pending, leased, done, aside, hosts."""
+        """Return the number of entries by state (``pending``, ``leased``, ``done``, ``aside``), and of
+        ``hosts``."""
         names = ("pending", "leased", "done", "aside", "hosts")
         # the script returns a sixth number, the number of known URLs
         return dict(zip(names, self._scripts.run("stats"), strict=False))
@@ -469,9 +470,10 @@ class Scripts:
                 self._level, self._split = error.level, 0
 
     def resume(self, owner: str, ttl: float, leases: Sequence[tuple[bytes, bytes]]) -> tuple[int, bool, bool]:
-        """Resume ``leases``, pairs (fingerprint, token). Return the fields of ``Resumed``."""
+        """Resume the leases of the pairs (fingerprint, token). Return the fields of ``Resumed``."""
         values = [value for lease in leases for value in lease]
-        # The random identity is stored only if the server has none: it is new, or it has lost its data.
+        # The server stores the random identity only if it has no identity, because the server is new or has
+        # lost its data.
         kept, *found = self.run("resume", ttl, owner, secrets.token_hex(8), self.process, *values)
         before = self.identity, self.process
         self.identity, self.process = (text.decode() for text in found)

@@ -76,8 +76,9 @@ def export_new(notes: Notes, name: str, path: Path, options: dict[str, Any], wri
     """Write the changes since the last export called ``name`` to a numbered file in the folder of ``path``.
 
     ``options`` has the options of the export (JSON-serializable). They must be the same for all exports of a
-    name. Raises :class:`ArgumentError` for a bad name or other options, :class:`UserError` if the file cannot
-    be written or another export of this name is running, and subclasses of :class:`newsbot.errors.DataError`.
+    name. Raises :class:`ArgumentError` for a bad name, or if the options differ from those of the last
+    export, :class:`UserError` if the file cannot be written or another export of this name is running, and
+    subclasses of :class:`newsbot.errors.DataError`.
     """
     if not _NAME.fullmatch(name):
         raise ArgumentError(f"--new {name}: use at most 64 letters, digits, dots, hyphens and underscores")
