@@ -1,11 +1,12 @@
 """How often the alert rule ``silent`` is wrong, and how late its correct alerts are, on generated feeds.
 
 The feeds are those of :mod:`benchmarks.polling` (lognormal rates, daily and weekly patterns, batches,
-bursts), polled every hour. The first three weeks are for learning. Every alert in the next five weeks is a
-false alert. Then each feed stops at a random hour, and the hours until its alert are counted.
+bursts). They are polled every hour. The first three weeks are for learning. Every alert in the next five
+weeks is a false alert. Then each feed stops at a random hour, and the hours until its alert are counted.
 
-Columns: items per day, number of feeds, false alerts per feed and year, feeds without an alert within 30 days
-of their end, median and 90th percentile of the hours from the end to the alert.
+The table has these columns: items per day, number of feeds, false alerts per feed and year, feeds whose end
+was not reported within 30 days, and the hours from the end of a feed to its alert (median and 90th
+percentile).
 
     python -m benchmarks.alerts [--feeds 300] [--seed 1] [--json]
 """

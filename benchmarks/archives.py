@@ -1,9 +1,9 @@
 """The cost of importing archives: ``python -m benchmarks.archives SET… [--pages N] [--processes N …]``.
 
-SET is a folder of saved pages (``index.jsonl`` with ``url`` and ``html``, and ``html/*.html.gz``). The pages
-are written to ``FILES`` WARC files like those of CC-NEWS. An HTTP server on loopback serves them to
-``scrapy articles import --cc-news``. Prints pages per second, CPU time of the import per page, and how many
-cores the import used.
+SET is a folder of saved pages (``index.jsonl`` with ``url`` and ``html``, and ``html/*.html.gz``). The
+benchmark writes the pages to ``FILES`` WARC files like those of CC-NEWS. An HTTP server on loopback serves
+them to ``scrapy articles import --cc-news``. The benchmark prints the pages per second, the CPU time of the
+import per page, and the number of cores that the import used on average.
 """
 
 from __future__ import annotations

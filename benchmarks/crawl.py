@@ -1,20 +1,21 @@
 """Pages per second of whole crawls with newsbot and with scrapy-redis, on the same Redis, MongoDB and site.
 
-Three comparisons, each with 1 and 2 workers on a site of many hosts:
+Makes three comparisons. The first two use 1 and 2 workers on a site of many hosts:
 
-``scheduler``  a spider that only follows links. scrapy-redis: its scheduler and dupefilter.
-               newsbot: its scheduler on the Redis frontier with a storage that discards everything;
-               it also judges links, plans visits and acknowledges leases, which scrapy-redis does not do.
+``scheduler``  a spider only follows links. scrapy-redis uses its scheduler and its dupefilter. newsbot uses
+               its scheduler and the Redis frontier, with a storage that discards all data. Only newsbot
+               also judges links, plans visits and acknowledges leases.
 ``articles``   both read feeds, extract each article and store it in MongoDB (journaled, majority).
-               scrapy-redis: a callback with ``newsbot.extraction.extract`` and a pipeline with one upsert.
-               newsbot: ``scrapy crawl news``, which also keeps the crawl database, versions and stories.
-``polite``     requests per second in the log of one host with a delay of 0.5 s, by 1, 2 and 4 workers.
+               scrapy-redis has a callback with ``newsbot.extraction.extract`` and a pipeline with one upsert.
+               newsbot is ``scrapy crawl news``, which also keeps the crawl database, versions and stories.
+``polite``     1, 2 and 4 workers crawl one host with a delay of 0.5 s. The figure is the number of requests
+               per second in the log of this host.
 
-The two systems run alternately. A crawl ends when the last page is served and the last article is stored.
-CPU figures are totals over all processes of a type. MongoDB itself counts the commands.
+The two systems run alternately. A crawl ends when the last page is served and the last article is stored. CPU
+figures are totals over all processes of a type. The number of commands is read from MongoDB.
 
-The articles of the job ``articles`` are generated, with 6.5 kB each. With ``--saved FOLDER`` they are real
-pages (:func:`benchmarks.webs.saved`).
+The articles of the comparison ``articles`` are generated and have 6.5 kB each. With ``--saved FOLDER`` they
+are real pages (:func:`benchmarks.webs.saved`).
 
     python -m benchmarks.crawl [--pages 2000] [--hosts 50] [--turns 2] [--json] [--workers 1,2]
                                [--only scheduler,articles,polite] [--saved FOLDER]

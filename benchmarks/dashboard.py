@@ -1,11 +1,16 @@
 """How fast the pages of the dashboard load with many articles: server response and browser paint.
 
 Fills a data file with articles (benchmarks/searchtexts.py), hourly activity of the sites, and 100,000 waiting
-URLs. Then starts ``scrapy serve`` on it and requests each page. ``first``: the first request for that page
-after the start; ``median`` and ``p95``: of 20 more requests; ``CPU``: processor time of the server per
-request, which is stable on a busy machine (resolution: half a millisecond); ``paint``: first contentful paint
-in headless Chromium after the click, median of 5; ``KB``: size before compression. At its start the server
-counts articles in the background; the duration is printed to stderr.
+URLs. Then starts ``scrapy serve`` with this file and requests each page. The columns are:
+
+* ``first``: duration of the first request for the page after the start
+* ``median``, ``p95``: median and 95th percentile of the duration of 20 more requests
+* ``CPU``: processor time of the server per request, in steps of half a millisecond. It is stable on a busy
+  machine
+* ``paint``: time from the click to the first contentful paint in headless Chromium, median of 5
+* ``KB``: size of the page before compression
+
+When the server starts, it counts the articles in the background. The duration is printed to stderr.
 
     python -m benchmarks.dashboard [--articles 100000] [--sentences 5] [--corpus FILE] [--data DIR] [--json]
 

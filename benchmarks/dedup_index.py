@@ -1,16 +1,17 @@
-"""The near-duplicate index in Redis and in the embedded file, compared with datasketch's on the same Redis.
+"""The near-duplicate index in Redis and in the embedded file, compared with the index of datasketch.
 
-* Rates: 1 and 2 client processes insert new texts, each in one call (newsbot: one round trip). Signatures are
-  computed beforehand, so only the index is measured. ``best`` is the rate of the fastest tenth of the
-  intervals, so that a busy machine does not look like a slow index. The processor time per text in the client
-  and in Redis serves the same purpose. If client and Redis have a free core each, one client can insert
-  1 / (client time + Redis time) texts per second.
-* Memory: growth of ``used_memory`` per document, with all that newsbot stores: signature, buckets, time,
-  size, source and address. Addresses have 99 characters, the average of real articles. datasketch stores the
-  same addresses as keys of ``MinHashLSH(num_perm=128, params=(16, 4))``. This index does not store
-  signatures, so they are stored as ``MinHash`` in a Redis hash.
-* Races: processes insert similar texts at the same moment; a round fails if two processes did not find each
-  other's text. With datasketch each process first queries, then inserts, as it has no atomic operation.
+* Rates: 1 and 2 client processes insert new texts, with one call for each text (in newsbot, a call is one
+  round trip). Signatures are computed beforehand, so only the index is measured. ``best`` is the rate of the
+  fastest tenth of the intervals, so that a busy machine does not look like a slow index. For the same reason,
+  the processor time per text is measured in the client and in Redis. If the client and Redis each have a free
+  core, one client can insert 1 / (client time + Redis time) texts per second.
+* Memory: growth of ``used_memory`` per document. newsbot stores the signature, buckets, time, size, source
+  and address. Addresses have 99 characters, the average of real articles. datasketch stores the same
+  addresses as keys of ``MinHashLSH(num_perm=128, params=(16, 4))``. The index of datasketch does not store
+  signatures, so the benchmark stores them as ``MinHash`` in a Redis hash.
+* Races: processes insert similar texts at the same moment. A round fails if two processes inserted similar
+  texts and neither process found the text of the other one. With datasketch, each process first queries and
+  then inserts, because datasketch has no atomic operation for both.
 
     python -m benchmarks.dedup_index [--documents 100000] [--rounds 10000] [--theirs 300] [--only sqlite]
 """

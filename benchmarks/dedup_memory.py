@@ -2,8 +2,8 @@
 
 Ten million insertions would take hours. The resulting data structures are known: records in blocks, and the
 number of posting buckets that linear hashing has at that size (``newsbot/dedup/lua/lib.lua``). The benchmark
-writes both in bulk, with addresses of 99 characters and random hashes, then inserts and finds one text as
-usual. For 10^5 texts the memory equals that of real insertions (``python -m benchmarks.dedup_index``).
+writes both in bulk, with addresses of 99 characters and random hashes. Then it inserts one text as usual and
+finds it. For 10^5 texts the memory equals that of real insertions (``python -m benchmarks.dedup_index``).
 
     python -m benchmarks.dedup_memory [--documents 1000000] [--json]
 """

@@ -1,4 +1,4 @@
-"""Compares the near-duplicate index of this checkout with others, in alternating turns of 500 texts.
+"""Compares the near-duplicate indexes of several checkouts, in alternating turns of 500 texts.
 
 A busy machine can be twice as fast in one minute as in the next, so rates that were measured one after the
 other are not comparable. Rates of alternating turns are comparable. Each checkout has its own client and its

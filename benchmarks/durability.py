@@ -1,8 +1,9 @@
 """Counts acknowledged writes that are missing after kill -9 of mongod during writes. The count must be 0.
 
-Three processes store different articles through newsbot's storage. Each writes the numbers of acknowledged
-articles to a file. At random moments mongod is killed (SIGKILL) and restarted on the same data; the writers
-wait and retry the same article. At the end each acknowledged article must be stored exactly once.
+Three processes store different articles through newsbot's storage. Each process writes the numbers of its
+acknowledged articles to a file. At random moments mongod is killed (SIGKILL) and restarted on the same data.
+The writers then wait and write the same article again. At the end each acknowledged article must be stored
+exactly once.
 
     python -m benchmarks.durability [--kills 10] [--json]
 """

@@ -1,16 +1,18 @@
 """Quality and speed of newsbot's extraction, compared with public extractors in the same run.
 
 Reads sets of real pages with gold fields: a folder with ``score.py``, which defines the measures, and a
-folder per set (``html/*.html.gz``, ``index.jsonl``). For each set and extractor it prints
+folder per set (``html/*.html.gz``, ``index.jsonl``). For each set and extractor, the benchmark prints these
+figures:
 
-* precision, recall and F1 of the body (4-gram shingles, macro), and the difference to trafilatura over the
-  same pages with its standard error: a difference of less than two standard errors is not significant;
+* precision, recall and F1 of the body (4-gram shingles, macro), and the difference from trafilatura on the
+  same pages, with the standard error of this difference. A difference of less than two standard errors is not
+  significant;
 * shares of pages with the correct title (exact and close), date, minute, authors and language;
-* pages without a result (``empty``), failures (``err``, including more than 20 CPU seconds for a page), and
-  CPU milliseconds per page, mean and median.
+* number of pages without a result (``empty``) and of failures (``err``; a page that needs more than 20 CPU
+  seconds is a failure), and CPU milliseconds per page (mean and median).
 
-Each row is printed as soon as it is complete. An extractor that exceeds the limit on five pages of a set
-skips the rest of it.
+Each row is printed as soon as it is complete. If an extractor exceeds this time limit on five pages of a set,
+it skips the rest of the set.
 
 The model that newsbot ships was trained on the texts of four of these sets. ``--left-out DIR`` reads each
 page with a model that was trained without pages of the same publisher (``python -m benchmarks.learning --keep

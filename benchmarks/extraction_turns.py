@@ -1,9 +1,10 @@
 """CPU time of extraction in several checkouts and other programs, which take turns page by page.
 
 A busy machine can be twice as fast in one minute as in the next, so times that were measured one after the
-other are not comparable. Times of alternating turns are comparable. Each side is a process of its own; while
-one reads a page, the others wait. Each pass starts new processes, so that no page is cached. The minimum of
-all passes counts for each page. The other programs are those of benchmarks/extractors.py.
+other are not comparable. Times of alternating turns are comparable. Each checkout or program runs in a
+process of its own. While one process reads a page, the others wait. Each pass starts new processes, so that
+no page is cached. For each page, the shortest time of all passes counts. The other programs are those of
+benchmarks/extractors.py.
 
     git worktree add ../before REVISION
     python -m benchmarks.extraction_turns [--data FOLDER] [--set fundus] [--passes 4] ../before . trafilatura

@@ -1,6 +1,6 @@
 """Public extractors with default options, for the table of :mod:`benchmarks.extraction`.
 
-Those of ``benchmarks/requirements.txt`` are imported only if they are installed.
+The extractors in ``benchmarks/requirements.txt`` are used only if they are installed.
 """
 
 from __future__ import annotations

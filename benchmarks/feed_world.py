@@ -1,10 +1,11 @@
 """Generated feeds for the benchmarks of polling, and a run of any polling policy over them.
 
 Rates are lognormal: some feeds publish very rarely, a few publish all day. Each feed has daily and weekly
-patterns: a busiest hour (newsrooms of several time zones), a more or less quiet night, quieter weekends. Some
-feeds release items in batches. Some have bursts, an hour or two in which they publish several times as much.
-Times are seconds from 0, which is a midnight. The figures in README.md and docs/ are measured with these
-feeds; ``scrapy simulate compare`` generates its own (:mod:`newsbot.simulator.site_world`).
+patterns: a busiest hour that depends on the time zone of the newsroom, a night that is more or less quiet,
+and quiet weekends. Some feeds release items in batches. Some have bursts, which are one or two hours with
+several times as many items as usual. Times are in seconds, and 0 is a midnight. The figures in README.md and
+docs/ are measured with these feeds; ``scrapy simulate compare`` generates other feeds
+(:mod:`newsbot.simulator.site_world`).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     python -m benchmarks.follower START_URLS_FILE      (REDIS_URL in the environment)
 
-Compared with ``benchmarks.rival follow``, it shows the cost of the scheduler alone. newsbot also judges
+A comparison with ``benchmarks.rival follow`` shows the cost of the scheduler alone. newsbot also judges
 links, plans visits and acknowledges leases, which scrapy-redis does not do.
 """
 

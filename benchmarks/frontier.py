@@ -1,14 +1,15 @@
 """newsbot's frontier in Redis, compared with scrapy-redis's PriorityQueue and dupefilter on the same server.
 
-Rates: N client processes queue URLs (newsbot: 100 per call, like the links of a page; scrapy-redis: one per
-call, because it has no other method), take them out (newsbot: 16 per call, with lease and politeness), and
-acknowledge each (newsbot only). Memory: ``MEMORY USAGE`` of all keys, per waiting URL and per known URL.
+Rates: N client processes queue URLs and take them out again. newsbot queues 100 URLs per call, like the links
+of a page, and leases 16 URLs per call with politeness. scrapy-redis queues one URL per call, because it has
+no method for several URLs. Only newsbot then acknowledges each URL. Memory: ``MEMORY USAGE`` of all keys, per
+waiting URL and per known URL.
 
 Known URLs (``--only known``): one to two million URLs are remembered, as after Redis has lost its data. Then
 their buckets are copied to the buckets of other fingerprints until there are ``--known`` URLs. The figures
-are bytes per URL (allocated, and resident), processor time of Redis and of the client per URL (to remember
-it; to find it when it is added again), and those of the snapshot: bytes per URL, and processor time to write
-it and to load it.
+are the bytes per URL (allocated, and resident), and the processor time of Redis and of the client per URL:
+once to remember a new URL, and once to find a known URL that is added again. For the snapshot, the figures
+are the bytes per URL and the processor time to write and to load it.
 
 Waits: how long a lease blocks the reactor of a worker. Two workers fetch 100 pages per second each. They
 lease as many URLs as they have free slots, and acknowledge them.

@@ -1,8 +1,9 @@
 """Workers that are killed repeatedly: ``python -m benchmarks.kills [--kills 50] [--delay 0.2]``.
 
 Two workers read one site on one data file. At random moments one of them is killed (SIGKILL) and restarted.
-Afterwards both finish their work. The benchmark counts missing articles, URLs that were set aside, and
-intervals between two requests in the log of the server that are shorter than 90 % of the delay.
+At the end, both workers finish their work. The benchmark counts missing articles and URLs that were set
+aside. In the log of the server, it also counts intervals between two requests that are shorter than 90 % of
+the delay.
 """
 
 from __future__ import annotations

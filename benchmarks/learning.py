@@ -1,10 +1,10 @@
 """Trains the trees that decide which pieces of a page are article text, with cross-validation by publisher.
 
-Reads the sets of :mod:`benchmarks.extraction` with whole texts, and the set with snippets, which has little
-text of each page, but pages of many publishers. ``--labels`` adds texts that an earlier extraction found on
-pages without a gold text. They are written once by ``--freeze`` and are not in the repository, because the
-publishers own these texts. Publishers are split into folds; each fold is judged by trees that were trained
-without its publishers. The final trees are trained on all pages and written to
+Reads the sets of :mod:`benchmarks.extraction` with whole texts, and a set with snippets. The snippets are
+short parts of pages from many publishers. ``--labels`` adds texts that an earlier extraction found on pages
+without a gold text. ``--freeze`` writes these texts to a file. They are not in the repository, because the
+publishers own them. The publishers are split into folds. Each fold is judged with trees that were trained on
+the other folds. The final trees are trained on all pages and written to
 ``newsbot/extraction/body/forest.json``. Needs ``benchmarks/requirements.txt``.
 
     python -m benchmarks.learning [FOLDER] --freeze FILE --by CHECKOUT

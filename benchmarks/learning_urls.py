@@ -1,19 +1,19 @@
-"""How well article URLs are recognised before a download: by public filters, by one tree, by newsbot.
+"""How well public filters, a single decision tree and newsbot recognise article URLs before a download.
 
 Reads the links of :mod:`benchmarks.ranking` (weak labels). Rows:
 
-* ``everything``, ``courlan``, ``newspaper4k``: each link is judged alone (the latter two are in
-  ``benchmarks/requirements.txt`` and are left out if they are not installed);
+* ``everything``, ``courlan``, ``newspaper4k``: each link is judged alone. ``courlan`` and ``newspaper4k`` are
+  in ``benchmarks/requirements.txt`` and are left out if they are not installed;
 * ``one tree``: one decision tree per domain, trained on half of its links, with the global prior;
 * ``newsbot``: ``rules.learn``, trained on the same half;
 * ``newsbot, patterns``: only the regular expressions that newsbot would write into rule files;
 * ``newsbot, new domains``: the prior alone, fitted without the domains that it judges (ten folds of domains);
 * ``newsbot, as shipped``: the shipped prior, which was set by a person who knew these domains.
 
-The rows with training also use a prior that was fitted on other domains only. The links are split ``--seeds``
-times; each row is counted on the halves that were not used for training. ``us`` is processor time per link in
-microseconds. The last two rows are the total time of judging and ranking a link by a learned rule: for the
-links of the saved pages in their order, and for each link once.
+The rows with training also use a prior that was fitted on other domains only. The links are split into halves
+``--seeds`` times. Each row counts only links that were not used for training. ``us`` is the processor time
+per link in microseconds. The last two rows are the total time of judging and ranking a link by a learned
+rule: for the links of the saved pages in their order, and for each link once.
 
     python -m benchmarks.learning_urls [--links FILE] [--seeds 3] [--domains] [--json]
 """

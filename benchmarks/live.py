@@ -1,11 +1,11 @@
 """A live crawl of the demo site, compared with the prediction of the simulator.
 
 Three hosts of the demo publish at random moments at different rates. A real crawl (``scrapy crawl news`` with
-``mode=continuous``, a process of its own) polls their feeds by the square-root index within a budget. It has
-a simulated clock, so that a day lasts seconds (:mod:`benchmarks.otherclock`). The benchmark prints the delays
-from publication until an article was found (a poll returned its link) and stored. Below them are the delays
-of the same policy in the simulator, with feeds of the same rates and the same budget: the median of 60 draws,
-and the range that contains nine of ten draws.
+``mode=continuous``, in a process of its own) polls their feeds within a budget, according to the square-root
+index. It has a simulated clock, so that a day lasts seconds (:mod:`benchmarks.otherclock`). The benchmark
+prints two delays: from the publication of an article until a poll returned its link, and until the article
+was stored. It also prints the delays of the same policy in the simulator, for feeds with the same rates and
+the same budget: the median of 60 random runs, and the range that contains nine of ten runs.
 
     python -m benchmarks.live [--hours 24] [--budget 6] [--speed 0] [--seed 1] [--json]
 

@@ -2,9 +2,9 @@
 
 Crawls the hosts of a replayed web (``replayweb.py`` of the shared data; ``siblings.py`` made its corpus).
 Each host has a feed, a news sitemap, and a front page with nine noise links for each article. The URLs of
-half of the noise links look like articles. Each rule has one line, plus the home page. ``useful``: the share
-of articles among the pages that the server sent; robots.txt, feeds, sitemaps and fronts are not counted.
-``found``: the share of all articles that the server sent.
+half of the noise links look like articles. Each rule has one line and the home page. ``useful`` is the share
+of articles among the pages that the server sent, without robots.txt, feeds, sitemaps and front pages.
+``found`` is the number of articles that the server sent, divided by the number of all articles.
 
 ``--forms`` selects the URLs of noise links: those of the replayed web (``replay``), 18 other forms
 (``other``), or forms of more languages and forms that articles have on other sites (``foreign``). With

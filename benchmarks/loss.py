@@ -2,9 +2,9 @@
 
 A worker with 64 requests in flight fetches 2,000 pages. When the site has served a random number of pages,
 the worker is killed and a new one is started on the same Redis. This happens twenty times; then the last
-worker finishes. A page is lost if it was not read and will not be fetched again. For scrapy-redis
-(SCHEDULER_PERSIST True): the callback was not called for the page. For newsbot: there is no record that the
-page was read, or the page is set aside.
+worker finishes. A page is lost if it was not read and will not be fetched again. For scrapy-redis (with
+SCHEDULER_PERSIST True), this means that the callback was not called for the page. For newsbot, it means that
+no record says that the page was read, or that the page is set aside.
 
 scrapy-redis has all pages in its queue before the first kill; newsbot finds them in the feeds of the sites.
 

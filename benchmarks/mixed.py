@@ -4,11 +4,12 @@ Posts with a known text in six languages (with headings, lists, quotes, code, ta
 long ones) are rendered by every theme that is installed and by templates in the style of old pages. The table
 has these figures for each theme, for each half and in total:
 
-* F1 of the body (4-gram shingles, as :mod:`benchmarks.extraction` measures) of newsbot for the page alone, of
-  newsbot for a page that was in a feed, and of trafilatura. A page alone may be refused (``too_short``)
-* the difference of the last two. The standard error of a theme is calculated over its pages, that of a half
-  over its themes
-* the share of pages with less than half of the text, for each of these three extractions
+* F1 of the body (4-gram shingles, as in :mod:`benchmarks.extraction`), for newsbot with the page alone, for
+  newsbot with the page as an item of a feed, and for trafilatura. newsbot may refuse a page alone
+  (``too_short``)
+* the difference between the last two figures, with its standard error. For a theme, the standard error is
+  calculated over the pages; for a half, it is calculated over the themes
+* for each of these three extractions, the share of pages with less than half of the text
 
 Captions of pictures are optional.
 

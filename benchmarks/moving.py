@@ -1,9 +1,9 @@
 """Speed of ``scrapy move``: from a data file to Redis and MongoDB on loopback, and back.
 
-The file has pages, each with a referrer and an event. Every fourth page waits in the queue, the others are
-done. The file also has generated articles of 700 words. They were fetched recently, so all of them are in the
-index of near-duplicates too. The figures are items per second, and processor time per item (this process and
-both servers together), which is stable on a busy machine.
+The file has pages, each with a referrer and an event. Every fourth page waits in the queue; all other pages
+are done. The file also has generated articles of 700 words. They were fetched recently, so all of them are in
+the index of near-duplicates too. The figures are items per second, and processor time per item (this process
+and both servers together), which is stable on a busy machine.
 
     python -m benchmarks.moving [--pages 100000] [--articles 3000] [--json]
 """

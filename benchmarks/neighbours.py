@@ -1,8 +1,9 @@
 """Crawl rate of a normal site beside hosts that never answer: ``python -m benchmarks.neighbours``.
 
-One feed lists 400 pages that never answer: on subdomains of one domain, or on domains of their own. Another
-feed lists the articles of a normal site. One worker with default settings reads both. The rate is the number
-of article requests to the normal site per second, from the first to the last of them.
+One feed lists 400 pages that never answer. They are on subdomains of one domain, or each page is on a
+different domain. Another feed lists the articles of a normal site. One worker with default settings reads
+both. The rate is the number of requests for articles of the normal site per second, counted from the first to
+the last of these requests.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Limits for foreign code that reads one page: CPU time, and no network."""
+"""Limits for foreign code that reads a page: its CPU time is limited, and it has no network."""
 
 from __future__ import annotations
 

@@ -1,16 +1,22 @@
 """How long a crawl's event loop is blocked by heavy pages: ``python -m benchmarks.pauses [NAME …]``.
 
-A worker reads an ordinary site of 40 articles and, beside it, a site with three pages or one feed of the kind
-that the row names. While the event loop is blocked, no request is sent, no answer is read and no lease is
-extended. All calls of the loop after the first lease are timed. Columns: wall-clock time of the three longest
-calls, in milliseconds; the longest CPU time of the loop's thread in one call (wall-clock time also includes
-other threads and programs); requested articles of the ordinary site; seconds of the crawl. ``--where`` adds
-the places in newsbot at which the loop had been blocked for 50 ms of CPU time, and how often.
+A worker reads an ordinary site with 40 articles. At the same time, it reads a site with three pages (or with
+one feed) of the kind that the row names. While the event loop is blocked, no request is sent, no answer is
+read and no lease is extended. All calls of the loop after the first lease are timed. The columns are:
 
-With ``--slow MS`` the benchmark measures other crawls: the spiders news, search and monitor, one after the
-other, on the ordinary site. Redis and MongoDB answer each command MS milliseconds late. Columns: by how many
-milliseconds a timer of the loop is late (median, 99th percentile, maximum), requested articles, and seconds
-of the crawl.
+* wall-clock time of the three longest calls, in milliseconds. It includes the time of other threads and
+  programs
+* the longest CPU time of the loop's thread in one call
+* number of requested articles of the ordinary site
+* duration of the crawl in seconds
+
+``--where`` adds the places in newsbot at which the loop had been blocked for 50 ms of CPU time, and for each
+place the number of times.
+
+With ``--slow MS`` the benchmark measures other crawls. The spiders news, search and monitor run one after the
+other on the ordinary site, and Redis and MongoDB answer each command MS milliseconds late. The columns are
+the lateness of a timer of the loop in milliseconds (median, 99th percentile, maximum), the number of
+requested articles, and the duration of the crawl in seconds.
 """
 
 from __future__ import annotations

@@ -8,13 +8,16 @@ parameter of each policy is set so that the policy uses the whole budget.
 ``nutch``        like Apache Nutch's adaptive schedule: shorter after a change, longer after no change
 ``miniflux``     like Miniflux's entry frequency: the interval follows the number of items in the last week
 ``square_root``  the square-root index with learned hourly rates; the number of listed items is ignored
-``true_rate``    the same with the true rates (without bursts) instead of learned ones
-``oracle``       the same with the true rates, bursts included
+``true_rate``    like ``square_root``, with the true rates (without bursts) instead of learned rates
+``oracle``       like ``square_root``, with the true rates, including bursts
 ``newsbot``      the policy of the crawler
 
-Columns: polls per feed and day (the budget, and the actual number), delay from publication in minutes (for
-lost items: until the poll that missed them), share of items that were lost because the feed no longer listed
-them, share of items that were found more than 12 hours after publication.
+The columns are:
+
+* polls per feed and day: the budget, and the actual number
+* delay from publication in minutes. The delay of a lost item ends with the poll that missed it
+* share of items that were lost, because the feed no longer listed them when it was polled
+* share of items that were found more than 12 hours after publication
 
     python -m benchmarks.polling [--polls 6,12,24,48] [--only newsbot,…] [--feeds 2000] [--seed 1]
         [--bursts 7] [--factor 40] [--json]

@@ -1,9 +1,9 @@
 """Delay from publication to the stored article with a WebSub hub: ``python -m benchmarks.push``.
 
 A site with a feed and a WebSub hub, ``scrapy serve`` and a continuous crawl run as separate processes on
-loopback. The site publishes an article, adds it to the feed, and its hub sends a notification. The time until
-the article is stored is measured. For comparison, the benchmark repeats this without a hub. Then the delay
-depends on the polling interval.
+loopback. The site publishes an article, adds it to the feed, and its hub sends a notification. The benchmark
+measures the time until the article is stored. For comparison, the benchmark repeats this without a hub. Then
+the delay depends on the polling interval.
 """
 
 from __future__ import annotations

@@ -1,20 +1,21 @@
 """How well newsbot distinguishes articles from other pages before it fetches them.
 
 Reads links with weak labels (one JSON object per line: domain, url, text, where = self | nav | body; the file
-may be compressed with gzip) and prints precision and recall of three ways to choose the links to fetch:
+may be compressed with gzip) and prints the precision and recall of three methods that choose which links are
+fetched:
 
-* ``everything``: each link, as in a crawler without ranking;
-* ``address``: the prior over the shape of the URL alone;
-* ``address+text``: with the link text too. The labels are derived from the link texts, so this row is too
+* ``everything``: chooses each link, like a crawler without ranking;
+* ``address``: uses only the prior over the shape of the URL;
+* ``address+text``: also uses the link text. The labels are derived from the link texts, so this row is too
   optimistic. The row ``address`` does not use the texts.
 
-Positive: the address of a saved article, or a link in the body with five words or more (14
-letters in Chinese, Japanese, Korean). Negative: a link that is only in navigation and has at most three
+A link is positive if it leads to a saved article, or if it is in the body and has five words or more (14
+letters in Chinese, Japanese and Korean). A link is negative if it is only in navigation and has at most three
 words. A domain is counted if it has at least 10 positive and 10 negative pages. ``macro`` is the mean over
 domains.
 
-The row ``rules`` has the time to match the patterns of a rule, averaged over the shipped rules. A page has
-105 links on average.
+The row ``rules`` shows how long it takes to match the patterns of a rule, averaged over the shipped rules. A
+page has 105 links on average.
 
     python -m benchmarks.ranking [--links FILE] [--threshold 0.5] [--domains] [--json]
 """

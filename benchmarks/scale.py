@@ -1,7 +1,7 @@
-"""What storages of 10^4 to 10^6 articles cost, and an estimate for 10^7 articles by a straight line.
+"""The cost of storages with 10^4 to 10^6 articles, and a linear estimate for 10^7 articles.
 
-Each storage and size has a folder in ``--data`` with the data and the figures so far (``figures.json``).
-A later run uses them. The articles are those of benchmarks/searchtexts.py. The steps:
+Each storage and size has a folder in ``--data`` with the data and the measured figures (``figures.json``).
+Later runs use both. The articles are those of benchmarks/searchtexts.py. The steps:
 
 ``fill``       write the articles in bulk, as ``scrapy move`` does
 ``index``      build the search index of the articles

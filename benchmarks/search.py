@@ -1,11 +1,16 @@
 """Search over stored articles: indexing cost per article and query times, for growing storages.
 
-Each storage is filled to the sizes of ``--sizes``, then the index is brought up to date. ``written``:
-processor time to store an article. ``indexed``: time to read an article from the storage and write it to the
-index, and the processor time of this process and of mongod. ``found after``: how long the first search in
-another process takes to find articles that were stored just before. Each query is sent 20 times with
-different words, in one process that has answered other queries before. The figures are the median and the
-95th percentile of the duration and of the processor time, in ms. Processor time is stable on a busy machine.
+Each storage is filled to the sizes of ``--sizes``, then the index is brought up to date. The figures are:
+
+* ``written``: processor time to store an article
+* ``indexed``: time to read an article from the storage and write it to the index, and the processor time of
+  this process and of mongod
+* ``found after``: duration of the first search in another process that finds articles which were stored
+  immediately before
+* for each query: the median and the 95th percentile of the duration and of the processor time, in ms. The
+  query is sent 20 times with different words, to a process that has answered other queries before
+
+Processor time is stable on a busy machine.
 
     python -m benchmarks.search [--sizes 10000,100000] [--storages sqlite,mongo] [--corpus FILE]
         [--sentences 14] [--data DIR]

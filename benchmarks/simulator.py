@@ -1,8 +1,9 @@
 """Speed of the simulator, and whether its results for the published plan match the published figures.
 
-``plan``   the published plan (54 fields, 7 variants) at full scale and at a tenth: seconds, processor seconds
-           and memory of the command that also writes tables and report; share of figures within tolerance.
-``simpy``  one small field, all seven variants, compared with the plain SimPy model of the tests.
+``plan``   runs the published plan (54 fields, 7 variants) at full scale and at a tenth of it. The figures are
+           the seconds, processor seconds and memory of the command, which also writes the tables and the
+           report, and the share of figures within their tolerance.
+``simpy``  compares all seven variants on one small field with the plain SimPy model of the tests.
 
 Compilation in the first run on a machine takes about ten seconds; it is not counted.
 

@@ -1,4 +1,4 @@
-"""A web of many hosts in memory, served by a process of its own with a log and a report of its CPU time.
+"""A web of many hosts in memory. A separate process serves it, writes a log and reports its CPU time.
 
 It needs little CPU time: answers are made beforehand, and only the request line is read. Clients use it as a
 forward proxy, so that each host has its own name.

@@ -8,9 +8,9 @@ crawl gets time to finish, and all published articles are compared with the stor
     python -m benchmarks.soak [--minutes 60] [--rate 3] [--attackers] [--logs FOLDER] [--json]
 
 Exits with 1 if an article is missing or is stored twice, if the memory of the worker that is never killed
-grew by 5 % between the first third and the end, or if a process ended by itself. Each process has a new log
-after each start, in a folder that is not removed (``--logs``). For processes that ended by themselves, the
-exit code and the last lines of the log are printed.
+grew by 5 % between the first third and the end, or if a process ended without being killed. Each process has
+a new log after each start, in a folder that is not removed (``--logs``). For processes that ended by
+themselves, the exit code and the last lines of the log are printed.
 """
 
 from __future__ import annotations

@@ -8,12 +8,12 @@ day.
     python -m benchmarks.soakday [--hours 24] [--factor 96] [--rate 3] [--hosts 20] [--strange]
         [--trace] [--log FILE]
 
-Prints for each simulated hour the private memory, the stored articles, and the open files, threads and
-connections of the worker; then the slope after the warm-up (the first third). ``--rate`` is in articles per
-real second. ``--strange`` gives each article new names of attributes and a new, unknown character encoding,
-as careless or hostile sites do. ``--trace`` also logs every four hours which lines of code hold more memory
-than before; this makes the worker several times slower. Exits with 1 if memory grew by more than 5 % after
-the warm-up.
+For each simulated hour, the benchmark prints the private memory of the worker, the number of stored articles,
+and the number of open files, threads and connections of the worker. At the end it prints the growth of memory
+per hour after the warm-up (the first third). ``--rate`` is in articles per real second. ``--strange`` gives
+each article new names of attributes and a new, unknown character encoding, as careless or hostile sites do.
+``--trace`` also logs every four hours which lines of code hold more memory than before; this makes the worker
+several times slower. Exits with 1 if memory grew by more than 5 % after the warm-up.
 """
 
 from __future__ import annotations

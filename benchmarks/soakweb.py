@@ -3,7 +3,8 @@
 Articles are published at a fixed rate, spread over hosts. Each host has a feed of its newest articles. Every
 twentieth article has a second address with the same text, in the same feed. A tenth of the articles are slow,
 answer 500 or 503 with Retry-After, break off, or hang up at the first requests; feeds sometimes fail in the
-same ways. Attackers may list the articles under broken spellings of their URLs and redirect to these.
+same ways. Attackers may list the articles under other spellings of their URLs that are broken, and may
+redirect to these spellings.
 """
 
 from __future__ import annotations

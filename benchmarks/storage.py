@@ -1,10 +1,11 @@
-"""Capacity of MongoDB and the embedded file: articles and pages per second, point reads, bytes on disk.
+"""Capacity of MongoDB and the embedded file: articles and pages per second, reads by key, bytes on disk.
 
 Both store the same generated articles (benchmarks/texts.py: 700 words, some 5 kB) through newsbot's storage.
 MongoDB (a replica set of one member) acknowledges after the journal of a majority; SQLite is a file on one
-machine. Both are first filled without timing; the last articles are timed, with one client and in alternating
-groups of 160: one call per article, then one call per 32 articles. MongoDB is also timed with four clients
-and one call per article. Bytes per article are the size of the collections or tables of articles.
+machine. Both are first filled without timing. The last articles are timed with one client, in groups of 160
+articles: one group with one call per article, the next group with one call per 32 articles. MongoDB is also
+timed with four clients and one call per article. Bytes per article are the size of the collections or tables
+of articles.
 
 With ``--data`` only the upkeep of the data file in this folder is measured: backup, restore, and migration
 from the first format to the present one. With ``--migrate N`` only the migration of N articles in MongoDB is

@@ -2,9 +2,9 @@
 
 Crawls the demo's hosts behind a loopback proxy, with the real spider in a process of its own:
 
-* ``cold``: one-line rules (``domain``), no previous knowledge; only the agency's rule names its feeds,
-  because half of its stories are not linked from any page;
-* ``learned``: the same rules and an empty queue, but with the first crawl's knowledge of URLs;
+* ``cold``: each rule has one line (``domain``), and newsbot knows nothing about the sites. Only the rule of
+  the agency also names its feeds, because half of the agency's stories are not linked from any page;
+* ``learned``: the same rules and an empty queue, but newsbot has learned about URLs in the first crawl;
 * ``rules``: the demo's own rule files, with hand-written patterns;
 * ``ranking off``: like ``cold``, but every link that no rule denies is followed, with ``--budget`` times as
   many downloads as there are articles.

@@ -8,10 +8,11 @@
 * ``--html``: folders of HTML files that are not articles. Each folder is a site, for example manuals
   (``apt-get download git-doc``, ``dpkg -x``) or list pages of a generator. 14 pages of each folder are read
 
-All pages of a site are either in part ``dev`` or in part ``test``; thresholds were chosen on ``dev``.
-Columns: pages, pages accepted without any hint, pages accepted in a crawl. In a crawl an article is an item
-of a feed. Any other page is a link in a text, with the page's heading as link text, and ranking must accept
-it first. Pages of articles with under 2,000 bytes are not counted: they are frames that scripts fill.
+All pages of a site are either in part ``dev`` or in part ``test``; thresholds were chosen on ``dev``. The
+columns are: number of pages, of pages that are accepted without any hint, and of pages that are accepted in a
+crawl. In a crawl an article is an item of a feed. Any other page is a link in a text, with the page's heading
+as link text, and ranking must accept it first. Pages of articles with under 2,000 bytes are not counted: they
+are frames that scripts fill.
 """
 
 from __future__ import annotations

@@ -2,8 +2,9 @@
 
 A local web of many hosts serves the demo's articles (without its faults). Two crawls fetch the same pages in
 the same run: ``newsbot`` with download, extraction, both duplicate checks and storage; and a bare Scrapy
-spider that downloads the same pages and discards them. Each crawl is a process of its own. The server is this
-process, so on two cores server and crawl each have one core.
+spider that downloads the same pages and discards them. Each crawl runs in a process of its own. The
+benchmark's own process is the server. On a machine with two cores, the server and the crawl each have one
+core.
 
     python -m benchmarks.whole_path [--articles 1000] [--json]
 """

@@ -1,4 +1,4 @@
-"""A real browser: Debian's Chromium, or the one of ``playwright install chromium``."""
+"""A real browser: Chromium from Debian, or from ``playwright install chromium``."""
 
 from __future__ import annotations
 

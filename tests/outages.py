@@ -1,4 +1,4 @@
-"""Shared code of tests of outages: waiting for a moment, and checking the log afterwards."""
+"""Shared code for tests of outages: it waits for a condition, and checks the log afterwards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Alerts: which problems are found and reported, that each is reported once, and by which process."""
+"""Alerts: each problem is found, and is reported once, by one of the processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Alerts reach people by webhook, e-mail and command; from crawls, ``scrapy serve`` and ``scrapy alerts``."""
+"""Crawls, ``scrapy serve`` and ``scrapy alerts`` send alerts by webhook, by e-mail and to a command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""All parts of a crawl share an outage: one report, rare retries; it ends when the failed call succeeds."""
+"""All parts of a crawl share an outage. It is reported once, calls are rarely retried, and it ends when the
+failed call succeeds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Leases during outages of Redis: no page is set aside because of them, even if Redis comes back empty."""
+"""Outages of Redis cause no page to be set aside, even if Redis is empty afterwards."""
 
 from __future__ import annotations
 

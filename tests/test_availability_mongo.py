@@ -1,4 +1,4 @@
-"""Complete crawls while MongoDB is down: killed, stopped, full, not primary; and Ctrl-C meanwhile."""
+"""Complete crawls while MongoDB is killed, stopped, full or not primary, and Ctrl-C during this time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Complete crawls while Redis is down: killed, stopped; and Ctrl-C meanwhile."""
+"""Complete crawls while Redis is killed or stopped, and Ctrl-C during this time."""
 
 from __future__ import annotations
 

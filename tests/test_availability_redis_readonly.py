@@ -1,4 +1,5 @@
-"""Complete crawls while Redis accepts no writes: full, a replica, without its replicas."""
+"""Complete crawls while Redis accepts no writes, because it is full, is a replica, or has lost its
+replicas."""
 
 from __future__ import annotations
 

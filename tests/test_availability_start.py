@@ -1,4 +1,4 @@
-"""A server that is down or denies access when a command starts: one line, exit code 1, no secrets printed."""
+"""If a server is down or denies access, a command prints one line without secrets and exits with code 1."""
 
 from __future__ import annotations
 

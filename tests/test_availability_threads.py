@@ -1,4 +1,4 @@
-"""Calls that wait for a server in threads: an outage is reported once for all calls in progress."""
+"""If calls wait for a server in threads, an outage is reported once for all these calls."""
 
 from __future__ import annotations
 

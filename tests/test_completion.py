@@ -1,4 +1,4 @@
-"""The end of a visit: the order in which data is written, and how the lease ends."""
+"""The end of a visit: in which order data is written, and how the lease ends."""
 
 from __future__ import annotations
 

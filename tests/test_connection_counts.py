@@ -1,4 +1,4 @@
-"""The number of connections that a worker opens to its servers is limited, also after their restarts."""
+"""The number of connections from a worker to its servers is limited, even after the servers restart."""
 
 from __future__ import annotations
 

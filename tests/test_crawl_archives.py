@@ -1,4 +1,4 @@
-"""Complete crawls of sites without feed and sitemap: archives, pagination and traps, within limits."""
+"""Complete crawls of sites without a feed or sitemap read archives and pagination, and limit traps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Complete crawls with dates: of sitemap entries, and a requested range."""
+"""Complete crawls use the dates of sitemap entries, and read only a requested range of dates."""
 
 from __future__ import annotations
 

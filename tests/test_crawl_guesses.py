@@ -1,4 +1,4 @@
-"""Feeds and sitemaps at the usual places of sites that do not name any, in complete crawls."""
+"""Complete crawls find feeds and sitemaps at the usual URLs, if a site does not name any."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The crawl records the WebSub hubs of pages.
 
-The numbers are those of the public WebSub conformance suite for subscribers: 100 to 104, and 201, 202 (a feed
-with a new URL); the others are in test_web_websub.py.
+The numbers are those of the public WebSub conformance suite for subscribers. This file has 100 to 104, and
+201 and 202 (a feed with a new URL). All other tests of the suite are in test_web_websub.py.
 """
 
 from __future__ import annotations

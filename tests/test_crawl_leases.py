@@ -1,4 +1,5 @@
-"""Leases in complete crawls: slow work keeps them; a worker that hangs loses them, then changes nothing."""
+"""In complete crawls, slow work keeps its leases. A worker that hangs loses its leases, and then it cannot
+change any data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Crawls that reach no host: one line reports it within seconds, and nothing is postponed."""
+"""If a crawl cannot reach any host, one line reports this within seconds, and no visit is postponed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages whose text is made by scripts: complete crawls with a real Chromium without a network of its own."""
+"""Complete crawls of pages whose text is made by scripts, with a real Chromium that has no network access."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Complete searches over a local web: results, a news crawl on the same data, and politeness."""
+"""Complete search crawls of a local web: results, politeness, and a news crawl on the same data."""
 
 from __future__ import annotations
 

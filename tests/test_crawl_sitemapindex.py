@@ -1,4 +1,4 @@
-"""Sitemap indexes in complete crawls (huge, old, circular), and single readings of them without a crawl."""
+"""Sitemap indexes that are huge, old or circular are read in complete crawls and without a crawl."""
 
 from __future__ import annotations
 

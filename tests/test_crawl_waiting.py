@@ -1,4 +1,4 @@
-"""Complete crawls: what they wait for, other crawls, limits, and the cost of waiting."""
+"""What complete crawls wait for, how they treat other crawls and limits, and what waiting costs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A site is added in the browser: newsbot reads the site, proposes a rule, and writes the rule file."""
+"""When a site is added in the browser, newsbot reads the site, proposes a rule, and writes the rule file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Reading the data never blocks other requests: long reads are aborted, excess ones refused."""
+"""Reading the data never blocks other requests: reads that take too long are aborted, and excess reads are
+refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""kill -9 between the steps of storing an article: its story is complete afterwards, without duplicates.
+"""After kill -9 between two steps of storing an article, its story becomes complete and has no duplicates.
 
 A killed worker loses its memory. Its page is fetched again, possibly long after other pages.
 """

@@ -1,4 +1,4 @@
-"""Comparing candidates: by their signatures, and by the largest similarity that their lengths allow."""
+"""Candidates are compared by their signatures, and by the largest similarity that their lengths allow."""
 
 from __future__ import annotations
 

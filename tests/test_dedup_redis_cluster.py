@@ -1,4 +1,4 @@
-"""The near-duplicate index on a Redis Cluster, also while its slot is moved."""
+"""The near-duplicate index works on a Redis Cluster, even while its slot is moved."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The near-duplicate index in the data file agrees with a simple model, also with colliding hashes."""
+"""The near-duplicate index in the data file agrees with a simple model, even if hashes collide."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Several workers fetch similar texts at the same time: one story, and each text of a site once."""
+"""If several workers fetch similar texts at the same time, there is one story, with each text of a site
+once."""
 
 from __future__ import annotations
 

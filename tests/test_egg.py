@@ -1,4 +1,4 @@
-"""The egg of scrapyd-deploy: all files are read from the zip, without a checkout."""
+"""In the egg of scrapyd-deploy, all files are read from the zip, without a checkout."""
 
 from __future__ import annotations
 

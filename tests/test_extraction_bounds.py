@@ -1,4 +1,4 @@
-"""More hostile pages: repetition, nesting and endless content in the parts with fields."""
+"""More hostile pages: fields that are repeated, nested or endless."""
 
 from __future__ import annotations
 

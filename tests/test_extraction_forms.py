@@ -1,4 +1,4 @@
-"""Teasers, live blogs, galleries; agencies in addition to authors."""
+"""Teasers, live blogs and galleries are detected, and agencies are read in addition to authors."""
 
 from __future__ import annotations
 

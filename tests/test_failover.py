@@ -1,7 +1,8 @@
-"""Complete crawls while MongoDB and Redis lose primaries, elect others, and move data.
+"""Complete crawls while MongoDB and Redis lose primaries, elect new ones, and move data.
 
-A member is cut off until the others have replaced it, and comes back some pages later. This takes some
-seconds here, and up to 30 s with the timeouts of production; the steps are the same.
+A member is disconnected until the other members have replaced it. It is connected again some pages later. The
+replacement takes some seconds here and up to 30 s with the timeouts of production, but its steps are the
+same.
 """
 
 from __future__ import annotations

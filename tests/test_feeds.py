@@ -1,4 +1,4 @@
-"""Feeds of all formats, well-formed or not."""
+"""Feeds of all formats are read, even if they are not well-formed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The Redis frontier if responses are lost, or the server is down, killed, full or configured differently."""
+"""The Redis frontier when responses are lost, or when the server is down, killed, full or has another
+configuration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HEAD requests if the rule asks for them: an unchanged page costs no body, a changed one is fetched."""
+"""If the rule asks for HEAD requests, the body of a page is downloaded only if the page has changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""kill -9 during a crawl: the same command continues, nothing is lost, nothing is stored twice.
+"""After kill -9 during a crawl, the same command continues the crawl. No article is lost or stored twice.
 
 Near-duplicates are also found as if nothing had happened.
 """

@@ -1,4 +1,4 @@
-"""Other URLs of a page are known afterwards and are not downloaded."""
+"""After a visit, the other URLs of the page are known and are not downloaded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Log lines: JSON if configured, and never a secret."""
+"""Log lines are JSON if this is configured, and they never contain a secret."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Copying a queue to Redis, also if it is interrupted, and copying parts of a crawl."""
+"""A queue can be copied to Redis, even if the copying is interrupted, and parts of a crawl can be copied."""
 
 from __future__ import annotations
 

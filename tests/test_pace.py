@@ -1,4 +1,4 @@
-"""How soon a host is requested again: the rule's delay is used, also if it changes during the crawl."""
+"""How soon a host is requested again: the rule's delay is used, even if it changes during the crawl."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The URL of a stored article if pages name other URLs as canonical, in any order, also at the same time."""
+"""Under which URL an article is stored if pages name other URLs as canonical, in any order or at the same
+time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""In any order, and with two pages at a time, no article is lost or stored twice, whatever they claim."""
+"""No article is lost or stored twice, whatever pages claim, in any order and with two pages at a time."""
 
 from __future__ import annotations
 

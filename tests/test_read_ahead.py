@@ -1,4 +1,4 @@
-"""The data on leased pages is read for all of them at once, and is not used if it may be outdated."""
+"""The data about all leased pages is read with one call, and is not used if it may be outdated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One-line rules on sites of several systems behind a proxy (http and https), with a lot of noise."""
+"""One-line rules are enough for sites of several systems with much noise (behind a proxy, http and https)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cache of log-odds: they are rounded, never those of another URL, and use bounded memory."""
+"""The cache of log-odds returns rounded values, never the value of another URL, and needs limited memory."""
 
 from __future__ import annotations
 

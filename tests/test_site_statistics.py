@@ -1,4 +1,4 @@
-"""Stats of a crawl in words."""
+"""The stats of a crawl are described in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A worker that is stopped returns its leases before it exits: others need not wait for the deadline."""
+"""A worker that is stopped returns its leases before it exits, so other workers do not wait for the
+deadline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""MongoDB is down, killed, full or denies access: no acknowledged data is lost, one line says what to do."""
+"""If MongoDB is down, killed, full or denies access, no acknowledged data is lost, and one line says what to
+do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""WARC files: other programs can read them, also after a crash or on a full disk."""
+"""Other programs can read the WARC files, even after a crash or after the disk was full."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading foreign WARC files: from warcio, damaged, hostile."""
+"""Reads WARC files of other programs: from warcio, damaged files, hostile files."""
 
 from __future__ import annotations
 

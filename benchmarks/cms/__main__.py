@@ -2,17 +2,19 @@
 
 Each installed system makes a site of ``--posts`` posts of the last 28 days with its default theme. The crawl
 has default settings and a simulated clock (:mod:`benchmarks.otherclock`), so it takes little time. One day
-later the site has 12 new posts and 10 edited ones, and is crawled again. The benchmark prints for each site:
+later the site has 12 new posts and 10 edited ones, and the crawl is repeated. The benchmark prints for each
+site:
 
 * ``found``: share of the posts that were stored
-* after both crawls, ``twice``: posts stored under a second address, and ``noise``: the share of stored items
-  that are not posts
-* of the posts found: the shares with the right ``title``, ``day``, ``minute`` and ``authors``; the share of
-  the posts' ``sentences`` that was kept, and the share of stored letters that are not from the post
-  (``foreign``)
-* ``useful``: posts found per fetched page that is not a list, a feed or a sitemap; ``requests`` of all kinds
-  per post found; ``lists`` read
-* after the second crawl: shares of ``new`` posts stored and of ``edits`` seen, and its requests (``again``)
+* ``twice``: number of posts that are stored under a second address after both crawls; ``noise``: the share of
+  stored items that are not posts
+* ``title``, ``day``, ``minute``, ``authors``: shares of the found posts for which this field is right;
+  ``sentences``: the share of their sentences that was stored; ``foreign``: the share of stored letters that
+  are not from the post
+* ``useful``: number of found posts per fetched page (without lists, feeds and sitemaps); ``requests``: number
+  of requests of all kinds per found post; ``lists``: number of lists that were read
+* ``new``: share of the new posts that the second crawl stored; ``edits``: share of the edits that it found;
+  ``again``: number of requests of the second crawl
 
 Pelican, Nikola and MkDocs come from PyPI (``benchmarks/requirements.txt``), Hugo, Jekyll (with
 jekyll-theme-minima and ruby-jekyll-feed) and WordPress from Debian, Hexo from npm (``NODE_PATH`` names the

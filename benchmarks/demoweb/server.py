@@ -1,7 +1,7 @@
 """The demo's server: ``python -m benchmarks.demoweb.server --rules DIR [--port 0] [--log FILE] …``.
 
-Prints one JSON line with the port, the folder of the rules, the path of the manifest and the
-environment that a crawl needs, then serves until it is interrupted or terminated.
+Prints one JSON line with the port, the folder of the rules, the path of the manifest and the environment that
+a crawl needs. Then it serves requests until it is interrupted or terminated.
 """
 
 from __future__ import annotations

@@ -6,9 +6,9 @@ programs. They are optional and serve for comparisons.
 The square-root rule computes a number for each source, its *index*, and polls the source when the index
 reaches a threshold. The *window* of a source is the number of items that it shows at a time.
 
-Let L(t) be the expected number of items within t seconds after the last poll. A source is due when
-``U(t) = t * L(t) - integral of L from 0 to t`` reaches a threshold. At a constant rate r, U(t) is r * t² / 2.
-Intervals are then proportional to 1 / √r, which minimises the mean delay for a given number of polls (Cho and
+Let L(t) be the expected number of items within t seconds after the last poll. A source is due when ``U(t) = t
+* L(t) - integral of L from 0 to t`` reaches a threshold. At a constant rate r, U(t) is ``r * t² / 2``. The
+intervals are then proportional to 1 / √r, which minimises the mean delay for a given number of polls (Cho and
 Garcia-Molina 2003; the index follows Whittle 1988). With a varying rate, U is the integral of ``s * r(s)``,
 where s is the time since the last poll. A source is therefore not polled during its quiet night, but soon
 after its morning begins.
@@ -534,9 +534,9 @@ def first_threshold(requests_an_hour: float, sources: int) -> float:
 
 
 FIRST_HOURS: Final = 24.0
-"""In this number of hours from the start, the threshold is computed from the rates.
+"""Number of hours after the start in which the threshold is computed from the rates.
 
-Later the controller adjusts it.
+Later the :class:`Controller` adjusts the threshold.
 """
 
 

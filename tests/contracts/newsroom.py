@@ -1,4 +1,5 @@
-"""Two hundred articles as in a newsroom: 34 are hand-written reports of known events, the rest is noise.
+"""Two hundred articles as in a newsroom. 34 of them are hand-written reports of known events, and all others
+are noise.
 
 The noise is weather, sport, markets and accidents from templates, in Russian, English and German. If a
 noise text contains a word of a query, the word occurs once, at the end of the text.

@@ -1,4 +1,5 @@
-"""Several processes on the same data, some of them killed: no page is done twice, no page is lost."""
+"""Several processes share the same data, and some of them are killed: no page is done twice, and no page is
+lost."""
 
 from __future__ import annotations
 

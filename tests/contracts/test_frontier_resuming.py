@@ -1,4 +1,4 @@
-"""The contract of every frontier (:mod:`newsbot.frontier.base`): resuming after an outage."""
+"""The contract of every frontier (:mod:`newsbot.frontier.base`): leases are resumed after an outage."""
 
 from __future__ import annotations
 

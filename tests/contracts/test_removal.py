@@ -1,5 +1,4 @@
-"""The contract of every storage (:mod:`newsbot.storage.upkeep`): articles, pages and sources are removed with
-all their data."""
+"""The contract of every storage: articles, pages and sources are removed with all their data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Saved searches report each new article once, despite kills and failing outputs, in every storage."""
+"""In every storage, saved searches report each new article once, even if workers are killed or outputs
+fail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events over every storage: which articles report the same event."""
+"""Events in every storage: which articles report the same event."""
 
 from __future__ import annotations
 

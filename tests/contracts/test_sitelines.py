@@ -1,4 +1,4 @@
-"""Repeated lines of a site are shared with the next crawl and with all workers, in either storage."""
+"""In each storage, the repeated lines of a site are shared with the next crawl and with all workers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Storing many articles at once gives the same results as storing them one by one, in every storage."""
+"""In every storage, storing many articles with one call gives the same results as one call per article."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several processes store at the same time, or write while another one reads, in every storage."""
+"""In every storage, several processes can store at the same time, or write while another process reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several workers learn about one site and its health: the results of all are kept, in either storage."""
+"""Several workers learn about one site and its health. Each storage keeps the results of all workers."""
 
 from __future__ import annotations
 

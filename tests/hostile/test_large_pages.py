@@ -1,4 +1,4 @@
-"""A page of any size and form does not delay other work: it is read in a thread, within bounds."""
+"""A page of any size and form does not delay other work, because it is read in a thread and within limits."""
 
 from __future__ import annotations
 
