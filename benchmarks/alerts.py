@@ -67,7 +67,7 @@ def judge(world: FeedWorld, draw: np.random.Generator) -> Iterator[dict[str, Any
 
 
 def _run(world: FeedWorld, stops: Array) -> tuple[Array, Array]:
-    """Return for each feed the number of false alerts, and the hours from its end to the alert (or inf)."""
+    """For each feed, return the number of false alerts and the hours from its end to the alert (or inf)."""
     count = world.settings.feeds
     rows, rhythm = np.arange(count), Rhythm(count)
     heard, seen, total = np.zeros(count), np.zeros(count), np.zeros(count)

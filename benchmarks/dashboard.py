@@ -69,7 +69,7 @@ def fill(folder: Path, count: int, texts: Texts) -> None:
 
 
 def finish_index(settings: Settings) -> None:
-    """Index the articles that wait for it."""
+    """Index the articles that are not indexed yet."""
     began = time.perf_counter()
     with searching(settings) as search:
         search.follow()

@@ -152,16 +152,16 @@ def at_least(values: dict[Pair, float], border: float) -> set[Pair]:
 
 
 def exact_containment(corpus: Corpus, pair: Pair) -> float:
-    """Return the share of the shorter text's shingles that the longer one has."""
+    """Return the share of the shorter text's shingles that also occur in the longer text."""
     value = corpus.exact.get(pair, 0.0)
     return containment(value, corpus.sizes[pair[0]], corpus.sizes[pair[1]])
 
 
 def index_answers(corpus: Corpus) -> tuple[set[Pair], set[Pair], set[Pair], set[Pair]]:
-    """Return four sets of pairs: similar, contained, decided to be one story, stored as one story.
-
-    The index returns the first two sets. The last set also has the pairs that are stored as derived. The
-    articles are inserted and decided one after the other, as in a crawl.
+    """Return four sets of pairs of texts: similar texts, a text that contains the other one, texts that
+    newsbot decides to put into one story, and texts that are stored in one story. The index returns the first
+    two sets. The last set also has the pairs that are stored as derived. The articles are inserted and
+    decided one after the other, as in a crawl.
     """
     found: set[Pair] = set()
     contained: set[Pair] = set()
@@ -224,7 +224,7 @@ def weighted_f1(exact: dict[Pair, float], labels: dict[Pair, int], says: set[Pai
 
 
 def components(count: int, pairs: Iterable[Pair]) -> list[int]:
-    """Return the story of each article: the connected components of the pairs."""
+    """Return the story of each article. The stories are the connected components of the pairs."""
     parent = list(range(count))
 
     def root(place: int) -> int:

@@ -19,7 +19,7 @@ Pair = tuple[int, int]
 
 @dataclass(slots=True)
 class Corpus:
-    """The articles, their labelled pairs, and the exact similarities of at least .04."""
+    """The articles, their labelled pairs, and the exact similarities that are .04 or more."""
 
     articles: list[dict[str, str]]
     labels: dict[Pair, int]
@@ -43,7 +43,7 @@ def load(folder: Path) -> Corpus:
 
 
 def exact_similarities(shingles: list[Any]) -> dict[Pair, float]:
-    """Return the Jaccard similarities of at least .04, computed from the shared shingles."""
+    """Return the Jaccard similarities that are .04 or more, computed from the shared shingles."""
     texts: dict[int, list[int]] = defaultdict(list)
     for place, hashes in enumerate(shingles):
         for value in hashes.tolist():

@@ -237,7 +237,8 @@ def theirs(url: str, documents: int) -> Iterator[Row]:
 
 
 def race(where: str, system: str, racer: int, rounds: int, barrier: Barrier) -> list[int]:
-    """Insert one text per round at the same moment as the others; return how many others each round found."""
+    """Insert one text per round, at the same moment as all other racers. Return for each round how many of
+    their texts were found."""
     seen = []
     index = their_index(where) if system.startswith("datasketch") else open_index(where)
     for round_, one in enumerate(signatures(10**9, 10**9 + rounds)):

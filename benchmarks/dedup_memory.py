@@ -62,7 +62,8 @@ def blocks(documents: int) -> Iterator[list[bytes]]:
 
 
 def buckets(documents: int, level: int, split: int) -> Iterator[tuple[int, bytes]]:
-    """Yield each bucket. A bucket that was split and its new half have half as many postings as others."""
+    """Yield each bucket. If a bucket was split, both of its halves have half as many postings as other
+    buckets."""
     chance = np.random.default_rng(1)
     for start in range(0, (1 << level) + split, BUCKETS_AT_ONCE):
         numbers = np.arange(start, min(start + BUCKETS_AT_ONCE, (1 << level) + split))

@@ -35,7 +35,8 @@ def place(where: str) -> Iterator[str]:
 
 
 def take_turns(where: str, documents: int) -> None:
-    """Insert the texts of one turn per line of stdin; print seconds, CPU seconds, and those of Redis."""
+    """For each line of stdin, insert the texts of one turn. Print the seconds, the CPU seconds, and the CPU
+    seconds of Redis."""
     from benchmarks.dedup_index import NOW, address, open_index, server_seconds, signatures  # noqa: PLC0415
 
     with place(where) as spot:

@@ -93,7 +93,7 @@ BASE = "trafilatura"
 
 
 def newsbot(html: bytes, url: str) -> Fields:
-    """Read the page alone, as :func:`newsbot.extraction.extract` does."""
+    """Read only the page, like :func:`newsbot.extraction.extract`."""
     return _fields(html, url, None)
 
 
@@ -281,7 +281,7 @@ def paired(
 
 
 def show(console: Console, row: Row, *, head: bool) -> None:
-    """Print one row, and the column headings before the first."""
+    """Print one row. Before the first row, print the column headings."""
     table = Table(box=None, pad_edge=False, show_header=head)
     for key, (width, justify) in COLUMNS.items():
         table.add_column(key, width=width, justify=justify, no_wrap=True)

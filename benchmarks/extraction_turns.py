@@ -64,7 +64,7 @@ class Side:
         )
 
     def turns(self) -> Iterator[float]:
-        """Yield the milliseconds of one page after the other; each page is read on request."""
+        """Yield the milliseconds for each page. A page is read only when its value is requested."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         while self._process.stdout.readline():

@@ -128,7 +128,7 @@ _OTHERS: dict[str, Callable[[], Extractor]] = {
 
 
 def public_extractors() -> tuple[dict[str, Extractor], list[str]]:
-    """Return the extractors that can be imported, and why each of the others cannot."""
+    """Return the extractors that can be imported, and for each other extractor the reason why it cannot."""
     warnings.simplefilter("ignore")  # warnings about their dependencies
     logging.disable(logging.CRITICAL)  # one log line per unreadable page
     found: dict[str, Extractor] = {

@@ -69,7 +69,7 @@ class FeedWorld:
     bursting: Array
     """Items per hour of each feed in each hour of the world's time, with its bursts."""
     keys: Array = field(repr=False)
-    """A key that sorts by feed, then by time: used to search many feeds at once."""
+    """A key that sorts by feed, then by time. With it, many feeds are searched at once."""
 
     @property
     def seconds(self) -> float:
@@ -164,7 +164,7 @@ def _bursts(settings: WorldSettings, draw: np.random.Generator) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class Polls:
-    """All polls of a run; those of each feed are in chronological order."""
+    """All polls of a run. The polls of each feed are in chronological order."""
 
     rows: Rows
     at: Array
@@ -176,9 +176,8 @@ class Polls:
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
-    """Delays in seconds from publication to the poll, and shares of all counted items.
-
-    Lost items have a delay too; otherwise a policy that loses items in busy hours would seem fast.
+    """Delays are in seconds from publication to the poll, and shares are shares of all counted items. Lost
+    items also have a delay. Otherwise a policy that loses items in busy hours would seem fast.
     """
 
     polls: float

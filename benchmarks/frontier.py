@@ -54,7 +54,7 @@ PACE = 0.01
 IN_FLIGHT = 8
 CALLS = 1000
 AGAIN = 100_000
-"""Number of known URLs that are added again. As many other URLs are remembered after that."""
+"""Number of known URLs that are added again. Then the same number of new URLs is remembered."""
 KNOWN_FIGURES = ("redis_us", "client_us", "seconds", "bytes", "resident")
 REMEMBERED = 2_000_000
 """Maximum number of known URLs that are not copies."""

@@ -78,7 +78,7 @@ TIMING_STATS: Final = (
     "finish_time",
     "newsbot/cpu",
 )
-"""Prefixes of stats that are left out, as they may depend on the machine."""
+"""Prefixes of stats that are left out, because they may depend on the machine."""
 
 
 # --- the web
@@ -152,7 +152,7 @@ def _item(number: int) -> str:
 
 
 def _daily_page(number: int) -> str:
-    """Return an article; each tenth article is the previous one with one changed sentence."""
+    """Return an article. Every tenth article is a copy of the previous article with one changed sentence."""
     text_number = number - 1 if number % 10 == 9 else number
     chance = random.Random(text_number)
     sentences = [" ".join(chance.choices(_WORDS, k=14)).capitalize() + "." for _ in range(18)]

@@ -70,7 +70,8 @@ ROUNDS = 250
 SEEDS = (0, 1, 2)
 """The forest is the mean of three models. The F1 of a single model varies by .003 with the seed."""
 SNIPPET = 0.02
-"""Weight of a piece with a snippet, chosen in the same way. The total weight of an article's words is 1."""
+"""Weight of a piece with a snippet. It was also chosen by the mean result over the folds. The total weight of
+an article's words is 1."""
 LEAD = 0.5
 """Weight of the words of a standfirst: it belongs to the article, but the measure does not require it."""
 LABEL = 0.3
@@ -78,7 +79,8 @@ LABEL = 0.3
 MIXED = 0.5
 """Weight of a page of :mod:`benchmarks.mixed`."""
 MIXED_PAGES = 2
-"""Number of pages of each theme of that benchmark: few, because all pages of a theme have the same markup."""
+"""Number of pages of each theme of that benchmark. It is low, because all pages of a theme have the same
+markup."""
 LEAST_AGREED = 0.3
 """Minimum share of a gold text in the pieces of its page. Otherwise the text belongs to another page."""
 
@@ -251,7 +253,7 @@ def _labelled(
 def _by_gold(
     definitions: ModuleType, gold: Gold, texts: list[str], copies: NDArray[np.bool_], *, strict: bool
 ) -> tuple[NDArray[np.int8], NDArray[np.float64]] | None:
-    """Return for each piece whether it is in the gold text or the standfirst, and its weight."""
+    """For each piece, return whether it is in the gold text or the standfirst, and its weight."""
     labels = _Labels(definitions, gold, strict=strict)
     judged = [(False, 0)] * len(texts)
     for index in np.argsort(copies, kind="stable").tolist():
@@ -286,7 +288,8 @@ class _Labels:
         self._standfirst = "" if strict else " ".join(self._words(gold.get("optional") or ""))
 
     def of(self, text: str) -> tuple[bool, int]:
-        """Return whether a text is in the gold text, and its weight in words (0 for optional text)."""
+        """Return whether a text is in the gold text, and the weight of the text in words (0 for optional
+        text)."""
         words = self._words(text)
         length = min(4, len(words))
         if not length:

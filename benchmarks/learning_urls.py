@@ -97,7 +97,7 @@ def measure(links: Path, seeds: int, *, domains: bool = False) -> Iterator[dict[
 
 
 def priors_of_others(pages: Sequence[Labelled], wanted: set[str]) -> Mapping[str, Prior]:
-    """Return for each wanted domain a prior that was fitted without the domain's fold."""
+    """For each wanted domain, return a prior that was fitted without the fold of this domain."""
     domains = sorted({page.domain for page in pages})
     random.Random(1).shuffle(domains)
     priors: dict[str, Prior] = {}
@@ -124,7 +124,8 @@ def _ways(train: Sequence[Labelled], prior: Prior) -> dict[str, Chooser]:
 
 
 def _one_tree(examples: list[tuple[str, bool]], prior: Prior) -> Chooser:
-    """Return a single tree over the prior: one round at full rate, every label trusted, no bias."""
+    """Return a single tree over the prior. It has one round at the full learning rate and no bias, and all
+    labels are trusted."""
     urls, labels = [url for url, _ in examples], [label for _, label in examples]
     first = [max(-BOUND, min(BOUND, prior(url))) for url in urls]
     trees = boost([traits(url) for url in urls], labels, first, trust=1e9, rounds=1)

@@ -45,7 +45,7 @@ RATES: Final[Mapping[Host, float]] = {GAZETA: 6.0, HERALD: 3.0, NOVOSTI: 1.5}
 BEFORE: Final = 14 * HOUR
 """Seconds for which the hosts publish before the crawl begins, so that their feeds are full."""
 SETTLE: Final = HOUR
-"""Articles of the first hour are not counted: the first poll of a feed finds old ones."""
+"""Articles of the first hour are not counted, because the first poll of a feed finds old articles."""
 DRAWS: Final = 60
 MINUTE: Final = 60.0
 ROOT: Final = Path(__file__).resolve().parent.parent
@@ -53,7 +53,7 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 
 @dataclass(frozen=True, slots=True)
 class Delays:
-    """The figures of a run; minutes from publication."""
+    """The figures of a run. Delays are in minutes from publication."""
 
     polls_an_hour: float
     p50: float
@@ -154,7 +154,7 @@ def _measured(data: Path, life: Life, begin: float, end: float) -> Delays:
 
 
 class _OfRates(SquareRootIndex):
-    """A policy that begins like the crawl: with the threshold for the known rates."""
+    """A policy that begins with the threshold for the known rates, like the crawl."""
 
     def spend(self, requests: float, hours: float) -> None:
         super().spend(requests, hours)

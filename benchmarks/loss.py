@@ -33,7 +33,7 @@ from benchmarks.webs import Web, papers, write_rules
 from newsbot.storage.sqlite import SqliteStorage
 
 ANSWER_SECONDS = 0.2
-"""Response time of the site: so slow that all allowed requests are in flight."""
+"""Response time of the site. It is so long that all allowed requests are in flight."""
 IDLE_SECONDS = 8.0
 """scrapy-redis counts as finished after this many seconds without a request."""
 HOSTS = 20

@@ -217,7 +217,7 @@ def _save_checks(place: Place, checks: dict[str, list[PageCheck]]) -> None:
 
 
 def fill_sites(storage: SqliteStorage, sites: int) -> None:
-    """Write sources with a learned rhythm; those of one site in ten have been silent for a day."""
+    """Write sources with a learned rhythm. All sources of one site in ten have been silent for a day."""
     rhythm, row = Rhythm(1), np.zeros(1, np.intp)
     for hour in range(21 * 24):
         at = np.array([time.time() - 22 * 86400 + hour * 3600.0])

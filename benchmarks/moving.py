@@ -49,7 +49,8 @@ class Times:
         self.numbers: dict[str, int] = {}
 
     def __call__(self, kind: str, number: int) -> None:
-        """Receive one report. A report is sent after the work; some kinds have one for each item."""
+        """Receive one report. A report is sent when the work is done. For some kinds, each item has its own
+        report."""
         self.numbers[kind] = number
         if kind != self._kind or time.perf_counter() > self._last + SAMPLED:
             self._charge(kind)

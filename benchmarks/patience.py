@@ -15,7 +15,8 @@ AGAIN = 1.0
 
 
 class TooSlow(BaseException):
-    """The limit was exceeded. Not an ``Exception``: extractors catch those and continue."""
+    """The limit was exceeded. This is not an ``Exception``, because extractors catch exceptions and
+    continue."""
 
 
 def bounded(

@@ -108,11 +108,11 @@ PAGES: Mapping[str, Callable[[int], str]] = {
     "front": _links,
     "feed": _feed,
 }
-"""``front``: the page of links is the home page that a rule names; all others are linked from a feed."""
+"""``front``: the page of links is the home page that a rule names. All other pages are linked from a feed."""
 
 
 class Web:
-    """The ordinary site, and a site with pages of one kind."""
+    """The ordinary site, and a site with heavy pages of one kind."""
 
     def __init__(self, name: str) -> None:
         self._name = name

@@ -83,7 +83,7 @@ def main() -> None:
 
 
 def compare(world: FeedWorld, a_day: float, seed: int, only: list[str]) -> Iterator[dict[str, Any]]:
-    """Yield the row of each policy; an empty name selects all."""
+    """Yield the row of each policy. An empty name selects all policies."""
     for name, make in policies(world, a_day):
         if "" not in only and name not in only:
             continue

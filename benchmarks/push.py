@@ -127,7 +127,7 @@ async def scrapy(folder: Path, *words: str) -> AsyncIterator[None]:
 
 
 async def delays_of(site: Site, data: Path, articles: int, pause: float, *, pushed: bool) -> list[float]:
-    """Publish articles at irregular moments; return seconds until each was stored."""
+    """Publish articles at irregular moments. Return for each article the seconds until it was stored."""
     storage = SqliteStorage(data / "newsbot.db")
     spread = random.Random(1)
     delays = []

@@ -137,7 +137,7 @@ def index_cost(place: Place, number: int) -> Row:
 
 
 def found_after(place: Place, texts: Texts, start: int) -> Row:
-    """Store articles one by one, and return how long a search takes to find the last one."""
+    """Store articles with one call per article. Return how long a search takes to find the last article."""
     for article in texts.articles(start, start + STORED):
         place.storage.articles.store(article)
     begin = time.perf_counter()

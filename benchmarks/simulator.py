@@ -87,7 +87,8 @@ def run_plan(scale: int, seed: int) -> Row:
 
 
 def beside_simpy() -> list[Row]:
-    """Run all variants on one field with both. newsbot's second run is timed; the first one compiles."""
+    """Run all variants on one field with newsbot and with SimPy. newsbot runs twice, and only the second run
+    is timed, because the first run compiles the code."""
     sizes = make_pages(PAGES, stream("pages"))
     log = make_changes(sizes, TIME, CHANGE, FREQUENCIES["published"], stream("changes"))
     queries = make_queries(PAGES, TIME, QUERY, stream("queries"))

@@ -134,7 +134,7 @@ class Soak:
 
 @contextmanager
 def running(logs: Path, attackers: Attackers | None) -> Iterator[Soak]:
-    """Start everything; afterwards stop it and remove its data."""
+    """Start all processes. At the end, stop them and remove their data."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="newsbot-soak-")))
         web = GrowingWeb(attackers)
@@ -208,7 +208,7 @@ def _finish(soak: Soak) -> float:
 
 
 def _lost(web: GrowingWeb, storage: MongoStorage) -> list[str]:
-    """Return the articles that are not stored under either of their addresses."""
+    """Return the articles that are stored under none of their two addresses."""
     if storage.articles.count() < len(web.published):
         return [one.url for one in web.published]
     urls = {article.canonical_url for article in storage.articles.iter()}

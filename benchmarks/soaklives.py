@@ -13,12 +13,13 @@ from pathlib import Path
 import numpy as np
 
 WARM_UP = 1 / 3
-"""Share of the run that is warm-up; for processes that were started later, share of their own lifetime."""
+"""Share of the run that counts as warm-up. For a process that was started later, it is a share of its own
+lifetime."""
 LEAST_SECONDS = 300.0
 """A process that ran for a shorter time after its warm-up is not measured."""
 LAST_LINES = 12
 _MOST_PAIRS = 400
-"""Maximum number of samples whose pairs are compared; more are thinned out."""
+"""Maximum number of samples whose pairs are compared. If there are more samples, some are left out."""
 
 
 @dataclass(slots=True)
@@ -69,7 +70,8 @@ class Life:
 
 
 def exit_word(code: int) -> str:
-    """Describe an exit code; a signal that the benchmark did not send came from the system or the program."""
+    """Describe an exit code. If the benchmark did not send the signal, the system or the program has sent
+    it."""
     if code >= 0:
         return f"exit code {code}"
     name = signal.Signals(-code).name
@@ -88,8 +90,9 @@ def own_megabytes(pid: int) -> float:
 def growth(life: Life, begin: float, end: float) -> dict[str, float]:
     """Return the growth of a process's memory from its warm-up until ``end``; empty if the time is too short.
 
-    A robust line through the samples (Theil and Sen: the median of the slopes of all pairs, so that single
-    peaks do not count) gives the memory after the warm-up and at the end.
+    The memory after the warm-up and at the end is read from a robust line through the samples (Theil and
+    Sen). The slope of this line is the median of the slopes of all pairs of samples, so single peaks do not
+    matter.
     """
     since, until = max(begin, life.began), min(end, life.ended or end)
     since += (until - since) * WARM_UP

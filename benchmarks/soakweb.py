@@ -30,13 +30,14 @@ from tests.mockserver import MockServer
 
 HOSTS = 20
 SHOWN = 400
-"""Entries of a feed: more than a host publishes during a server's restart and a failing feed's pause."""
+"""Number of entries in a feed. It is higher than the number of articles that a host publishes during the
+restart of a server and the pause after a failing feed."""
 SLOW_SECONDS = 5.0
 COPY_EVERY = 20
 FAULTS = ("slow", "500", "500 twice", "503", "cut", "hang up", "hang up twice")
 XML = {"Content-Type": "application/rss+xml"}
 FAULTY = 0.1
-"""Share of articles with a fault, and of faulty answers of feeds."""
+"""Share of articles that have a fault, and share of feed answers that are faulty."""
 
 
 @dataclass(frozen=True, slots=True)

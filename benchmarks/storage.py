@@ -58,7 +58,7 @@ Row = dict[str, Any]
 
 
 def store(storage: Storage, start: int, stop: int) -> float:
-    """Store articles one by one; return the rate per second."""
+    """Store articles with one call per article. Return the rate per second."""
     some = list(articles(start, stop))
     begin = time.perf_counter()
     for article in some:
@@ -67,7 +67,8 @@ def store(storage: Storage, start: int, stop: int) -> float:
 
 
 def store_in_turns(storage: Storage, start: int, stop: int) -> Row:
-    """Store some articles one by one, the next ones in batches, and so on; return both rates per second."""
+    """Store groups of articles, by turns with one call per article and in batches. Return both rates per
+    second."""
     spent = {1: 0.0, BATCH: 0.0}
     counts = dict.fromkeys(spent, 0)
     sizes = cycle(spent)
@@ -147,7 +148,7 @@ def _store_part(uri: str, start: int, stop: int) -> float:
 
 
 def _fill(server: MongoServer, stop: int) -> None:
-    """Write the documents in bulk, in the same form as stored ones."""
+    """Write the documents in bulk, in the same form as newsbot stores them."""
     with MongoClient[Any](server.uri, tz_aware=True) as client:
         database = client["newsbot"]
         for start in range(0, stop, 500):

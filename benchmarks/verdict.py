@@ -37,7 +37,7 @@ from newsbot.rules.rule import Rule
 from newsbot.urls import site_of
 
 LEAST_BYTES = 2000
-"""Minimum size of a page of an article. Smaller ones are frames that scripts fill."""
+"""Minimum size of a page of an article in bytes. Smaller pages are frames that scripts fill."""
 
 
 class Saved(NamedTuple):

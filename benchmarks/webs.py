@@ -1,4 +1,4 @@
-"""The webs on which crawls are measured: many hosts, whose pages are all made before the start."""
+"""The webs on which crawls are measured. They have many hosts, and all pages are made before the start."""
 
 from __future__ import annotations
 

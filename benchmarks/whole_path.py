@@ -67,7 +67,7 @@ json.dump(crawler.stats.get_stats(), open(stats_file, "w"), default=str)
 
 
 class ArticleWeb:
-    """Articles and one feed per host, all made before the start."""
+    """Articles and one feed per host. All answers are made before the start."""
 
     def __init__(self, articles: int) -> None:
         plan = make_plan(articles, now=NOW)

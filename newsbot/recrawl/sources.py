@@ -95,8 +95,8 @@ class NutchType:
     """The rule of Apache Nutch's AdaptiveFetchSchedule.
 
     The interval is multiplied by ``1 - NUTCH_FASTER`` after a change, and by 1 plus the controller's value
-    otherwise (0.4 in Nutch). The value determines how often a poll finds something, and thereby the number
-    of polls.
+    otherwise (0.4 in Nutch). The value determines how often a poll finds new items, and therefore also the
+    number of polls.
     """
 
     def __init__(self, count: int, controller: Controller, first: float) -> None:
@@ -190,7 +190,7 @@ class Rhythm:
         self.hours = no_rows(count)
         """Hours in which :attr:`items` were published, each multiplied by its hour weight and day weight."""
         self.hour_items, self.hour_due = no_rows(count, HOURS), no_rows(count, HOURS)
-        """New items of each hour of the day, and the number expected if all hours had the same weight."""
+        """New items of each hour of the day, and the expected number if all hours had the same weight."""
         self.day_items, self.day_due = no_rows(count, DAYS), no_rows(count, DAYS)
         self.spread = np.ones(count)
         """Variance of counts divided by their mean; 1 for independent items (Poisson)."""
@@ -447,7 +447,8 @@ class SquareRootIndex:
 
 
 def _before_full(polled: Polled, gap: Array, unexpected: Array) -> Array:
-    """Return the seconds until the next poll that a burst requires; infinite if there is no burst."""
+    """Return the seconds until the poll that a burst requires. The result is infinite if there is no
+    burst."""
     share = np.where(gap < PAUSE, REFILL, REFILL_AFTER_PAUSE)
     bursts = (polled.shown > 0) & (unexpected > 0) & (gap > 0)
     rest = gap * share * polled.shown / np.maximum(unexpected, 1.0)
