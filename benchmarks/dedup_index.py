@@ -139,7 +139,7 @@ def server_seconds(where: str) -> float:
         return 0.0
     with redis.Redis.from_url(where) as client:
         usage = client.info("cpu")
-    return float(usage["used_cpu_user"]) + float(as_text["used_cpu_sys"])
+    return float(usage["used_cpu_user"]) + float(usage["used_cpu_sys"])
 
 
 def best(took: list[float]) -> float:
