@@ -167,7 +167,7 @@ def test_a_damaged_note_is_reported_and_replaced(
     workers[0].save(NOTE_KIND + DOMAIN, KEY, note)
     lines = lines_of(workers[0])
     learn(lines, *range(LEAST))
-    assert "learning starts again" in caplog.text
+    assert "they are learned again" in caplog.text
     lines.write()
     assert removes(lines_of(workers[1]))
 
