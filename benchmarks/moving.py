@@ -3,7 +3,7 @@
 The file has pages, each with a referrer and an event. Every fourth page waits in the queue; all other pages
 are done. The file also has generated articles of 700 words. They were fetched recently, so all of them are in
 the index of near-duplicates too. The figures are items per second, and processor time per item (this process
-and both servers together), which is stable on a busy machine.
+and both servers together). The processor time is stable even on a busy machine.
 
     python -m benchmarks.moving [--pages 100000] [--articles 3000] [--json]
 """
@@ -35,7 +35,8 @@ Row = dict[str, Any]
 
 
 class Times:
-    """Receives the reports of a move: duration, processor time and number of each kind.
+    """Receives the reports of a move. Stores the duration, the processor time and the number of items per
+    kind.
 
     ``used`` returns the processor time of the servers.
     """
@@ -49,8 +50,8 @@ class Times:
         self.numbers: dict[str, int] = {}
 
     def __call__(self, kind: str, number: int) -> None:
-        """Receive one report. A report is sent when the work is done. For some kinds, each item has its own
-        report."""
+        """Receive a report that ``number`` items of a kind have been moved. For some kinds, a report follows
+        each item."""
         self.numbers[kind] = number
         if kind != self._kind or time.perf_counter() > self._last + SAMPLED:
             self._charge(kind)

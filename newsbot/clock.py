@@ -31,7 +31,7 @@ def utc(seconds: float) -> datetime:
 
 
 def utc_of(seconds: float | None) -> datetime | None:
-    """Return POSIX ``seconds`` as :func:`utc` does; ``None`` stays ``None``."""
+    """Convert POSIX ``seconds`` like :func:`utc`; ``None`` stays ``None``."""
     return None if seconds is None else utc(seconds)
 
 
@@ -44,7 +44,7 @@ def iso(moment: datetime | None) -> str | None:
 
 
 def iso_of(seconds: float | None) -> str | None:
-    """Return POSIX ``seconds`` as :func:`iso` does; ``None`` stays ``None``."""
+    """Convert POSIX ``seconds`` to text in the format of :func:`iso`; ``None`` stays ``None``."""
     return iso(utc_of(seconds))
 
 

@@ -38,8 +38,8 @@ logger = logging.getLogger(__name__)
 MAX_WAITING = 200_000
 """Maximum number of requests that wait at the same time. Further requests are dropped and counted."""
 MAX_SEEN = 500_000
-"""Number of URLs that are remembered, or ``max_pages`` if this is larger. Older URLs may be requested
-again."""
+"""Number of URLs that are remembered. If ``max_pages`` is larger, ``max_pages`` URLs are remembered. Older
+URLs may be requested again."""
 LOOK_AGAIN = 1.0
 """Maximum number of seconds until the scheduler looks for a request again."""
 
@@ -107,7 +107,10 @@ class SideSpider(Spider):
 
 
 class SideScheduler(Component, BaseScheduler):
-    """Scrapy's scheduler for spiders without visits. A spider's ``max_pages`` limits the number of URLs."""
+    """A scheduler for spiders that request pages without visits.
+
+    A spider's ``max_pages`` limits the number of URLs.
+    """
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
@@ -185,7 +188,7 @@ class SideScheduler(Component, BaseScheduler):
     def next_request(self) -> Request | None:
         """Return a request whose host's turn has come, or None.
 
-        After None, Scrapy is woken for the next turn.
+        If the result is None, Scrapy is woken when the next turn comes.
         """
         if self._next is None:
             self._context.calls.start(self._choose, then=self._slot.nextcall.schedule)

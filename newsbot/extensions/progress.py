@@ -66,7 +66,7 @@ class Progress(Extension):
     def spider_opened(self, spider: Spider) -> None:
         """Start showing the progress."""
         self._began = time.monotonic()
-        # this is the first entry of the window, because rates count from the start of the crawl
+        # The first figures are zeros, so that rates are counted from the start of the crawl.
         self._rates.per_minute(self._began, Figures())
         if self._display is not None:
             self._display.start()

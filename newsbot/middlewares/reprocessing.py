@@ -81,7 +81,7 @@ class ReprocessingMiddleware(Middleware):
     def _look_up(self, visit: Visit) -> None:
         """Read the page's record into the visit, unless the frontier knows that the page was never fetched.
 
-        This saves a query for each new article.
+        Without this exception, each new article would cost a query.
         """
         lease, data = visit.lease, visit.data
         untouched = lease.last_fetched is None and lease.attempts == 0
@@ -129,7 +129,7 @@ class ReprocessingMiddleware(Middleware):
             value = response.headers.get(name)
             if value is not None:
                 visit.page[field] = value.decode("latin-1")[:500]
-            elif response.status == 200:  # the old value belongs to old content; other statuses may omit it
+            elif response.status == 200:  # the stored value is of old content; other responses may omit it
                 visit.page[field] = None
 
 

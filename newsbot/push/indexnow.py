@@ -1,8 +1,8 @@
 """Parses IndexNow notices (https://www.indexnow.org/documentation), rssCloud verifications and XML-RPC pings.
 
 With IndexNow a site reports which of its URLs have changed. ``GET /indexnow?url=…&key=…`` reports one URL. A
-POST of ``{"host", "key", "keyLocation"?, "urlList"}`` reports up to 10,000 URLs. A key proves the sender only
-if the key file is on the host of the reported URLs.
+POST of ``{"host", "key", "keyLocation"?, "urlList"}`` reports up to 10,000 URLs. A key proves who the
+sender is only if the key file is on the host of the reported URLs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _KEY = re.compile(r"[A-Za-z0-9-]{8,128}")
 
 
 class BadNotice(ValueError):
-    """The request is not a valid IndexNow notice. The text gives the reason, for the sender."""
+    """The request is not a valid IndexNow notice. The text tells the sender the reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

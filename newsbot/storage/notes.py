@@ -136,7 +136,7 @@ class NotesAhead:
         return getattr(self._notes, name)
 
     def expect(self, names: Iterable[NoteName]) -> None:
-        """Read these notes together with the other expected notes."""
+        """Remember these names. When one of them is needed, all expected notes are read together."""
         self._expected.add(*names)
 
     def get_many(self, names: Sequence[NoteName]) -> dict[NoteName, dict[str, Any]]:
@@ -173,15 +173,15 @@ _Note = dict[str, Any]
 
 
 class SharedNotes(Generic[_New]):
-    """Writes the notes of one kind, or one note for each site.
+    """Writes the notes of one kind. If ``key`` is given, writes one note for each site instead.
 
     ``merge`` is called with the stored note (None if there is none) and the new data of a worker (the
     addition). It returns the note to store. If another worker writes first, ``merge`` is called again with
     the newer note and the same addition. If the note already contains the addition, ``merge`` must not add it
     a second time.
 
-    If ``key`` is given, each site has its own kind, which is ``kind`` followed by the domain. The note of
-    each site has this key. The keys of the additions are then domains.
+    If ``key`` is given, the kind of a site's note is the text ``kind`` plus the domain of the site, and all
+    these notes have this key. The keys of the additions are then domains.
     """
 
     def __init__(
@@ -227,10 +227,11 @@ class SharedNotes(Generic[_New]):
 class SharedSites(Generic[_Known, _New]):
     """What all workers have learned about each site, with one note for each site.
 
-    ``read`` converts the note of a site to its knowledge. If there is no note, it gets an empty note. ``add``
-    adds the result of one page to the knowledge. ``plain`` converts the knowledge to a note. This worker uses
-    a result at once, and other workers use it after :meth:`write`. At most ``most`` sites are kept in memory;
-    all other sites are read when they are needed. All methods raise :class:`newsbot.errors.DataError`.
+    ``read`` converts the note of a site to what is known about the site (the knowledge). If the site has no
+    note, ``read`` is called with an empty note. ``add`` adds the result of one page to the knowledge.
+    ``plain`` converts the knowledge to a note. This worker uses a result at once, and other workers use it
+    after :meth:`write`. At most ``most`` sites are kept in memory; all other sites are read when they are
+    needed. All methods raise :class:`newsbot.errors.DataError`.
     """
 
     def __init__(

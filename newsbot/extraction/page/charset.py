@@ -32,7 +32,7 @@ _MULTIBYTE = {
 }  # fmt: skip
 """Languages by encoding, for the encodings of East Asia."""
 _UNDECLARED = 5
-"""The first encodings in :data:`_MULTIBYTE`, up to this number, are tried even if they are not declared."""
+"""This number of encodings at the start of :data:`_MULTIBYTE` is tried even if they are not declared."""
 # Encodings that use escape sequences to switch between scripts.
 _ESCAPING = frozenset({"iso2022_jp"})
 _JAPANESE = re.compile(rb"\x1b\$[@B][!-~]{2}")
@@ -87,9 +87,9 @@ def decode(page: bytes, declared: str | None = None) -> str:
 
 
 def detect(page: bytes, declared: str | None = None) -> str:
-    """Return Python's name of the encoding of a page or feed, or of its first part. Never raises.
+    """Return Python's name of the encoding of a page or feed. Never raises.
 
-    ``declared`` is the charset that the server declared.
+    ``page`` may be only the first part. ``declared`` is the charset that the server declared.
     """
     marked, _ = read_bom(page)
     if found := marked or _without_bom(page):
@@ -190,7 +190,8 @@ def _by_script(sample: bytes, declared: list[str]) -> str | None:
     best = max(scores, key=lambda name: scores[name])
     if best == "mac-cyrillic" and best not in declared and scores["cp1251"] >= scores[best] - _MAC_LEAD:
         best = "cp1251"
-    # If a Cyrillic encoding is declared and the text is plausible in it, the text is probably in capitals.
+    # Cyrillic capitals may look like Greek or Arabic. If a Cyrillic encoding is declared and the text is
+    # plausible in it, this encoding is used.
     if _SCRIPTS.get(best) in _LIKE_CAPITALS:
         best = next((name for name in declared if _is_cyrillic(sample, name, scores)), best)
     if scores[best] <= _MIN_SCRIPT_SCORE:

@@ -2,7 +2,7 @@
 
 The table below lists the stored states of a URL. The state *pending* of :mod:`newsbot.frontier.base` is
 stored as one of three states (ready, waiting, held), so that a query reads only rows that can match.
-``lease`` makes the rows ready that are due up to its horizon:
+``lease`` changes rows that are due before its horizon to ``ready``. The states are:
 
 =========== =============================== ========================================
 ``state``   ``at``: when the state ends     next state
@@ -40,8 +40,8 @@ PUBLIC_STATES = {
 }
 """Maps stored states to the state names of :mod:`newsbot.frontier.base`."""
 
-# Selects only the columns that the decision needs. Most links of a page are known, so reading their URLs and
-# data would be wasted time.
+# Selects only the columns that are needed to decide what to do with a link. Most links of a page are known, so
+# reading their URLs and data would be wasted time.
 _FIND = """
 SELECT fingerprint, id, state, at, priority, due, last_fetched,
     json_extract(data, '$.published_at') IS NOT NULL AS dated
@@ -113,7 +113,7 @@ SET data = json_patch(?, json_object('discovered_at', json_extract(data, '$.disc
 """
 """Replaces the data with the data from a feed, but keeps the time of the first discovery."""
 
-# The reason in the data of an entry that was set aside is removed, because the entry is no longer aside.
+# If the entry was set aside, the reason is removed from its data, because it is no longer aside.
 _MARK_DONE = """
 INSERT INTO frontier_urls (state, at, priority, due, kind, depth, url, data, host, fingerprint)
 VALUES ('done', ?, ?, ?, ?, ?, ?, ?, ?, ?)

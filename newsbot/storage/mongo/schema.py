@@ -1,4 +1,4 @@
-"""Creates and upgrades the collections, with the reason for each index.
+"""Creates and upgrades the collections. Comments give the reason for each index.
 
 Every value that must be unique is an ``_id``. For pages, articles and aliases, the ``_id`` is the fingerprint
 of the URL. For texts, it is the site and the hash of the text. A sharded collection can have a unique index
@@ -18,7 +18,7 @@ versions of an article are stored together. docs/operations.md has the commands.
 | sites | domain | the counters of a site |
 | search_results | search, text, fingerprint | a result of a search on a page (see spider_results.py) |
 | notes | kind and key | a note of a part of newsbot (see newsbot/storage/notes.py) |
-| joined | story | the current story of a story that was joined (see stories.py) |
+| joined | story | the story into which a former story was joined (see stories.py) |
 | page_checks | fingerprint | the last checks of a page (see spider_results.py) |
 | site_hours | site and hour | the counters of a site in one hour (see newsbot/storage/sources.py) |
 | removals | fingerprint | the removal of an article, and the number of that change (see changes.py) |
