@@ -40,8 +40,8 @@ PUBLIC_STATES = {
 }
 """Maps stored states to the state names of :mod:`newsbot.frontier.base`."""
 
-# Selects only the columns that are needed to decide what to do with a link. Most links of a page are known, so
-# reading their URLs and data would be wasted time.
+# Selects only the columns that are needed to decide what to do with a link. Most links of a page are known,
+# so reading their URLs and data would be wasted time.
 _FIND = """
 SELECT fingerprint, id, state, at, priority, due, last_fetched,
     json_extract(data, '$.published_at') IS NOT NULL AS dated
