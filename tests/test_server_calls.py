@@ -60,7 +60,7 @@ def test_the_event_loop_is_not_blocked_by_a_slow_server(slow: None) -> None:
         calls = ServerCalls()
         server = Server(calls)
         asking = asyncio.ensure_future(calls.run(lambda: server.ask("a") + server.ask("b")))
-        await until(lambda: server.received)  # the loop runs, although there is no answer yet
+        await until(lambda: server.received)  # the loop runs while the answer is missing
         assert calls.busy
         assert not asking.done()
         server.answer.set()

@@ -158,9 +158,8 @@ class RedisIndex:
     def _tend(self, moment: int) -> None:
         """Delete texts that are too old, clean some buckets, and split buckets if the index has grown."""
         limits = moment - int(self.keep), _FORGET_AT_ONCE, MAX_TEXTS
-        texts_per_bucket = LOAD / (
-            PASSAGES + 1
-        )  # each text has a posting for each passage and one for its id
+        # Each text has a posting for each passage, and one for its id.
+        texts_per_bucket = LOAD / (PASSAGES + 1)
         growth = texts_per_bucket, _SPLITS_AT_ONCE
         self._run("tend", *limits, *growth, self._chance.random(), _CLEAR_AT_ONCE)
 

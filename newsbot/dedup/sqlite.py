@@ -316,7 +316,7 @@ def _tidy(database: sqlite3.Connection, chunk: Chunk, buckets: Buckets) -> None:
 
 def _by_bucket(postings: dict[int, bytes]) -> Iterator[tuple[int, bytes, bytes]]:
     """Yield (id, packed numbers of texts, tags) for each bucket that gets postings, oldest text first."""
-    lengths = np.fromiter(map(len, postings.values()), np.intp, len(postings))  # empty if there are no texts
+    lengths = np.fromiter(map(len, postings.values()), np.intp, len(postings))  # empty for an empty index
     hashes = np.repeat(np.fromiter(postings, np.uint64, len(postings)), lengths // NUMBER)
     numbers = np.frombuffer(b"".join(postings.values()), dtype=">u4").astype(np.uint64)
     number_bits = 8 * NUMBER

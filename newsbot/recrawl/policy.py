@@ -33,7 +33,7 @@ class Outcome:
     status: int | None = None
     """HTTP status of the last response; None if there was none."""
     error: str | None = None
-    """The reason why there is no content, a token such as ``timeout``; None if there was no error."""
+    """The reason why the content is missing, a token such as ``timeout``; None after a success."""
     not_modified: bool = False
     """True if the status was 304."""
     changed: bool | None = None

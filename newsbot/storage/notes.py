@@ -227,7 +227,7 @@ class SharedNotes(Generic[_New]):
 class SharedSites(Generic[_Known, _New]):
     """What all workers have learned about each site, with one note for each site.
 
-    ``read`` converts the note of a site to what is known about the site (the knowledge). If the site has no
+    ``read`` converts the note of a site to knowledge about the site. If the site has no
     note, ``read`` is called with an empty note. ``add`` adds the result of one page to the knowledge.
     ``plain`` converts the knowledge to a note. This worker uses a result at once, and other workers use it
     after :meth:`write`. At most ``most`` sites are kept in memory; all other sites are read when they are

@@ -115,7 +115,7 @@ class CheckedPage:
 
     @property
     def before(self) -> PageCheck | None:
-        """The last check of an earlier run; None if there is no earlier run.
+        """The last check of an earlier run; None in the first run.
 
         It can be older than the check before the last one, because one run can check a page several times.
         """

@@ -56,8 +56,8 @@ def empty_mongo(uri: str) -> None:
 
 LARGE = ("articles", "pages", "texts", "aliases", "joined", "versions", "page_checks", "search_results")
 """Collections that grow with the crawl. A command must not read one of them completely."""
-WHOLE = (("versions", "fetched"), ("pages", "next_due"), ("articles", "stored"))
-"""Collections that ``scrapy prune`` and a migration read completely, and a field of their queries."""
+WHOLE = (("versions", "fetched"), ("pages", "$expr"), ("articles", "stored"))
+"""Collections that ``scrapy prune`` and a migration read completely, and a key of their queries."""
 
 
 @contextmanager

@@ -263,7 +263,7 @@ def signs(view: Overview, found: Sequence[Trouble], sites: Mapping[str, datetime
     """
     workers, result = view.queue.workers, []
     dead = [one for one in workers if one.overdue]
-    if view.queue.pending and len(dead) == len(workers):  # also true if there are no workers
+    if view.queue.pending and len(dead) == len(workers):  # also true without any worker
         worked = max((one.at for one in view.hours if one.fetched), default=None)
         # If there are no dead workers, the crawl ended in the last hour in which a page was fetched. The end
         # of this hour is used, unless it is in the future.
