@@ -60,7 +60,12 @@ def connections(mongo: MongoServer, server: RedisServer) -> tuple[int, int]:
 
 
 def most(mongo: MongoServer, server: RedisServer, seconds: float) -> tuple[int, int]:
-    """Return the largest numbers of connections that are seen within some seconds."""
+    """Return the largest numbers of connections that are seen within some seconds.
+
+    The seconds begin when the worker is connected to both servers. After an outage it may wait up to 30 s.
+    """
+    while 0 in connections(mongo, server):
+        time.sleep(0.05)
     seen, end = [(0, 0)], time.monotonic() + seconds
     while time.monotonic() < end:
         seen.append(connections(mongo, server))
