@@ -33,7 +33,8 @@ from newsbot.crawl.links.feed_details import FeedDetails
 from newsbot.crawl.links.judge import LinkJudge
 from newsbot.crawl.links.queue import Links
 from newsbot.crawl.links.spellings import Spellings
-from newsbot.crawl.links.trials import ListProbing, ShapeTrials
+from newsbot.crawl.links.families import Families
+from newsbot.crawl.links.trials import ListProbing
 from newsbot.crawl.links.usual_places import UsualPlaces
 from newsbot.crawl.politeness import Politeness
 from newsbot.crawl.reachability import Reachability
@@ -80,7 +81,10 @@ class Crawl:
         self.known = ReadAhead[bool](self._known_of)
         """For each leased page, True if a stored article has the URL of the page as its URL or as an
         alias."""
-        self.sites = SiteKnowledge(context, self.removals, explore=settings.getfloat("NEWSBOT_EXPLORE"))
+        self.sites = SiteKnowledge(context, self.removals)
+        self.families = Families(
+            context, self.sites.families, explore=settings.getfloat("NEWSBOT_EXPLORE")
+        )
         self.sources = SourceRegistry(context)
         self.canonical = Canonical(context, self.sites.canonical_trust, self.removals)
         self.judge = LinkJudge(
@@ -88,13 +92,13 @@ class Crawl:
             self.scope,
             self.sources,
             self.sites.url_learning,
+            self.families,
             self.removals,
             ranked=settings.getbool("NEWSBOT_RANKING"),
         )
         self.spellings = Spellings(context)
         self.probing = ListProbing(context, self.scope, self.sources)
         self.feed_details = FeedDetails(context)
-        self.trials = ShapeTrials(context, self.sites.url_learning)
         self.links = Links(
             context=context,
             scope=self.scope,
@@ -102,7 +106,7 @@ class Crawl:
             registry=self.sources,
             judge=self.judge,
             probing=self.probing,
-            trials=self.trials,
+            families=self.families,
             canonical=self.canonical,
             spellings=self.spellings,
             feed_details=self.feed_details,

@@ -279,13 +279,15 @@ class Completion:
         reason = visit.outcome.error
         if is_article is not None:
             reason = "" if is_article else visit.no_article or Reason.NO_ARTICLE.value
-        if reason is not None and reason not in _OURS and visit.data.get("why") != Reason.EXPLORED:
+        if reason is not None and reason not in _OURS and visit.data.get("why") != Reason.SAMPLE:
             self.sites.health.saw(self.context.notes, visit.rule.domain, reason)
+        refusal = None if is_article is None else "" if is_article else visit.no_article or Reason.NO_ARTICLE.value
+        self.links.families.fetched(visit, refusal)
         if is_article is None:
             visit.taught = True
             return
         url = canonicalize(visit.lease.entry.url, visit.rule.drop_query)
-        self.sites.url_learning.fetched(visit.rule, url, article=is_article, why=str(visit.data.get("why")))
+        self.sites.url_learning.fetched(visit.rule, url, article=is_article)
         visit.taught = True
 
     def _is_chosen_elsewhere(self, visit: Visit, is_article: bool | None) -> bool:

@@ -480,8 +480,8 @@ class FrontierScheduler(Component, BaseScheduler):
     def _decide(self, lease: Lease) -> _Decision:
         """Decide on a lease: fetch its page, return it if no slot is free, or end it if the page is not worth
         a fetch."""
-        if reason := self._crawl.trials.left(lease) or self._crawl.probing.left(lease):
-            self._crawl.trials.leave(lease, reason)
+        if reason := self._crawl.families.left(lease) or self._crawl.probing.left(lease):
+            self._crawl.families.leave(lease, reason)
             return _Decision.LEFT
         if not self._slots.take(lease):
             # A window of the entry's groups (newsbot.crawl.slots) is full. The frontier leases the entry

@@ -15,13 +15,15 @@ from newsbot.crawl.scope import Scope
 from newsbot.crawl.visit import Found, Visit
 from newsbot.discovery.list_pages import is_archive, is_pagination
 from newsbot.items import Kind, Link, Reason, Where
-from newsbot.ranking.judging import THRESHOLD, article_odds
+from newsbot.ranking.judging import article_odds
 from newsbot.rules.rule import Rule, classify
 from newsbot.rules.shape import probability
 from newsbot.urls import canonicalize, fingerprint
 
 TOGETHER = 200
 """Number of links from rules that are queued in one transaction. One transaction per rule would be slow."""
+LIKELY = 0.5
+"""Minimum probability that a URL from the arguments is an article, if its path ends with a slash."""
 SHOWN = 5
 """Maximum number of sites that a log line names."""
 
@@ -107,7 +109,7 @@ def _kind_of(url: str, rule: Rule) -> Kind:
         return Kind.SECTION
     # No rule decides. A path with a slash at its end is a list, unless it looks like an article.
     odds = article_odds(Link(url=url, where=Where.ARGUMENT), canonical)
-    return Kind.SECTION if path.endswith("/") and probability(odds) < THRESHOLD else Kind.ARTICLE
+    return Kind.SECTION if path.endswith("/") and probability(odds) < LIKELY else Kind.ARTICLE
 
 
 def refuse_unnamed(context: Context, scope: Scope, visit: Visit) -> None:

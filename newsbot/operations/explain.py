@@ -166,9 +166,8 @@ REASONS: Mapping[str, str] = {
 }
 """Texts for users, by reason. The other reasons are shown as they are stored."""
 LEFT: Mapping[str, str] = {
-    Reason.DOUBTFUL_SHAPE: "no article with a URL of this form has been found; the URL waits for one",
+    Reason.WAITS: "links of this form wait: too little is known of their pages, or they were not articles",
     Reason.OTHER_LISTS: "other lists (numbered pages, an archive or a sitemap) lead to the older articles",
-    Reason.FAILED_SHAPE: "pages with URLs of this form were not articles",
 }
 """Texts for the reasons why a URL in the queue was not fetched."""
 

@@ -46,7 +46,8 @@ from newsbot.cli.terminal import Column, counted
 from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.entries import entry_for, page_for
 from newsbot.errors import ArgumentError, NotAnArticle, UserError
-from newsbot.extraction import parse_html, read_page
+from newsbot.extraction import parse_html, read
+from newsbot.extraction.verdict import Standing
 from newsbot.items import Article, EventKind, Kind, Link, Reason, Where
 from newsbot.ranking.judging import Judgement
 from newsbot.rights import page_rights
@@ -272,8 +273,21 @@ class Importer:
         if self._obey_noindex and not rights.index:
             raise NotAnArticle("noindex")
         memory = self._crawl.sites.shared_lines.of(rule.domain)
-        vouched = self._crawl.sites.url_learning.vouches(rule, page.url)
-        article = read_page(page.body, page.url, rule=rule, tree=tree, now=at, memory=memory, vouched=vouched)
+        site = self._crawl.families.of(rule.domain)
+        is_open = self._crawl.families.is_open(rule.domain, canonicalize(page.url, rule.drop_query))
+        reading = read(
+            page.body,
+            page.url,
+            rule=rule,
+            tree=tree,
+            now=at,
+            memory=memory,
+            standing=Standing.MEMBER if is_open else Standing.ALONE,
+            witnesses=site.witnesses,
+        )
+        if reading.article is None:
+            raise NotAnArticle(reading.refusal)
+        article = reading.article
         article.discovered_at = article.fetched_at = at
         article.rights = dict(rights.signals)
         # The memory learns the lines that the site repeats on its pages. These lines are left out of later

@@ -16,7 +16,8 @@ from newsbot.crawl.links.canonical import Canonical
 from newsbot.crawl.links.feed_details import FeedDetails
 from newsbot.crawl.links.judge import LINKS_AT_ONCE, LinkJudge
 from newsbot.crawl.links.spellings import Spellings
-from newsbot.crawl.links.trials import ListProbing, ShapeTrials
+from newsbot.crawl.links.families import Families
+from newsbot.crawl.links.trials import ListProbing
 from newsbot.crawl.politeness import Politeness
 from newsbot.crawl.scope import Scope
 from newsbot.crawl.source_state import SourceRegistry
@@ -39,7 +40,7 @@ class Links:
     registry: SourceRegistry
     judge: LinkJudge
     probing: ListProbing
-    trials: ShapeTrials
+    families: Families
     canonical: Canonical
     spellings: Spellings
     feed_details: FeedDetails
@@ -49,10 +50,16 @@ class Links:
         return sum(new for some in parts(found, visit) for new in self.steps(some, visit))
 
     def queue_released(self, visit: Visit) -> None:
-        """After a visit, queue the links that waited for its result. Their URLs have the same shape."""
-        # ``force`` is needed for links that were leased while their shape was doubtful. ShapeTrials.leave has
-        # marked them as done.
-        self._queue(self.trials.end(visit), visit, force=True)
+        """After a visit, queue the links that waited for its result."""
+        self.queue_waiting(self.families.end(visit), visit)
+
+    def queue_waiting(self, batch: Batch, visit: Visit | None) -> int:
+        """Queue waiting links. Return the number of links that were not known before."""
+        # ``force`` is needed for links that were leased while their family was closed. Families.leave has marked
+        # them as done.
+        new = self._queue(batch, visit, force=True)
+        self.families.queued(batch)
+        return new
 
     def steps(self, found: Found, visit: Visit | None) -> Iterator[int]:
         """Judge and queue links in steps that take less than 50 ms.
@@ -70,7 +77,7 @@ class Links:
             yield 0
         # These two calls compare all links of the page, so they are made after the last link is judged.
         with self.context.timed("judge"):
-            self.trials.weigh(batch, visit)
+            self.families.weigh(batch, visit)
             self.probing.weigh(batch, visit)
         self.context.count("links/found", len(found.links))
         for reason, number in batch.rejected.items():
