@@ -97,7 +97,7 @@ class Crawl:
             ranked=settings.getbool("NEWSBOT_RANKING"),
         )
         self.spellings = Spellings(context)
-        self.probing = ListProbing(context, self.scope, self.sources)
+        self.probing = ListProbing(context, self.scope, self.sources, self.families)
         self.feed_details = FeedDetails(context)
         self.links = Links(
             context=context,

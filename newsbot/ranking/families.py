@@ -112,6 +112,15 @@ def _kin(name: str) -> str | None:
     return f"{above}/{last.replace('#', '')}{'/' * path.endswith('/')}{mark}{query}"
 
 
+LISTS = "list:"
+"""Prefix of the names of families of lists."""
+
+
+def list_family(shape: str) -> str:
+    """Return the family of the lists with a shape (:func:`newsbot.discovery.list_pages.shape_of`)."""
+    return f"{LISTS}{shape}"[:MAX_NAME]
+
+
 # --- states
 
 
@@ -204,6 +213,10 @@ class Result:
     """For a fetched page: True if a feed, a news sitemap, a rule or a person named it. None for other results."""
     refusal: str = ""
     """For a fetched page: why it is not an article; empty for an article."""
+    is_list: bool = False
+    """True if the page is a list. It is good if it led to articles that nothing else names."""
+    is_beside: bool = False
+    """True for an article that no source of the site names, so that only a list or another page led to it."""
     is_weak: bool = False
     """True for an article that has no evidence of its own. It says nothing about other members."""
     is_void: bool = False
@@ -234,6 +247,8 @@ class SiteFamilies:
     """Number of fetched pages that were articles by their own evidence."""
     wasted: int = 0
     """Number of fetched pages that were not articles, and that nobody named."""
+    beside: int = 0
+    """Number of articles that no feed or sitemap of the site names."""
     rule: str = ""
     """Digest of the rule's patterns with which the waiting links were last compared."""
 
@@ -260,7 +275,8 @@ class SiteFamilies:
 
     def _count(self, family: Family, result: Result, *, named: bool) -> None:
         good = not result.refusal
-        self.articles += good
+        self.articles += good and not result.is_list
+        self.beside += result.is_beside
         if named:
             family.named_good += good and not result.is_weak
             family.named_bad += not good
@@ -347,6 +363,7 @@ class SiteFamilies:
             "witnesses": self.witnesses.plain(),
             "articles": self.articles,
             "wasted": self.wasted,
+            "beside": self.beside,
             "rule": self.rule,
         }
 
@@ -363,7 +380,8 @@ class SiteFamilies:
             witnesses = Witnesses.read(plain.get("witnesses") or {})
         except (TypeError, ValueError, AttributeError):
             witnesses = Witnesses()
-        return cls(found, witnesses, _number(plain, "articles"), _number(plain, "wasted"), str(plain.get("rule", "")))
+        articles, wasted, beside = (_number(plain, name) for name in ("articles", "wasted", "beside"))
+        return cls(found, witnesses, articles, wasted, beside, str(plain.get("rule", "")))
 
 
 def _number(plain: Mapping[str, Any], name: str) -> int:

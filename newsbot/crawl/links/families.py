@@ -19,10 +19,11 @@ from dataclasses import replace
 from newsbot.crawl.context import MAX_HOSTS, Context
 from newsbot.crawl.entries import Batch, page_for
 from newsbot.crawl.visit import Visit
+from newsbot.discovery.list_pages import shape_of as list_shape
 from newsbot.extraction.verdict import REQUIRED, Standing
 from newsbot.frontier.base import Entry, Known, Lease
 from newsbot.items import Bounded, EventKind, Kind, Link, Reason, Where, read_reason
-from newsbot.ranking.families import SAMPLES, Result, SiteFamilies, State, family_of
+from newsbot.ranking.families import LISTS, SAMPLES, Result, SiteFamilies, State, family_of, list_family
 from newsbot.rules.rule import Rule, classify
 from newsbot.sites.families import MAX_SITES, FamilyNotes
 from newsbot.storage.waiting import WaitingLink
@@ -32,12 +33,13 @@ MAX_WAITING = 2000
 """Maximum number of waiting links of a family."""
 MAX_SOURCES = 400
 """Maximum number of feeds and sitemaps of a site for which samples wait."""
-_MOST_HELD = 50_000
+_MOST_HELD, _MOST_LISTED = 50_000, 100_000
+_FOUND_ON_PAGES = frozenset((Where.BODY, Where.NAVIGATION))
 SAMPLE_PRIORITY = 5.0
 """Priority of samples on a site that names its articles. They are fetched last."""
 _NAMED = frozenset((Where.FEED, Where.NEWS_SITEMAP, Where.PUSH, Where.SEED, Where.ARGUMENT))
 OF_FAMILIES = frozenset((Reason.LIKELY_ARTICLE, Reason.SAMPLE, Reason.NOT_IN_RULE))
-_COPIES = frozenset((Reason.SAME_TEXT, Reason.COPY))
+_COPIES = frozenset((Reason.SAME_TEXT, Reason.UNCHANGED, Reason.COPY))
 
 
 class Families:
@@ -50,6 +52,8 @@ class Families:
         """Fingerprints of links that this worker has stored as waiting links."""
         self._sources = Bounded[str, dict[bytes, None]](MAX_SITES)
         """For each domain, the feeds and sitemaps that samples wait for (fingerprints)."""
+        self._listed = Bounded[bytes, None](_MOST_LISTED)
+        """Fingerprints of the links that the sites' own feeds and sitemaps list."""
         self._with_read_sources = Bounded[str, None](MAX_HOSTS)
         """Domains with a feed or sitemap that has been read."""
 
@@ -81,9 +85,11 @@ class Families:
                 continue
             site = site or self.of(rule.domain)
             try:
-                name = family_of(canonicalize(link.url, rule.drop_query))
+                url = canonicalize(link.url, rule.drop_query)
             except ValueError:
                 continue
+            self._listed[fingerprint(url)] = None
+            name = family_of(url)
             known = site.families.get(name)
             if known is None or (named and not known.named) or (not named and not known.listed):
                 self._add(rule.domain, Result(family=name, is_named=named, is_listed=not named))
@@ -105,8 +111,12 @@ class Families:
                 self._add(domain, Result(family=name, is_void=True))
             return
         if not refusal and not named:
-            dropped = {str(event.get("reason")) for event in visit.events if event["event"] == EventKind.DROPPED}
-            refusal = next(iter(sorted(dropped & _COPIES)), "")
+            dropped = {
+                read_reason(event.get("reason"))[0].partition(" ")[0]
+                for event in visit.events
+                if event["event"] == EventKind.DROPPED
+            }
+            refusal = Reason.COPY.value if dropped & _COPIES else ""
         evidence = visit.evidence
         site = self.of(domain)
         strong = evidence is not None and (
@@ -118,6 +128,9 @@ class Families:
             named=named,
             refusal=refusal,
             is_weak=not refusal and not strong,
+            is_beside=not refusal
+            and data.get("where") in _FOUND_ON_PAGES
+            and entry.fingerprint not in self._listed,
             evidence=evidence if witness else None,
         )
         before = site.state(name)
@@ -189,14 +202,18 @@ class Families:
                 waiting.pop(key, None)
         return bool(waiting)
 
-    def end(self, visit: Visit) -> Batch:
-        """Return the waiting links that may be queued after a visit. :meth:`queued` must be called after that."""
+    def end(self, visit: Visit, *, has_sitemap: bool) -> Batch:
+        """Return the waiting links that may be queued after a visit. :meth:`queued` must be called after that.
+
+        ``has_sitemap`` is True if a sitemap of the site is known to exist.
+        """
         domain = visit.rule.domain
         if visit.kind in (Kind.FEED, Kind.SITEMAP):
             self._sources.get(domain, {}).pop(visit.lease.entry.fingerprint, None)
             if not visit.guessed and not visit.outcome.failed:
                 self._with_read_sources.add(domain)
-        entries = {entry.fingerprint: entry for entry in self._released(domain)}
+        lists = self.needs_lists(domain, has_sitemap=has_sitemap) and not self._awaits_sources(domain)
+        entries = {entry.fingerprint: entry for entry in self._released(domain, lists=lists)}
         now = self._context.clock()
         return Batch(entries=entries, pages=[page_for(entry, now) for entry in entries.values()])
 
@@ -214,8 +231,12 @@ class Families:
             if family.waiting != (number := counts.get(name, 0)):
                 self._add(domain, Result(family=name, waiting=number, best=family.best if number else 0.0))
 
-    def _released(self, domain: str) -> list[Entry]:
-        """Return the links of open families, and samples."""
+    def _lists(self, domain: str, name: str) -> list[Entry]:
+        links = self._context.storage.waiting.of_family(domain, name, MAX_WAITING)
+        return [entry for link in links if (entry := self._entry(link, None)) is not None]
+
+    def _released(self, domain: str, *, lists: bool) -> list[Entry]:
+        """Return the links of open families, and samples. ``lists``: waiting lists are returned, too."""
         site, now = self.of(domain), self._context.clock()
         waiting = [name for name, family in site.families.items() if family.waiting > 0]
         if not waiting:
@@ -224,6 +245,10 @@ class Families:
         ruled = rule is not None and bool(rule.article) and not rule.learn
         found: list[Entry] = []
         for name in sorted(waiting, key=lambda one: _turn(site, one)):
+            if name.startswith(LISTS):
+                if lists:
+                    found += self._lists(domain, name)
+                continue
             is_open = site.state(name) is State.OPEN
             if not is_open and (ruled or self._awaits_sources(domain)):
                 continue
@@ -259,8 +284,42 @@ class Families:
             self._recount(domain)
         return [entry for entry in entries if entry.fingerprint not in done]
 
-    def _entry(self, link: WaitingLink, why: Reason) -> Entry | None:
+    def _entry(self, link: WaitingLink, why: Reason | None) -> Entry | None:
         return unpacked(link, self._context.rules.get(link.source), why)
+
+    # --- lists
+    def needs_lists(self, domain: str, *, has_sitemap: bool) -> bool:
+        """Return True if lists lead to articles of the site that its feeds and sitemaps do not name."""
+        return not has_sitemap or self.of(domain).beside > 0
+
+    def may_read(self, entry: Entry) -> bool:
+        """Return True if a list may be read on a site whose sources seem to name all articles.
+
+        The site's budget then allows a sample, or lists of this form led to other articles before.
+        """
+        domain, name, now = entry.data["source"], list_family(list_shape(entry.url)), self._context.clock()
+        site = self.of(domain)
+        if site.state(name) is State.OPEN:
+            return True
+        if self._awaits_sources(domain) or not site.may_fetch(name, now, self._explore):
+            return False
+        self._add(domain, Result(family=name, sampled_at=now))
+        return True
+
+    def is_list_open(self, entry: Entry) -> bool:
+        """Return True if lists of this form led to other articles, or if the list is a sample."""
+        family = self.of(entry.data["source"]).families.get(list_family(list_shape(entry.url)))
+        return family is not None and (family.good > 0 or family.in_flight(self._context.clock()) > 0)
+
+    def hold_lists(self, entries: Iterable[Entry], visit: Visit | None) -> None:
+        """Store lists as waiting links."""
+        self._hold([(list_family(list_shape(entry.url)), entry) for entry in entries], visit)
+
+    def tell_list(self, entry: Entry, *, fruitful: bool) -> None:
+        """Record whether a list led to articles that nothing else names."""
+        name = list_family(list_shape(entry.url))
+        refusal = "" if fruitful else Reason.BARREN_LIST.value
+        self._add(entry.data["source"], Result(family=name, named=False, refusal=refusal, is_list=True))
 
     # --- leases
     def left(self, lease: Lease) -> Reason | None:
@@ -285,7 +344,10 @@ class Families:
         pages.save([record])
         if reason is Reason.WAITS:
             self._held.pop(entry.fingerprint, None)
-            self._hold([(self._name(entry), entry)], None)
+            if entry.kind is Kind.SECTION:
+                self.hold_lists([entry], None)
+            else:
+                self._hold([(self._name(entry), entry)], None)
         self._context.frontier.ack(lease, next_due=None, fetched=False)
         self._context.frontier.return_turn(entry.host)
         self._context.count(f"left/{reason}")
@@ -346,8 +408,8 @@ def _is_unread(known: Known) -> bool:
 
 
 def _packed(name: str, entry: Entry) -> WaitingLink:
-    body = {"url": entry.url, "depth": entry.depth, "data": {**entry.data}}
-    del body["data"]["source"]
+    data = {name: value for name, value in entry.data.items() if name != "source"}
+    body = {"url": entry.url, "kind": entry.kind.value, "depth": entry.depth, "data": data}
     return WaitingLink(
         fingerprint=entry.fingerprint,
         source=entry.data["source"],
@@ -358,8 +420,11 @@ def _packed(name: str, entry: Entry) -> WaitingLink:
     )
 
 
-def unpacked(link: WaitingLink, rule: Rule | None, why: Reason) -> Entry | None:
-    """Return the frontier entry of a waiting link; None if its body is damaged."""
+def unpacked(link: WaitingLink, rule: Rule | None, why: Reason | None) -> Entry | None:
+    """Return the frontier entry of a waiting link; None if its body is damaged.
+
+    ``why`` is the reason why it is queued; None for the reason with which it was found.
+    """
     try:
         body = json.loads(link.body)
         name = canonicalize(body["url"], rule.drop_query if rule is not None else ())
@@ -367,10 +432,10 @@ def unpacked(link: WaitingLink, rule: Rule | None, why: Reason) -> Entry | None:
             url=body["url"],
             fingerprint=fingerprint(name),
             host=host_key(body["url"]),
-            kind=Kind.ARTICLE,
+            kind=Kind(body["kind"]),
             priority=link.priority,
             depth=int(body["depth"]),
-            data={**body["data"], "source": link.source, "why": why.value},
+            data={**body["data"], "source": link.source, **({} if why is None else {"why": why.value})},
         )
     except (ValueError, KeyError, TypeError):
         return None

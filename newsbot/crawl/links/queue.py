@@ -51,7 +51,11 @@ class Links:
 
     def queue_released(self, visit: Visit) -> None:
         """After a visit, queue the links that waited for its result."""
-        self.queue_waiting(self.families.end(visit), visit)
+        has_sitemap = self.registry.of(visit.rule.domain).sitemap
+        batch = self.families.end(visit, has_sitemap=has_sitemap)
+        # Lists are tried one by one. The lists that are not queued now go on waiting.
+        self.probing.weigh_waiting(batch)
+        self.queue_waiting(batch, visit)
 
     def queue_waiting(self, batch: Batch, visit: Visit | None) -> int:
         """Queue waiting links. Return the number of links that were not known before."""

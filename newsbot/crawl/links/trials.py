@@ -13,6 +13,7 @@ from dataclasses import replace
 from newsbot.clock import from_iso
 from newsbot.crawl.context import MAX_HOSTS, Context
 from newsbot.crawl.entries import Batch, page_for
+from newsbot.crawl.links.families import Families
 from newsbot.crawl.scope import Scope
 from newsbot.crawl.source_state import SourceRegistry
 from newsbot.crawl.visit import Visit
@@ -29,6 +30,9 @@ from newsbot.discovery.list_pages import (
 from newsbot.frontier.base import Entry, Known, Lease
 from newsbot.items import Bounded, EventKind, Kind, Reason, Where
 from newsbot.urls import canonicalize, fingerprint
+
+_FOUND = (Reason.LIST, Reason.SUBJECT_LIST)
+"""Reasons of lists that no rule names."""
 
 # --- lists
 # Lists are of one kind if their URLs have the same shape
@@ -47,8 +51,10 @@ class ListProbing:
     All methods raise :class:`newsbot.errors.DataError`.
     """
 
-    def __init__(self, context: Context, scope: Scope, registry: SourceRegistry) -> None:
-        self._context, self._scope, self._registry = context, scope, registry
+    def __init__(
+        self, context: Context, scope: Scope, registry: SourceRegistry, families: Families
+    ) -> None:
+        self._context, self._scope, self._registry, self._families = context, scope, registry, families
         self._trials, self._walks = ListTrials(), ListWalks()
         self._with_lists = Bounded[str, None](MAX_HOSTS)
         """Domains whose lists have numbered pages or an archive, which lead to older articles."""
@@ -81,6 +87,10 @@ class ListProbing:
         # weeks.
         new = {key: entry for key, entry in lists.items() if key not in known and not entry.data.get("force")}
         self._hear(lists, known)
+        waiting = [key for key, entry in new.items() if self._waits(entry)]
+        self._families.hold_lists([new.pop(key) for key in waiting], visit)
+        for key in waiting:
+            _reject(batch, key)
         for key, entry in new.items():
             # A numbered page of another list is not queued here, because the pages of a list are read one
             # after the other.
@@ -104,6 +114,24 @@ class ListProbing:
                 _reject(batch, key)
         batch.pages = [page for page in batch.pages if page.fingerprint in batch.entries]
 
+    def weigh_waiting(self, batch: Batch) -> None:
+        """Remove from the batch the waiting lists that are not tried now."""
+        for key, entry in list(batch.entries.items()):
+            if _needs_trial(entry) and not self._trials.may_try(entry.data["source"], entry.url):
+                del batch.entries[key]
+        batch.pages = [page for page in batch.pages if page.fingerprint in batch.entries]
+
+    def _names_all(self, domain: str) -> bool:
+        """Return True if the sources of a site seem to name all its articles, so that lists are not needed."""
+        has_sitemap = self._registry.of(domain).sitemap
+        return not self._families.needs_lists(domain, has_sitemap=has_sitemap)
+
+    def _waits(self, entry: Entry) -> bool:
+        domain = entry.data["source"]
+        if not self._names_all(domain) or self._trials.is_fruitful(domain, entry.url):
+            return False
+        return not self._families.may_read(entry)
+
     def end(self, visit: Visit) -> None:
         """If the visited list was under trial and could not be read, end its trial, so that another list is
         tried."""
@@ -123,7 +151,13 @@ class ListProbing:
     def left(self, lease: Lease) -> Reason | None:
         """Return the reason why a leased list is no longer needed, or None if it must be read."""
         entry, domain = lease.entry, lease.entry.data["source"]
-        if not _is_by_subject(entry) or lease.last_fetched is not None or entry.data.get("force"):
+        if entry.kind is not Kind.SECTION or lease.last_fetched is not None or entry.data["why"] not in _FOUND:
+            return None
+        if self._names_all(domain) and not (
+            self._trials.is_fruitful(domain, entry.url) or self._families.is_list_open(entry)
+        ):
+            return Reason.WAITS
+        if not _is_by_subject(entry) or entry.data.get("force"):
             return None
         needless = domain in self._with_lists or self._registry.of(domain).sitemap
         return Reason.OTHER_LISTS if needless and not self._trials.is_fruitful(domain, entry.url) else None
@@ -149,7 +183,9 @@ class ListProbing:
             if (listed := from_iso(one.data.get("published_at"))) is not None:
                 self._walks.dated(url, listed.timestamp())
         first = visit.record is None or visit.record.last_full_fetch is None
-        if first or self._scope.arguments.since is not None:
+        if self._names_all(visit.rule.domain) and not new:
+            visit.goes_on = False
+        elif first or self._scope.arguments.since is not None:
             since = self._scope.since_of_lists(self._walks.shown(visit.rule.domain))
             visit.goes_on = unread and (since is None or not self._walks.is_older(url, since.timestamp()))
         else:
@@ -177,6 +213,8 @@ class ListProbing:
             self._trials.release(domain, url)
             return
         self._trials.tell(domain, url, fruitful=worth)
+        if self._names_all(domain):
+            self._families.tell_list(visit.lease.entry, fruitful=worth is True)
         self._heard.add(visit.lease.entry.fingerprint)
         if worth and not _is_by_subject(visit.lease.entry):
             self._with_lists.add(domain)
