@@ -215,6 +215,7 @@ def _by_family(
 ) -> Judgement:
     """Judge a link that the rule does not cover."""
     declared = link.where in _DECLARED
+    ruled_out = bool(rule.article) and not rule.learn
     # A sitemap lists pages of all kinds. Their addresses say nothing, so their families decide.
     if not declared and link.where is not Where.SITEMAP and (
         link.where is Where.NEXT_PAGE or not is_open(url)
@@ -223,7 +224,8 @@ def _by_family(
         if link.where is Where.NEXT_PAGE or is_pagination(url) or is_archive(url) or is_archive_front(url):
             useless = _USELESS_LISTS.intersection(features(url))
             return _rejected(Reason.UNLIKELY_LIST) if useless else _section(link, depth, Reason.LIST)
-        if _is_by_subject(link, url, folders):
+        # If a person wrote article patterns, the section patterns name the lists.
+        if not ruled_out and _is_by_subject(link, url, folders):
             section = _section(link, depth, Reason.SUBJECT_LIST)
             return replace(section, priority=section.priority - _LATER)
     if is_front_page(url):
@@ -231,7 +233,6 @@ def _by_family(
     score = probability(article_odds(link, url, learned))
     if declared:  # always accepted; the score only determines the priority
         return _article(link, score * _DOUBT if rule.article else score, now, link.where.value)
-    ruled_out = bool(rule.article) and not rule.learn
     return _article(link, score, now, Reason.NOT_IN_RULE if ruled_out else Reason.LIKELY_ARTICLE)
 
 
