@@ -132,7 +132,16 @@ def measure(folder: Path, rows: list[dict[str, Any]], options: argparse.Namespac
         time.sleep(2)  # the server makes a certificate first
         subprocess.run(
             [
-                *(sys.executable, "-m", "scrapy", "crawl", "news", "-s", "NEWSBOT_PROGRESS=0", *OWN_CERTIFICATES),
+                *(
+                    sys.executable,
+                    "-m",
+                    "scrapy",
+                    "crawl",
+                    "news",
+                    "-s",
+                    "NEWSBOT_PROGRESS=0",
+                    *OWN_CERTIFICATES,
+                ),
                 *("-s", f"CLOSESPIDER_TIMEOUT={options.seconds}"),
             ],
             env={**os.environ, **own, "http_proxy": proxy, "https_proxy": proxy},

@@ -1,6 +1,7 @@
 """How well the extraction recognises which pages are articles, measured as a classifier.
 
-    python -m benchmarks.verdict [--sets DIR ...] [--formasaurus DIR] [--html DIR ...] [--part dev|test] [--fit]
+    python -m benchmarks.verdict [--sets DIR ...] [--formasaurus DIR] [--html DIR ...] [--part dev|test]
+    [--fit]
 
 * ``--sets``: folders of folders with ``index.jsonl`` and pages. A row with a ``type`` is not an article
 * ``--formasaurus``: the folder ``formasaurus/data`` of its source package (``pip download --no-deps
@@ -13,8 +14,8 @@
 
 All pages of a site are in one fold. The columns are: number of pages, of pages that are accepted without any
 hint, and of pages that are accepted in a crawl. In a crawl an article is an item of a feed. Any other page is
-the sample of an unknown family. Pages of articles with under 2,000 bytes are not counted: they are frames that
-scripts fill.
+the sample of an unknown family. Pages of articles with under 2,000 bytes are not counted: they are frames
+that scripts fill.
 """
 
 from __future__ import annotations
@@ -174,7 +175,7 @@ def main() -> None:
     with Pool() as pool:
         read = pool.map(judged, found, chunksize=8)
     rows = [row for row in read if row is not None]
-    weights = dict(evidence._weights())
+    weights = dict(evidence.weights())
     of_fold = dict.fromkeys(range(FOLDS), weights)
     if options.fit:
         known = [row for row in rows if row.features and not row.alone]
@@ -191,7 +192,11 @@ def main() -> None:
         limit = scores[int(at_most * len(scores))]
         print(f"{at_most:.0%} of the articles are below {limit:.2f}")
     for is_article in (True, False):
-        pairs = [(score, row.page.url) for row, score in zip(rows, odds, strict=True) if row.page.article is is_article]
+        pairs = [
+            (score, row.page.url)
+            for row, score in zip(rows, odds, strict=True)
+            if row.page.article is is_article
+        ]
         for score, url in sorted(pairs, reverse=not is_article)[: options.worst]:
             print(f"{score:8.2f} {'article' if is_article else 'other'} {url}")
 

@@ -239,7 +239,8 @@ class Details(TypedDict, total=False):
     rendered: bool
     """In ``fetched``: True if the page was read after its scripts were run."""
     missing: list[str]
-    """In ``not_an_article``: what the page lacks of what articles have (:mod:`newsbot.extraction.evidence`)."""
+    """In ``not_an_article``: what the page lacks of what articles have
+    (:mod:`newsbot.extraction.evidence`)."""
     scripts: bool
     """In ``not_an_article``: True if the page has scripts and hardly any text."""
     unchanged: bool

@@ -39,6 +39,10 @@ class Command(NewsbotCommand):
             "newsbot.authoring.learn:learn_site",
             Argument("domain", metavar="DOMAIN"),
             Argument("--write", action="store_true", help="add the patterns to the site's rule file"),
+            Argument(
+                "--why", action="store_true", help="list the families of addresses, with the reason for each"
+            ),
+            Argument("--forget", action="store_true", help="forget what was learned of the site's families"),
         ),
         Action(
             "new",

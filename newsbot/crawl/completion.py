@@ -281,7 +281,9 @@ class Completion:
             reason = "" if is_article else visit.no_article or Reason.NO_ARTICLE.value
         if reason is not None and reason not in _OURS and visit.data.get("why") != Reason.SAMPLE:
             self.sites.health.saw(self.context.notes, visit.rule.domain, reason)
-        refusal = None if is_article is None else "" if is_article else visit.no_article or Reason.NO_ARTICLE.value
+        refusal = (
+            None if is_article is None else "" if is_article else visit.no_article or Reason.NO_ARTICLE.value
+        )
         self.links.families.fetched(visit, refusal)
         if is_article is None:
             visit.taught = True

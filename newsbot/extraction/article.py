@@ -83,8 +83,8 @@ def read_page(
 ) -> Article:
     """Return the article of a page; see :func:`read` for the arguments.
 
-    ``vouched`` is True if a person asked for the page, so that it is refused only if it has no text of its own.
-    Raises :class:`NotAnArticle` with a short stable reason, and no other exception for any input.
+    ``vouched`` is True if a person asked for the page, so that it is refused only if it has no text of its
+    own. Raises :class:`NotAnArticle` with a short stable reason, and no other exception for any input.
     """
     standing = Standing.NAMED if vouched else Standing.ALONE
     reading = read(

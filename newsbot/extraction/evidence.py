@@ -1,13 +1,13 @@
 """Measures the evidence that a page is an article.
 
 :func:`measure` reads only the page: its prose, its own date, its metadata, its heading, and the place of its
-text. It does not read the page's URL, and it knows no words of any language. The weights of the features are a
-logistic regression; ``python -m benchmarks.verdict --fit`` computes them.
+text. It does not read the page's URL, and it knows no words of any language. The weights of the features are
+a logistic regression; ``python -m benchmarks.verdict --fit`` computes them.
 
 :class:`Witnesses` describes how the articles of one site look. Witnesses are pages that the site announces as
 news, or whose own evidence is strong. A page is then compared with them: it counts for a page if it has what
-all witnesses have (such as metadata of an article, or the same *layout*, which is the path of the box that holds
-the text), and it counts against a page if it lacks this.
+all witnesses have (such as metadata of an article, or the same *layout*, which is the path of the box that
+holds the text), and it counts against a page if it lacks this.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from typing import Any, Final
 
 import numpy as np
 from lxml.html import HtmlElement
+from numpy.typing import NDArray
 
 from newsbot.extraction.body.features import Known, Marks, View
 from newsbot.extraction.body.pieces import REGIONS, cut
@@ -41,21 +42,24 @@ _BESIDE = 15
 MANY_WORDS, LONG_HEADLINE = 4, 25
 """A heading with at least this number of words or letters counts as a headline, and not as a name."""
 _LEAST_PROSE, _LONG_PROSE = 25, 300
-"""Letters (minus twice the letters in links) from which a piece counts, and from which it counts for its own box."""
+"""Letters (minus twice the letters in links) from which a piece counts, and from which it counts for its own
+box."""
 _FRAME = sum(1 << REGIONS.index(name) for name in ("nav", "footer", "aside"))
 _IN_FORM = 1 << REGIONS.index("form")
 _SENTENCE_END = re.compile(r"[.!?…。！？»”\"')]\s*$")
-_PRICE = re.compile(
-    r"[$€£¥₹₽₴₺₩]\s?\d|\d\s?(?:[$€£¥₹₽₴₺₩]|(?:USD|EUR|GBP|CHF|zł|kr|Kč|Ft|lei|лв|руб|грн)\b)"
-)
+_PRICE = re.compile(r"[$€£¥₹₽₴₺₩]\s?\d|\d\s?(?:[$€£¥₹₽₴₺₩]|(?:USD|EUR|GBP|CHF|zł|kr|Kč|Ft|lei|лв|руб|грн)\b)")
 _SHORT_LINE = 40
 _YEAR_OR_CLOCK = re.compile(r"\b\d{1,2}[:.]\d\d\b|\b(?:19|20)\d\d\b")
 _COUNTED = ("pre", "code", "article", "button", "input", "select", "textarea", "img")
 _TYPES = {
     # types of schema.org, in JSON-LD and microdata
-    "news": re.compile(r"(?:NewsArticle|ReportageNewsArticle|AnalysisNewsArticle|OpinionNewsArticle|LiveBlogPosting)$"),
+    "news": re.compile(
+        r"(?:NewsArticle|ReportageNewsArticle|AnalysisNewsArticle|OpinionNewsArticle|LiveBlogPosting)$"
+    ),
     "forum": re.compile(r"(?:DiscussionForumPosting|QAPage|Question|Answer)$"),
-    "product": re.compile(r"(?:Product|ProductGroup|Offer|AggregateOffer|Service|JobPosting|Event|Course|LocalBusiness)$"),
+    "product": re.compile(
+        r"(?:Product|ProductGroup|Offer|AggregateOffer|Service|JobPosting|Event|Course|LocalBusiness)$"
+    ),
     "list": re.compile(r"(?:CollectionPage|SearchResultsPage|ProfilePage|ContactPage|AboutPage|ItemList)$"),
 }
 _TYPED = xpath("//*[@itemtype]")
@@ -96,13 +100,13 @@ class Evidence:
 def measure(page: Page, body: Body, *, date: str | None, byline: bool) -> Evidence:
     """Return the evidence of a page.
 
-    ``date`` is the source of the page's date (:mod:`newsbot.extraction.fields.evidence`), or None. A date that
-    only the URL has is no date of the page. ``byline`` is True if the page names its authors.
+    ``date`` is the source of the page's date (:mod:`newsbot.extraction.fields.evidence`), or None. A date
+    that only the URL has is no date of the page. ``byline`` is True if the page names its authors.
     """
     date = None if date in (URL, FEED, SITEMAP) else date
     values = features(page, body, date=date, byline=byline)
-    weights = _weights()
-    odds = weights[""] + sum(weights.get(name, 0.0) * value for name, value in values.items())
+    of = weights()
+    odds = of[""] + sum(of.get(name, 0.0) * value for name, value in values.items())
     marks = {
         ARTICLE: page.article is not None or _calls_itself(page),
         DATED: date is not None,
@@ -113,11 +117,11 @@ def measure(page: Page, body: Body, *, date: str | None, byline: bool) -> Eviden
 
 
 @cache
-def _weights() -> Mapping[str, float]:
+def weights() -> Mapping[str, float]:
     """Return the weight of each feature, and the constant under the name ''."""
     text = resources.files("newsbot.extraction").joinpath("evidence.json").read_text(encoding="utf-8")
-    weights: dict[str, float] = json.loads(text)
-    return weights
+    found: dict[str, float] = json.loads(text)
+    return found
 
 
 def features(page: Page, body: Body, *, date: str | None, byline: bool) -> dict[str, float]:
@@ -226,14 +230,15 @@ def concentration(view: View, length: int) -> tuple[float, float]:
     return most, most / max(length, 1)
 
 
-def _worth(view: View) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _worth(view: View) -> NDArray[np.float64]:
     """Return the prose in each box: the letters that are not in links, without frames of the site."""
     frame = _in_frame(view)
     own = np.bincount(view.box, np.where(frame, 0, view.length), len(view.parent))
     worth = own - 2 * np.bincount(view.box, np.where(frame, 0, view.linked), len(view.parent))
     worth = np.where(worth >= _LEAST_PROSE, worth, 0)
     # The second term is for paragraphs that are separated by <br>, which are all in one box.
-    return np.bincount(view.parent, worth, len(view.parent)) + np.where(own > _LONG_PROSE, worth, 0)
+    sums = np.bincount(view.parent, worth, len(view.parent)) + np.where(own > _LONG_PROSE, worth, 0)
+    return sums.astype(np.float64)
 
 
 def _in_frame(view: View) -> Marks:
@@ -299,7 +304,8 @@ def _is_headed_as_shared(page: Page) -> bool:
 MAX_LAYOUTS = 10
 """Maximum number of layouts of a site that are kept."""
 _MOST_SEEN = 200
-"""From this number of witnesses on, older witnesses count less, so that a new design of the site is learned."""
+"""From this number of witnesses on, older witnesses count less, so that a new design of the site is
+learned."""
 _STRONGEST = 5.0
 """Maximum absolute value of :meth:`Witnesses.agreement`."""
 
@@ -346,7 +352,7 @@ class Witnesses:
         found = [mark for mark in usual if mark not in evidence.marks]
         return found if not self.number or self._has_layout(evidence.layout) else [*found, LAYOUT]
 
-    def _odds(self, mark: str, count: float, has: bool) -> float:  # noqa: FBT001
+    def _odds(self, mark: str, count: float, has: bool) -> float:
         share = (count + 0.5) / (self.number + 1.0)
         other = _AMONG_OTHERS[mark]
         return math.log(share / other if has else (1.0 - share) / (1.0 - other))

@@ -1,12 +1,13 @@
 """Decides whether a page is an article, and states a reason if it is not.
 
-The decision has three steps. A page that shows only a message of the site (an error, a login, a question about
-cookies) or hardly any text is refused. A page that the site announces as news, that matches an article pattern of
-the rule, or that a person asked for is then accepted, unless it is a list. Every other page is accepted if its
-evidence (:mod:`newsbot.extraction.evidence`) and its likeness to the site's articles reach the value that its
-:class:`Standing` requires.
+The decision has three steps. A page that shows only a message of the site (an error, a login, a question
+about cookies) or hardly any text is refused. A page that the site announces as news, that matches an article
+pattern of the rule, or that a person asked for is then accepted, unless it is a list. Every other page is
+accepted if its evidence (:mod:`newsbot.extraction.evidence`) and its likeness to the site's articles reach
+the value that its :class:`Standing` requires.
 
-The reasons are short strings that do not change, such as ``too_short``. A hint is the link that led to the page.
+The reasons are short strings that do not change, such as ``too_short``. A hint is the link that led to the
+page.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ class Standing(IntEnum):
     MEMBER = 2
     """Pages with URLs of this form are articles."""
     NAMED = 3
-    """The site announces the page as news, an article pattern of the rule matches, or a person asked for it."""
+    """The site announces the page as news, an article pattern of the rule matches, or a person asked for
+    it."""
 
 
 REQUIRED = {Standing.ALONE: 0.0, Standing.SAMPLE: 3.0, Standing.MEMBER: -1.0}
@@ -103,8 +105,13 @@ def refuse_page(page: Page, text: str, hint: Link | None) -> str | None:
     # A feed does not list error pages. So if the text is not short, it is news about an error.
     if any(map(is_error, (page.title_tag, heading))) and not (announced(hint) and length > 400):
         return "error_page"
+    return _asks_reader(page, text, length, hint, heading)
+
+
+def _asks_reader(page: Page, text: str, length: int, hint: Link | None, heading: str) -> str | None:
+    """Return the reason if the page only asks the reader for consent or a login, else None."""
     # Error pages may have the metadata of the site's template. So metadata that declare an article count only
-    # in the following checks.
+    # here.
     if "article" in page.meta("og:type").lower() or page.meta("article:published_time"):
         return None
     if not announced(hint) and asks_consent(text):
@@ -140,8 +147,8 @@ def refuse_evidence(
 def is_list(page: Page, body: Body) -> bool:
     """True for a page that shows many linked headlines and little prose in one place.
 
-    Articles link to other articles too. But their prose is in one box, while each teaser of a list is in its own.
-    A page whose title is its heading, with a paragraph of prose, is not a list.
+    Articles link to other articles too. But their prose is in one box, while each teaser of a list is in its
+    own. A page whose title is its heading, with a paragraph of prose, is not a list.
     """
     if page.has_own_article or (is_headed(page) and paragraphs(body)):
         return False
@@ -149,7 +156,7 @@ def is_list(page: Page, body: Body) -> bool:
     if not view.count or headline_links(view) < max(LIST_HEADLINES, 2 * paragraphs(body)):
         return False
     prose, share = concentration(view, size(body.text))
-    return share < 0.15 or prose < 150  # noqa: PLR2004  (as in benchmarks.verdict)
+    return share < 0.15 or prose < 150
 
 
 def _is_stub(page: Page) -> bool:

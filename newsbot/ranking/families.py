@@ -1,21 +1,24 @@
 """Families of addresses: whether the members of a family are fetched.
 
-A site is a set of *families*. A family is the set of addresses of a site with one shape (:func:`family_of`), such as
-``/posts/*/``. Nobody knows from an address or the text of a link whether a page is an article. So a few members of a
-family are fetched, and their pages decide for all members:
+A site is a set of *families*. A family is the set of addresses of a site with one shape (:func:`family_of`),
+such as ``/posts/*/``. Nobody knows from an address or the text of a link whether a page is an article. So a
+few members of a family are fetched, and their pages decide for all members:
 
 ========  ============================================================  =====================================
 state     when                                                          what is fetched
 ========  ============================================================  =====================================
 open      the site's feeds or news sitemaps name members, or pages of   all members
           the family were articles, or a person opened it
-unknown   nothing is known of its pages                                 a sample, if the site's budget allows it
-closed    its pages were not articles                                   now and then a page, so that a wrong
+unknown   nothing is known of its pages                                 a sample, if the site's budget allows
+it closed    its pages were not articles                                   now and then a page, so that a
+wrong
                                                                         decision heals
 ========  ============================================================  =====================================
 
-Pages that a feed, a news sitemap, a rule or a person names are fetched in every state. All functions are pure. The
-*budget* of a site is the number of pages that may be fetched in vain: it grows with the number of its articles.
+Pages that a feed, a news sitemap, a rule or a person names are fetched in every state. All functions are
+pure. The
+*budget* of a site is the number of pages that may be fetched in vain: it grows with the number of its
+articles.
 """
 
 from __future__ import annotations
@@ -65,8 +68,8 @@ _MOST_KEYS = 8
 def family_of(url: str) -> str:
     """Return the name of the family of a canonical URL, such as ``/sport/*#.html`` or ``/?p&a=b``.
 
-    ``*`` stands for words, ``#`` for a number, and ``@`` for a single word at the end of the path. Words in front
-    of the last segment are kept. Values in the query that identify a page are left out.
+    ``*`` stands for words, ``#`` for a number, and ``@`` for a single word at the end of the path. Words in
+    front of the last segment are kept. Values in the query that identify a page are left out.
     """
     _, segments, extension, slash, query = split_path(url)
     parts = [_part(segment) for segment in segments]
@@ -199,7 +202,8 @@ class Family:
 
 
 _FIELDS = (
-    "named", "listed", "opened", "good", "named_good", "named_bad", "sampled", "sampled_at", "waiting", "best",
+    "named", "listed", "opened", "good", "named_good", "named_bad", "sampled", "sampled_at",
+    "waiting", "best",
 )  # fmt: skip
 _NEW = Family()
 
@@ -210,7 +214,8 @@ class Result:
 
     family: str
     named: bool | None = None
-    """For a fetched page: True if a feed, a news sitemap, a rule or a person named it. None for other results."""
+    """For a fetched page: True if a feed, a news sitemap, a rule or a person named it. None for other
+    results."""
     refusal: str = ""
     """For a fetched page: why it is not an article; empty for an article."""
     is_list: bool = False
@@ -337,10 +342,13 @@ class SiteFamilies:
     def may_waste(self, now: float, explore: float, *, listed: bool) -> bool:
         """Return True if one more page may be fetched that may be no article.
 
-        All pages that are fetched now count as if they were no articles, so that they cannot exceed the budget.
+        All pages that are fetched now count as if they were no articles, so that they cannot exceed the
+        budget.
         """
         flying = sum(
-            family.in_flight(now) for name, family in self.families.items() if self.state(name) is not State.OPEN
+            family.in_flight(now)
+            for name, family in self.families.items()
+            if self.state(name) is not State.OPEN
         )
         if self.names_articles:
             budget = math.floor(explore * self.articles) + listed
@@ -349,7 +357,8 @@ class SiteFamilies:
         return self.wasted + flying < budget
 
     def reason(self, name: str) -> str:
-        """Return why the members of a family wait, as a token with the numbers: ``refused:2:2:no_evidence``."""
+        """Return why the members of a family wait, as a token with the numbers:
+        ``refused:2:2:no_evidence``."""
         family = self.families.get(name, _NEW)
         if family.bad:
             most = family.refused.most_common(1)[0][0]

@@ -1,9 +1,9 @@
 """Judges what a link is likely to be, and how soon it should be fetched.
 
 The site's rule decides first. If it does not cover the link, the link belongs to a family
-(:mod:`newsbot.ranking.families`), and pages of this family decide whether it is fetched. The address and the text of
-a link only decide the order: the log-odds of the shape of the URL (:mod:`newsbot.rules.shape`), of the place where
-the link was found, and of its text are added.
+(:mod:`newsbot.ranking.families`), and pages of this family decide whether it is fetched. The address and the
+text of a link only decide the order: the log-odds of the shape of the URL (:mod:`newsbot.rules.shape`), of
+the place where the link was found, and of its text are added.
 
 Priorities (higher is fetched first within a host):
 
@@ -116,10 +116,10 @@ def judge(
     of the link. ``is_open`` says whether the family of a canonical URL is open.
 
     Reasons of rejected links: bad_url, ``denied:<pattern>``, offsite, too_deep, the reasons of
-    :func:`newsbot.discovery.list_pages.trap`, front_page, unlikely_list. Links of feeds and news sitemaps are never
-    rejected as offsite, because the caller decides whether a feed may list articles of other sites. Accepted links
-    have the reason likely_article if their family decides, and not_in_rule if the rule has article patterns and none
-    matches. The caller keeps these links until they match.
+    :func:`newsbot.discovery.list_pages.trap`, front_page, unlikely_list. Links of feeds and news sitemaps are
+    never rejected as offsite, because the caller decides whether a feed may list articles of other sites.
+    Accepted links have the reason likely_article if their family decides, and not_in_rule if the rule has
+    article patterns and none matches. The caller keeps these links until they match.
     """
     try:
         url = canonicalize(link.url, rule.drop_query)
@@ -217,8 +217,10 @@ def _by_family(
     declared = link.where in _DECLARED
     ruled_out = bool(rule.article) and not rule.learn
     # A sitemap lists pages of all kinds. Their addresses say nothing, so their families decide.
-    if not declared and link.where is not Where.SITEMAP and (
-        link.where is Where.NEXT_PAGE or not is_open(url)
+    if (
+        not declared
+        and link.where is not Where.SITEMAP
+        and (link.where is Where.NEXT_PAGE or not is_open(url))
     ):
         # The second page of a list may have a URL like an article. So lists are recognised before articles.
         if link.where is Where.NEXT_PAGE or is_pagination(url) or is_archive(url) or is_archive_front(url):

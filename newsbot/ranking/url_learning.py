@@ -2,8 +2,8 @@
 
 The examples are links of feeds and menus, and fetched pages (:class:`newsbot.rules.learn.Examples`). From
 them a *learned rule* is computed (:mod:`newsbot.rules.learn`). It is computed again when the site has a
-quarter more examples, or when a pattern is removed because its pages are no longer articles. The learned rule only
-decides the order of links, and is proposed to people (``scrapy rules learn``).
+quarter more examples, or when a pattern is removed because its pages are no longer articles. The learned rule
+only decides the order of links, and is proposed to people (``scrapy rules learn``).
 
 URLs that differ only in a *session id* are one page. Query keys with common names are removed from every URL
 (:mod:`newsbot.urls`). Other session keys are detected by comparing the texts of fetched articles. A key is a
@@ -16,19 +16,15 @@ from __future__ import annotations
 
 import logging
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from newsbot.discovery.list_pages import shape_of as list_shape
-from newsbot.items import Bounded, Link, Reason, Where, batched
-from newsbot.ranking.judging import Judgement
+from newsbot.items import Bounded, Link, Where, batched
 from newsbot.rules.learn import Examples, LearnedRule, learned_from
 from newsbot.rules.rule import Rule
-from newsbot.rules.shape import kind_of, split_path
 from newsbot.storage.notes import AT_ONCE, NoteName, Notes, SharedNotes
-from newsbot.urls import canonicalize, fingerprint
+from newsbot.urls import canonicalize
 
 ENOUGH_TEXTS = 3
 """Minimum number of articles with different texts that show that a key is a session key.

@@ -184,7 +184,9 @@ class NewsSpider(Spider):
         """Queue the waiting links that match the rule, if the rule has changed since the last crawl."""
         new = self._crawl.links.queue_waiting(self._crawl.families.matching(rule), None)
         if new:
-            logger.info("waiting links queued domain=%s number=%d; they match the changed rule", rule.domain, new)
+            logger.info(
+                "waiting links queued domain=%s number=%d; they match the changed rule", rule.domain, new
+            )
 
     async def parse(self, response: Response, **kwargs: Any) -> AsyncIterator[Found | Article]:
         """Read one response. Yield its links, and at most one article with the text of all its pages."""

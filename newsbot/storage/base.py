@@ -58,7 +58,7 @@ class Storage:
 
 
 REPOSITORIES = (
-    "pages", "articles", "texts", "stories", "sources", "sites", "activity", "notes", "waiting", "checks", "searches",
-    "removal", "dump", "load",
+    "pages", "articles", "texts", "stories", "sources", "sites", "activity", "notes", "waiting", "checks",
+    "searches", "removal", "dump", "load",
 )  # fmt: skip
 """The attributes of :class:`Storage` that are repositories."""

@@ -278,8 +278,8 @@ class SharedSites(Generic[_Known, _New]):
     ) -> None:
         """Merge the new results into the notes, except for removed sites (``is_out``).
 
-        If ``only`` is given, the results of this site are written, and what other workers have written about it is
-        read. If the call raises an error, the next call writes the rest.
+        If ``only`` is given, the results of this site are written, and what other workers have written about
+        it is read. If the call raises an error, the next call writes the rest.
         """
         for domain in list(filter(is_out, self._new)):
             del self._new[domain]

@@ -1,7 +1,8 @@
-"""Interface for waiting links: links that are kept until their family is open (:mod:`newsbot.ranking.families`).
+"""Interface for waiting links: links that are kept until their family is open
+(:mod:`newsbot.ranking.families`).
 
-They have no page record and no entry in the frontier. A limit for each family bounds their number: the links that
-were found first are dropped first.
+They have no page record and no entry in the frontier. A limit for each family bounds their number: the links
+that were found first are dropped first.
 """
 
 from __future__ import annotations
@@ -31,7 +32,10 @@ class WaitingLinks(Protocol):
     """The waiting links of all sites."""
 
     def save(self, links: Sequence[WaitingLink], most: int) -> None:
-        """Store links. Known links are not changed. Only the latest ``most`` links of each family are kept."""
+        """Store links. Known links are not changed.
+
+        Only the latest ``most`` links of each family are kept.
+        """
 
     def counts(self, source: str) -> dict[str, int]:
         """Return the number of links of each family of a site."""

@@ -1,11 +1,12 @@
 """Decides which links are fetched by the families of their addresses, and keeps all other links.
 
-A link that no rule, feed, news sitemap or person names belongs to a family (:mod:`newsbot.ranking.families`). If the
-family is open, the link is queued. Otherwise it is *held*: it is stored as a waiting link, and costs no request. A few
-links are fetched as samples. When a family opens, its waiting links are queued; no source has to be read again.
+A link that no rule, feed, news sitemap or person names belongs to a family (:mod:`newsbot.ranking.families`).
+If the family is open, the link is queued. Otherwise it is *held*: it is stored as a waiting link, and costs
+no request. A few links are fetched as samples. When a family opens, its waiting links are queued; no source
+has to be read again.
 
-The knowledge about families is shared by all workers. Before a worker takes a sample, it reads what the other workers
-have learned.
+The knowledge about families is shared by all workers. Before a worker takes a sample, it reads what the other
+workers have learned.
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ import json
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import cast
 
 from newsbot.crawl.context import MAX_HOSTS, Context
 from newsbot.crawl.entries import Batch, page_for
 from newsbot.crawl.visit import Visit
 from newsbot.discovery.list_pages import shape_of as list_shape
 from newsbot.extraction.verdict import REQUIRED, Standing
-from newsbot.frontier.base import Entry, Known, Lease
+from newsbot.frontier.base import Entry, EntryData, Known, Lease
 from newsbot.items import Bounded, EventKind, Kind, Link, Reason, Where, read_reason
 from newsbot.ranking.families import LISTS, SAMPLES, Result, SiteFamilies, State, family_of, list_family
 from newsbot.rules.rule import Rule, classify
@@ -81,7 +83,9 @@ class Families:
         site = None
         for link in links:
             named = link.where in (Where.FEED, Where.NEWS_SITEMAP)
-            if not named and link.where is not Where.SITEMAP or (link.kind is not None and link.kind.is_source):
+            if (not named and link.where is not Where.SITEMAP) or (
+                link.kind is not None and link.kind.is_source
+            ):
                 continue
             site = site or self.of(rule.domain)
             try:
@@ -97,8 +101,8 @@ class Families:
     def fetched(self, visit: Visit, refusal: str | None) -> None:
         """Record the result of the first visit of a page.
 
-        ``refusal`` is the reason why the page is not an article; empty for an article, None if nothing is known of
-        the page.
+        ``refusal`` is the reason why the page is not an article; empty for an article, None if nothing is
+        known of the page.
         """
         entry, data = visit.lease.entry, visit.data
         if visit.record is not None and visit.record.last_full_fetch is not None:
@@ -159,7 +163,8 @@ class Families:
             del batch.entries[key]
             held.append((name, entry))
             batch.rejected[Reason.WAITS] += 1
-            # A list that leads to links of unknown families may be worth reading if nothing else names articles.
+            # A list that leads to links of unknown families may be worth reading if nothing else names
+            # articles.
             if not site.names_articles and site.state(name) is State.UNKNOWN:
                 batch.held[key] = entry
         batch.pages = [page for page in batch.pages if page.fingerprint in batch.entries]
@@ -182,7 +187,8 @@ class Families:
             highest = max(priority, 0.0 if family is None else family.best)
             self._add(domain, Result(family=name, waiting=number, best=highest))
             if number >= MAX_WAITING and visit is not None:
-                # Older links were dropped. The next visit must read this page in full, even if it is unchanged.
+                # Older links were dropped. The next visit must read this page in full, even if it is
+                # unchanged.
                 visit.page.update(content_hash=None, etag=None, last_modified=None)
 
     def _wait_for_sources(self, domain: str, batch: Batch) -> None:
@@ -203,7 +209,8 @@ class Families:
         return bool(waiting)
 
     def end(self, visit: Visit, *, has_sitemap: bool) -> Batch:
-        """Return the waiting links that may be queued after a visit. :meth:`queued` must be called after that.
+        """Return the waiting links that may be queued after a visit. :meth:`queued` must be called after
+        that.
 
         ``has_sitemap`` is True if a sitemap of the site is known to exist.
         """
@@ -285,7 +292,8 @@ class Families:
         return [entry for entry in entries if entry.fingerprint not in done]
 
     def _entry(self, link: WaitingLink, why: Reason | None) -> Entry | None:
-        return unpacked(link, self._context.rules.get(link.source), why)
+        rule = self._context.rules.get(link.source)
+        return unpacked(link, rule.drop_query if rule is not None else (), why)
 
     # --- lists
     def needs_lists(self, domain: str, *, has_sitemap: bool) -> bool:
@@ -359,7 +367,9 @@ class Families:
         :meth:`queued` must be called after they are queued.
         """
         site = self.of(rule.domain)
-        digest = hashlib.sha256(repr([str(pattern) for pattern in (*rule.article, *rule.deny)]).encode()).hexdigest()[:12]
+        digest = hashlib.sha256(
+            repr([str(pattern) for pattern in (*rule.article, *rule.deny)]).encode()
+        ).hexdigest()[:12]
         waiting = [name for name, family in site.families.items() if family.waiting > 0]
         if not waiting or site.rule == digest:
             return Batch()
@@ -367,7 +377,10 @@ class Families:
         for name in waiting:
             for link in self._context.storage.waiting.of_family(rule.domain, name, MAX_WAITING):
                 entry = self._entry(link, Reason.RULE)
-                if entry is not None and classify(rule, canonicalize(entry.url, rule.drop_query)).kind is Kind.ARTICLE:
+                if (
+                    entry is not None
+                    and classify(rule, canonicalize(entry.url, rule.drop_query)).kind is Kind.ARTICLE
+                ):
                     found[entry.fingerprint] = entry
         self._add(rule.domain, Result(family=waiting[0], rule=digest))
         now = self._context.clock()
@@ -409,7 +422,7 @@ def _is_unread(known: Known) -> bool:
 
 def _packed(name: str, entry: Entry) -> WaitingLink:
     data = {name: value for name, value in entry.data.items() if name != "source"}
-    body = {"url": entry.url, "kind": entry.kind.value, "depth": entry.depth, "data": data}
+    body: dict[str, object] = {"url": entry.url, "kind": entry.kind.value, "depth": entry.depth, "data": data}
     return WaitingLink(
         fingerprint=entry.fingerprint,
         source=entry.data["source"],
@@ -420,14 +433,15 @@ def _packed(name: str, entry: Entry) -> WaitingLink:
     )
 
 
-def unpacked(link: WaitingLink, rule: Rule | None, why: Reason | None) -> Entry | None:
+def unpacked(link: WaitingLink, drop_query: tuple[str, ...], why: Reason | None) -> Entry | None:
     """Return the frontier entry of a waiting link; None if its body is damaged.
 
-    ``why`` is the reason why it is queued; None for the reason with which it was found.
+    ``drop_query`` are the keys that the site's rule removes. ``why`` is the reason why it is queued; None for
+    the reason with which it was found.
     """
     try:
         body = json.loads(link.body)
-        name = canonicalize(body["url"], rule.drop_query if rule is not None else ())
+        name = canonicalize(body["url"], drop_query)
         return Entry(
             url=body["url"],
             fingerprint=fingerprint(name),
@@ -435,7 +449,10 @@ def unpacked(link: WaitingLink, rule: Rule | None, why: Reason | None) -> Entry 
             kind=Kind(body["kind"]),
             priority=link.priority,
             depth=int(body["depth"]),
-            data={**body["data"], "source": link.source, **({} if why is None else {"why": why.value})},
+            data=cast(
+                "EntryData",
+                {**body["data"], "source": link.source, **({} if why is None else {"why": why.value})},
+            ),
         )
     except (ValueError, KeyError, TypeError):
         return None

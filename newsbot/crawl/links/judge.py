@@ -60,10 +60,10 @@ class LinkJudge:
         context: Context,
         scope: Scope,
         registry: SourceRegistry,
-        learning: UrlLearning,
-        families: Families,
         removals: Removals,
         *,
+        learning: UrlLearning,
+        families: Families,
         ranked: bool = True,
     ) -> None:
         self._context, self._scope, self._registry = context, scope, registry

@@ -13,10 +13,10 @@ from itertools import compress
 from newsbot.crawl.context import Context
 from newsbot.crawl.entries import Batch
 from newsbot.crawl.links.canonical import Canonical
+from newsbot.crawl.links.families import Families
 from newsbot.crawl.links.feed_details import FeedDetails
 from newsbot.crawl.links.judge import LINKS_AT_ONCE, LinkJudge
 from newsbot.crawl.links.spellings import Spellings
-from newsbot.crawl.links.families import Families
 from newsbot.crawl.links.trials import ListProbing
 from newsbot.crawl.politeness import Politeness
 from newsbot.crawl.scope import Scope
@@ -59,8 +59,8 @@ class Links:
 
     def queue_waiting(self, batch: Batch, visit: Visit | None) -> int:
         """Queue waiting links. Return the number of links that were not known before."""
-        # ``force`` is needed for links that were leased while their family was closed. Families.leave has marked
-        # them as done.
+        # ``force`` is needed for links that were leased while their family was closed. Families.leave has
+        # marked them as done.
         new = self._queue(batch, visit, force=True)
         self.families.queued(batch)
         return new

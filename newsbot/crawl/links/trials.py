@@ -7,8 +7,7 @@ lists of the shape are held.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Container, Mapping
 
 from newsbot.clock import from_iso
 from newsbot.crawl.context import MAX_HOSTS, Context
@@ -27,7 +26,7 @@ from newsbot.discovery.list_pages import (
     is_pagination,
     narrows,
 )
-from newsbot.frontier.base import Entry, Known, Lease
+from newsbot.frontier.base import Entry, Lease
 from newsbot.items import Bounded, EventKind, Kind, Reason, Where
 from newsbot.urls import canonicalize, fingerprint
 
@@ -51,9 +50,7 @@ class ListProbing:
     All methods raise :class:`newsbot.errors.DataError`.
     """
 
-    def __init__(
-        self, context: Context, scope: Scope, registry: SourceRegistry, families: Families
-    ) -> None:
+    def __init__(self, context: Context, scope: Scope, registry: SourceRegistry, families: Families) -> None:
         self._context, self._scope, self._registry, self._families = context, scope, registry, families
         self._trials, self._walks = ListTrials(), ListWalks()
         self._with_lists = Bounded[str, None](MAX_HOSTS)
@@ -87,10 +84,7 @@ class ListProbing:
         # weeks.
         new = {key: entry for key, entry in lists.items() if key not in known and not entry.data.get("force")}
         self._hear(lists, known)
-        waiting = [key for key, entry in new.items() if self._waits(entry)]
-        self._families.hold_lists([new.pop(key) for key in waiting], visit)
-        for key in waiting:
-            _reject(batch, key)
+        self._hold_waiting(new, batch, visit)
         for key, entry in new.items():
             # A numbered page of another list is not queued here, because the pages of a list are read one
             # after the other.
@@ -114,6 +108,13 @@ class ListProbing:
                 _reject(batch, key)
         batch.pages = [page for page in batch.pages if page.fingerprint in batch.entries]
 
+    def _hold_waiting(self, new: dict[bytes, Entry], batch: Batch, visit: Visit | None) -> None:
+        """Store lists that are not needed as waiting links. Remove them from ``new`` and from the batch."""
+        waiting = [key for key, entry in new.items() if self._waits(entry)]
+        self._families.hold_lists([new.pop(key) for key in waiting], visit)
+        for key in waiting:
+            _reject(batch, key)
+
     def weigh_waiting(self, batch: Batch) -> None:
         """Remove from the batch the waiting lists that are not tried now."""
         for key, entry in list(batch.entries.items()):
@@ -122,7 +123,8 @@ class ListProbing:
         batch.pages = [page for page in batch.pages if page.fingerprint in batch.entries]
 
     def _names_all(self, domain: str) -> bool:
-        """Return True if the sources of a site seem to name all its articles, so that lists are not needed."""
+        """Return True if the sources of a site seem to name all its articles, so that lists are not
+        needed."""
         has_sitemap = self._registry.of(domain).sitemap
         return not self._families.needs_lists(domain, has_sitemap=has_sitemap)
 
@@ -151,7 +153,11 @@ class ListProbing:
     def left(self, lease: Lease) -> Reason | None:
         """Return the reason why a leased list is no longer needed, or None if it must be read."""
         entry, domain = lease.entry, lease.entry.data["source"]
-        if entry.kind is not Kind.SECTION or lease.last_fetched is not None or entry.data["why"] not in _FOUND:
+        if (
+            entry.kind is not Kind.SECTION
+            or lease.last_fetched is not None
+            or entry.data["why"] not in _FOUND
+        ):
             return None
         if self._names_all(domain) and not (
             self._trials.is_fruitful(domain, entry.url) or self._families.is_list_open(entry)

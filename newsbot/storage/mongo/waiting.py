@@ -19,7 +19,8 @@ class MongoWaitingLinks(Repository, WaitingLinks):
         if not links:
             return
         made = [
-            UpdateOne({"_id": one.fingerprint}, {"$setOnInsert": document_of(one)}, upsert=True) for one in links
+            UpdateOne({"_id": one.fingerprint}, {"$setOnInsert": document_of(one)}, upsert=True)
+            for one in links
         ]
         with self._server.readable() as database:
             waiting = database["waiting_links"]

@@ -19,7 +19,8 @@ _TRIM = (
     " WHERE source = ? AND family = ? ORDER BY at DESC, fingerprint LIMIT -1 OFFSET ?)"
 )
 _OF_FAMILY = (
-    "SELECT * FROM waiting_link WHERE source = ? AND family = ? ORDER BY priority DESC, at DESC, fingerprint LIMIT ?"
+    "SELECT * FROM waiting_link WHERE source = ? AND family = ?"
+    " ORDER BY priority DESC, at DESC, fingerprint LIMIT ?"
 )
 
 
