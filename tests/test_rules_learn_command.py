@@ -27,7 +27,7 @@ def place(tmp_path: Path) -> Place:
     ]
     links += [Link(url=f"{SITE}/{name}", where=Where.NAVIGATION, text=name) for name in NAMES]
     with closing(SqliteStorage(place.data / "newsbot.db")) as storage:
-        lessons = UrlLearning(0.0)
+        lessons = UrlLearning()
         lessons.heard(Rule(domain="fresh.example"), links)
         lessons.storage = storage.notes
         lessons.write()
