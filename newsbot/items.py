@@ -165,6 +165,8 @@ class Reason(StrEnum):
     ROBOTS = "robots"
     ROBOTS_FAILING = "robots_failing"
     ROBOTS_UNREACHABLE = "robots_unreachable"
+    ROBOTS_UNREADABLE = "robots_unreadable"
+    """The server has sent a robots.txt whose content is damaged or too long."""
     SAME_PAGE = "same_page"
     """The URL differs from the URL of a known page only in a session id."""
     SCHEME = "scheme"

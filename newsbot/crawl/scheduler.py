@@ -404,8 +404,14 @@ class FrontierScheduler(Component, BaseScheduler):
         while self._without_turn:
             request = self._without_turn[0]
             if TURN_KEY not in request.meta:
-                rest = self._politeness.take_turn(host_key(request.url))
-                request.meta[TURN_KEY] = Turn(self._context.clock() + rest)
+                asked = self._context.clock()
+                try:
+                    rest = self._politeness.take_turn(host_key(request.url))
+                except DataError:
+                    return  # the outage is logged already
+                request.meta[TURN_KEY] = Turn(asked + rest)
+                self._hops.append((self._context.clock() + rest, self._without_turn.popleft()))
+                continue
             self._hops.append((request.meta[TURN_KEY].at, self._without_turn.popleft()))
 
     def _take_hops(self) -> None:
@@ -514,7 +520,7 @@ class FrontierScheduler(Component, BaseScheduler):
             errback=getattr(self.spider, "failed", None),
             meta={
                 META_KEY: visit,
-                TURN_KEY: Turn(self._asked, leased=lease.deadline - self.lease_seconds),
+                TURN_KEY: Turn(self._asked, leased=lease.turn),
             },
             # the frontier has removed known URLs already
             dont_filter=True,

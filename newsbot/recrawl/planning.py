@@ -366,6 +366,7 @@ _TRIES = {
     "truncated": 3,
     "robots_unreachable": 3,
     "robots_failing": 3,
+    "robots_unreadable": 3,
     "ours": 3,
     "render": 3,
     "tls": 2,  # mostly an expired certificate, which is not renewed within minutes

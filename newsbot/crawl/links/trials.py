@@ -440,7 +440,7 @@ class ShapeTrials:
         pages.save([record])
         # The link is not fetched now. It is queued again if its shape is proven later.
         self._context.frontier.ack(lease, next_due=None, fetched=False)
-        self._context.frontier.return_turn(entry.host)
+        self._context.frontier.return_turn(entry.host, lease.turn)
         self._context.count(f"left/{reason}")
 
     def _hold(self, domain: str, shape: str, entry: Entry) -> None:
