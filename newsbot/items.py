@@ -434,8 +434,8 @@ class Article:
         Each is a pair of a number and the removed line. The number is the index (from 0) of the line of
         ``text`` that followed the removed line.
         """
-        notes = (note.partition(": ") for note in self.extraction.get("site_lines", "").splitlines())
-        return [(int(number), line) for number, _, line in notes]
+        notes = (note.partition(": ") for note in self.extraction.get("site_lines", "").split("\n"))
+        return [(int(number), line) for number, colon, line in notes if colon]
 
     @site_lines.setter
     def site_lines(self, removed: Iterable[tuple[int, str]]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 from twisted.python.failure import Failure
@@ -35,9 +36,9 @@ class Asked:
 
 def read(head: bytes):
     """Return the response whose head the parser has read."""
-    got = []
+    got: list[Any] = []
     parser = HeadParser(Asked(), lambda rest: None)
-    parser._responseDeferred.addBoth(got.append)
+    parser._responseDeferred.addCallbacks(got.append, got.append)
     parser.makeConnection(Transport())
     parser.dataReceived(head)
     return got[0]

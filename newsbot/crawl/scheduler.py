@@ -197,7 +197,7 @@ class FrontierScheduler(Component, BaseScheduler):
         atexit.register(self._hand_back)  # a second Ctrl-C ends the process without calling close()
         self._begin()
         self._context.outage.ending = lambda: self.slot.closing is not None
-        self._context.outage.give_up = lambda: self._end("disk_full")
+        self._context.outage.give_up = lambda: self._end("data_damaged")
         start = self._context.calls.start
         self._heartbeat = create_looping_call(partial(start, self._beat))
         # Two beats may be lost or late before a lease expires.
@@ -486,6 +486,13 @@ class FrontierScheduler(Component, BaseScheduler):
     def _decide(self, lease: Lease) -> _Decision:
         """Decide on a lease: fetch its page, return it if no slot is free, or end it if the page is not worth
         a fetch."""
+        # After a suspend that was longer than the lease, this worker may lease a page that it is still
+        # fetching. The visit then continues with the new lease.
+        for visit in (*self._visits_in_flight(), *self.completed.visits()):
+            if visit.lease.entry.fingerprint == lease.entry.fingerprint:
+                visit.lease = lease
+                self._context.frontier.return_turn(lease.entry.host, lease.turn)
+                return _Decision.LEFT
         if reason := self._crawl.trials.left(lease) or self._crawl.probing.left(lease):
             self._crawl.trials.leave(lease, reason)
             return _Decision.LEFT
@@ -552,11 +559,14 @@ class FrontierScheduler(Component, BaseScheduler):
         yield from self.completed.leases()
 
     def _in_flight(self) -> Iterator[Lease]:
+        yield from (visit.lease for visit in self._visits_in_flight())
+
+    def _visits_in_flight(self) -> Iterator[Visit]:
         waiting = [request for _, request in self._hops]
         for request in (*self._ready, *waiting, *self._without_turn, *self.slot.inprogress):
             visit: Visit | None = request.meta.get(META_KEY)
             if visit is not None:
-                yield visit.lease
+                yield visit
 
     def _refill(self) -> None:
         if self._crawl.refill is not None and not self._context.outage.wait:

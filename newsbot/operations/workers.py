@@ -133,6 +133,8 @@ class Supervisor:
             limit=MAX_LINE,
         )
         self._running[number] = process
+        if self._stopping.is_set():  # the stop was requested while the process was started
+            process.send_signal(signal.SIGINT)
         assert process.stderr is not None
         while line := await _line(process.stderr):
             self._say(f"worker {number}: {line.decode(errors='replace').rstrip()}")

@@ -233,7 +233,7 @@ def plan(
     if outcome.error == Reason.TOO_YOUNG:
         return _not_yet(record, rest, now)
     if outcome.error == Reason.UNNAMED:
-        return Plan(now + UNNAMED_REST, "done", "no rule names this source any more")
+        return Plan(now + UNNAMED_REST, "done", "no rule names this page any more")
     if outcome.kind.is_source:
         if as_written and rest is not None and not outcome.failed:
             # the limit of 6 hours does not apply: a person chose this interval, or the source is an old list
