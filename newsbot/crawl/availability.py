@@ -238,7 +238,8 @@ class Outage:
         fault = self._faults.pop(place)
         self._calm_since = self._ended[place] = self.clock()
         away = self._calm_since - fault.since
-        logger.info("data back place=%s seconds=%.0f", place, away)
+        if not self._given_up:
+            logger.info("data back place=%s seconds=%.0f", place, away)
 
 
 def guarded_storage(storage: Storage, outage: Outage) -> Storage:
