@@ -21,6 +21,13 @@ AS_SENT_KEY = "as sent"
 
 The response then keeps its Content-Encoding. Unknown encodings are ignored, as in browsers.
 """
+
+
+def is_damaged(response: Response) -> bool:
+    """Return True if the body of a response to such a request is cut off or cannot be decompressed."""
+    return "dataloss" in response.flags or "Content-Encoding" in response.headers
+
+
 _KNOWN = frozenset((*ACCEPTED_ENCODINGS, b"x-gzip"))
 
 
@@ -44,6 +51,8 @@ class CompressionMiddleware(HttpCompressionMiddleware):
         try:
             body, unknown = self._handle_encoding(response.body, encodings, limit)
         except _DecompressionMaxSizeExceeded as error:
+            if as_sent:
+                return response
             raise Ignored(Reason.TOO_LARGE, f"more than {limit} bytes when decompressed") from error
         except Exception as error:
             if as_sent:

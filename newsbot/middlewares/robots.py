@@ -25,7 +25,7 @@ from newsbot.discovery.autodiscovery import from_robots
 from newsbot.errors import DataError
 from newsbot.items import Bounded, Reason
 from newsbot.middlewares import Middleware
-from newsbot.middlewares.compression import AS_SENT_KEY
+from newsbot.middlewares.compression import AS_SENT_KEY, is_damaged
 from newsbot.rights import RobotsSignals, product_names, read_robots
 from newsbot.rules.rule import Rule
 from newsbot.sites.rights import MAX_TEXT, ROBOTS, keep_file, kept_file, origin_of
@@ -182,10 +182,9 @@ class RobotsMiddleware(Middleware):
         # a response is not needed, so it may be damaged.
         if response.status >= 300:
             return None
-        if "dataloss" in response.flags:
-            return self._closed(origin, Reason.ROBOTS_UNREADABLE, "the connection ended within the file")
-        if "Content-Encoding" in response.headers:
-            return self._closed(origin, Reason.ROBOTS_UNREADABLE, "the compressed file is broken")
+        if is_damaged(response):
+            text = "the file is cut off, or cannot be decompressed"
+            return self._closed(origin, Reason.ROBOTS_UNREADABLE, text)
         return bytes(response.body[:MAX_BYTES])
 
     def _without_response(self, origin: str, error: Exception) -> Robots | None:

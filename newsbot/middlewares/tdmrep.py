@@ -17,11 +17,12 @@ from scrapy.exceptions import NotConfigured
 from scrapy.http import Request
 
 from newsbot.crawl.assembly import Crawl
-from newsbot.crawl.failures import cause_of
+from newsbot.crawl.failures import cause_of, status_of
 from newsbot.crawl.visit import META_KEY, Visit
 from newsbot.errors import DataError
 from newsbot.items import Bounded, Reason
 from newsbot.middlewares import Middleware
+from newsbot.middlewares.compression import AS_SENT_KEY, is_damaged
 from newsbot.rights import MAX_BYTES, PATH, Reservations, read_tdmrep
 from newsbot.sites.rights import MAX_KNOWN, HostFile, keep_file, kept_file, origin_of
 from newsbot.urls import host_key
@@ -76,17 +77,23 @@ class TdmRepMiddleware(Middleware):
 
     async def _ask(self, origin: str) -> HostFile:
         """Fetch the file and store it for all workers."""
-        meta = {"download_maxsize": MAX_BYTES, "download_timeout": TIMEOUT}
+        meta = {
+            "download_maxsize": MAX_BYTES,
+            "download_timeout": TIMEOUT,
+            "download_fail_on_dataloss": False,
+            AS_SENT_KEY: True,
+        }
         self._context.count("tdmrep/asked")
         body, unread = None, False
         try:
             response = await self.download(origin + PATH, meta=meta)
             unread = response.status >= 500 or response.status == 429
+            unread |= response.status == 200 and is_damaged(response)
             body = bytes(response.body[:MAX_BYTES]) if response.status == 200 else None
         except DataError:
             raise  # a fault of our backends, not of the host
         except Exception as error:  # noqa: BLE001  (after any failure of the host, the page is read anyway)
-            unread = cause_of(error) != Reason.REDIRECTS
+            unread = cause_of(error) != Reason.REDIRECTS and not 400 <= (status_of(error) or 0) < 500
         if unread:
             self._context.count("tdmrep/unreachable")
         keep = partial(keep_file, unread=unread)
