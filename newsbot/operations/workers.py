@@ -107,7 +107,8 @@ class Supervisor:
             began = time.monotonic()
             code = await self._work(number)
             if code in (0, USAGE) or self._stopping.is_set():
-                self._codes.append(code)
+                # A worker that had just been started is ended by the signal itself.
+                self._codes.append(0 if self._stopping.is_set() and code == -signal.SIGINT else code)
                 if code == USAGE:
                     self._stopping.set()
                     self._signal(signal.SIGINT)
