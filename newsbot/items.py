@@ -163,6 +163,8 @@ class Reason(StrEnum):
     ROBOTS = "robots"
     ROBOTS_FAILING = "robots_failing"
     ROBOTS_UNREACHABLE = "robots_unreachable"
+    ROBOTS_UNREADABLE = "robots_unreadable"
+    """The server has sent a robots.txt whose content is damaged or too long."""
     SAME_PAGE = "same_page"
     """The URL differs from the URL of a known page only in a session id."""
     SCHEME = "scheme"
@@ -435,8 +437,8 @@ class Article:
         Each is a pair of a number and the removed line. The number is the index (from 0) of the line of
         ``text`` that followed the removed line.
         """
-        notes = (note.partition(": ") for note in self.extraction.get("site_lines", "").splitlines())
-        return [(int(number), line) for number, _, line in notes]
+        notes = (note.partition(": ") for note in self.extraction.get("site_lines", "").split("\n"))
+        return [(int(number), line) for number, colon, line in notes if colon]
 
     @site_lines.setter
     def site_lines(self, removed: Iterable[tuple[int, str]]) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import asyncio
 import encodings
+import json
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -32,10 +32,10 @@ from newsbot.middlewares import robots
 from newsbot.middlewares.robots import RobotsMiddleware
 from newsbot.ranking.families import MAX_FAMILIES, Result, SiteFamilies
 from newsbot.ranking.url_learning import MAX_KEYS, SessionKeys
-from newsbot.storage.notes import MAX_NOTE
 from newsbot.sites import rights, statistics
 from newsbot.sites.canonical_trust import ENOUGH, Word
 from newsbot.sites.statistics import OTHERS, SiteCounters, site_figures, total
+from newsbot.storage.notes import MAX_NOTE
 from newsbot.storage.sources import SourceRecord
 from newsbot.storage.sqlite import SqliteStorage
 from tests.builders import Desk

@@ -369,6 +369,10 @@ class CompletionQueue:
         """
         return sum(self._scope.accepts(lease.entry.host) for lease in self._held)
 
+    def visits(self) -> Iterator[Visit]:
+        """Yield the visits that are not completed."""
+        yield from self._unsettled.values()
+
     def leases(self) -> Iterator[Lease]:
         """Yield the leases of visits that are not completed, or that stopped at a limit."""
         yield from (visit.lease for visit in self._unsettled.values())

@@ -324,6 +324,7 @@ _ROBOTS = {
     Reason.ROBOTS.value: "forbade it",
     Reason.ROBOTS_UNREACHABLE.value: "could not be fetched (host unreachable)",
     Reason.ROBOTS_FAILING.value: "could not be fetched (the server reports an error)",
+    Reason.ROBOTS_UNREADABLE.value: "could not be read (its content is damaged or too long)",
 }
 _WITHOUT_ARTICLE = (EventKind.DROPPED, EventKind.NOT_AN_ARTICLE)
 _FAILED = (EventKind.NO_PAGE, EventKind.UNREADABLE, EventKind.FAULT)

@@ -55,7 +55,7 @@ from newsbot.rules.rule import Rule, ascii_domain, classify
 from newsbot.spiders.news import NewsSpider
 from newsbot.spiders.reading import looks_like_html
 from newsbot.urls import canonicalize, fingerprint, host_key
-from newsbot.warc.reader import Page, Stream, WarcFault, next_member, read_records
+from newsbot.warc.reader import Page, Stream, WarcFault, next_record, read_records
 from newsbot.warc.remote import RemoteFault, RemoteFile, news_files
 
 logger = logging.getLogger(__name__)
@@ -196,7 +196,7 @@ class Importer:
             while (fault := await self._import_records(progress, stream, tell)) is not None:
                 # The damaged member begins at the offset, so the search for the next member starts one byte
                 # later.
-                beyond = next_member(stream, progress.offset + 1)
+                beyond = next_record(stream, progress.offset + 1)
                 if beyond is None:
                     raise fault
                 progress.counts["damaged"] += 1

@@ -95,20 +95,25 @@ def reason_for(site: SiteFamilies, name: str) -> str:
     """Return the reason for the state of a family."""
     family = site.families.get(name, Family())
     state = site.state(name)
-    if family.opened:
-        return "a person opened it"
-    if state is State.OPEN and family.named:
-        return "the site's feeds or news sitemaps name such pages"
-    if state is State.OPEN and family.good:
-        return f"{family.good} of {family.good + family.bad} tried pages were articles"
     if state is State.OPEN:
-        return "such addresses differ only in numbers from those of articles"
+        return _reason_of_open(family)
     if family.bad:
         tried = family.bad + family.good
         return f"{family.bad} of {tried} tried pages {_reason(family)}"
     if family.named:
-        return f"{family.named_bad} of {family.named_bad + family.named_good} pages that feeds name were no articles"
+        tried = family.named_bad + family.named_good
+        return f"{family.named_bad} of {tried} pages that feeds name were no articles"
     return "no such page was tried yet"
+
+
+def _reason_of_open(family: Family) -> str:
+    if family.opened:
+        return "a person opened it"
+    if family.named:
+        return "the site's feeds or news sitemaps name such pages"
+    if family.good:
+        return f"{family.good} of {family.good + family.bad} tried pages were articles"
+    return "such addresses differ only in numbers from those of articles"
 
 
 def _reason(family: Family) -> str:

@@ -357,7 +357,7 @@ class Families:
             else:
                 self._hold([(self._name(entry), entry)], None)
         self._context.frontier.ack(lease, next_due=None, fetched=False)
-        self._context.frontier.return_turn(entry.host)
+        self._context.frontier.return_turn(entry.host, lease.turn)
         self._context.count(f"left/{reason}")
 
     # --- rules

@@ -105,8 +105,8 @@ class LinkJudge:
                     batch.rejected[Reason.REMOVED] += 1
                     continue
                 entry = self._headlines.weigh(entry, link.lead)
-                # If the rule is deleted later, its sources are recognised by this mark and are not polled.
-                if entry.kind.is_source and self._context.rules.get(rule.domain) is not None:
+                # If the rule is deleted later, its pages are recognised by this mark and are not fetched.
+                if self._context.rules.get(rule.domain) is not None:
                     entry.data["ruled"] = True
             except ValueError:  # raised by canonicalize(): the URL is not valid
                 batch.rejected[Reason.BAD_URL] += 1
