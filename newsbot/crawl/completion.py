@@ -39,7 +39,7 @@ from newsbot.crawl.source_state import SourceState
 from newsbot.crawl.visit import META_KEY, Ending, Found, Visit
 from newsbot.errors import DataError, RecordRefused
 from newsbot.frontier.base import Entry, Lease
-from newsbot.items import Details, EventKind, Kind, Link, PageRecord, Reason, Where
+from newsbot.items import Article, Details, EventKind, Kind, Link, PageRecord, Reason, Where
 from newsbot.recrawl.pages import seen_change
 from newsbot.recrawl.planning import KNOWN_PAGE, Plan, may_retry, plan, retry_delay
 from newsbot.urls import canonicalize
@@ -469,6 +469,12 @@ class CompletionQueue:
         visit = self._visit_of(response)
         if visit is not None:
             visit.note(self._context.clock(), EventKind.STORED, version=getattr(item, "version", None))
+            if isinstance(item, Article):
+                others = (item.duplicate_of, *item.derived_from)
+                visit.is_copy = any(
+                    url is not None and self._context.rule_for(url).domain == visit.rule.domain
+                    for url in others
+                )
 
     def _item_dropped(self, response: Response, exception: Exception) -> None:
         visit = self._visit_of(response)

@@ -128,6 +128,7 @@ def remove(found: Found, storage: Storage, index: NearIndex, *, reason: str = ""
     # URLs without a page record are included: search results and checks can exist without one.
     for keys in batched(dict.fromkeys([*found.pages, *map(fingerprint, found.addresses)]), REMOVED_AT_ONCE):
         taker.pages(keys)
+        storage.waiting.forget(keys)
     for urls in batched(found.sources, REMOVED_AT_ONCE):
         taker.sources(urls)
     for site in found.sites:

@@ -120,7 +120,8 @@ class Families:
                 for event in visit.events
                 if event["event"] == EventKind.DROPPED
             }
-            refusal = Reason.COPY.value if dropped & _COPIES else ""
+            is_copy = dropped & _COPIES or (visit.is_copy and why == Reason.SAMPLE)
+            refusal = Reason.COPY.value if is_copy else ""
         evidence = visit.evidence
         site = self.of(domain)
         strong = evidence is not None and (

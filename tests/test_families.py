@@ -1,0 +1,229 @@
+"""Families of addresses: names, states, samples and budgets."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from newsbot.extraction.evidence import Evidence, Witnesses
+from newsbot.ranking.families import (
+    ENOUGH,
+    FIRST_BUDGET,
+    HEAL_AFTER,
+    SAMPLES,
+    Family,
+    Result,
+    SiteFamilies,
+    State,
+    family_of,
+)
+from newsbot.sites.families import pattern_of, rows_of, sentences
+
+SITE = "https://news.example"
+NOW = 1_800_000_000.0
+EXPLORE = 0.04
+
+
+def site_with(*results: Result) -> SiteFamilies:
+    site = SiteFamilies()
+    for result in results:
+        site.add(result)
+    return site
+
+
+def article(family: str, number: int = 1, *, named: bool = False) -> list[Result]:
+    return [Result(family=family, named=named)] * number
+
+
+def refused(family: str, number: int = 1, *, why: str = "no_evidence") -> list[Result]:
+    return [Result(family=family, named=False, refusal=why)] * number
+
+
+@pytest.mark.parametrize(
+    ("path", "family"),
+    [
+        ("/posts/novost-10/", "/posts/*#/"),
+        ("/posts/vtoraya-novost/", "/posts/*/"),
+        ("/posts/hello/", "/posts/@/"),
+        ("/about", "/@"),
+        ("/2024/05/03/a-town-and-its-river", "/#/#/#/*"),
+        ("/sport/the-cup-goes-north-48213.html", "/sport/*#.html"),
+        ("/news/48213", "/news/#"),
+        ("/?p=77", "/?p"),
+        ("/story.php?id=7&view=print", "/story.php?id&view=print"),
+    ],
+)
+def test_the_family_of_an_address_is_its_shape(path: str, family: str) -> None:
+    assert family_of(SITE + path) == family
+
+
+@given(st.integers(1, 10**6), st.integers(1, 10**6))
+def test_addresses_that_differ_in_a_number_are_of_one_family(one: int, other: int) -> None:
+    assert family_of(f"{SITE}/posts/story-{one}/") == family_of(f"{SITE}/posts/story-{other}/")
+
+
+def test_a_family_is_open_if_a_feed_names_members() -> None:
+    site = site_with(Result(family="/p/*", is_named=True))
+    assert site.state("/p/*") is State.OPEN
+    assert site.state("/q/*") is State.UNKNOWN
+
+
+def test_members_that_differ_only_in_numbers_from_named_ones_are_fetched() -> None:
+    site = site_with(Result(family="/posts/*/", is_named=True), *article("/posts/*/", 34, named=True))
+    assert site.state("/posts/*#/") is State.OPEN
+    assert site.state("/posts/@/") is State.UNKNOWN, "a single word is often the front of a section"
+    assert site.state("/pages/*/") is State.UNKNOWN
+
+
+def test_a_family_with_refused_samples_is_closed_and_heals_later() -> None:
+    site = site_with(Result(family="/jobs/*", sampled_at=NOW), *refused("/jobs/*", ENOUGH))
+    assert site.state("/jobs/*") is State.CLOSED
+    assert not site.may_fetch("/jobs/*", NOW + 60, EXPLORE)
+    assert site.may_fetch("/jobs/*", NOW + HEAL_AFTER + 1, EXPLORE), "one more page is tried after a day"
+    for _ in range(ENOUGH):
+        site.add(Result(family="/jobs/*", named=False))
+    assert site.state("/jobs/*") is State.OPEN
+
+
+def test_unlisted_pages_of_a_named_family_can_close_it_for_other_unlisted_pages() -> None:
+    site = site_with(Result(family="/n/*", is_named=True), *article("/n/*", 20, named=True))
+    for result in refused("/n/*", ENOUGH):
+        site.add(result)
+    assert site.state("/n/*") is State.CLOSED
+
+
+def test_a_feed_whose_items_are_no_articles_opens_nothing() -> None:
+    bad = [Result(family="/t/*", named=True, refusal="no_text")] * 3
+    site = site_with(Result(family="/t/*", is_named=True), *bad)
+    assert site.state("/t/*") is State.UNKNOWN
+
+
+def test_a_site_that_names_few_articles_wastes_no_request() -> None:
+    site = site_with(Result(family="/n/*", is_named=True), *article("/n/*", 20, named=True))
+    assert not site.may_fetch("/jobs/*", NOW, EXPLORE)
+    for result in article("/n/*", 5, named=True):
+        site.add(result)
+    assert site.may_fetch("/jobs/*", NOW, EXPLORE), "one sample for 25 articles"
+    site.add(Result(family="/jobs/*", sampled_at=NOW))
+    assert not site.may_fetch("/polls/*", NOW, EXPLORE), "samples in flight count"
+
+
+def test_addresses_of_a_sitemap_are_tried_on_a_small_site_too() -> None:
+    site = site_with(Result(family="/n/*", is_named=True), *article("/n/*", 3, named=True))
+    assert not site.may_fetch("/posts/@/", NOW, EXPLORE)
+    site.add(Result(family="/posts/@/", is_listed=True))
+    assert site.may_fetch("/posts/@/", NOW, EXPLORE)
+
+
+def test_a_site_without_feeds_begins_with_a_few_samples() -> None:
+    site, taken = SiteFamilies(), 0
+    for number in range(20):
+        while taken < 100 and site.may_fetch(f"/x{number}/*", NOW, EXPLORE):
+            site.add(Result(family=f"/x{number}/*", sampled_at=NOW))
+            taken += 1
+    assert taken == FIRST_BUDGET
+    assert all(family.sampled <= SAMPLES for family in site.families.values())
+
+
+def test_samples_without_a_result_are_no_longer_waited_for() -> None:
+    site = site_with(*[Result(family="/x/*", sampled_at=NOW)] * SAMPLES)
+    assert not site.may_fetch("/x/*", NOW + 60, EXPLORE)
+    site.add(Result(family="/x/*", is_void=True))
+    assert site.may_fetch("/x/*", NOW + 60, EXPLORE), "the page could not be fetched"
+    lost = site_with(*[Result(family="/x/*", sampled_at=NOW)] * SAMPLES)
+    assert lost.may_fetch("/x/*", NOW + 7200, EXPLORE), "the worker was killed"
+
+
+def test_only_articles_with_evidence_of_their_own_prove_a_family() -> None:
+    weak = Result(family="/w/*", named=False, is_weak=True)
+    site = site_with(*[weak] * 3)
+    assert site.state("/w/*") is State.UNKNOWN
+    assert site.articles == 3
+
+
+@given(
+    st.lists(st.sampled_from([*refused("/a/*"), *article("/a/*"), *article("/b/*", named=True)]), max_size=30)
+)
+def test_the_stored_form_has_everything(results: list[Result]) -> None:
+    site = site_with(*results)
+    again = SiteFamilies.read(json.loads(json.dumps(site.plain())))
+    assert again.plain() == site.plain()
+    assert [again.state(name) for name in ["/a/*", "/b/*"]] == [site.state(name) for name in ["/a/*", "/b/*"]]
+
+
+@pytest.mark.parametrize(
+    "plain", [{"families": 3}, {"families": {"/a": 4}}, {"witnesses": [1]}, {"articles": "x"}, {}]
+)
+def test_damaged_notes_are_read_as_far_as_possible(plain: dict[str, object]) -> None:
+    assert SiteFamilies.read(plain).articles == 0
+
+
+def test_the_reasons_are_sentences_with_a_command() -> None:
+    site = site_with(
+        *refused("/jobs/*", 2), Result(family="/jobs/*", waiting=6), Result(family="/p/*", waiting=1)
+    )
+    lines = sentences(rows_of("news.example", site), 1)
+    assert lines[0] == (
+        "6 links of /jobs/* at news.example wait: 2 of 2 tried pages had too little evidence of being articles; "
+        "to fetch: scrapy add --family news.example '/jobs/*'"
+    )
+    assert lines[1].startswith("1 link of 1 more famil")
+
+
+@pytest.mark.parametrize(
+    ("family", "pattern"),
+    [
+        ("/posts/*#/", "^/posts/[^/]+/$"),
+        ("/news/#.html", r"^/news/\d+\.html$"),
+        ("/?p", None),
+        ("list:a/*", None),
+    ],
+)
+def test_a_family_can_be_written_as_a_pattern(family: str, pattern: str | None) -> None:
+    assert pattern_of(family) == pattern
+
+
+# --- how the articles of a site look
+OWN = Evidence(
+    1.0, frozenset({"metadata", "date", "date_in_metadata", "byline"}), ("main", "article", "div.body")
+)
+BARE = Evidence(1.0, frozenset(), ("main", "article", "div.body"))
+ELSEWHERE = Evidence(1.0, frozenset({"date"}), ("main", "ul.jobs", "li"))
+
+
+def test_a_page_in_the_frame_of_the_site_without_its_metadata_is_unlike_its_articles() -> None:
+    witnesses = Witnesses()
+    assert witnesses.agreement(OWN) == 0
+    for _ in range(10):
+        witnesses.add(OWN)
+    assert witnesses.agreement(OWN) > 2
+    assert witnesses.agreement(BARE) < -2
+    assert witnesses.lacking(BARE) == ["metadata", "date", "date_in_metadata", "byline"]
+    assert witnesses.lacking(ELSEWHERE)[-1] == "layout"
+
+
+def test_the_layout_counts_on_a_site_without_metadata() -> None:
+    plain = Evidence(0.0, frozenset({"date"}), ("body", "div.post", "p"))
+    witnesses = Witnesses()
+    for _ in range(10):
+        witnesses.add(plain)
+    assert witnesses.agreement(plain) > 1 > -1 > witnesses.agreement(ELSEWHERE)
+
+
+def test_a_new_design_of_the_site_is_learned() -> None:
+    witnesses = Witnesses()
+    for _ in range(400):
+        witnesses.add(OWN)
+    for _ in range(400):
+        witnesses.add(ELSEWHERE)
+    assert witnesses.agreement(ELSEWHERE) > 0
+    assert Witnesses.read(json.loads(json.dumps(witnesses.plain()))).agreement(OWN) == witnesses.agreement(
+        OWN
+    )
+
+
+def test_a_new_family_has_no_fields() -> None:
+    assert Family().plain() == {}
