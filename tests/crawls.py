@@ -131,6 +131,19 @@ class World:
         counted = json.loads(stats.read_text(encoding="utf8")) if stats.exists() else {}
         return Crawl(process.returncode, out, err, counted)
 
+    def scrapy(self, *arguments: str) -> Crawl:
+        """Run another command of scrapy."""
+        process = warm.Popen(
+            [sys.executable, "-m", "scrapy", *arguments],
+            cwd=ROOT,
+            env=self.environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        out, err = process.communicate(timeout=120)
+        return Crawl(process.returncode, out, err, {})
+
     @contextmanager
     def storage(self) -> Iterator[SqliteStorage]:
         """Open the storage."""

@@ -34,6 +34,7 @@ from newsbot.extraction.fields.titles import site_names
 from newsbot.extraction.page.jsonld import types_of
 from newsbot.extraction.page.page import Page, xpath
 from newsbot.extraction.strings import key, size
+from newsbot.urls import resolve
 
 LONG_PARAGRAPH = 100
 """Minimum number of characters of a paragraph that counts as prose of an article."""
@@ -62,6 +63,7 @@ _TYPES = {
     ),
     "list": re.compile(r"(?:CollectionPage|SearchResultsPage|ProfilePage|ContactPage|AboutPage|ItemList)$"),
 }
+_FRONT_NAME = re.compile(r"(?:index-?\d{0,3}\.(?:html?|php)|home)?", re.IGNORECASE)
 _TYPED = xpath("//*[@itemtype]")
 _MOST_TYPED = 300
 _GENERATORS = re.compile(
@@ -276,8 +278,16 @@ def _calls_itself(page: Page) -> bool:
 
 
 def _is_in_manual(page: Page) -> bool:
-    """True if the page's head links to a parent page, or to an index of words on another page."""
-    return "up" in page.links or ("index" in page.links and "contents" in page.links)
+    """True if the page's head links to a parent page, or to an index of words.
+
+    Some blogs link to their home page as the index. Such a link does not count.
+    """
+    indexes = (resolve(page.url, link) for link in page.links.get("index", ()))
+    return "up" in page.links or any(
+        not page.url.startswith(url.rstrip("/")) and not _FRONT_NAME.fullmatch(url.rpartition("/")[2])
+        for url in indexes
+        if url is not None
+    )
 
 
 def is_headed(page: Page) -> bool:

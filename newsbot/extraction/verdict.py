@@ -46,6 +46,8 @@ class Standing(IntEnum):
     it."""
 
 
+FIRST_SAMPLE = 1.5
+"""Minimum log-odds of a sample on a site of which no article is known. There is nothing to compare it with."""
 REQUIRED = {Standing.ALONE: 0.0, Standing.SAMPLE: 3.0, Standing.MEMBER: -1.0}
 """Minimum log-odds. Half of the pages that are not articles and reach 0 do not reach 3
 (``python -m benchmarks.verdict``)."""
@@ -139,7 +141,8 @@ def refuse_evidence(
     if standing is Standing.NAMED:
         return None
     odds = evidence.odds + (witnesses.agreement(evidence) if witnesses is not None else 0.0)
-    if odds >= REQUIRED[standing]:
+    is_first = standing is Standing.SAMPLE and (witnesses is None or not witnesses.number)
+    if odds >= (FIRST_SAMPLE if is_first else REQUIRED[standing]):
         return None
     return "section_front" if is_list(page, body) else "no_evidence"
 

@@ -46,6 +46,8 @@ ENOUGH = 2
 """A family is closed from this number of refused pages on, if fewer of its pages were articles."""
 FIRST_BUDGET = 6
 """Number of pages that may be fetched in vain on a site that names no articles and has given none yet."""
+LISTED_BUDGET = 2
+"""Number of pages added to the budget for families that a sitemap lists."""
 UNNAMED_SHARE = 0.1
 """Share of articles added to the budget of a site that names no articles."""
 FORGET_SAMPLES = 3600.0
@@ -101,6 +103,10 @@ def _pairs(query: str) -> Iterable[tuple[str, str, str]]:
 def _is_value(value: str) -> bool:
     """Return True for a value that identifies a page; other values belong to the shape (``view=print``)."""
     return any(map(str.isdecimal, value)) or len(value) > _LONG_WORD or not value
+
+
+def _folder(name: str) -> str:
+    return name.partition("?")[0].rstrip("/").rpartition("/")[0]
 
 
 def _kin(name: str) -> str | None:
@@ -326,6 +332,18 @@ class SiteFamilies:
         bad = sum(one.bad + one.named_bad for one in others)
         return any(one.is_witnessed for one in others) and good >= bad
 
+    def promise(self, name: str) -> tuple[int, bool, bool, float]:
+        """Return the order in which families are tried, the most promising first.
+
+        Open families come first, then families that a sitemap lists, then families in the same folder as an
+        open one, then those with the best link.
+        """
+        family = self.families.get(name, _NEW)
+        folder = _folder(name)
+        near = any(_folder(other) == folder for other in self.families if self.state(other) is State.OPEN)
+        order = (State.OPEN, State.UNKNOWN, State.CLOSED)
+        return order.index(self.state(name)), not family.listed, not near, -family.best
+
     def may_fetch(self, name: str, now: float, explore: float) -> bool:
         """Return True if one more member may be queued now. ``explore`` is NEWSBOT_EXPLORE (0 to 1)."""
         family, state = self.families.get(name, _NEW), self.state(name)
@@ -351,7 +369,7 @@ class SiteFamilies:
             if self.state(name) is not State.OPEN
         )
         if self.names_articles:
-            budget = math.floor(explore * self.articles) + listed
+            budget = math.floor(explore * self.articles) + (LISTED_BUDGET if listed else 0)
         else:
             budget = FIRST_BUDGET + math.floor(max(explore, UNNAMED_SHARE) * self.articles)
         return self.wasted + flying < budget

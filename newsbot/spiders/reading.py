@@ -29,7 +29,7 @@ from newsbot.discovery.list_pages import split_pages, stated_next
 from newsbot.discovery.sections import MAX_LINKS, PageLinks
 from newsbot.discovery.sitemaps import Sitemap, SitemapError, parse_sitemap
 from newsbot.errors import NotAnArticle
-from newsbot.extraction import SiteMemory, first_page, made_by_scripts, next_page, read
+from newsbot.extraction import Reading, SiteMemory, first_page, made_by_scripts, next_page, read
 from newsbot.extraction.evidence import Evidence, Witnesses
 from newsbot.extraction.page.page import MAX_MARKUP
 from newsbot.extraction.verdict import Standing
@@ -42,6 +42,9 @@ from newsbot.sites.rights import headers_of
 from newsbot.spiders.sitemap_index import SitemapIndexes
 
 logger = logging.getLogger(__name__)
+
+_BY_LOOKS = (Reason.LIST, Reason.SUBJECT_LIST)
+"""Reasons of pages that only their address makes lists."""
 
 FEEDS_OF_SECTION = 3
 """Maximum number of feeds that are queued from a section that no rule names. They may be feeds of the section
@@ -92,7 +95,8 @@ class Reader:
         if visit.kind in (Kind.FEED, Kind.SITEMAP):
             return partial(_parse_source, response, visit)
         known = Known(self._rights.signals(response.url))
-        if visit.kind is not Kind.SECTION:
+        named = visit.kind is Kind.SECTION and visit.data.get("where") in (Where.SEED, Where.ARGUMENT)
+        if not named:
             known = replace(
                 known,
                 now=self._context.now(),
@@ -243,6 +247,8 @@ class Reader:
         if page.scripts:
             visit.note(self._context.clock(), EventKind.UNREADABLE, cause=Reason.SCRIPTS)
             self._context.count_error(visit.rule.domain, Reason.SCRIPTS)
+        if page.article is not None:
+            yield self._article(page.article, page, visit)
         yield self._links(page, response, visit)
         if page.following and visit.rights.follow:
             # The link to the next page comes after the other links, because they show whether the next page
@@ -285,20 +291,24 @@ class Reader:
             if page.named is not None:
                 yield page.named  # the page may be a front page although its URL does not look like one
         else:
-            visit.outcome.is_article = True
-            visit.page["canonical_url"], visit.page["title"] = article.canonical_url, article.title
-            visit.page["published_at"] = article.published_at and iso(article.published_at)
             self._context.count("pages/articles")
             self._context.count_site(domain, "article_pages")
-            article.discovered_at = utc(visit.discovered_at())
-            article.fetched_at = self._context.now()
-            article.rights = dict(visit.rights.signals)
-            # This comes after extraction, because a page must not be compared with its own lines.
-            self._lines.of(domain).learn(article.url, article.shown.splitlines())
-            visit.next_page = page.next_page
-            yield article
+            yield self._article(article, page, visit)
         if links is not None:
             yield links
+
+    def _article(self, article: Article, page: HtmlPage, visit: Visit) -> Article:
+        """Complete the article of a page, and note it in the visit."""
+        visit.outcome.is_article = True
+        visit.page["canonical_url"], visit.page["title"] = article.canonical_url, article.title
+        visit.page["published_at"] = article.published_at and iso(article.published_at)
+        article.discovered_at = utc(visit.discovered_at())
+        article.fetched_at = self._context.now()
+        article.rights = dict(visit.rights.signals)
+        # This comes after extraction, because a page must not be compared with its own lines.
+        self._lines.of(visit.rule.domain).learn(article.url, article.shown.splitlines())
+        visit.next_page = page.next_page
+        return article
 
     def _missing(self, visit: Visit) -> Sequence[str]:
         """Return what the page lacks of what the site's articles have."""
@@ -431,13 +441,13 @@ def read_html(response: Response, visit: Visit, known: Known) -> HtmlPage:
         return page
     page.rights = page_rights(headers_of(response), tree, known.signals)
     if visit.kind is Kind.SECTION:
-        _read_section(page, tree, response, visit)
+        _read_section(page, tree, response, visit, known)
     else:
         _read_article(page, tree, response, visit, known)
     return page
 
 
-def _read_section(page: HtmlPage, tree: HtmlElement, response: Response, visit: Visit) -> None:
+def _read_section(page: HtmlPage, tree: HtmlElement, response: Response, visit: Visit, known: Known) -> None:
     url = response.url
     where = visit.data.get("where")
     with page.timed("links"):
@@ -453,6 +463,15 @@ def _read_section(page: HtmlPage, tree: HtmlElement, response: Response, visit: 
         found = links.find(zone=_zone(visit)) if page.rights.follow else []
         others, following = split_pages(found, url, stated_next(tree, url))
     page.links, page.following, page.links_count = tuple(others), tuple(following), len(found)
+    # Only its address and the text of a link say that the page is a list. Its content decides.
+    by_looks = not visit.rule.article or bool(visit.rule.learn)
+    if (
+        known.now is not None
+        and by_looks
+        and (where == Where.AUTODISCOVERY or visit.data.get("why") in _BY_LOOKS)
+    ):
+        reading = _reading(tree, response, visit, known)
+        page.article, page.evidence = reading.article, reading.evidence
     if not found and RENDERED not in response.flags:
         page.scripts = made_by_scripts(tree, of_list=True)
 
@@ -472,17 +491,7 @@ def _read_article(page: HtmlPage, tree: HtmlElement, response: Response, visit: 
         with page.timed("extract"):
             if not page.rights.index and known.obeys_noindex:
                 raise NotAnArticle("noindex")  # the storage counts as an index, because it can be searched
-            reading = read(
-                response.body,
-                url,
-                rule=rule,
-                hint=visit.hint(),
-                tree=tree,
-                now=known.now,
-                memory=known.memory,
-                standing=known.standing,
-                witnesses=known.witnesses,
-            )
+            reading = _reading(tree, response, visit, known)
             page.article, page.evidence = reading.article, reading.evidence
             if page.article is None:
                 raise NotAnArticle(reading.refusal)
@@ -497,6 +506,20 @@ def _read_article(page: HtmlPage, tree: HtmlElement, response: Response, visit: 
             "next_page" in one.extract for one in rule.layouts
         ):
             page.next_page = next_page(tree, url, rule, known.now)
+
+
+def _reading(tree: HtmlElement, response: Response, visit: Visit, known: Known) -> Reading:
+    return read(
+        response.body,
+        response.url,
+        rule=visit.rule,
+        hint=visit.hint(),
+        tree=tree,
+        now=known.now,
+        memory=known.memory,
+        standing=known.standing,
+        witnesses=known.witnesses,
+    )
 
 
 def _named(tree: HtmlElement, links: PageLinks, url: str, visit: Visit) -> Found:

@@ -17,17 +17,18 @@ from functools import partial
 from typing import ParamSpec, TypeVar
 from urllib.parse import urlsplit
 
-from newsbot.clock import Clock, system_clock, utc
+from newsbot.clock import Clock, system_clock
 from newsbot.crawl.entries import entry_for, page_for
 from newsbot.frontier.base import Added, Entry, Frontier
 from newsbot.items import Kind, Link, PageRecord, Where
 from newsbot.push.signatures import TOLERANCE
 from newsbot.push.trust import TRUST, Budget, Ledger, Trust
-from newsbot.ranking.judging import Judgement, judge
-from newsbot.ranking.url_learning import kept
+from newsbot.ranking.families import State, family_of
+from newsbot.ranking.judging import Judgement
 from newsbot.rules import RuleSet
 from newsbot.rules.rule import Rule, classify
 from newsbot.rules.shape import CLEARLY_NONE, log_odds
+from newsbot.sites.families import read_site
 from newsbot.storage.base import Storage
 from newsbot.urls import canonicalize, fingerprint, host_key
 
@@ -140,11 +141,14 @@ class Desk:
 
     def _is_article(self, url: str, rule: Rule) -> bool:
         """Return True if the URL of an unknown page can be the URL of an article."""
-        _, learned = kept(self.notes, rule.domain)
-        if learned is None and not rule.article:  # no URLs of the site are known: refuse only clear cases
-            return log_odds(url) > CLEARLY_NONE and not classify(rule, canonicalize(url)).denied
-        link = Link(url=url, where=Where.PUSH)
-        return judge(link, rule, depth=1, now=utc(self._clock()), learned=learned).accepted
+        canonical = canonicalize(url, rule.drop_query)
+        match = classify(rule, canonical)
+        if match.kind is not None or match.denied or rule.article:
+            return match.kind is Kind.ARTICLE and not match.denied
+        site = read_site(self.notes, rule.domain)
+        if not site.articles:  # no articles of the site are known: refuse only clear cases
+            return log_odds(url) > CLEARLY_NONE
+        return site.state(family_of(canonical)) is State.OPEN
 
     def _may_cost(self, notifier: str, host: str, *, proved: bool) -> bool:
         """Take one fetch from the budgets of the notifier and of the host.

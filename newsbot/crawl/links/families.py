@@ -13,13 +13,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import cast
 
 from newsbot.crawl.context import MAX_HOSTS, Context
-from newsbot.crawl.entries import Batch, page_for
+from newsbot.crawl.entries import Batch, entry_again, page_for
 from newsbot.crawl.visit import Visit
 from newsbot.discovery.list_pages import shape_of as list_shape
 from newsbot.extraction.verdict import REQUIRED, Standing
@@ -166,7 +165,7 @@ class Families:
             batch.rejected[Reason.WAITS] += 1
             # A list that leads to links of unknown families may be worth reading if nothing else names
             # articles.
-            if not site.names_articles and site.state(name) is State.UNKNOWN:
+            if not site.articles and site.state(name) is State.UNKNOWN:
                 batch.held[key] = entry
         batch.pages = [page for page in batch.pages if page.fingerprint in batch.entries]
         self._hold(held, visit)
@@ -252,7 +251,7 @@ class Families:
         rule = self._context.rules.get(domain)
         ruled = rule is not None and bool(rule.article) and not rule.learn
         found: list[Entry] = []
-        for name in sorted(waiting, key=lambda one: _turn(site, one)):
+        for name in sorted(waiting, key=site.promise):
             if name.startswith(LISTS):
                 if lists:
                     found += self._lists(domain, name)
@@ -371,43 +370,39 @@ class Families:
         digest = hashlib.sha256(
             repr([str(pattern) for pattern in (*rule.article, *rule.deny)]).encode()
         ).hexdigest()[:12]
-        waiting = [name for name, family in site.families.items() if family.waiting > 0]
-        if not waiting or site.rule == digest:
+        if site.rule == digest:
             return Batch()
         found: dict[bytes, Entry] = {}
-        for name in waiting:
-            for link in self._context.storage.waiting.of_family(rule.domain, name, MAX_WAITING):
-                entry = self._entry(link, Reason.RULE)
-                if (
-                    entry is not None
-                    and classify(rule, canonicalize(entry.url, rule.drop_query)).kind is Kind.ARTICLE
-                ):
-                    found[entry.fingerprint] = entry
-        self._add(rule.domain, Result(family=waiting[0], rule=digest))
+        for entry in (*self._waiting_of(rule.domain), *self._refused(rule.domain)):
+            if classify(rule, canonicalize(entry.url, rule.drop_query)).kind is Kind.ARTICLE:
+                found[entry.fingerprint] = entry
+        self._add(rule.domain, Result(family=family_of(f"https://{rule.domain}/"), rule=digest))
         now = self._context.clock()
         return Batch(entries=found, pages=[page_for(entry, now) for entry in found.values()])
 
-    def summary(self) -> Counter[tuple[str, str]]:
-        """Return the number of waiting links by domain and family, for the sites of this crawl."""
-        return Counter(
-            {
-                (domain, name): family.waiting
-                for domain in self._notes.known_sites()
-                for name, family in self.of(domain).families.items()
-                if family.waiting > 0
-            }
-        )
+    def _waiting_of(self, domain: str) -> Iterator[Entry]:
+        """Yield the waiting links of a site, as articles that the rule names."""
+        for name, family in self.of(domain).families.items():
+            if family.waiting > 0:
+                for link in self._context.storage.waiting.of_family(domain, name, MAX_WAITING):
+                    if (entry := self._entry(link, Reason.RULE)) is not None:
+                        yield replace(entry, kind=Kind.ARTICLE)
+
+    def _refused(self, domain: str) -> Iterator[Entry]:
+        """Yield the pages of a site that were read as lists, or that had too little evidence of being
+        articles."""
+        for page in self._context.storage.pages.iter(source=domain):
+            refused = page.last(EventKind.NOT_AN_ARTICLE)
+            lacks = refused is not None and refused.get("reason") in ("no_evidence", "section_front")
+            if page.kind is Kind.SECTION or (lacks and page.last(EventKind.STORED) is None):
+                again = entry_again(page)
+                yield replace(
+                    again, kind=Kind.ARTICLE, due=0.0, data={**again.data, "why": Reason.RULE.value}
+                )
 
     def _name(self, entry: Entry) -> str:
         rule = self._context.rules.get(entry.data["source"]) or self._context.rule_for(entry.url)
         return family_of(canonicalize(entry.url, rule.drop_query))
-
-
-def _turn(site: SiteFamilies, name: str) -> tuple[int, bool, float]:
-    """Return the order in which families are considered: open ones, then those that a sitemap lists."""
-    family = site.families[name]
-    order = (State.OPEN, State.UNKNOWN, State.CLOSED)
-    return order.index(site.state(name)), not family.listed, -family.best
 
 
 def _is_unnamed(entry: Entry) -> bool:

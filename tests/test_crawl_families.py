@@ -1,0 +1,122 @@
+"""Complete crawls: links wait until their family is open, and nothing is lost in silence."""
+
+from __future__ import annotations
+
+import json
+
+from newsbot.sites.families import read_site
+from tests.crawls import article_html, feed_xml
+
+HOST = "http://news.test"
+XML = {"Content-Type": "application/rss+xml"}
+
+
+def sitemap_xml(urls: list[str]) -> str:
+    places = "".join(f"<url><loc>{url}</loc></url>" for url in urls)
+    return (
+        f'<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{places}</urlset>'
+    )
+
+
+def links(urls: list[str]) -> str:
+    return "".join(f"<li><a href='{url}'>Новость {n}</a></li>" for n, url in enumerate(urls))
+
+
+def poor(number: int) -> str:
+    """Return a page with a paragraph, and without a date, an author and metadata."""
+    text = (
+        f"We look for people number {number} for our shop in the town. Please call us, or write to us today."
+    )
+    return f"<html><head><title>Job {number}</title></head><body><h1>Job {number}</h1><p>{text * 4}</p></body></html>"
+
+
+def bare(urls: list[str], *, feed: str = "") -> str:
+    link = f'<link rel="alternate" type="application/rss+xml" href="{feed}">' if feed else ""
+    return (
+        f"<html><head><title>News</title>{link}</head><body><h1>News</h1><ul>{links(urls)}</ul></body></html>"
+    )
+
+
+def test_short_addresses_and_headlines_are_fetched_if_others_of_their_form_were_articles(site, world):
+    slugs = [f"{HOST}/posts/{'novost' if n % 2 else 'den-v-gorode'}-{n}/" for n in range(12)]
+    words = [f"{HOST}/posts/{name}/" for name in ("most", "reka", "zima")]
+    named, other = slugs[:4], [*slugs[4:], *words]
+    site.page(f"{HOST}/", bare(named))
+    site.page(f"{HOST}/feed", feed_xml(named), headers=XML)
+    site.page(f"{HOST}/sitemap.xml", sitemap_xml([*named, *other, f"{HOST}/about/"]), headers=XML)
+    site.page(f"{HOST}/about/", poor(1))
+    for number, url in enumerate([*named, *other]):
+        site.page(url, article_html(number))
+    world.crawl("-a", f"url={HOST}/")
+    assert sorted(world.urls()) == sorted([*named, *other])
+
+
+def test_look_alikes_wait_and_are_named_with_a_command(site, world):
+    posts = [f"{HOST}/posts/a-story-of-the-town-{n}/" for n in range(6)]
+    jobs = [f"{HOST}/jobs/senior-accountant-wanted-in-the-city-{n}.html" for n in range(40)]
+    site.page(f"{HOST}/", bare([*posts, *jobs], feed="/feed"))
+    site.page(f"{HOST}/feed", feed_xml(posts), headers=XML)
+    for number, url in enumerate(posts):
+        site.page(url, article_html(number))
+    for number, url in enumerate(jobs):
+        site.page(url, poor(number))
+    crawl = world.crawl("-a", f"url={HOST}/", NEWSBOT_PROGRESS="1")
+    assert sorted(world.urls()) == posts
+    assert not [path for path in site.seen("news.test") if path.startswith("/jobs/")], (
+        "six articles, no sample"
+    )
+    assert "40 links of /jobs/*#.html at news.test wait: no such page was tried yet" in crawl.err
+    assert "scrapy add --family news.test '/jobs/*#.html'" in crawl.err
+    said = world.scrapy("why", jobs[0])
+    assert said.out.rstrip().endswith("scrapy add --family news.test '/jobs/*#.html'")
+    assert "body of http://news.test/" in said.out
+    added = world.scrapy("add", "--family", "news.test", "/jobs/*#.html")
+    assert added.code == 0, added.err
+    assert "40 links of /jobs/*#.html queued" in added.out
+    world.crawl("-a", f"url={HOST}/")
+    assert len([path for path in site.seen("news.test") if path.startswith("/jobs/")]) >= 1
+
+
+def test_a_corrected_rule_queues_the_links_that_wait(site, world):
+    posts = [f"{HOST}/posts/novost-{n}/" for n in range(5)]
+    site.page(f"{HOST}/", bare(posts))
+    for number, url in enumerate(posts):
+        site.page(url, article_html(number))
+    world.rule("news.test", f"domain: news.test\nseeds: {HOST}/\narticle: '^/post/'\n")
+    world.crawl()
+    assert world.urls() == []
+    world.rule("news.test", f"domain: news.test\nseeds: {HOST}/\narticle: '^/posts/'\n")
+    crawl = world.crawl()
+    assert sorted(world.urls()) == posts
+    assert "waiting links queued domain=news.test number=5" in crawl.err
+    assert site.seen("news.test").count("/") == 1, "the home page is not due, and is not needed"
+
+
+def test_a_site_without_feeds_begins_with_samples(site, world):
+    posts = [f"{HOST}/posts/a-story-of-the-town-{n}/" for n in range(9)]
+    jobs = [f"{HOST}/jobs/senior-accountant-wanted-{n}.html" for n in range(30)]
+    site.page(f"{HOST}/", bare([*posts, *jobs]))
+    for number, url in enumerate(posts):
+        site.page(url, article_html(number))
+    for number, url in enumerate(jobs):
+        site.page(url, poor(number))
+    world.crawl("-a", f"url={HOST}/")
+    assert sorted(world.urls()) == posts
+    tried = [path for path in site.seen("news.test") if path.startswith("/jobs/")]
+    assert len(tried) <= 4
+    with world.storage() as storage:
+        known = read_site(storage.notes, "news.test")
+    assert known.state("/posts/*#/") == "open"
+    if tried:
+        assert json.dumps(known.families["/jobs/*#.html"].plain())
+
+
+def test_a_feed_and_a_sitemap_are_both_looked_for(site, world):
+    posts = [f"{HOST}/news/a-story-of-the-town-{n}" for n in range(30)]
+    site.page(f"{HOST}/", bare([]))
+    site.page(f"{HOST}/feed", feed_xml(posts[:3]), headers=XML)
+    site.page(f"{HOST}/sitemap.xml", sitemap_xml(posts), headers=XML)
+    for number, url in enumerate(posts):
+        site.page(url, article_html(number))
+    world.crawl("-a", f"url={HOST}/")
+    assert sorted(world.urls()) == sorted(posts)
