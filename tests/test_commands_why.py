@@ -168,7 +168,7 @@ def test_a_url_that_waits_in_the_queue(place: Place) -> None:
 def test_an_unknown_url_is_judged(place: Place) -> None:
     text = place.run("why", "https://example.org/news/99").out
     assert "queue         never queued" in text
-    assert "page          never seen" in text
+    assert "page          not fetched; no page or source that newsbot has read contains it" in text
     denied = place.run("why", "https://example.org/login", "--json").json
     assert denied["match"]["denied"] is True
     assert denied["judgement"]["accepted"] is False

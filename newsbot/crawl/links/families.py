@@ -53,6 +53,8 @@ class Families:
         """Fingerprints of links that this worker has stored as waiting links."""
         self._sources = Bounded[str, dict[bytes, None]](MAX_SITES)
         """For each domain, the feeds and sitemaps that samples wait for (fingerprints)."""
+        self._touched: set[str] = set()
+        """Domains whose links were held since the last call of :meth:`end`."""
         self._listed = Bounded[bytes, None](_MOST_LISTED)
         """Fingerprints of the links that the sites' own feeds and sitemaps list."""
         self._with_read_sources = Bounded[str, None](MAX_HOSTS)
@@ -162,6 +164,7 @@ class Families:
                 continue
             del batch.entries[key]
             held.append((name, entry))
+            self._touched.add(entry.data["source"])
             batch.rejected[Reason.WAITS] += 1
             # A list that leads to links of unknown families may be worth reading if nothing else names
             # articles.
@@ -220,7 +223,12 @@ class Families:
             if not visit.guessed and not visit.outcome.failed:
                 self._with_read_sources.add(domain)
         lists = self.needs_lists(domain, has_sitemap=has_sitemap) and not self._awaits_sources(domain)
-        entries = {entry.fingerprint: entry for entry in self._released(domain, lists=lists)}
+        released = self._released(domain, lists=lists)
+        # The page may have been redirected to another site, or a feed may list articles of several sites.
+        for other in sorted(self._touched - {domain}):
+            released += self._released(other, lists=False)
+        self._touched.clear()
+        entries = {entry.fingerprint: entry for entry in released}
         now = self._context.clock()
         return Batch(entries=entries, pages=[page_for(entry, now) for entry in entries.values()])
 
@@ -368,7 +376,7 @@ class Families:
         """
         site = self.of(rule.domain)
         digest = hashlib.sha256(
-            repr([str(pattern) for pattern in (*rule.article, *rule.deny)]).encode()
+            repr([pattern.text for pattern in (*rule.article, *rule.deny)]).encode()
         ).hexdigest()[:12]
         if site.rule == digest:
             return Batch()
