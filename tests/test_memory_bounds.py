@@ -29,7 +29,8 @@ from newsbot.discovery.list_pages import ListTrials, ListWalks
 from newsbot.items import Bounded, Kind, Link, Where
 from newsbot.middlewares import robots
 from newsbot.middlewares.robots import RobotsMiddleware
-from newsbot.ranking.url_learning import MAX_KEYS, MAX_SHAPES, SessionKeys, Shapes
+from newsbot.ranking.session_keys import MAX_KEYS, SessionKeys
+from newsbot.ranking.url_learning import MAX_SHAPES, Shapes
 from newsbot.sites import rights, statistics
 from newsbot.sites.canonical_trust import ENOUGH, Word
 from newsbot.sites.statistics import OTHERS, SiteCounters, site_figures, total

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from benchmarks.demoweb.messages import Answer
 from newsbot.operations.explain import explain
-from newsbot.ranking.url_learning import ENOUGH_TEXTS, MAX_FORMS, MAX_KEYS, SessionKeys
+from newsbot.ranking.session_keys import ENOUGH_TEXTS, MAX_FORMS, MAX_KEYS, SessionKeys
 from newsbot.rules import RuleSet, load_rules
 from newsbot.rules.rule import Rule
 from tests.crawls import article_html

@@ -46,7 +46,7 @@ from newsbot.errors import DataError
 from newsbot.frontier.base import LeanFrontier
 from newsbot.frontier.owners import owner_name
 from newsbot.items import Bounded, PageRecord
-from newsbot.ranking.url_learning import session_keys
+from newsbot.ranking.session_keys import session_keys
 from newsbot.rules import RuleSet
 from newsbot.sites.pauses_and_removals import paused
 

@@ -31,7 +31,8 @@ from newsbot.items import (
     read_reason,
 )
 from newsbot.ranking.judging import Judgement, judge
-from newsbot.ranking.url_learning import kept, learns, session_keys
+from newsbot.ranking.session_keys import session_keys
+from newsbot.ranking.url_learning import kept, learns
 from newsbot.rules import RuleSet
 from newsbot.rules.learn import LearnedRule
 from newsbot.rules.rule import Match, Rule, classify

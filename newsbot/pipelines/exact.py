@@ -27,7 +27,7 @@ class ExactDuplicatePipeline(Component):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         crawl = Crawl.of(crawler)
-        self._context, self._learning = crawl.context, crawl.sites.url_learning
+        self._context, self._learning = crawl.context, crawl.sites.session_keys
         self._take_rules = crawl.take_rules
         self._copies = CopyFilter(crawl)
 
