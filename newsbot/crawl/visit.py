@@ -15,7 +15,7 @@ from typing import Any, Unpack
 
 from newsbot.clock import from_iso
 from newsbot.frontier.base import EntryData, Lease
-from newsbot.items import Details, Event, EventKind, Kind, Link, PageRecord, Where
+from newsbot.items import Details, Event, EventKind, GivenBy, Kind, Link, PageRecord, Where
 from newsbot.recrawl.policy import Outcome
 from newsbot.rights import PageRights
 from newsbot.rules.rule import Rule
@@ -35,6 +35,8 @@ TURN_KEY = "turn"
 
 A request without this key takes the next turn of its host when it is sent.
 """
+
+_LISTINGS = (Where.FEED, Where.NEWS_SITEMAP, Where.SITEMAP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,10 +169,16 @@ class Visit:
         self.events.append(event)
 
     def hint(self) -> Link:
-        """Return the link that led to this page, as evidence for the extraction."""
+        """Return the link that led to this page, as evidence for the extraction.
+
+        If the link is from another site than the page, it is evidence for nothing but the address.
+        """
+        url, where = self.lease.entry.url, Where(self.data.get("where", Where.BODY))
+        if not GivenBy.of(self.data).counts_for(self.rule.domain):
+            return Link(url=url, where=Where.BODY if where in _LISTINGS else where, kind=self.kind)
         return Link(
-            url=self.lease.entry.url,
-            where=Where(self.data.get("where", Where.BODY)),
+            url=url,
+            where=where,
             kind=self.kind,
             text=self.data.get("title"),
             published_at=from_iso(self.data.get("published_at")),

@@ -58,6 +58,9 @@ class EntryData(TypedDict, total=False):
     """POSIX seconds."""
     why: str
     """The reason why the entry was queued, see :func:`newsbot.items.read_reason`."""
+    given_by: str
+    """The domain of the site that has the link (:class:`newsbot.items.GivenBy`). ``title``, ``published_at``
+    and ``authors`` count only for this site."""
     title: str
     published_at: str
     authors: list[str]

@@ -11,8 +11,10 @@ from __future__ import annotations
 from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.links.canonical import came_from_elsewhere
 from newsbot.dedup.decision import is_one_article
+from newsbot.dedup.minhash import signature
 from newsbot.extraction.page.canonical import is_variant
 from newsbot.items import Article
+from newsbot.sites.pauses_and_removals import forget_texts
 from newsbot.storage.articles import of_one_page
 from newsbot.urls import canonicalize, fingerprint
 
@@ -27,6 +29,7 @@ class AddressChoice:
     def __init__(self, crawl: Crawl) -> None:
         self._context, self._known = crawl.context, crawl.known
         self._canonical, self._trust = crawl.canonical, crawl.sites.canonical_trust
+        self._spellings = crawl.spellings
 
     def choose(self, item: Article) -> Article | None:
         """Set ``canonical_url`` of ``item``. Return the article that the storage has under this URL, or None.
@@ -56,6 +59,30 @@ class AddressChoice:
                 self._trust.saw(self._context.notes, item.source, own, right=True)
         item.canonical_url = kept.canonical_url  # the claim is another address of the stored article
         return kept
+
+    def takes_over(self, item: Article, kept: Article) -> bool:
+        """Move the stored article ``kept`` to the address of ``item``, which is the same article.
+
+        This is done if the site gives the address of ``item`` itself, and only other sites gave the address
+        of ``kept``. Return True if the article was moved. Raises :class:`newsbot.errors.DataError`.
+        """
+        old, new = kept.canonical_url, item.canonical_url
+        if (
+            kept.source != item.source
+            or fingerprint(old) == fingerprint(new)
+            or self._spellings.is_from_site(old, unknown=True)
+            or not self._spellings.is_from_site(item.url, unknown=False)
+        ):
+            return False
+        # The index is written before the storage, as in Canonical.free_address().
+        index, now = self._context.index, self._context.clock()
+        index.check_and_insert(new, kept.source, signature(kept.text), now)
+        if not self._context.storage.articles.readdress(old, kept.content_hash, new, item.url):
+            return False
+        forget_texts(index, [old], now)
+        self._known.forget(fingerprint(new))
+        self._context.count("canonical/of_site")
+        return True
 
     def _go_home(self, item: Article, own: str) -> Article | None:
         item.canonical_url = own

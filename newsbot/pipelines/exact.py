@@ -67,9 +67,15 @@ class CopyFilter:
                 kept = self._addresses.choose(item)  # reads again, because the first answer may be outdated
             return self._judge(item, kept, owner)
 
+    def _takes_over(self, item: Article, owner: str) -> bool:
+        stored = self._context.storage.articles.get(owner)
+        return stored is not None and self._addresses.takes_over(item, stored)
+
     def _judge(self, item: Article, kept: Article | None, owner: str | None) -> Article | None:
         if kept is not None:
             _keep_origin(kept, item)
+        elif owner is not None and self._takes_over(item, owner):
+            kept, owner = self._context.storage.articles.get(item.canonical_url), item.canonical_url
         if owner is not None and fingerprint(owner) != fingerprint(item.canonical_url):
             self._context.storage.articles.store(item)  # makes this address an alias of the stored article
             self._removals.stored(item)

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 from newsbot.clock import Clock, system_clock, utc
 from newsbot.crawl.entries import entry_for, page_for
 from newsbot.frontier.base import Added, Entry, Frontier
-from newsbot.items import Kind, Link, PageRecord, Where
+from newsbot.items import GivenBy, Kind, Link, PageRecord, Where
 from newsbot.push.signatures import TOLERANCE
 from newsbot.push.trust import TRUST, Budget, Ledger, Trust
 from newsbot.ranking.judging import Judgement, judge
@@ -130,7 +130,9 @@ class Desk:
         link = Link(url=page.url if page else url, where=Where.PUSH, kind=kind)
         now = self._clock()
         depth = page.depth if page else 1
-        entry = entry_for(link, rule, judgement, depth=depth, referrer=None, now=now, force=True)
+        entry = entry_for(
+            link, rule, judgement, depth=depth, referrer=None, now=now, force=True, given_by=GivenBy()
+        )
         if page is None:
             self.storage.pages.discover([page_for(entry, now)])
             self.frontier.set_politeness(host, delay=rule.delay, concurrency=rule.concurrency, at_least=True)

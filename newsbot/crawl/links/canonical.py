@@ -34,7 +34,7 @@ from newsbot.dedup.decision import headlines_agree, is_one_article
 from newsbot.dedup.minhash import signature
 from newsbot.extraction.page.canonical import is_variant
 from newsbot.frontier.base import Entry
-from newsbot.items import Article, EventKind, Kind, Link, PageRecord, Reason, Where, read_reason
+from newsbot.items import Article, EventKind, GivenBy, Kind, Link, PageRecord, Reason, Where, read_reason
 from newsbot.ranking.judging import Judgement
 from newsbot.rules.rule import classify
 from newsbot.sites.canonical_trust import CanonicalTrust, Word
@@ -381,6 +381,8 @@ def alias_of(visit: Visit, url: str, key: bytes, now: float, why: Reason = Reaso
             "where": Where.REDIRECT.value,
             "discovered_at": now,
             "why": why.value,
+            # An address to which a stranger's link led is not an address that the site gives.
+            "given_by": GivenBy.of(visit.data),
         },
     )
 
