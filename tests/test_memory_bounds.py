@@ -244,7 +244,7 @@ def test_keys_of_urls_have_a_limit() -> None:
     for number in range(5 * MAX_KEYS):
         for turn in (1, 2):
             keys.saw(f"https://a.test/news?k{number}=ab12cd34ef{turn}", f"text {number} {turn}")
-    assert len(keys._telling) + len(keys._seen) + len(keys._same) <= MAX_KEYS
+    assert len(keys.refuted) + len(keys._seen) + len(keys._same) <= MAX_KEYS
 
 
 @pytest.fixture

@@ -17,7 +17,8 @@ from newsbot.cli.command import Call
 from newsbot.cli.terminal import counted
 from newsbot.errors import ArgumentError
 from newsbot.items import EventKind, GivenBy, Kind, PageRecord, Where
-from newsbot.ranking.url_learning import kept
+from newsbot.ranking.session_keys import SESSION_NOTE, session_keys
+from newsbot.ranking.url_learning import kept, note_names
 from newsbot.rules.induce import path_of
 from newsbot.rules.learn import MIN_EXAMPLES, LearnedRule, learn
 from newsbot.sites.statistics import percent
@@ -143,10 +144,30 @@ def quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+def _forget(call: Call, domain: str) -> None:
+    names = [(SESSION_NOTE, domain), *note_names(domain)]
+    with stored(call.settings) as storage:
+        known = session_keys(storage.notes).get(domain, ())
+        found = [storage.notes.forget(*name) for name in names]
+    if call.json:
+        call.document({"domain": domain, "forgotten": any(found), "session_keys": list(known)})
+        return
+    keys = f"session keys: {', '.join(known)}" if known else "no session keys"
+    call.text(
+        f"{domain}: forgotten what was learned about its URLs ({keys})"
+        if any(found)
+        else f"{domain}: nothing was learned about its URLs"
+    )
+    call.note("a running crawl keeps what it has learned until it is started again")
+
+
 def learn_site(call: Call) -> None:
     """Run ``scrapy rules learn``: print the learned patterns of a site, or add them to its rule file."""
     path = rule_path(rules_folder(call.settings), call.options.domain)
     rule = open_rules(call.settings).for_url(f"https://{path.stem}/")
+    if call.options.forget:
+        _forget(call, rule.domain)
+        return
     with stored(call.settings) as storage:
         labelled = examples_of(storage, rule.domain)
     articles = sum(label for _, label in labelled)

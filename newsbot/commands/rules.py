@@ -39,6 +39,9 @@ class Command(NewsbotCommand):
             "newsbot.authoring.learn:learn_site",
             Argument("domain", metavar="DOMAIN"),
             Argument("--write", action="store_true", help="add the patterns to the site's rule file"),
+            Argument(
+                "--forget", action="store_true", help="forget the learned URLs and session keys of the site"
+            ),
         ),
         Action(
             "new",

@@ -106,6 +106,7 @@ class Crawl:
             canonical=self.canonical,
             spellings=self.spellings,
             feed_details=self.feed_details,
+            session_keys=self.sites.session_keys,
         )
         budget = PollBudget(number_of(settings, "NEWSBOT_POLL_BUDGET"), clock)
         prices = PagePrices(number_of(settings, "NEWSBOT_PAGE_VISITS") or PAGE_VISITS, clock)
@@ -124,6 +125,7 @@ class Crawl:
             known=self.known,
             retry_scale=settings.getfloat("NEWSBOT_RETRY_SCALE"),
         )
+        self.sites.session_keys.changed = lambda: self.take_rules(context.rules)
         self.hubs = Hubs(context)
         self.reachability = Reachability()
         self.refill: Refill | None = None

@@ -39,7 +39,7 @@ from newsbot.crawl.source_state import SourceState
 from newsbot.crawl.visit import META_KEY, Ending, Found, Visit
 from newsbot.errors import DataError, RecordRefused
 from newsbot.frontier.base import Entry, Lease
-from newsbot.items import Details, EventKind, Kind, Link, PageRecord, Reason, Where
+from newsbot.items import Details, EventKind, GivenBy, Kind, Link, PageRecord, Reason, Where
 from newsbot.recrawl.pages import seen_change
 from newsbot.recrawl.planning import KNOWN_PAGE, Plan, may_retry, plan, retry_delay
 from newsbot.urls import canonicalize
@@ -284,6 +284,9 @@ class Completion:
         if is_article is None:
             visit.taught = True
             return
+        if is_article and visit.text_key and GivenBy.of(visit.data).counts_for(visit.rule.domain):
+            # The last URL is used, because the text was read there.
+            self.sites.session_keys.read_text(visit.rule.domain, canonicalize(visit.url), visit.text_key)
         url = canonicalize(visit.lease.entry.url, visit.rule.drop_query)
         self.sites.url_learning.fetched(visit.rule, url, article=is_article, why=str(visit.data.get("why")))
         visit.taught = True
@@ -460,11 +463,13 @@ class CompletionQueue:
     def _item_scraped(self, item: Any, response: Response) -> None:
         visit = self._visit_of(response)
         if visit is not None:
+            visit.text_key = getattr(item, "content_hash", "")
             visit.note(self._context.clock(), EventKind.STORED, version=getattr(item, "version", None))
 
-    def _item_dropped(self, response: Response, exception: Exception) -> None:
+    def _item_dropped(self, item: Any, response: Response, exception: Exception) -> None:
         visit = self._visit_of(response)
         if visit is not None:
+            visit.text_key = getattr(item, "content_hash", "")
             visit.note(self._context.clock(), EventKind.DROPPED, reason=str(exception))
             reason = getattr(exception, "reason", None)
             if reason == Reason.UNCHANGED:  # same text, although the markup may differ, for example in ads

@@ -92,6 +92,8 @@ class Visit:
     """Fields of the page record that were read from the response."""
     rights: PageRights = field(default_factory=PageRights)
     """The rights reservations that were found in the response so far."""
+    text_key: str = ""
+    """The ``content_hash`` of the page's article; empty if there is none."""
     ending: Ending = Ending.COMPLETE
     """How the visit ends; see :meth:`end`."""
     no_article: str = ""

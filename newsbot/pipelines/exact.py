@@ -27,22 +27,15 @@ class ExactDuplicatePipeline(Component):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         crawl = Crawl.of(crawler)
-        self._context, self._learning = crawl.context, crawl.sites.session_keys
-        self._take_rules = crawl.take_rules
         self._copies = CopyFilter(crawl)
 
     async def process_item(self, item: Any) -> Any:
         """Return the article, or raise ``DropItem``. Wait while a backend is unavailable."""
         if not isinstance(item, Article):
             return item
-        await self._context.outage.patiently(self._learn, item)
+        item.content_hash = text_key(item.shown)
         await self._copies.drop(item)
         return item
-
-    def _learn(self, item: Article) -> None:
-        item.content_hash = text_key(item.shown)
-        if self._learning.read_text(item.source, canonicalize(item.url), item.content_hash):
-            self._take_rules(self._context.rules)
 
 
 class CopyFilter:

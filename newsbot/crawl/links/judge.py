@@ -82,7 +82,7 @@ class LinkJudge:
                 yield batch
             try:
                 rule = self._rule_of(link, found, visit)
-                given_by = self._given_by(rule, found, visit)
+                given_by = self.given_by(rule, found, visit)
                 # this comes before the judgement, because rejected links show the forms of URLs too
                 seen.setdefault((rule.domain, given_by), (rule, []))[1].append(link)
                 judgement = self._judge(link, rule, found, visit, folders)
@@ -112,6 +112,21 @@ class LinkJudge:
         for rule, links in own:
             self._learning.heard(rule, links)
         yield batch
+
+    def given_by(self, rule: Rule, found: Found, visit: Visit | None) -> GivenBy:
+        """Return the site that states what is known about a link to the site with ``rule``.
+
+        A feed or sitemap belongs to the site that names it, on any host. Other pages belong to the site of
+        their host. If a person requested the page, it speaks for all sites that have no rule.
+        """
+        if visit is None or found.source is not None:
+            return GivenBy(found.source or rule.domain)
+        here = self._context.rule_for(visit.url).domain
+        asked = visit.data.get("where") == Where.ARGUMENT and not self._is_crawled(rule)
+        listing = visit.kind in (Kind.FEED, Kind.SITEMAP)
+        if asked or here == rule.domain:
+            return GivenBy(rule.domain)
+        return GivenBy(visit.rule.domain if listing else here)
 
     def _entry(self, link: Link, rule: Rule, judgement: Judgement, found: Found, given_by: GivenBy) -> Entry:
         # The host of a site without a rule may be a service that redirects to the site that has the link.
@@ -154,21 +169,6 @@ class LinkJudge:
         if visit is not None and link.kind in (Kind.FEED, Kind.SITEMAP):
             return visit.rule
         return self._context.rule_for(link.url)
-
-    def _given_by(self, rule: Rule, found: Found, visit: Visit | None) -> GivenBy:
-        """Return the site that states what is known about a link to the site with ``rule``.
-
-        A feed or sitemap belongs to the site that names it, on any host. Other pages belong to the site of
-        their host. If a person requested the page, it speaks for all sites that have no rule.
-        """
-        if visit is None or found.source is not None:
-            return GivenBy(found.source or rule.domain)
-        here = self._context.rule_for(visit.url).domain
-        asked = visit.data.get("where") == Where.ARGUMENT and not self._is_crawled(rule)
-        listing = visit.kind in (Kind.FEED, Kind.SITEMAP)
-        if asked or here == rule.domain:
-            return GivenBy(rule.domain)
-        return GivenBy(visit.rule.domain if listing else here)
 
     def _judge(
         self, link: Link, rule: Rule, found: Found, visit: Visit | None, folders: frozenset[str]

@@ -7,6 +7,7 @@ the page that has the links. After a crash in between, that page is read again a
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import compress
 
@@ -23,7 +24,9 @@ from newsbot.crawl.source_state import SourceRegistry
 from newsbot.crawl.visit import Found, Visit
 from newsbot.frontier.base import Added, Entry
 from newsbot.items import Kind, Reason, Where, batched, read_reason
+from newsbot.ranking.session_keys import SessionLearning
 from newsbot.rules.rule import Rule
+from newsbot.urls import canonicalize
 
 
 @dataclass(eq=False, kw_only=True)
@@ -43,6 +46,7 @@ class Links:
     canonical: Canonical
     spellings: Spellings
     feed_details: FeedDetails
+    session_keys: SessionLearning
 
     def queue(self, found: Found, visit: Visit | None = None) -> int:
         """Judge and queue links. Return the number of links that were not known before."""
@@ -72,6 +76,7 @@ class Links:
         with self.context.timed("judge"):
             self.trials.weigh(batch, visit)
             self.probing.weigh(batch, visit)
+        self._check_session_keys(found, visit)
         self.context.count("links/found", len(found.links))
         for reason, number in batch.rejected.items():
             self.context.count(f"links/rejected/{reason}", number)
@@ -79,6 +84,18 @@ class Links:
             with self.context.timed("queue"):
                 new = self._queue(some, visit, force=found.force)
             yield new
+
+    def _check_session_keys(self, found: Found, visit: Visit | None) -> None:
+        """Compare the headlines of links whose URLs differ only in learned session keys."""
+        for link in found.links:
+            if not link.text or "?" not in link.url:
+                continue
+            with suppress(ValueError):  # the URL is not valid
+                rule = self.context.rule_for(link.url)
+                url = canonicalize(link.url)
+                short = canonicalize(url, rule.drop_query)
+                if short != url and self.judge.given_by(rule, found, visit).counts_for(rule.domain):
+                    self.session_keys.listed(rule.domain, url, short, link.text)
 
     def _queue(self, batch: Batch, visit: Visit | None, *, force: bool) -> int:
         entries = list(batch.entries.values())
