@@ -218,6 +218,8 @@ class EventKind(StrEnum):
     LINKS_CUT = "links_cut"
     FEED_PROBLEMS = "feed_problems"
     SITEMAPS_LEFT = "sitemaps_left"
+    QUEUE_FULL = "queue_full"
+    """Some links of the source were not queued, because too many pages of the site wait."""
     MOVED = "moved"
     NOT_AN_ARTICLE = "not_an_article"
     PAGES_JOINED = "pages_joined"

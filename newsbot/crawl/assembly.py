@@ -32,6 +32,7 @@ from newsbot.crawl.links.canonical import Canonical
 from newsbot.crawl.links.feed_details import FeedDetails
 from newsbot.crawl.links.judge import LinkJudge
 from newsbot.crawl.links.queue import Links
+from newsbot.crawl.links.room import Room
 from newsbot.crawl.links.spellings import Spellings
 from newsbot.crawl.links.trials import ListProbing, ShapeTrials
 from newsbot.crawl.links.usual_places import UsualPlaces
@@ -95,6 +96,7 @@ class Crawl:
         self.probing = ListProbing(context, self.scope, self.sources)
         self.feed_details = FeedDetails(context)
         self.trials = ShapeTrials(context, self.sites.url_learning)
+        self.room = Room(context, settings.getint("NEWSBOT_QUEUE_PER_SITE"))
         self.links = Links(
             context=context,
             scope=self.scope,
@@ -107,6 +109,7 @@ class Crawl:
             spellings=self.spellings,
             feed_details=self.feed_details,
             session_keys=self.sites.session_keys,
+            room=self.room,
         )
         budget = PollBudget(number_of(settings, "NEWSBOT_POLL_BUDGET"), clock)
         prices = PagePrices(number_of(settings, "NEWSBOT_PAGE_VISITS") or PAGE_VISITS, clock)

@@ -28,6 +28,7 @@ from newsbot.crawl.group_calls import LARGEST, ReadAhead
 from newsbot.crawl.links.canonical import Canonical
 from newsbot.crawl.links.feed_details import FeedDetails
 from newsbot.crawl.links.queue import Links, parts
+from newsbot.crawl.links.room import WAIT
 from newsbot.crawl.links.spellings import Spellings, respelled
 from newsbot.crawl.links.trials import ListProbing
 from newsbot.crawl.links.usual_places import UsualPlaces
@@ -125,6 +126,9 @@ class Completion:
         self.usual_places.guess(visit)
         if visit.ending is Ending.FAULT:
             outcome.error = Reason.OURS.value
+        if visit.left_out:
+            visit.note(self.context.clock(), EventKind.QUEUE_FULL, left=visit.left_out)
+            visit.page.update(content_hash=None, etag=None, last_modified=None)  # it must be read again
         record = self._record(visit)
         home = _next_guess(visit)
         # If a guessed home page does not exist, it is not tried again. The next guess is queued at once.
@@ -177,6 +181,9 @@ class Completion:
         # The next guessed address of the home page has the same key as this page, so it can be queued only
         # after the lease has ended. The page is due at once, because the worker may be killed before the next
         # guess is queued.
+        if visit.left_out and visit.kind is Kind.SITEMAP:
+            self.context.frontier.nack(visit.lease, delay=WAIT)  # read again when there is room
+            return
         yield visit.lease, record.next_due if home is None else self.context.clock()
         self.context.count("frontier/acked")
         self._queue_what_follows(visit, home)

@@ -80,6 +80,8 @@ class Visit:
     """The URLs that redirected, in the order of the requests."""
     found: list[Found] = field(default_factory=list)
     """Links of the page that are not queued yet."""
+    left_out: int = 0
+    """Number of links that did not fit into the queue (:mod:`newsbot.crawl.links.room`)."""
     queueing: Iterator[int] | None = None
     """The remaining steps to queue ``found[0]`` (:meth:`newsbot.crawl.links.queue.Links.steps`)."""
     parsed: asyncio.Future[Any] | None = None

@@ -124,9 +124,24 @@ class LinkJudge:
         here = self._context.rule_for(visit.url).domain
         asked = visit.data.get("where") == Where.ARGUMENT and not self._is_crawled(rule)
         listing = visit.kind in (Kind.FEED, Kind.SITEMAP)
-        if asked or here == rule.domain:
+        # If a feed has moved to another site, it is a feed of that site too.
+        if asked or (here == rule.domain and (visit.hops or not listing)):
             return GivenBy(rule.domain)
         return GivenBy(visit.rule.domain if listing else here)
+
+    def may_go_to(self, link: Link, rule: Rule, visit: Visit) -> bool:
+        """Return True if a link of the visited page may lead to the site of ``rule``."""
+        if rule.domain == visit.rule.domain or is_onsite(link.url, visit.rule):
+            return True
+        listed = link.where in (Where.FEED, Where.NEWS_SITEMAP)
+        if self._is_where_it_moved(rule, visit) and (listed or visit.data.get("where") in NAMED):
+            return True
+        if not listed:
+            return False
+        # A feed may list articles of other sites. These links are followed if the other site has a rule. If a
+        # person or a rule named the feed, articles of any site are followed.
+        asked = visit.data.get("where") in (Where.ARGUMENT, Where.SEED)
+        return asked or (self._scope.limited_to is None and self._is_crawled(rule))
 
     def _entry(self, link: Link, rule: Rule, judgement: Judgement, found: Found, given_by: GivenBy) -> Entry:
         # The host of a site without a rule may be a service that redirects to the site that has the link.
@@ -182,7 +197,7 @@ class LinkJudge:
             kind = link.kind or Kind.ARTICLE
             priority = ASKED_PRIORITY if found.force else SOURCE_PRIORITY.get(kind, ASKED_PRIORITY)
             return Judgement(kind=kind, priority=priority, accepted=True, reason=link.where.value)
-        if visit is not None and found.source is None and not self._may_go_to(link, rule, visit):
+        if visit is not None and found.source is None and not self.may_go_to(link, rule, visit):
             return Judgement(kind=Kind.OTHER, priority=0.0, accepted=False, reason=Reason.OFFSITE)
         if link.kind in (Kind.FEED, Kind.SITEMAP):
             priority = PATIENT_PRIORITY if found.patient else SOURCE_PRIORITY[link.kind]
@@ -207,20 +222,6 @@ class LinkJudge:
 
     def _is_crawled(self, rule: Rule) -> bool:
         return self._context.rules.get(rule.domain) is not None
-
-    def _may_go_to(self, link: Link, rule: Rule, visit: Visit) -> bool:
-        """Return True if a link of the visited page may lead to the site of ``rule``."""
-        if rule.domain == visit.rule.domain or is_onsite(link.url, visit.rule):
-            return True
-        listed = link.where in (Where.FEED, Where.NEWS_SITEMAP)
-        if self._is_where_it_moved(rule, visit) and (listed or visit.data.get("where") in NAMED):
-            return True
-        if not listed:
-            return False
-        # A feed may list articles of other sites. These links are followed if the other site has a rule. If a
-        # person or a rule named the feed, articles of any site are followed.
-        asked = visit.data.get("where") in (Where.ARGUMENT, Where.SEED)
-        return asked or (self._scope.limited_to is None and self._is_crawled(rule))
 
     def _is_where_it_moved(self, rule: Rule, visit: Visit) -> bool:
         """Return True if the visited source was redirected to the site of ``rule``.

@@ -16,6 +16,7 @@ from newsbot.crawl.entries import Batch
 from newsbot.crawl.links.canonical import Canonical
 from newsbot.crawl.links.feed_details import FeedDetails
 from newsbot.crawl.links.judge import LINKS_AT_ONCE, LinkJudge
+from newsbot.crawl.links.room import Room
 from newsbot.crawl.links.spellings import Spellings
 from newsbot.crawl.links.trials import ListProbing, ShapeTrials
 from newsbot.crawl.politeness import Politeness
@@ -26,7 +27,7 @@ from newsbot.frontier.base import Added, Entry
 from newsbot.items import Kind, Reason, Where, batched, read_reason
 from newsbot.ranking.session_keys import SessionLearning
 from newsbot.rules.rule import Rule
-from newsbot.urls import canonicalize
+from newsbot.urls import canonicalize, host_key
 
 
 @dataclass(eq=False, kw_only=True)
@@ -47,6 +48,7 @@ class Links:
     spellings: Spellings
     feed_details: FeedDetails
     session_keys: SessionLearning
+    room: Room
 
     def queue(self, found: Found, visit: Visit | None = None) -> int:
         """Judge and queue links. Return the number of links that were not known before."""
@@ -57,6 +59,8 @@ class Links:
         # ``force`` is needed for links that were leased while their shape was doubtful. ShapeTrials.leave has
         # marked them as done.
         self._queue(self.trials.end(visit), visit, force=True)
+        for found, source in self.room.released(visit):
+            self.queue(found, source)
 
     def steps(self, found: Found, visit: Visit | None) -> Iterator[int]:
         """Judge and queue links in steps that take less than 50 ms.
@@ -64,6 +68,8 @@ class Links:
         Yields after each step the number of links that were not known before. ``visit`` is the visit of the
         page that has the links; None for seeds.
         """
+        if visit is not None and visit.kind in (Kind.FEED, Kind.SITEMAP) and found.source is None:
+            found = self._without_new_hosts(found, visit)
         batch, judging = Batch(), self.judge.judge(found, visit)
         while True:
             with self.context.timed("judge"):
@@ -85,6 +91,23 @@ class Links:
                 new = self._queue(some, visit, force=found.force)
             yield new
 
+    def _without_new_hosts(self, found: Found, visit: Visit) -> Found:
+        """Return the links of a feed or sitemap without the links that must wait (:meth:`Room.admit`)."""
+        later = []
+        for link in found.links:
+            with suppress(ValueError):  # the URL is not valid; the judge rejects it
+                host = host_key(link.url)
+                if self.judge.may_go_to(link, self.context.rule_for(link.url), visit) and not self.room.admit(
+                    visit.rule.domain, host
+                ):
+                    later.append(link)
+        if not later:
+            return found
+        self.context.count("links/host_held", len(later))
+        self.room.hold(later, found, visit)
+        left = set(map(id, later))
+        return replace(found, links=tuple(link for link in found.links if id(link) not in left))
+
     def _check_session_keys(self, found: Found, visit: Visit | None) -> None:
         """Compare the headlines of links whose URLs differ only in learned session keys."""
         for link in found.links:
@@ -98,10 +121,11 @@ class Links:
                     self.session_keys.listed(rule.domain, url, short, link.text)
 
     def _queue(self, batch: Batch, visit: Visit | None, *, force: bool) -> int:
-        entries = list(batch.entries.values())
+        entries = self.room.fit(list(batch.entries.values()), visit)
         if not entries:
             return 0
-        self.context.storage.pages.discover(batch.pages)
+        fitting = {entry.fingerprint for entry in entries}
+        self.context.storage.pages.discover([one for one in batch.pages if one.fingerprint in fitting])
         asked = visit is None or visit.data.get("where") == Where.ARGUMENT
         # The frontier must know a host's delay before the first entry is added, because another worker may
         # lease the entry at once.
