@@ -5,8 +5,8 @@ all slots. Each request therefore belongs to groups: the registered domain of it
 whose page named it. Each group has a window, the maximum number of its requests in flight. As in TCP (RFC
 5681), the window begins small, grows with each quick answer, and is halved if an answer is slow or missing.
 
-Requests that only another site's link has caused are limited even if all answers are quick: half of all
-slots for the links of one site, and three quarters for the links of all such sites.
+Requests that only another site's link has caused are limited even if all answers are quick: a quarter of all
+slots for the links of one site, and half of them for the links of all such sites.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Slots:
     def __init__(self, total: int, clock: Clock) -> None:
         self._total, self._clock = total, clock
         self._first = max(SMALLEST, total // 4)
-        self._most = {STRANGER: max(SMALLEST, total // 2), STRANGERS: max(SMALLEST, 3 * total // 4)}
+        self._most = {STRANGER: self._first, STRANGERS: max(SMALLEST, total // 2)}
         """The largest window, by kind of group. For other kinds, it is the number of all slots."""
         self._windows = Bounded[Group, int](MAX_HOSTS)
         self._in_flight: Counter[Group] = Counter()
