@@ -137,8 +137,8 @@ class Crawl:
         It is None for other frontiers, and before :meth:`open`.
         """
         self.peers = Bounded[str, tuple[str, ...]](MAX_HOSTS)
-        """The peers of each article that is being stored, by canonical URL
-        (:mod:`newsbot.dedup.decision`)."""
+        """The peers of each article that is being stored, by the URL of its page (several pages may name one
+        canonical URL; :mod:`newsbot.dedup.decision`)."""
         self.before_close: list[Callable[[], None]] = [self.removals.take_out, self.feed_details.finish]
         """Functions that :meth:`close` calls while the backends are still open."""
         self._throwaway: tempfile.TemporaryDirectory[str] | None = None

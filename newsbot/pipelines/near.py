@@ -17,7 +17,7 @@ from newsbot.crawl.assembly import Component, Crawl
 from newsbot.dedup.decision import Decision, Relation
 from newsbot.dedup.index import Near
 from newsbot.dedup.minhash import Signature, signature
-from newsbot.dedup.story_merge import MAX_NEIGHBOURS, place
+from newsbot.dedup.story_merge import MAX_NEIGHBOURS, place, without_bridges
 from newsbot.items import Article
 from newsbot.pipelines.address import AddressChoice
 
@@ -109,6 +109,10 @@ class StoryFinder:
         ):
             peers = tuple(one for one in decision.peers if one != twin.canonical_url)
             decision = replace(decision, duplicate_of=None, peers=peers)
+        if decision.peers:
+            decision = await self._context.outage.patiently(
+                without_bridges, self._context.storage, article, decision, found.kept
+            )
         self._decide(article, decision)
 
     def _ask(self, article: Article, mine: Signature) -> _Found:
@@ -136,10 +140,10 @@ class StoryFinder:
         article.derived_from = list(decision.derived_from)
         article.relation = decision.relation.value
         article.similarity = round(decision.similarity, 3) or None
-        self._peers.pop(article.canonical_url, None)
+        self._peers.pop(article.url, None)
         # An earlier decision for this URL may be left over from a visit that failed.
         if decision.peers:
-            self._peers[article.canonical_url] = decision.peers
+            self._peers[article.url] = decision.peers
         if decision.relation is Relation.DERIVED:
             self._context.count("duplicates/derived")
         elif decision.relation is not Relation.NEW:
