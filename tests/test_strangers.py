@@ -213,3 +213,39 @@ def test_new_hosts_that_one_site_names_wait_for_each_other(site, world):
     assert done.stat("links/host_held") == 40
     assert len(world.urls()) == number + 5, "held links are queued one by one"
     assert MAX_HELD > NEW_HOSTS
+
+
+# --- many blogs under one rule
+ANNA, EVE = "http://anna.blogs.test/2026/about-the-harbour", "http://eve.blogs.test/2026/about-the-harbour"
+
+
+@pytest.mark.parametrize("first", [ANNA, EVE])
+@pytest.mark.parametrize("alike", [True, False])
+def test_a_blog_cannot_take_the_address_of_another_blog(site, world, first, alike):
+    claim = f"<link rel='canonical' href='{ANNA}'>"
+    text = (
+        article_html(1, head=claim).replace("The money", "All the money")
+        if alike
+        else article_html(2, head=claim)
+    )
+    site.page(ANNA, article_html(1))
+    site.page(EVE, text)
+    world.rule("blogs.test", "domain: blogs.test\nfeeds: http://blogs.test/feed.xml\n")
+    for urls in ([first], [ANNA, EVE]):
+        site.page("http://blogs.test/feed.xml", listing(*({"link": url} for url in urls)), headers=XML)
+        world.crawl("-a", "now=yes")
+    stored = {article.canonical_url: article.url for article in world.articles()}
+    assert stored == {ANNA: ANNA, EVE: EVE}
+    with world.storage() as storage:
+        assert "All the money" not in storage.articles.get(ANNA).text
+
+
+def test_another_host_of_the_site_confirms_a_claim_by_the_same_text(site, world):
+    site.page(ANNA, article_html(1))
+    site.page(EVE, article_html(1, head=f"<link rel='canonical' href='{ANNA}'>"))
+    world.rule("blogs.test", "domain: blogs.test\nfeeds: http://blogs.test/feed.xml\n")
+    site.page("http://blogs.test/feed.xml", listing({"link": ANNA}), headers=XML)
+    world.crawl()
+    site.page("http://blogs.test/feed.xml", listing({"link": ANNA}, {"link": EVE}), headers=XML)
+    world.crawl("-a", "now=yes")
+    assert world.urls() == [ANNA]

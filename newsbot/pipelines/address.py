@@ -12,7 +12,7 @@ from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.links.canonical import came_from_elsewhere
 from newsbot.dedup.decision import is_one_article
 from newsbot.dedup.minhash import signature
-from newsbot.extraction.page.canonical import is_variant
+from newsbot.extraction.page.canonical import is_variant, on_one_host
 from newsbot.items import Article
 from newsbot.sites.pauses_and_removals import forget_texts
 from newsbot.storage.articles import of_one_page
@@ -44,9 +44,13 @@ class AddressChoice:
         self._known.forget(fingerprint(own))
         there = self._at_address(item, own)
         variant = is_variant(own, claim)
-        if not variant and self._canonical.is_of_another_site(item.source, claim):
-            return self._go_home(item, own)
         kept = self._context.storage.articles.get(claim)
+        if not variant and (
+            self._canonical.is_of_another_site(item.source, claim)
+            # One rule may cover the hosts of many blogs. Another host must confirm the claim by its own page.
+            or not (on_one_host(own, claim) or _confirms(kept, item, claim))
+        ):
+            return self._go_home(item, own)
         if kept is None:
             if _has_a_name(there, item, own) or not (variant or self._canonical.may_name(item.source, claim)):
                 return self._go_home(item, own)
@@ -123,6 +127,11 @@ class AddressChoice:
         self._trust.saw(self._context.notes, item.source, item.url, right=False)
         if came_from_elsewhere(kept, claim):
             self._canonical.read_after_all(claim)  # probably, neither of the two pages is at the claimed URL
+
+
+def _confirms(kept: Article | None, item: Article, claim: str) -> bool:
+    """Return True if the page at the claimed URL was read and has the same text as ``item``."""
+    return kept is not None and of_one_page(kept.url, claim) and kept.content_hash == item.content_hash
 
 
 def _has_a_name(there: Article | None, item: Article, own: str) -> bool:
