@@ -245,9 +245,10 @@ class Desk:
             # changes of this page.
             own = article and fingerprint(canonicalize(article.url, rule.drop_query)) == page.fingerprint
             return page.checks, article.version if article and own else 0
-        sources = self.storage.sources.all(page.source)
-        record = next((source for source in sources if source.url == page.url), None)
-        return (0, 0) if record is None else (record.polls, record.new_links)
+        record = self.storage.sources.get(page.url)
+        if record is None or record.source != page.source:
+            return 0, 0
+        return record.polls, record.new_links
 
     def review(self) -> None:
         """Check which notices led to changes, and store the trust in notifiers. Delete old records."""
