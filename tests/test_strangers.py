@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from xml.sax.saxutils import escape
 
 import pytest
@@ -163,11 +162,15 @@ def test_headlines_of_another_sites_feed_delay_nothing(site, world, two):
 
 # --- the queue
 def queued(world) -> int:
-    with sqlite3.connect(world.data / "newsbot.db") as database:
-        return int(database.execute("SELECT count(*) FROM frontier_urls").fetchone()[0])
+    """Return the number of pages that were ever queued."""
+    with world.storage() as storage:
+        return sum(1 for _ in storage.pages.iter())
 
 
-def test_a_site_cannot_fill_the_queue_and_all_its_pages_are_read_in_the_end(site, world):
+@pytest.mark.parametrize("kind", ["file", "redis"])
+def test_a_site_cannot_fill_the_queue_and_all_its_pages_are_read_in_the_end(site, world, kind, request):
+    if kind == "redis":
+        world.servers["REDIS_URL"] = request.getfixturevalue("durable_redis").url
     pages = {f"http://{OWN}/2026/11/{n:02}/a-story-about-the-bridge-{n}": "2026-11-20" for n in range(1, 81)}
     for number, url in enumerate(pages):
         site.page(url, article_html(number))
@@ -177,9 +180,9 @@ def test_a_site_cannot_fill_the_queue_and_all_its_pages_are_read_in_the_end(site
         site.page(name, sitemap_xml(some), headers=XML)
     world.rule(OWN, f"domain: {OWN}\nsitemaps: [{', '.join(names)}]\n")
     stopped = world.crawl("-s", "NEWSBOT_QUEUE_PER_SITE=30", "-a", "max_articles=1")
-    assert queued(world) <= 40
+    assert queued(world) <= 40, stopped.err
     assert "queue full domain=harbour.test" in stopped.err
-    done = world.crawl("-s", "NEWSBOT_QUEUE_PER_SITE=30", timeout=300)
+    done = world.crawl("-s", "NEWSBOT_QUEUE_PER_SITE=30", timeout=400)
     assert len(world.urls()) == 80, done.err
 
 

@@ -15,9 +15,11 @@ from newsbot.dedup.index import NearIndex
 from newsbot.errors import ArgumentError, UserError
 from newsbot.items import ArticleFilter, batched
 from newsbot.monitoring.kept_reports import forget_lists, forget_report, monitored
+from newsbot.ranking.session_keys import SESSION_NOTE
 from newsbot.ranking.url_learning import NOTE_KIND as LESSONS
 from newsbot.rules import RuleSet
 from newsbot.sites.canonical_trust import NOTE_KIND as CLAIMS
+from newsbot.sites.health import FULL_QUEUE
 from newsbot.sites.health import NOTE_KIND as HEALTH
 from newsbot.sites.pauses_and_removals import REFRESH, allow_again, buried, forget_texts, keep_out, within
 from newsbot.sites.rendering import NOTE_KIND as RENDERING
@@ -138,9 +140,8 @@ def _forget_lessons(notes: Notes, site: str) -> None:
     for kind in (LESSONS + site, LINES + site, GUESSES + site):
         for key in notes.all(kind):
             notes.forget(kind, key)
-    notes.forget(HEALTH, site)
-    notes.forget(CLAIMS, site)
-    notes.forget(RENDERING, site)
+    for kind in (HEALTH, CLAIMS, RENDERING, FULL_QUEUE, SESSION_NOTE):
+        notes.forget(kind, site)
 
 
 def _forget_results(domain: str, storage: Storage) -> None:
