@@ -31,11 +31,13 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from benchmarks.push import free_port
+from newsbot.backends import open_storage
 
 FORMS = {
     "replay": (),
@@ -94,10 +96,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--corpus", type=Path, required=True)
     parser.add_argument("--forms", choices=FORMS, default="replay")
     parser.add_argument("--headlines", action="store_true")
+    parser.add_argument("--kinds", choices=("old", "finite", "new"), default="new")
+    parser.add_argument("--seconds", type=int, default=420, help="the crawl stops after this time")
+    parser.add_argument("--keep", type=Path, help="keep the data of the crawl in this folder")
     parser.add_argument("--hosts", type=int, default=40)
     parser.add_argument("--delay", type=float, default=0.1)
     options = parser.parse_args(arguments)
     rows = json.loads(options.corpus.read_text(encoding="utf-8"))
+    for row in rows:
+        row["file"] = str((options.corpus.parent / row["file"]).resolve())
     with tempfile.TemporaryDirectory(prefix="newsbot-lookalikes-") as folder:
         print(json.dumps(measure(Path(folder), rows, options)))
 
@@ -115,25 +122,57 @@ def measure(folder: Path, rows: list[dict[str, Any]], options: argparse.Namespac
     wanted = [row for row in rows if urlsplit(row["url"]).hostname in hosts]
     corpus.write_text(json.dumps(wanted), encoding="utf-8")
     port = free_port()
-    words = ["--corpus", str(corpus), "--port", str(port), "--log", str(log)]
+    words = ["--corpus", str(corpus), "--port", str(port), "--log", str(log), "--noise-kinds", options.kinds]
     serve = f"from benchmarks.lookalikes import serve; serve({str(options.replay)!r}, {options.forms!r}, "
     serve += f"{options.headlines}, {words!r})"
     proxy = f"http://127.0.0.1:{port}"
-    own = {"NEWSBOT_DATA": str(folder / "data"), "NEWSBOT_RULES": str(rules), "NEWSBOT_RETRY_SCALE": "0.05"}
+    data = options.keep or folder / "data"
+    own = {"NEWSBOT_DATA": str(data), "NEWSBOT_RULES": str(rules), "NEWSBOT_RETRY_SCALE": "0.05"}
     with subprocess.Popen([sys.executable, "-c", serve], stdout=subprocess.DEVNULL) as server:
         time.sleep(2)  # the server makes a certificate first
         subprocess.run(
-            [sys.executable, "-m", "scrapy", "crawl", "news", "-s", "NEWSBOT_PROGRESS=0", *OWN_CERTIFICATES],
+            [
+                *(
+                    sys.executable,
+                    "-m",
+                    "scrapy",
+                    "crawl",
+                    "news",
+                    "-s",
+                    "NEWSBOT_PROGRESS=0",
+                    *OWN_CERTIFICATES,
+                ),
+                *("-s", f"CLOSESPIDER_TIMEOUT={options.seconds}"),
+            ],
             env={**os.environ, **own, "http_proxy": proxy, "https_proxy": proxy},
             check=False,
             stderr=subprocess.DEVNULL,
         )
         server.terminate()
-    return figures(log, len(wanted))
+    with closing(open_storage({"NEWSBOT_DATA": str(data)})) as storage:
+        stored = [article.url for article in storage.articles.iter()]
+    return {**figures(log, len(wanted)), **in_store(stored, wanted)}
+
+
+def in_store(stored: Sequence[str], wanted: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the number of stored articles, and the share of them that are not in the corpus."""
+    known = {_bare(row["url"]) for row in wanted}
+    other = [url for url in stored if _bare(url) not in known]
+    shapes = Counter(re.sub(r"\d+", "#", urlsplit(url).path) for url in other)
+    return {
+        "stored": len(stored),
+        "not in corpus": round(len(other) / max(1, len(stored)), 3),
+        "other": dict(shapes.most_common(8)),
+    }
+
+
+def _bare(url: str) -> str:
+    return url.partition("//")[2].removeprefix("www.").rstrip("/")
 
 
 def serve(replay: str, forms: str, headlines: bool, words: list[str]) -> None:
     """Run the replayed web with other noise links, until the process is terminated."""
+    sys.path.insert(0, str(Path(replay).parent))  # replayweb.py imports a module beside it
     replayed = runpy.run_path(replay)
     web = replayed["Web"]
 
@@ -165,11 +204,19 @@ def figures(log: Path, articles: int) -> dict[str, Any]:
     sent = [row for row in rows if row["status"] == 200 and row["method"] == "GET"]
     kinds = Counter(row["kind"] for row in sent)
     found = len({(row["host"], row["path"]) for row in sent if row["kind"] == "article"})
+    seen: set[tuple[str, str]] = set()
+    late = 0
+    for row in rows:
+        late += len(seen) >= 0.99 * articles
+        if row["status"] == 200 and row["kind"] == "article":
+            seen.add((row["host"], row["path"]))
     noise = Counter(re.sub(r"\d+", "#", row["path"]) for row in sent if row["kind"] == "noise")
     return {
         "useful": round(kinds["article"] / max(1, kinds["article"] + kinds["noise"]), 3),
         "found": round(found / max(1, articles), 3),
         "requests": len(rows),
+        "requests after 99 %": late,
+        "seconds": round(rows[-1]["t"] - rows[0]["t"]) if rows else 0,
         "noise": dict(noise.most_common(10)),
     }
 

@@ -33,7 +33,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from newsbot.ranking.judging import THRESHOLD, odds_of_text
+from newsbot.ranking.judging import odds_of_text
 from newsbot.rules import classify, load_rules
 from newsbot.rules.shape import log_odds, probability
 from newsbot.urls import canonicalize, is_asset
@@ -41,6 +41,7 @@ from newsbot.urls import canonicalize, is_asset
 LINKS = Path(__file__).parent.parent.parent / "shared" / "urls" / "links-dev.jsonl.gz"
 RULES = Path(__file__).parent.parent / "rules"
 LINKS_OF_A_PAGE = 105
+THRESHOLD = 0.5
 MIN_OF_EACH = 10
 _DENSE = re.compile("[\u3040-\u9fff\uac00-\ud7af]")
 

@@ -1,18 +1,21 @@
 """How well the extraction recognises which pages are articles, measured as a classifier.
 
-    python -m benchmarks.verdict [--sets DIR] [--formasaurus DIR] [--html DIR ...] [--part dev|test]
+    python -m benchmarks.verdict [--sets DIR ...] [--formasaurus DIR] [--html DIR ...] [--part dev|test]
+    [--fit]
 
-* ``--sets``: a folder of folders with ``index.jsonl`` and pages of articles
+* ``--sets``: folders of folders with ``index.jsonl`` and pages. A row with a ``type`` is not an article
 * ``--formasaurus``: the folder ``formasaurus/data`` of its source package (``pip download --no-deps
   --no-binary :all: formasaurus==0.10.0``): 954 home, shop, forum and service pages of real sites
 * ``--html``: folders of HTML files that are not articles. Each folder is a site, for example manuals
   (``apt-get download git-doc``, ``dpkg -x``) or list pages of a generator. 14 pages of each folder are read
+* ``--fit``: compute the weights of the features from these pages, and write them to
+  ``newsbot/extraction/evidence.json``. The table then comes from folds: the pages of a site are judged with
+  weights that were computed without them
 
-All pages of a site are either in part ``dev`` or in part ``test``; thresholds were chosen on ``dev``. The
-columns are: number of pages, of pages that are accepted without any hint, and of pages that are accepted in a
-crawl. In a crawl an article is an item of a feed. Any other page is a link in a text, with the page's heading
-as link text, and ranking must accept it first. Pages of articles with under 2,000 bytes are not counted: they
-are frames that scripts fill.
+All pages of a site are in one fold. The columns are: number of pages, of pages that are accepted without any
+hint, and of pages that are accepted in a crawl. In a crawl an article is an item of a feed. Any other page is
+the sample of an unknown family. Pages of articles with under 2,000 bytes are not counted: they are frames
+that scripts fill.
 """
 
 from __future__ import annotations
@@ -20,24 +23,32 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from hashlib import md5
+from importlib import resources
+from multiprocessing import Pool
 from pathlib import Path
 from typing import NamedTuple
+from unittest import mock
 from urllib.parse import urlsplit
 
-from newsbot.clock import system_clock, utc
-from newsbot.errors import NotAnArticle
-from newsbot.extraction import parse_html, read_page
-from newsbot.extraction.page.page import Page
-from newsbot.items import Kind, Link, Where
-from newsbot.ranking.judging import judge
-from newsbot.rules.rule import Rule
+import numpy as np
+
+from newsbot.extraction import article, evidence
+from newsbot.extraction.verdict import REQUIRED, Standing
+from newsbot.items import Link, Where
 from newsbot.urls import site_of
 
 LEAST_BYTES = 2000
 """Minimum size of a page of an article in bytes. Smaller pages are frames that scripts fill."""
+FOLDS = 8
+_RIDGE = 3.0
+"""Strength of the L2 penalty on the weights of standardised features."""
+_WEIGHT_OF_OTHERS = {"home": 0.5, "shop, forum, service": 0.5}
+"""Weight of a page by its kind in the fit; 3 for other pages that are not articles, 1 for articles. The pages
+of formasaurus are older and simpler than pages of today."""
 
 
 class Saved(NamedTuple):
@@ -49,12 +60,26 @@ class Saved(NamedTuple):
     article: bool
 
 
-def articles(sets: Path) -> Iterator[Saved]:
+class Judged(NamedTuple):
+    """The results of one page: its features, and which reason refuses it apart from its evidence."""
+
+    page: Saved
+    features: dict[str, float]
+    alone: str
+    named: bool
+    """True if the page is accepted as an item of a feed."""
+
+
+def pages_of_sets(sets: Path) -> Iterator[Saved]:
     """Yield the pages of the sets."""
     for index in sorted(sets.glob("*/index.jsonl")):
         for line in index.read_text(encoding="utf8").splitlines():
             row = json.loads(line)
-            yield Saved(index.parent.name, row["url"], index.parent / row["html"], article=True)
+            url = row["url"]
+            # The set names only the hosts of its articles, whose pages are not home pages.
+            if urlsplit(url).path in ("", "/") and "type" not in row:
+                url = url.rstrip("/") + "/news/an-article-12345.html"
+            yield Saved(row.get("type") or index.parent.name, url, index.parent / row["html"], "gold" in row)
 
 
 def formasaurus(data: Path) -> Iterator[Saved]:
@@ -74,41 +99,60 @@ def pages_of(folder: Path, most: int = 14) -> Iterator[Saved]:
         yield Saved(folder.name, url, path, article=False)
 
 
-def part_of(page: Saved) -> str:
-    """Return the part of the page's site."""
-    site = (urlsplit(page.url).hostname or "").removesuffix(".example.org")
-    return "test" if md5(site.encode()).digest()[-1] % 2 else "dev"
+def fold_of(page: Saved) -> int:
+    """Return the number of the fold of the page's site."""
+    host = (urlsplit(page.url).hostname or "").removesuffix(".example.org")
+    return md5((site_of(host) or host).encode()).digest()[-1] % FOLDS
 
 
-def accepts(page: Saved) -> tuple[bool, bool] | None:
-    """Return whether the page is accepted as an article without a hint, and in a crawl.
-
-    The result is None if the page of an article does not contain the article's text.
-    """
+def judged(page: Saved) -> Judged | None:
+    """Read a page. The result is None if the page of an article does not contain the article's text."""
     html = page.path.read_bytes()
     html = gzip.decompress(html) if page.path.suffix == ".gz" else html
     if page.article and len(html) < LEAST_BYTES:
         return None
-    alone = _is_read(html, page.url, None)
-    if page.article:
-        return alone, alone or _is_read(html, page.url, Link(url=page.url, where=Where.FEED))
-    return alone, alone and _is_followed(html, page.url)
+    found: dict[str, float] = {}
+
+    def record(*arguments: object, **named: object) -> dict[str, float]:
+        found.update(_features(*arguments, **named))  # type: ignore[arg-type]
+        return found
+
+    with mock.patch.object(evidence, "features", record), mock.patch.dict(REQUIRED, {Standing.ALONE: -1e9}):
+        alone = article.read(html, page.url).refusal
+    named = article.read(html, page.url, hint=Link(url=page.url, where=Where.FEED)).article is not None
+    return Judged(page, {name: float(value) for name, value in found.items()}, alone, named)
 
 
-def _is_read(html: bytes, url: str, hint: Link | None) -> bool:
-    try:
-        read_page(html, url, hint=hint)
-    except NotAnArticle:
-        return False
-    return True
+_features = evidence.features
 
 
-def _is_followed(html: bytes, url: str) -> bool:
-    headings = Page.read(parse_html(html), url).headings
-    link = Link(url=url, where=Where.BODY, text=headings[0] if headings else None)
-    rule = Rule(domain=site_of(urlsplit(url).hostname or ""))
-    # Only the links are read from a page that ranking takes for a list.
-    return judge(link, rule, depth=1, now=utc(system_clock())).kind is Kind.ARTICLE
+def fit(rows: Sequence[Judged]) -> dict[str, float]:
+    """Return the weights of a logistic regression with an L2 penalty (Newton's method)."""
+    names = sorted({name for row in rows for name in row.features})
+    table = np.array([[row.features.get(name, 0.0) for name in names] for row in rows])
+    wanted = np.array([row.page.article for row in rows], float)
+    heavy = np.array([1.0 if row.page.article else _WEIGHT_OF_OTHERS.get(row.page.kind, 3.0) for row in rows])
+    mean, spread = table.mean(0), table.std(0)
+    spread[spread == 0] = 1.0
+    scaled = np.hstack([(table - mean) / spread, np.ones((len(rows), 1))])
+    penalty = np.full(len(names) + 1, _RIDGE)
+    penalty[-1] = 0.0
+    weights = np.zeros(len(names) + 1)
+    for _ in range(30):
+        chance = 1.0 / (1.0 + np.exp(-np.clip(scaled @ weights, -30, 30)))
+        slope = scaled.T @ (heavy * (chance - wanted)) + penalty * weights
+        bend = (scaled.T * (heavy * chance * (1 - chance))) @ scaled + np.diag(penalty + 1e-9)
+        weights -= np.linalg.solve(bend, slope)
+    plain = {name: round(float(value), 3) for name, value in zip(names, weights[:-1] / spread, strict=True)}
+    plain[""] = round(float(weights[-1] - (weights[:-1] * mean / spread).sum()), 3)
+    return plain
+
+
+def odds_of(row: Judged, weights: dict[str, float]) -> float:
+    """Return the log-odds of a page; minus infinity if it is refused for another reason."""
+    if row.alone or not row.features:
+        return -math.inf
+    return weights[""] + sum(weights.get(name, 0.0) * value for name, value in row.features.items())
 
 
 def main() -> None:
@@ -116,32 +160,62 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--sets", type=Path)
+    parser.add_argument("--sets", type=Path, nargs="*", default=[])
     parser.add_argument("--formasaurus", type=Path)
     parser.add_argument("--html", type=Path, nargs="*", default=[])
     parser.add_argument("--part", choices=("dev", "test"), help="default: both")
+    parser.add_argument("--fit", action="store_true")
+    parser.add_argument("--worst", type=int, default=0, help="print this many wrong pages of each kind")
     options = parser.parse_args()
-    found = [*articles(options.sets)] if options.sets else []
+    found = [page for folder in options.sets for page in pages_of_sets(folder)]
     found += formasaurus(options.formasaurus) if options.formasaurus else ()
     found += [page for folder in options.html for page in pages_of(folder)]
+    if options.part:
+        found = [page for page in found if fold_of(page) % 2 == (options.part == "test")]
+    with Pool() as pool:
+        read = pool.map(judged, found, chunksize=8)
+    rows = [row for row in read if row is not None]
+    weights = dict(evidence.weights())
+    of_fold = dict.fromkeys(range(FOLDS), weights)
+    if options.fit:
+        known = [row for row in rows if row.features and not row.alone]
+        weights = fit(known)
+        place = resources.files("newsbot.extraction").joinpath("evidence.json")
+        Path(str(place)).write_text(json.dumps(weights, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        for number in of_fold:
+            of_fold[number] = fit([row for row in known if fold_of(row.page) != number])
+    odds = [odds_of(row, of_fold[fold_of(row.page)]) for row in rows]
+    print_table(rows, odds)
+    print(f"not counted, because the page does not hold its text: {len(found) - len(rows)}")
+    for at_most in (0.02, 0.03, 0.04, 0.05):
+        scores = sorted(score for row, score in zip(rows, odds, strict=True) if row.page.article)
+        limit = scores[int(at_most * len(scores))]
+        print(f"{at_most:.0%} of the articles are below {limit:.2f}")
+    for is_article in (True, False):
+        pairs = [
+            (score, row.page.url)
+            for row, score in zip(rows, odds, strict=True)
+            if row.page.article is is_article
+        ]
+        for score, url in sorted(pairs, reverse=not is_article)[: options.worst]:
+            print(f"{score:8.2f} {'article' if is_article else 'other'} {url}")
+
+
+def print_table(rows: Sequence[Judged], odds: Sequence[float]) -> None:
+    """Print the number of accepted pages of each kind."""
     counts: Counter[tuple[str, str, str]] = Counter()
-    empty = 0
-    for page in found:
-        row = ("article" if page.article else "other", page.kind)
-        if options.part in (None, part_of(page)):
-            if (accepted := accepts(page)) is None:
-                empty += 1
-                continue
-            alone, crawled = accepted
-            for key in (row, (row[0], "all")):
-                counts.update(
-                    {(*key, "pages"): 1, (*key, "alone"): int(alone), (*key, "crawled"): int(crawled)}
-                )
-    print(f"{'':<30}{'pages':>6}{'no hint':>18}{'in a crawl':>18}")
+    for row, score in zip(rows, odds, strict=True):
+        what = "article" if row.page.article else "other"
+        crawled = row.named if row.page.article else score >= REQUIRED[Standing.SAMPLE]
+        for kind in (row.page.kind, "all"):
+            counts[what, kind, "pages"] += 1
+            counts[what, kind, "alone"] += score >= REQUIRED[Standing.ALONE]
+            counts[what, kind, "crawled"] += crawled
+            counts[what, kind, "sampled"] += score >= REQUIRED[Standing.SAMPLE]
+    print(f"{'':<34}{'pages':>6}{'no hint':>18}{'in a crawl':>18}{'as a sample':>18}")
     for what, kind in dict.fromkeys(key[:2] for key in counts):
-        number, *said = (counts[what, kind, name] for name in ("pages", "alone", "crawled"))
-        print(f"{what + ': ' + kind:<30}{number:>6}" + "".join(f"{n:>8} = {n / number:>7.2%}" for n in said))
-    print(f"not counted, because the page does not hold its text: {empty}")
+        number, *said = (counts[what, kind, name] for name in ("pages", "alone", "crawled", "sampled"))
+        print(f"{what + ': ' + kind:<34}{number:>6}" + "".join(f"{n:>8} = {n / number:>7.2%}" for n in said))
 
 
 if __name__ == "__main__":

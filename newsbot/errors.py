@@ -9,6 +9,7 @@
     │   └── DataError             an error of the file or server that stores the data
     │       ├── DataUnavailable   file locked or unreadable, or server not responding: wait and try again
     │       ├── DataFull          disk or quota exhausted
+    │       ├── DataDamaged       the file cannot be read any more
     │       ├── RecordRefused     this record cannot be stored, others can
     │       ├── RecordBusy        another worker is writing this record: try again
     │       └── SchemaError       written by a newer newsbot, or not by newsbot
@@ -23,6 +24,10 @@ from dataclasses import dataclass
 
 class NewsbotError(Exception):
     """Base of all errors raised by newsbot."""
+
+
+MAX_QUOTE = 100
+"""Maximum number of characters of given text that a message repeats."""
 
 
 class UserError(NewsbotError):
@@ -68,6 +73,10 @@ class DataUnavailable(DataError):
 
 class DataFull(DataError):
     """There is no space left to write: the disk is full, or the quota is used up."""
+
+
+class DataDamaged(DataError):
+    """The file that stores the data is damaged. Waiting does not help."""
 
 
 class RecordRefused(DataError):

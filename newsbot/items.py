@@ -129,13 +129,14 @@ class Reason(StrEnum):
     DOUBTED = "doubted"
     """Another page names the URL as its canonical address. This may be wrong, so the URL is fetched too."""
     DUE_AGAIN = "due_again"
-    EXPLORED = "explored"
-    """An unlikely link that is fetched to test the ranking."""
     IMPORTED = "imported"
     LIKELY_ARTICLE = "likely_article"
+    """A member of an open family (:mod:`newsbot.ranking.families`)."""
     LIST = "list"
     """A list that no rule names. It is fetched only while such lists lead to articles."""
     RULE = "rule"
+    SAMPLE = "sample"
+    """A member of an unknown or closed family that is fetched to decide about the family."""
     SUBJECT_LIST = "subject_list"
     """A list by tag, category or author. It is read only if no other list leads to older articles."""
     SAME_HEADLINE = "same_headline"
@@ -143,10 +144,6 @@ class Reason(StrEnum):
     UNRANKED = "unranked"
     # why a link is not followed
     BARREN_LIST = "barren_list"
-    DOUBTFUL_SHAPE = "doubtful_shape"
-    """No article whose URL has this shape has been found yet. The link waits until one is found."""
-    FAILED_SHAPE = "failed_shape"
-    """Pages whose URLs have this shape were not articles."""
     FRONT_PAGE = "front_page"
     NOT_FOLLOWED = "not_followed"
     NOT_IN_RULE = "not_in_rule"
@@ -155,8 +152,9 @@ class Reason(StrEnum):
     """Numbered pages, an archive or a sitemap lead to the older articles, so this list is not needed."""
     TOO_DEEP = "too_deep"
     TOO_OLD = "too_old"
-    UNLIKELY_ARTICLE = "unlikely_article"
     UNLIKELY_LIST = "unlikely_list"
+    WAITS = "waits"
+    """The family of the URL is not open. The link is kept."""
     # why a visit returned no page to read
     BAD_URL = "bad_url"
     CONNECTION = "connection"
@@ -185,6 +183,8 @@ class Reason(StrEnum):
     ROBOTS = "robots"
     ROBOTS_FAILING = "robots_failing"
     ROBOTS_UNREACHABLE = "robots_unreachable"
+    ROBOTS_UNREADABLE = "robots_unreadable"
+    """The server has sent a robots.txt whose content is damaged or too long."""
     SAME_PAGE = "same_page"
     """The URL differs from the URL of a known page only in a session id."""
     SCHEME = "scheme"
@@ -198,6 +198,8 @@ class Reason(StrEnum):
     UNNAMED = "unnamed"
     """The page is a source that is no longer named in any rule."""
     # why an article was not stored
+    COPY = "copy"
+    """The text is a part of a stored article of the same site."""
     SAME_TEXT = "same_text"
     UNCHANGED = "unchanged"
 
@@ -262,6 +264,9 @@ class Details(TypedDict, total=False):
     """In ``fetched``: ``not verified`` if the rule says ``tls: ignore``."""
     rendered: bool
     """In ``fetched``: True if the page was read after its scripts were run."""
+    missing: list[str]
+    """In ``not_an_article``: what the page lacks of what articles have
+    (:mod:`newsbot.extraction.evidence`)."""
     scripts: bool
     """In ``not_an_article``: True if the page has scripts and hardly any text."""
     unchanged: bool
@@ -461,8 +466,8 @@ class Article:
         Each is a pair of a number and the removed line. The number is the index (from 0) of the line of
         ``text`` that followed the removed line.
         """
-        notes = (note.partition(": ") for note in self.extraction.get("site_lines", "").splitlines())
-        return [(int(number), line) for number, _, line in notes]
+        notes = (note.partition(": ") for note in self.extraction.get("site_lines", "").split("\n"))
+        return [(int(number), line) for number, colon, line in notes if colon]
 
     @site_lines.setter
     def site_lines(self, removed: Iterable[tuple[int, str]]) -> None:

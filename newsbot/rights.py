@@ -43,6 +43,8 @@ NOARCHIVE = "noarchive"
 TDM_RESERVATION = "tdm-reservation"
 TDM_POLICY = "tdm-policy"
 """The value of this signal is the URL of the owner's policy, which says how to obtain a licence."""
+TDM_UNKNOWN = "tdm-unknown"
+"""This signal means that the site's tdmrep.json could not be read, so it may reserve the page."""
 AI_AGENTS = "ai-agents"
 """This signal means that robots.txt disallows the page for crawlers that collect data for AI."""
 AI_COMMENT = "ai-comment"
@@ -167,7 +169,7 @@ def _own_directives(values: Iterable[str]) -> Iterable[str]:
             directive = word
             # In "max-snippet: 20", the name before the colon is a directive. It is not the name of a crawler.
             if colon and name.strip() not in _WITH_VALUE:
-                ours = name.strip() in ("*", AGENT)
+                ours = name.partition("/")[0].strip() in ("*", AGENT)
                 directive = rest.strip()
             if ours and directive:
                 yield directive
@@ -180,6 +182,8 @@ def _reservation(signals: dict[str, str], statements: Mapping[str, Sequence[str]
     ``statements`` are lower-case names of headers or ``<meta>`` elements.
     """
     values = [value.strip() for value in statements.get(TDM_RESERVATION, ())]
+    if "1" in values or "0" in values:
+        signals.pop(TDM_UNKNOWN, None)
     # If one place states both 1 and 0, the page is reserved.
     if "1" in values:
         signals[TDM_RESERVATION] = place
@@ -206,6 +210,11 @@ AGENTS = frozenset(_NAMES.split())
 """Names of crawlers that collect data for AI, in lower case."""
 OURS = ("*", "newsbot")
 """Names of the groups that newsbot obeys."""
+_AGENT_LINE = re.compile(
+    r"((?:^|(?<=\r))[ \t]*user[- ]?agent[ \t]*:?[ \t]*[^\s/(;#:]+)(?:[ \t]*[/(;]|[ \t]+\w)[^\r\n#]*",
+    re.MULTILINE | re.IGNORECASE,
+)
+"""Matches a user-agent line that has more than the name of a product."""
 MAX_LINES = 20_000
 """Maximum number of lines that are read."""
 _MAX_COMMENTS = 64 * 1024
@@ -273,6 +282,14 @@ class _Group:
     def applies_to_newsbot(self) -> bool:
         """True if the group applies to newsbot."""
         return not self.agents or any(agent.lower() in OURS for agent in self.agents)
+
+
+def product_names(text: str) -> str:
+    """Return the text of a robots.txt with only the product name in each user-agent line.
+
+    Site owners copy names with versions from their logs: ``newsbot/0.1.0 (+https://…)`` means ``newsbot``.
+    """
+    return _AGENT_LINE.sub(r"\1", text)
 
 
 def read_robots(text: str) -> RobotsSignals:
@@ -386,9 +403,13 @@ class Reservations:
     """The reservations in one site's file."""
 
     rules: tuple[_Rule, ...] = ()
+    unknown: bool = False
+    """True if the file could not be read."""
 
     def signals(self, url: str) -> dict[str, str]:
         """Return the signals for a URL of the site. The result is empty if the URL is not reserved."""
+        if self.unknown:
+            return {TDM_UNKNOWN: PATH}
         parts = urlsplit(url)
         path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         matching = [rule for rule in self.rules if rule.matches(path)]

@@ -93,6 +93,7 @@ _UNTIDY_ESCAPE = re.compile(
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 # /news;jsessionid=0A1B
 _SESSION_IN_PATH = re.compile(r";(?:[a-z]*sessionid|phpsessid)(?:=[^/;]*)?(?=[/;]|$)", re.IGNORECASE)
+_DOTS = re.compile(r"/(?:\.|%2e){1,2}(?:[/\\#]|$)", re.IGNORECASE)
 _SLASHES = re.compile("//+")
 _WHOLE = re.compile(r"https?://[^\s/\\][^\s\\\x00-\x1f\x7f\u2028\u2029]*", re.IGNORECASE)
 _COMMON = re.compile(r"https?://(?!.{0,250}xn--)(?:[A-Za-z0-9-]{1,63}\.)+[A-Za-z]{2,63}(?:[/?#][!-\[\]-~]*)?")
@@ -206,6 +207,19 @@ def absolute(base: str, href: str) -> str | None:
     if joined is None:
         return None
     return href if _WHOLE.fullmatch(href) else joined  # joining may have changed the spelling
+
+
+def without_dots(url: str) -> str:
+    """Return a URL with the dot segments of its path resolved, as browsers do before they send it.
+
+    A URL without dot segments is not changed.
+    """
+    if _DOTS.search(url.partition("?")[0]) is None:
+        return url
+    try:
+        return ada_url.normalize_url(url)
+    except ValueError:
+        return url
 
 
 @lru_cache(maxsize=65536)

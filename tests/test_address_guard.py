@@ -189,3 +189,16 @@ def test_the_monitor_requests_only_ports_that_a_rule_names(port, allowed):
     request = Request(f"http://news.test:{port}/", meta={ASIDE_KEY: 0})
     with nullcontext() if allowed else pytest.raises(Ignored, match=f"port {port}"):
         guard().process_request(request)
+
+
+@pytest.mark.parametrize(
+    ("address", "public"),
+    [
+        *[(one, False) for one in ("192.0.0.0", "192.0.0.11", "192.0.0.192", "192.0.0.255")],
+        *[(one, True) for one in ("192.0.0.9", "192.0.0.10", "192.0.1.1")],
+        *[(one, False) for one in ("100:0:0:1::", "100:0:0:1:2:3:4:5", "::ffff:192.0.0.192")],
+        ("64:ff9b::c000:c0", False),
+    ],
+)
+def test_networks_for_protocols_and_dummies_are_private(address, public):
+    assert is_public(address) is public

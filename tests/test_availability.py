@@ -13,7 +13,7 @@ import pytest
 
 from newsbot.crawl import availability as module
 from newsbot.crawl.availability import CALM, FIRST_PAUSE, LONGEST_PAUSE, Guarded, Outage
-from newsbot.errors import DataError, DataFull, DataUnavailable, RecordBusy, RecordRefused
+from newsbot.errors import DataDamaged, DataError, DataFull, DataUnavailable, RecordBusy, RecordRefused
 from tests.builders import ManualClock
 
 
@@ -275,19 +275,19 @@ def test_a_preparation_that_fails_is_a_fault_too(
     assert backend.calls == ["write"]
 
 
-@pytest.mark.parametrize("local", [True, False])
-def test_a_full_local_disk_ends_the_crawl_but_a_full_server_does_not(
-    backend: Backend, outage: Outage, local: bool, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize(("fault", "ends"), [(DataDamaged("file: damaged"), True), (DataFull("full"), False)])
+def test_damaged_data_end_the_crawl_but_a_full_disk_does_not(
+    backend: Backend, outage: Outage, fault: DataError, ends: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     given_up: list[str] = []
     outage.give_up = lambda: given_up.append("end")
-    part = Guarded(backend, "storage", "server", outage, local=local)
-    away(part, backend, fault=DataFull("server: full"))
+    part = Guarded(backend, "storage", "file", outage, local=True)
+    away(part, backend, fault=fault)
     outage.try_now()
-    away(part, backend, fault=DataFull("server: full"))
-    assert given_up == ["end"] * local
+    away(part, backend, fault=fault)
+    assert given_up == ["end"] * ends
     (message,) = messages(caplog)
-    assert ("the crawl waits" in message) is not local
+    assert ("the crawl waits" in message) is not ends
 
 
 def test_a_crawl_that_ends_does_not_say_that_it_waits(

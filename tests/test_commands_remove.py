@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import time
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -248,3 +250,26 @@ def test_data_of_the_monitor_is_removed_too(place):
     assert kept() == ([OTHER, unknown], [])
     assert place.run("remove", "example.org", "--yes").code == 0
     assert kept() == ([], [])
+
+
+FEED = "https://blog.example.org/feed"
+
+
+@pytest.mark.parametrize(("what", "left"), [("example.org", set()), (FEED, {"https://example.org/feed"})])
+def test_the_hubs_of_removed_sources_are_removed(place, what, left):
+    """Otherwise ``scrapy serve`` would renew the subscriptions."""
+    kept = {"https://hubs.example.net/feed"}
+    with place.storage() as storage:
+        for url in (FEED, "https://example.org/feed", *kept):
+            storage.notes.save("hub", url, {"topic": url, "hubs": ["https://hub.example.com/"]})
+        storage.notes.save("files of example.org", "robots.txt", {"at": 1.0, "body": None})
+    assert place.run("remove", what, "--yes").code == 0
+    with place.storage() as storage:
+        assert set(storage.notes.all("hub")) == left | kept
+        assert bool(storage.notes.all("files of example.org")) is bool(left)
+
+
+def test_each_kind_of_note_about_sites_names_its_owner():
+    texts = [one.read_text(encoding="utf8") for one in Path(removing.__file__).parent.parent.rglob("*.py")]
+    kinds = re.findall(r'^(?:NOTE_KIND|HUB) = "(.*)"$', "\n".join(texts), re.MULTILINE)
+    assert set(kinds) == set(removing.OWNERS)

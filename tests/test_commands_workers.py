@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import signal
@@ -12,6 +13,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from newsbot.operations.workers import Supervisor
 from tests.crawls import ROOT, article_html, feed_xml
 from tests.newssite import HOST, XML
 
@@ -96,3 +98,22 @@ def test_an_interrupt_lets_the_workers_finish_with_exit_code_0(site, world, star
     assert "stopping: 2 workers finishing the pages in progress; Ctrl-C again stops at once" in err
     assert world.urls()
     assert not children(process)
+
+
+def test_a_worker_that_is_being_started_at_the_stop_is_stopped_too(tmp_path, monkeypatch):
+    supervisor = Supervisor([sys.executable, "-c", "import time; time.sleep(600)"], 1, tmp_path, print)
+    start = asyncio.create_subprocess_exec
+
+    async def start_and_stop(*words, **options):
+        process = await start(*words, **options)
+        supervisor.stop()  # Ctrl-C, before the supervisor knows the process
+        return process
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", start_and_stop)
+
+    async def run():
+        async with asyncio.timeout(60):
+            return await supervisor.run()
+
+    assert asyncio.run(run()) in (0, 1)
+    assert supervisor.running == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from contextlib import closing
 from multiprocessing.synchronize import Barrier
@@ -11,7 +12,7 @@ import pytest
 
 from newsbot.connections import sqlite as sqlitefile
 from newsbot.connections.sqlite import open_database, readable_errors, snapshot, transaction
-from newsbot.errors import DataError, DataFull, DataUnavailable, SchemaError
+from newsbot.errors import DataDamaged, DataError, DataFull, DataUnavailable, SchemaError
 from tests import warm
 
 ONE = "CREATE TABLE things (name TEXT PRIMARY KEY); INSERT INTO things VALUES ('first; and -- only')"
@@ -274,3 +275,18 @@ def test_only_the_owner_can_read_the_data_folder(tmp_path: Path) -> None:
     folder = tmp_path / "some" / "data"
     open_database(folder / "newsbot.db", component="storage", migrations=[]).close()
     assert folder.stat().st_mode & 0o777 == 0o700
+
+
+def test_damaged_texts_are_reported_without_their_content(path: Path) -> None:
+    path.parent.mkdir(parents=True)
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE TABLE a (text TEXT)")
+        database.execute("INSERT INTO a VALUES (CAST(? AS TEXT))", (b"secret words \xff\xfe",))
+    with pytest.raises(DataDamaged) as caught, readable_errors(path):
+        database.execute("SELECT text FROM a").fetchall()
+    assert "is damaged; restore a backup" in str(caught.value)
+    assert "secret" not in str(caught.value)
+    with pytest.raises(DataDamaged, match="is damaged") as caught, readable_errors(path):
+        json.loads('{"secret words')
+    assert "secret" not in str(caught.value)
+    database.close()

@@ -75,10 +75,10 @@ def test_reservations_are_recorded_per_site_and_updated(site, world):
     assert site.seen("news.test").count("/.well-known/tdmrep.json") == 1
 
 
-def test_a_site_that_refuses_tdmrep_json_is_crawled_anyway(site, world):
+def test_a_site_whose_tdmrep_json_fails_is_crawled_and_the_right_is_unknown(site, world):
     site_with(site, world, ("", {}))
     site.page(f"{HOST}/.well-known/tdmrep.json", "no such thing", status=500)
     crawl = world.crawl()
     assert world.urls() == [story(0)]
-    assert world.articles()[0].rights == {}
+    assert world.articles()[0].rights == {"tdm-unknown": "/.well-known/tdmrep.json"}
     assert crawl.stat("tdmrep/asked") == 1

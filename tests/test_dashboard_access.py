@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -127,6 +128,21 @@ def test_attempts_to_guess_the_token_are_limited() -> None:
     assert not access._guesses.must_wait("203.0.113.9"), "the clock was ahead when the wrong tokens came"
     clock.now += 30 * 86400.0 + LONGEST_WAIT
     assert log_in(TOKEN, "203.0.113.9")
+
+
+@pytest.mark.parametrize("kind", ["Bearer", "Basic"])
+def test_attempts_to_guess_the_token_in_a_header_are_limited(kind: str) -> None:
+    access = Access(TOKEN, reads_open=False, clock=ManualClock())
+
+    def may_follow(token: str, client: str) -> bool:
+        value = base64.b64encode(f"reader:{token}".encode()).decode() if kind == "Basic" else token
+        headers = {"X-Forwarded-For": client, "Authorization": f"{kind} {value}"}
+        return access.may_follow(make_mocked_request("GET", "/", headers, transport=from_proxy()))
+
+    for number in range(20):
+        assert not may_follow(f"guess {number}", "203.0.113.9")
+    assert not may_follow(TOKEN, "203.0.113.9")
+    assert may_follow(TOKEN, "203.0.113.7")
 
 
 def test_security_headers_forbid_content_of_other_sites(tmp_path: Path) -> None:

@@ -141,6 +141,26 @@ def test_a_figure_is_computed_once_and_again_after_a_while(tmp_path: Path) -> No
     remembering(tmp_path, work)
 
 
+def test_a_figure_that_is_forgotten_during_its_computation_is_computed_again(tmp_path: Path) -> None:
+    async def work(memo: Memo[int], counted: Counted, clock: ManualClock) -> None:
+        running = memo.refresh()
+        await asyncio.sleep(0)  # the computation begins
+        memo.forget()
+        await running
+        assert (await memo.get()).value == 2
+
+    remembering(tmp_path, work)
+
+
+def test_a_figure_that_is_forgotten_before_it_is_returned_is_not_an_internal_fault(tmp_path: Path) -> None:
+    async def work(memo: Memo[int], counted: Counted, clock: ManualClock) -> None:
+        memo.refresh().add_done_callback(lambda _: memo.forget())
+        with pytest.raises(DataUnavailable, match="try again"):
+            await memo.get()
+
+    remembering(tmp_path, work)
+
+
 def test_the_last_figure_is_shown_while_the_data_is_unavailable(tmp_path: Path) -> None:
     async def work(memo: Memo[int], counted: Counted, clock: ManualClock) -> None:
         counted.fault = DataUnavailable("the disk is gone")

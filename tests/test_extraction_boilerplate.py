@@ -172,3 +172,11 @@ def test_joined_pages_show_removed_lines_at_their_place() -> None:
     pages[0].site_lines = [(0, "before"), (2, "after")]
     pages[1].site_lines = [(1, "within"), (2, "after")]
     assert join_pages(pages).shown.split("\n") == ["before", "a", "b", "after", "c", "within", "d", "after"]
+
+
+@pytest.mark.parametrize("line", ["one\u2028two", "one\x85two", "one\x0ctwo", "1: 2"])
+def test_a_removed_line_may_have_any_sign(line: str) -> None:
+    article = make_article(text="first\nsecond")
+    article.site_lines = [(0, line), (1, "plain")]
+    assert article.site_lines == [(0, line), (1, "plain")]
+    assert article.shown == f"{line}\nfirst\nplain\nsecond"

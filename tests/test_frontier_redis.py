@@ -206,3 +206,22 @@ def test_all_workers_together_respect_the_delay(redis_place: dict[str, Any]) -> 
     assert all(not worker.lease("o", 5, horizon=0, ttl=60) for worker in workers)
     for worker in workers:
         worker.close()
+
+
+def test_after_a_restart_of_the_server_each_host_waits_for_its_delay(redis_place: dict[str, Any]) -> None:
+    """The server may have lost its last turns. The turns of both queue and requests outside of it count."""
+    clock = FakeClock()
+    with closing(RedisFrontier(**redis_place, clock=clock)) as frontier:
+        for host in ("a.example", "b.example"):
+            frontier.set_politeness(host, delay=10.0, concurrency=2)
+            frontier.add([make_entry(f"{host}{n}", host=host) for n in range(2)])
+        assert len(frontier.lease("o", 9, horizon=clock.now, ttl=999)) == 2
+        clock.advance(100)
+        with redis.Redis.from_url(redis_place["where"]) as client:
+            client.hset(f"{{{redis_place['namespace']}:0}}:meta", "paced_by", "another process")
+        assert frontier.lease("o", 9, horizon=clock.now, ttl=999) == []
+        assert frontier.take_turn("a.example") == pytest.approx(10)
+        clock.advance(10)
+        assert [one.entry.host for one in frontier.lease("o", 9, horizon=clock.now, ttl=999)] == ["b.example"]
+        clock.advance(10)
+        assert [one.entry.host for one in frontier.lease("o", 9, horizon=clock.now, ttl=999)] == ["a.example"]

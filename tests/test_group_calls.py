@@ -13,7 +13,7 @@ from pymongo import MongoClient
 
 from newsbot.crawl import group_calls
 from newsbot.crawl.availability import Guarded, Outage, guarded_storage
-from newsbot.crawl.group_calls import HEAVIEST, LARGEST, GroupCalls
+from newsbot.crawl.group_calls import HEAVIEST, LARGEST, GroupCalls, Together
 from newsbot.errors import DataUnavailable, RecordBusy, RecordRefused
 from newsbot.items import Article
 from newsbot.storage.articles import Articles, Stored, Verdict
@@ -225,3 +225,32 @@ def test_a_caller_that_is_cancelled_does_not_harm_its_group(
 
     asyncio.run(run())
     assert storage.articles.count() == 4
+
+
+def test_a_fault_while_items_are_gathered_is_raised_for_each_item() -> None:
+    """Otherwise the pages would wait for their answers forever."""
+
+    def more() -> bool:
+        raise KeyError("gathering")
+
+    async def work(group: list[int]) -> list[int]:
+        return group
+
+    async def whole() -> list[Any]:
+        together = Together[int, int](work, more)
+        calls = [asyncio.wait_for(together(number), 5) for number in range(3)]
+        return await asyncio.gather(*calls, return_exceptions=True)
+
+    assert [type(one) for one in asyncio.run(whole())] == [KeyError] * 3
+
+
+def test_a_wrong_number_of_answers_is_raised_for_each_item() -> None:
+    async def work(group: list[int]) -> list[int]:
+        return group[:1]
+
+    async def whole() -> list[Any]:
+        together = Together[int, int](work)
+        calls = [asyncio.wait_for(together(number), 5) for number in range(3)]
+        return await asyncio.gather(*calls, return_exceptions=True)
+
+    assert [type(one) for one in asyncio.run(whole())] == [int, ValueError, ValueError]

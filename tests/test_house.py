@@ -81,6 +81,26 @@ PRIVATE: Mapping[str, Private] = {
         "scrapy.utils._compression:_DecompressionMaxSizeExceeded", "what Scrapy's own middleware catches"
     ),
     "_Element": Private("lxml.etree:_Element", "the type of elements; lxml has no other name for it"),
+    "_LenientHTTPClientParser": Private(
+        "scrapy.core.downloader.handlers.http11:_LenientHTTPClientParser",
+        "the parser of responses, which closes the connection after an odd header",
+    ),
+    "_LenientHTTP11ClientProtocol": Private(
+        "scrapy.core.downloader.handlers.http11:_LenientHTTP11ClientProtocol",
+        "the one place where a request is sent after its connection is open",
+    ),
+    "_LenientHTTP11ClientFactory": Private(
+        "scrapy.core.downloader.handlers.http11:_LenientHTTP11ClientFactory", "makes the protocol"
+    ),
+    "_factory": Private(
+        "twisted.web.client:HTTPConnectionPool", "the factory of connections, which Scrapy replaces as well"
+    ),
+    "_parser": Private(
+        "twisted.web._newclient:HTTP11ClientProtocol._parser", "its class is replaced, as Scrapy does"
+    ),
+    "_quiescentCallback": Private(
+        "", "what the pool passes to each connection; Twisted has no other name for it"
+    ),
     "_actions": Private(
         "argparse:ArgumentParser._actions", "names of all options, to suggest one that is near"
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import encodings
+import json
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -29,11 +30,12 @@ from newsbot.discovery.list_pages import ListTrials, ListWalks
 from newsbot.items import Bounded, Kind, Link, Where
 from newsbot.middlewares import robots
 from newsbot.middlewares.robots import RobotsMiddleware
+from newsbot.ranking.families import MAX_FAMILIES, Result, SiteFamilies
 from newsbot.ranking.session_keys import MAX_KEYS, SessionKeys
-from newsbot.ranking.url_learning import MAX_SHAPES, Shapes
 from newsbot.sites import rights, statistics
 from newsbot.sites.canonical_trust import ENOUGH, Word
 from newsbot.sites.statistics import OTHERS, SiteCounters, site_figures, total
+from newsbot.storage.notes import MAX_NOTE
 from newsbot.storage.sources import SourceRecord
 from newsbot.storage.sqlite import SqliteStorage
 from tests.builders import Desk
@@ -57,7 +59,8 @@ def test_a_bounded_mapping_drops_the_oldest_entries() -> None:
 
 # --- all parts of a crawl together
 LIMITS = {
-    "newsbot.crawl.links.trials": ("MAX_HOSTS", "MAX_SITES"),
+    "newsbot.crawl.links.trials": ("MAX_HOSTS",),
+    "newsbot.crawl.links.families": ("MAX_HOSTS", "MAX_SITES"),
     "newsbot.crawl.links.feed_details": ("MAX_WAITING", "MAX_SETTLED"),
     "newsbot.crawl.links.spellings": ("MAX_SETTLED",),
     "newsbot.crawl.source_state": ("MAX_HOSTS",),
@@ -66,7 +69,8 @@ LIMITS = {
     "newsbot.crawl.scope": ("MAX_HOSTS",),
     "newsbot.crawl.assembly": ("MAX_HOSTS",),
     "newsbot.discovery.list_pages": ("MAX_SHAPES", "MAX_WALKS"),
-    "newsbot.ranking.url_learning": ("MAX_SITES", "MAX_SHAPES"),
+    "newsbot.ranking.url_learning": ("MAX_SITES",),
+    "newsbot.sites.families": ("MAX_SITES",),
     "newsbot.sites.statistics": ("MAX_SITES",),
     "newsbot.sites.canonical_trust": ("MAX_SITES", "MAX_SETTLED"),
     "newsbot.sites.health": ("MAX_SITES",),
@@ -230,13 +234,14 @@ def test_the_number_of_waiting_lists_has_a_limit_over_all_shapes(monkeypatch: py
     assert len(lists.released("a.test", first)) == 1
 
 
-def test_the_number_of_shapes_in_examples_is_limited() -> None:
-    shapes = Shapes()
-    for turn in range(3 * MAX_SHAPES):
-        name = "".join(chr(97 + int(digit)) for digit in str(turn))
-        shapes.take({f"https://a.test/{name}/1": True}, {f"https://a.test/x{name}/1": True})
-    assert len(shapes.good) <= MAX_SHAPES
-    assert len(shapes.bad) <= MAX_SHAPES
+def test_the_number_of_families_of_a_site_is_limited_and_named_ones_are_kept() -> None:
+    site = SiteFamilies()
+    site.add(Result(family="/news/*", is_named=True))
+    for turn in range(3 * MAX_FAMILIES):
+        site.add(Result(family=f"/x{turn}/*", waiting=1))
+    assert len(site.families) <= MAX_FAMILIES
+    assert "/news/*" in site.families
+    assert len(json.dumps(site.plain())) < MAX_NOTE
 
 
 def test_keys_of_urls_have_a_limit() -> None:

@@ -13,9 +13,9 @@ from scrapy.exceptions import CannotResolveHostError, DownloadTimeoutError
 from scrapy.http import Response
 
 from newsbot.crawl.failures import Ignored
+from newsbot.crawl.politeness import MOST_TURNS
 from newsbot.crawl.visit import META_KEY, TURN_KEY, Found
 from newsbot.items import EventKind, Kind, Link, Where
-from newsbot.middlewares import politeness
 from newsbot.middlewares.links import LinksMiddleware
 from newsbot.middlewares.politeness import FIRST_PAUSE, LONGEST_PAUSE, MAX_RETRY_AFTER, PolitenessMiddleware
 from newsbot.middlewares.redirects import RedirectMiddleware
@@ -365,7 +365,7 @@ def test_requests_are_sent_even_if_all_are_late(make_desk, monkeypatch):
     desk.crawl.politeness.take_turn("news.test")
     waits = waits_with(monkeypatch, desk, *[0.3] * 99)
     assert asyncio.run(middleware.process_request(Request("https://news.test/robots.txt"))) is None
-    assert len(waits) == politeness.MOST_TURNS
+    assert len(waits) == MOST_TURNS
 
 
 def test_requests_without_a_visit_pause_no_host(desk):

@@ -13,7 +13,7 @@ from scrapy import Spider
 
 from newsbot.crawl import scheduler as module
 from newsbot.crawl.scheduler import FrontierScheduler
-from newsbot.crawl.visit import TURN_KEY
+from newsbot.crawl.visit import META_KEY, TURN_KEY
 from newsbot.frontier.base import Lease
 from newsbot.items import Kind
 from newsbot.rules import RuleSet
@@ -142,3 +142,29 @@ def pace(desk: Desk) -> float:
     host = desk.context.frontier.host("news.test")
     assert host is not None
     return host.delay
+
+
+def test_a_page_in_flight_that_is_leased_again_continues_with_the_new_lease(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a suspend that is longer than the lease, the worker may lease its own page."""
+    scheduler = FrontierScheduler(desk.crawler)
+    scheduler.slot = SimpleNamespace(inprogress=set())
+    scheduler.spider = desk.crawler.spider = Spider("test")
+    scheduler._begin()
+    monkeypatch.setattr(scheduler, "_wake_later", lambda: None)
+    monkeypatch.setattr(scheduler, "_settling", object())
+    desk.queue(STORY.format(1), Kind.ARTICLE)
+    request = scheduler.next_request()
+    assert request is not None
+    scheduler.slot.inprogress.add(request)
+    visit = request.meta[META_KEY]
+    first = visit.lease
+    desk.clock.now += scheduler.lease_seconds + 1
+    scheduler._work()
+    assert not scheduler._ready
+    assert visit.lease.token != first.token
+    scheduler.slot.inprogress.clear()
+    scheduler._finished(request)
+    assert scheduler._slots.accepting(None) is None, "the slot is free again"
+    assert desk.context.frontier.ack(visit.lease, next_due=None)

@@ -15,7 +15,7 @@ from newsbot.crawl.recrawl_policy import ADJUST_EVERY, GROWING, NOTE, PollBudget
 from newsbot.errors import ArgumentError
 from newsbot.items import Kind, PageRecord
 from newsbot.recrawl.planning import DEAD_AFTER, LONGEST_SOURCE_REST, plan
-from newsbot.recrawl.policy import Outcome
+from newsbot.recrawl.policy import DEFAULT_SOURCE_INTERVAL, Outcome
 from newsbot.recrawl.sources import SourceIndex, first_threshold
 from newsbot.rules.rule import Rule
 from newsbot.storage.sources import SourceRecord
@@ -189,3 +189,18 @@ def test_an_invalid_budget_is_refused_with_the_name_of_the_setting(value: str) -
     with pytest.raises(ArgumentError, match="NEWSBOT_POLL_BUDGET"):
         number_of(BaseSettings({"NEWSBOT_POLL_BUDGET": value}), "NEWSBOT_POLL_BUDGET")
     assert number_of(BaseSettings({"NEWSBOT_POLL_BUDGET": "120"}), "NEWSBOT_POLL_BUDGET") == 120.0
+
+
+@pytest.mark.parametrize(("interval", "rest"), [({Kind.FEED: 60.0}, 60.0), ({}, DEFAULT_SOURCE_INTERVAL)])
+def test_a_new_source_that_is_still_empty_is_polled_at_its_interval(
+    interval: dict[Kind, float], rest: float
+) -> None:
+    rule = Rule(domain="a.test", interval=interval)
+    empty = good()
+    index = SourceIndex({}, 20_000.0)
+    known = record(first_seen=NOW)
+    for minutes in range(3):
+        assert index.interval(known, empty, rule, NOW + 60 * minutes) == rest
+    assert index.interval(known, empty, rule, NOW + 2 * DAY) > 60, "it is not new any more"
+    index.interval(known, good(new_items=20, shown=20), rule, NOW + 300)
+    assert index.interval(known, empty, rule, NOW + 600) > 60, "it has shown items"

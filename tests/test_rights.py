@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import html
+from scrapy import Request
+from scrapy.exceptions import DownloadTimeoutError
+from scrapy.http import Response
 
+from newsbot.crawl.failures import Ignored
+from newsbot.crawl.visit import META_KEY
+from newsbot.errors import DataUnavailable
+from newsbot.items import Kind
+from newsbot.middlewares.tdmrep import TdmRepMiddleware
 from newsbot.rights import opted_out, page_rights, read_robots, read_tdmrep
 
 URL = "https://news.test/story/1?page=2"
@@ -161,3 +171,68 @@ def test_signals_of_an_opt_out():
     assert opted_out({"ai-comment": "robots.txt"})
     assert not opted_out({"noarchive": "meta", "noindex": "header", "tdm-policy": "https://a.test/"})
     assert not opted_out({})
+
+
+# --- a tdmrep.json that cannot be read
+class Rights:
+    """Serves tdmrep.json with a result, and returns the rights of a page."""
+
+    def __init__(self, desk, result):
+        self.desk, self.result, self.asked = desk, result, 0
+        desk.crawler.engine = SimpleNamespace(download_async=self.download)
+        self.middleware = TdmRepMiddleware.from_crawler(desk.crawler)
+
+    async def download(self, request):
+        self.asked += 1
+        if isinstance(self.result, Exception):
+            raise self.result
+        status, body = self.result
+        return Response(request.url, status=status, body=body)
+
+    def of_page(self):
+        request = Request(URL, meta={META_KEY: SimpleNamespace(kind=Kind.ARTICLE)})
+        asyncio.run(self.middleware.process_request(request))
+        return self.desk.crawl.sites.rights.signals(URL)
+
+
+RESERVED = b'[{"location": "/", "tdm-reservation": 1}]'
+UNKNOWN = {"tdm-unknown": "/.well-known/tdmrep.json"}
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [(500, b""), (429, b""), DownloadTimeoutError("slow"), Ignored("bad_encoding"), Ignored("robots")],
+)
+def test_the_right_is_unknown_for_an_hour_if_tdmrep_json_cannot_be_read(desk, failure):
+    site = Rights(desk, failure)
+    assert site.of_page() == UNKNOWN
+    site.result = (200, RESERVED)
+    desk.clock.now += 3500
+    assert site.of_page() == UNKNOWN
+    other = Rights(desk, (200, RESERVED))
+    assert other.of_page() == UNKNOWN, "the workers share the result"
+    assert (site.asked, other.asked) == (1, 0)
+    desk.clock.now += 101
+    assert "tdm-reservation" in site.of_page()
+
+
+@pytest.mark.parametrize("answer", [(404, b""), (403, b""), (200, b"<h1>Home</h1>"), Ignored("redirects")])
+def test_a_site_without_tdmrep_json_reserves_nothing(desk, answer):
+    site = Rights(desk, answer)
+    assert site.of_page() == {}
+    desk.clock.now += 80_000
+    site.of_page()
+    assert site.asked == 1
+
+
+def test_an_outage_of_our_data_does_not_make_the_right_unknown(desk):
+    site = Rights(desk, DataUnavailable("locked"))
+    with pytest.raises(DataUnavailable):
+        site.of_page()
+    site.result = (200, RESERVED)
+    assert "tdm-reservation" in site.of_page()
+
+
+@pytest.mark.parametrize("stated", ["0", "1"])
+def test_a_statement_of_the_page_replaces_an_unknown_right(stated):
+    assert "tdm-unknown" not in page_rights({"tdm-reservation": [stated]}, None, UNKNOWN).signals

@@ -7,11 +7,14 @@ from types import SimpleNamespace
 
 import pytest
 from scrapy import Request
-from scrapy.exceptions import DownloadTimeoutError, NotConfigured
+from scrapy.exceptions import DownloadFailedError, DownloadTimeoutError, NotConfigured
 from scrapy.http import Response
+from twisted.python.failure import Failure
+from twisted.web.client import ResponseFailed
 
-from newsbot.crawl.failures import Ignored
+from newsbot.crawl.failures import HeadFault, Ignored
 from newsbot.crawl.visit import Found
+from newsbot.errors import DataUnavailable
 from newsbot.items import Kind, Link, Where
 from newsbot.middlewares import robots
 from newsbot.middlewares.robots import KEEP_FAILED_SECONDS, RobotsMiddleware
@@ -28,6 +31,7 @@ class Site:
         self.body, self.status = body, status
         self.requests = []
         self.no_tls = False
+        self.flags, self.headers = [], {}
         desk.crawler.engine = SimpleNamespace(download_async=self.download)
         self.middleware = RobotsMiddleware.from_crawler(desk.crawler)
 
@@ -39,20 +43,23 @@ class Site:
         if isinstance(self.status, Exception):
             raise self.status
         body = self.body if isinstance(self.body, bytes) else self.body.encode()
-        return Response(request.url, status=self.status, body=body)
+        return Response(request.url, status=self.status, body=body, flags=self.flags, headers=self.headers)
 
     def cause(self, request):
         """Return why a request is refused, None if it is allowed."""
         return self.causes(request)[0]
 
     def causes(self, *requests):
+        results = self.refusals(*requests)
+        assert all(one is None or isinstance(one, Ignored) for one in results), results
+        return [one and one.cause for one in results]
+
+    def refusals(self, *requests):
         async def all_of_them():
             calls = (self.middleware.process_request(request) for request in requests)
             return await asyncio.gather(*calls, return_exceptions=True)
 
-        results = asyncio.run(all_of_them())
-        assert all(one is None or isinstance(one, Ignored) for one in results), results
-        return [one and one.cause for one in results]
+        return asyncio.run(all_of_them())
 
 
 def test_forbidden_urls_are_not_fetched(desk):
@@ -162,6 +169,66 @@ def test_a_missing_robots_txt_allows_all_urls_and_a_server_error_none(desk, stat
     assert site.cause(Request(STORY)) == cause
     assert desk.stat("robots/unreachable") == (cause is not None)
     assert desk.stat("robots/asked") == 1
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/story/../private/a",
+        "/./private/a",
+        "//private//a",
+        "/story/%2E./private/a",
+        "/%70rivate/a",
+        "/private/index.html",
+        "/private;jsessionid=7/",
+    ],
+)
+def test_the_url_of_a_stored_page_must_be_allowed(desk, path):
+    site = Site(desk, "User-agent: *\nDisallow: /private/\n")
+    assert site.cause(Request(f"https://news.test{path}")) == "robots"
+
+
+@pytest.mark.parametrize("name", ["newsbot/0.1.0", "Newsbot/2", "newsbot 1.0", "newsbot (+https://a.test/)"])
+def test_a_group_with_a_version_in_its_name_applies(desk, name):
+    site = Site(desk, f"User-agent: {name}\nDisallow: /a/\n\nUser-agent: *\nDisallow: /b/\n")
+    assert site.causes(Request("https://news.test/a/1"), Request("https://news.test/b/1")) == ["robots", None]
+
+
+@pytest.mark.parametrize(
+    ("status", "flags", "headers", "cause"),
+    [
+        (200, ["dataloss"], {}, "robots_unreadable"),
+        (200, [], {"Content-Encoding": "gzip"}, "robots_unreadable"),
+        (404, ["dataloss"], {}, None),
+        (403, [], {"Content-Encoding": "gzip"}, None),
+    ],
+)
+def test_a_damaged_body_matters_only_if_there_is_a_file(desk, status, flags, headers, cause):
+    site = Site(desk, "User-agent: *\nDisallow: /\n", status)
+    site.flags, site.headers = flags, headers
+    assert site.cause(Request(STORY)) == cause
+
+
+@pytest.mark.parametrize(("status", "cause"), [(404, None), (403, None), (200, "robots_unreadable")])
+def test_a_damaged_head_of_a_missing_robots_txt_is_ignored(desk, status, cause):
+    error = DownloadFailedError("failed")
+    error.__cause__ = ResponseFailed([Failure(HeadFault(status, "two lengths"))])
+    assert Site(desk, "", error).cause(Request(STORY)) == cause
+
+
+def test_the_reason_says_why_robots_txt_cannot_be_read(desk):
+    site = Site(desk, "", Ignored("too_large", "more than 16 MB"))
+    [refused] = site.refusals(Request(STORY))
+    assert refused.cause == "robots_unreadable"
+    assert "too_large: more than 16 MB" in str(refused)
+
+
+def test_an_outage_of_our_data_is_not_a_fault_of_robots_txt(desk):
+    site = Site(desk, "", DataUnavailable("locked"))
+    [error] = site.refusals(Request(STORY))
+    assert isinstance(error, DataUnavailable)
+    site.status = 200
+    assert site.cause(Request(STORY)) is None
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import signal
 import subprocess
@@ -15,7 +16,9 @@ from pathlib import Path
 
 import pytest
 
+from newsbot.errors import DataUnavailable
 from newsbot.push.signatures import notice_header
+from newsbot.web import service
 from tests import warm
 from tests.crawls import ROOT, World, article_html, feed_xml
 from tests.mockserver import MockServer
@@ -144,3 +147,31 @@ def test_invalid_arguments_of_the_sensor(
     assert done.returncode in (1, 2)
     assert message in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_regular_task_continues_after_any_error(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    faults = [KeyError("a"), KeyError("a"), DataUnavailable("away"), None, ZeroDivisionError()]
+    done = []
+
+    async def work() -> None:
+        fault = faults.pop(0)
+        done.append(fault)
+        if fault is not None:
+            raise fault
+
+    async def sleep(_seconds: float) -> None:
+        if not faults:
+            raise asyncio.CancelledError
+
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(service._repeat(1.0, work))
+    assert len(done) == 5
+    texts = [record.getMessage() for record in caplog.records]
+    assert [text.partition(";")[0] for text in texts] == [
+        "a regular task failed",
+        "data away fault=away",
+        "a regular task failed",
+    ]

@@ -32,6 +32,43 @@ def test_sources_removed_from_their_rule(make_desk, url, kind, where, unnamed):
     assert is_unnamed(desk.context, desk.crawl.scope, desk.visit(url, kind, where=where)) is unnamed
 
 
+@pytest.mark.parametrize(
+    ("ruled", "rules", "unnamed"),
+    [
+        (True, {}, True),
+        (False, {}, False),
+        (True, {"news.test": "domain: news.test\n"}, False),
+        (True, {"www.news.test": "domain: www.news.test\n"}, False),
+    ],
+)
+def test_queued_articles_of_a_deleted_rule(make_desk, ruled, rules, unnamed):
+    """An article of an unknown site, which a feed of another site lists, has no rule that can be deleted."""
+    desk = make_desk({"other.test": "domain: other.test\n", **rules})
+    visit = desk.visit("http://www.news.test/story/1", Kind.ARTICLE)
+    visit.data["source"] = "news.test"
+    if ruled:
+        visit.data["ruled"] = True
+    assert is_unnamed(desk.context, desk.crawl.scope, visit) is unnamed
+
+
+def test_a_rule_that_is_deleted_during_the_crawl_stops_its_queued_pages(site, world):
+    urls = [f"{HOST}/story/{n}" for n in range(40)]
+    for number, url in enumerate(urls):
+        site.page(url, article_html(number))
+    site.page(f"{HOST}/feed", feed_xml(urls), headers=XML)
+    world.rule("news.test", f"domain: news.test\nfeeds: {HOST}/feed\ndelay: 0.2\n")
+    world.rule("other.test")
+    process = world.start("-s", "NEWSBOT_RULES_RELOAD=0.1", "-s", "NEWSBOT_PATIENCE=1")
+    end = time.monotonic() + 60
+    while not [path for path in site.seen("news.test") if path.startswith("/story/")]:
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    (world.rules / "news.test.yaml").unlink()
+    process.communicate(timeout=60)
+    assert len(world.articles()) < 20
+    assert world.page(urls[39]).last_fetched is None
+
+
 def test_a_feed_removed_from_its_rule_is_not_fetched_until_it_is_added_again(site, world):
     for name in "ab":
         site.page(f"{HOST}/{name}", feed_xml([f"{HOST}/story/{name}"]), headers=XML)

@@ -1,18 +1,18 @@
-"""What a crawl learns about URLs: examples, discarded patterns, explored links."""
+"""What a crawl learns about URLs: examples and discarded patterns."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from newsbot.discovery.list_pages import shape_of
-from newsbot.items import Kind, Link, Reason, Where
+from newsbot.items import Link, Where
 from newsbot.ranking import url_learning
-from newsbot.ranking.judging import Judgement, judge
-from newsbot.ranking.url_learning import MAX_BARREN, NOTE_KIND, UrlLearning, kept, learns
+from newsbot.ranking.judging import judge
+from newsbot.ranking.url_learning import NOTE_KIND, UrlLearning, kept, learns
 from newsbot.rules.learn import MAX_KEPT, MIN_EXAMPLES, MIN_FETCHED, Examples
 from newsbot.rules.rule import Pattern, Rule
 from newsbot.storage.sqlite import SqliteStorage
@@ -20,7 +20,6 @@ from tests.test_ranking import NOW, patterns
 
 SITE = "https://site.example"
 RULE = Rule(domain="site.example")
-REJECTED = Judgement(kind=Kind.OTHER, priority=0.0, accepted=False, reason="unlikely_article")
 FEED = [Link(url=f"{SITE}/p/q{number}x7", where=Where.FEED, text="A title") for number in range(12)]
 MENU = [Link(url=f"{SITE}/{name}", where=Where.NAVIGATION, text="Menu") for name in "abcdefghijkl"]
 
@@ -31,8 +30,8 @@ def storage(tmp_path: Path) -> Iterator[SqliteStorage]:
         yield opened
 
 
-def with_examples(share: float = 0.03) -> UrlLearning:
-    lessons = UrlLearning(share)
+def with_examples() -> UrlLearning:
+    lessons = UrlLearning()
     lessons.heard(RULE, FEED + MENU)
     return lessons
 
@@ -43,12 +42,13 @@ def test_a_site_learns_from_links_of_feeds_and_menus() -> None:
     assert rule is not None
     assert rule.is_article(f"{SITE}/p/q99x7")
     link = Link(url=f"{SITE}/p/q99x7", where=Where.BODY)
-    assert not judge(link, RULE, depth=1, now=NOW).accepted
-    assert judge(link, RULE, depth=1, now=NOW, learned=rule).accepted
+    before, after = judge(link, RULE, depth=1, now=NOW), judge(link, RULE, depth=1, now=NOW, learned=rule)
+    assert before.reason == after.reason == "likely_article", "the family of the link decides"
+    assert before.priority < after.priority
 
 
 def test_a_rule_is_not_learned_from_too_few_links() -> None:
-    lessons = UrlLearning(0.03)
+    lessons = UrlLearning()
     lessons.heard(RULE, FEED[: MIN_EXAMPLES - 1] + MENU)
     assert lessons.rule(RULE) is None
 
@@ -62,27 +62,26 @@ def test_sites_learn_by_default_if_they_have_no_patterns(
 ) -> None:
     rule = Rule(domain="site.example", article=patterns(*article), learn=learn)
     assert learns(rule) is expected
-    lessons = UrlLearning(0.03)
+    lessons = UrlLearning()
     lessons.heard(rule, FEED + MENU)
     assert (lessons.rule(rule) is not None) is expected
 
 
-def test_a_learned_rule_is_used_in_addition_to_patterns_if_the_rule_enables_it() -> None:
+def test_families_decide_in_addition_to_patterns_if_the_rule_enables_it() -> None:
     own: tuple[Pattern, ...] = patterns("^/other/")
-    rule = Rule(domain="site.example", article=own, learn=True)
     link = Link(url=f"{SITE}/p/q99x7", where=Where.BODY)
-    learned = with_examples().rule(RULE)
+    rule = Rule(domain="site.example", article=own)
     assert judge(link, rule, depth=1, now=NOW).reason == "not_in_rule"
-    assert judge(link, rule, depth=1, now=NOW, learned=learned).accepted
+    assert judge(link, replace(rule, learn=True), depth=1, now=NOW).reason == "likely_article"
 
 
 def test_learned_data_is_stored_and_merged_with_that_of_other_workers(storage: SqliteStorage) -> None:
     for links in (FEED[:6] + MENU[:6], FEED[6:] + MENU[6:]):
-        lessons = UrlLearning(0.03)  # two workers that started at the same time
+        lessons = UrlLearning()  # two workers that started at the same time
         lessons.heard(RULE, links)
         lessons.storage = storage.notes
         lessons.write()
-    later = UrlLearning(0.03)
+    later = UrlLearning()
     later.storage = storage.notes
     assert later.rule(RULE) is not None, "the examples of both workers together are sufficient"
     examples, rule = kept(storage.notes, "site.example")
@@ -116,7 +115,7 @@ def test_a_pattern_is_discarded_if_its_pages_are_not_articles_any_more(
 ) -> None:
     lessons = with_examples()
     for number in range(100, 100 + MIN_FETCHED):
-        lessons.fetched(RULE, f"{SITE}/p/q{number}x7", article=False, why="likely_article")
+        lessons.fetched(RULE, f"{SITE}/p/q{number}x7", article=False)
     assert "given up" in caplog.text
     rule = lessons.rule(RULE)
     assert rule is not None
@@ -126,30 +125,6 @@ def test_a_pattern_is_discarded_if_its_pages_are_not_articles_any_more(
     assert rule is not None
     assert rule.is_article(f"{SITE}/n/990000/new-form-of-address")
     assert not rule.is_article(f"{SITE}/p/q99x7")
-
-
-def test_few_rejected_links_are_explored_and_no_more_than_a_part_of_the_pages() -> None:
-    lessons = UrlLearning(0.1)
-    links = [f"{SITE}/{name}/{other}" for name in "abcdefghijklmnopqrst" for other in range(100)]
-    assert not any(lessons.explores(REJECTED, RULE, url) for url in links)  # no page has been fetched yet
-    for number in range(200):
-        lessons.fetched(RULE, f"{SITE}/x/{number}", article=True, why="rule")
-    explored = [url for url in links if lessons.explores(REJECTED, RULE, url)]
-    assert 0 < len(explored) <= 0.1 * 0.5 * 200
-    denied = Judgement(kind=Kind.OTHER, priority=0.0, accepted=False, reason="denied:x")
-    assert not any(lessons.explores(denied, RULE, url) for url in links)
-    assert not any(UrlLearning(0.0).explores(REJECTED, RULE, url) for url in links)
-
-
-def test_a_shape_explored_without_success_is_not_explored_again() -> None:
-    lessons = UrlLearning(1.0)
-    for number in range(1000):
-        lessons.fetched(RULE, f"{SITE}/x/{number}", article=True, why="rule")
-    for number in range(MAX_BARREN):
-        lessons.fetched(RULE, f"{SITE}/tag/{number}", article=False, why=Reason.EXPLORED)
-    assert not lessons.explores(REJECTED, RULE, f"{SITE}/tag/9")
-    assert shape_of(f"{SITE}/tag/9") == shape_of(f"{SITE}/tag/1")
-    assert lessons.explores(REJECTED, RULE, f"{SITE}/new/9")
 
 
 def test_examples_are_bounded_and_the_newest_and_most_certain_are_kept() -> None:

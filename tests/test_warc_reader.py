@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from newsbot.warc.reader import MAX_HEADERS, WarcFault, read_records
+from newsbot.warc.reader import MAX_HEADERS, WarcFault, next_record, read_records
 from newsbot.warc.writer import packed_exchange, packed_info, to_record
 from tests.test_warc import exchange
 from tests.warcfiles import warc_file
@@ -119,6 +119,20 @@ def peak(data: bytes) -> int:
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize("between", [b"", b"X: " + b"y" * 20_000 + b"\r\n\r\n", bytes(range(256)) * 300])
+def test_reading_continues_at_the_next_record_of_an_uncompressed_file(between):
+    head = {"WARC-Type": "response", "Content-Type": "application/http"}
+    good = to_record(b"HTTP/1.1 200 OK\r\n\r\n<p>x", head)
+    damaged = b"WARC/1.0\r\nWARC-Type: response\r\nContent-Length: -7\r\n\r\n" + between
+    stream = io.BytesIO(damaged + good)
+    place = next_record(stream, 1)
+    assert place == len(damaged)
+    [record] = read_records(stream, start=place, max_body=LIMIT)
+    assert record.page is not None
+    assert record.page.body == b"<p>x"
+    assert next_record(stream, place + 1) is None
 
 
 def bombs() -> dict[str, bytes]:

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from aiohttp import ClientConnectionError, ClientError, web
 
+from newsbot.errors import UserError
 from newsbot.push.signatures import notice_header
 from newsbot.web import incoming, service
 from tests.pushing import US, Place, receiver, until
@@ -209,3 +210,16 @@ def test_a_notice_is_accepted_once_in_any_notation(tmp_path: Path) -> None:
 
     run(tmp_path, first, sensor_secret="s3cret")
     run(tmp_path, after_a_restart, sensor_secret="s3cret")
+
+
+@pytest.mark.parametrize(("now", "highest", "after"), [(64, 64, None), (64, 4096, 256), (1024, 4096, 1024)])
+def test_the_server_refuses_to_start_with_too_few_files(monkeypatch, now, highest, after) -> None:
+    limits = [now, highest]
+    monkeypatch.setattr(resource, "getrlimit", lambda _: tuple(limits))
+    monkeypatch.setattr(resource, "setrlimit", lambda _, pair: limits.__setitem__(0, pair[0]))
+    if after is None:
+        with pytest.raises(UserError, match=r"limit of open files is 64.*ulimit -n 1024"):
+            incoming.need_descriptors()
+    else:
+        incoming.need_descriptors()
+        assert limits[0] == after

@@ -16,7 +16,7 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -91,6 +91,17 @@ class SavedSearch:
     more: int = 0
     """Number of further articles for the next notice."""
     notices: list[Notice] = field(default_factory=list)
+    note: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
+    """The note as it was read; None for a new search.
+
+    The note may have been written by another version with other fields.
+    """
+
+    def to_note(self) -> dict[str, Any]:
+        """Return the note of this search, with the unknown fields of the note that was read."""
+        row = asdict(replace(self, note=None))
+        del row["note"]
+        return {**(self.note or {}), **row}
 
     def plain(self) -> dict[str, Any]:
         """Return the fields that users see, as a dict for JSON."""
@@ -189,7 +200,7 @@ def save(storage: Storage, name: str, query: str, tell: str, now: float) -> Save
             after = SavedSearch(name, query, tell, now, storage.articles.end_of_changes(), now)
         else:
             after = replace(before, query=query, tell=tell)
-        if storage.notes.swap(KIND, name, kept.get(name), asdict(after)):
+        if storage.notes.swap(KIND, name, kept.get(name), after.to_note()):
             return after
     raise ArgumentError(f"{name}: another process is changing this search; try again")
 
@@ -370,8 +381,13 @@ def _read(notes: Notes) -> dict[str, SavedSearch]:
 def _search_from(note: Mapping[str, Any]) -> SavedSearch | None:
     """Return the search in a note, or None if the note is invalid or of another version."""
     try:
-        search = SavedSearch(**{**note, "notices": [Notice(**one) for one in note["notices"]]})
-    except (KeyError, TypeError):
+        known = {one.name: note[one.name] for one in fields(SavedSearch) if one.name in note}
+        names = {one.name for one in fields(Notice)}
+        notices = [
+            Notice(**{name: one[name] for name in names if name in one}) for one in note.get("notices", ())
+        ]
+        search = SavedSearch(**{**known, "notices": notices, "note": note})
+    except (AttributeError, KeyError, TypeError):
         return None
     return search if search.tell in RHYTHMS else None
 
@@ -381,4 +397,4 @@ def _write(notes: Notes, before: SavedSearch, after: SavedSearch) -> bool:
 
     In this case the next round reads the changed note and repeats the work, so nothing is lost.
     """
-    return before == after or notes.swap(KIND, before.name, asdict(before), asdict(after))
+    return before == after or notes.swap(KIND, before.name, before.note, after.to_note())

@@ -19,7 +19,7 @@ from newsbot.authoring.writing import rule_path, write_new
 from newsbot.backends import rules_folder
 from newsbot.cli.command import Call
 from newsbot.cli.terminal import Column, counted
-from newsbot.errors import ArgumentError, RulesError
+from newsbot.errors import MAX_QUOTE, ArgumentError, RulesError
 from newsbot.rules.import_ftr import MAX_BYTES, import_ftr
 from newsbot.urls import canonicalize, host_key, site_of
 
@@ -82,9 +82,9 @@ def read_opml(data: bytes) -> Sites:
     try:
         root = fromstring(_bounded(data))
     except (ParseError, DefusedXmlException, ValueError) as error:
-        raise ValueError(f"is not well-formed OPML ({error})") from error
+        raise ValueError(f"is not well-formed OPML ({str(error)[:MAX_QUOTE]})") from error
     if not root.tag.lower().endswith("opml"):
-        raise ValueError(f"is not OPML: the file begins with <{root.tag}>")
+        raise ValueError(f"is not OPML: the file begins with <{root.tag[:MAX_QUOTE]}>")
     for outline, tags in _outlines(root):
         # OPML says "xmlUrl", but some programs write it in lower case.
         feed = outline.get("xmlUrl") or outline.get("xmlurl")

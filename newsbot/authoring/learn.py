@@ -9,6 +9,7 @@ import random
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from newsbot.authoring.writing import add_key, rule_path
@@ -17,10 +18,12 @@ from newsbot.cli.command import Call
 from newsbot.cli.terminal import counted
 from newsbot.errors import ArgumentError
 from newsbot.items import EventKind, GivenBy, Kind, PageRecord, Where
-from newsbot.ranking.session_keys import SESSION_NOTE, session_keys
-from newsbot.ranking.url_learning import kept, note_names
+from newsbot.operations import families
+from newsbot.ranking.families import SiteFamilies, State
+from newsbot.ranking.url_learning import kept
 from newsbot.rules.induce import path_of
 from newsbot.rules.learn import MIN_EXAMPLES, LearnedRule, learn
+from newsbot.sites.families import pattern_of, read_site, rows_of
 from newsbot.sites.statistics import percent
 from newsbot.storage.base import Storage
 from newsbot.urls import canonicalize
@@ -144,34 +147,47 @@ def quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _forget(call: Call, domain: str) -> None:
-    names = [(SESSION_NOTE, domain), *note_names(domain)]
-    with stored(call.settings) as storage:
-        known = session_keys(storage.notes).get(domain, ())
-        found = [storage.notes.forget(*name) for name in names]
+def patterns_of_families(site: SiteFamilies) -> list[tuple[str, int]]:
+    """Return the patterns of the open families that have articles, each with its number of articles."""
+    rows = rows_of("", site)
+    found = [(pattern_of(row.family), row) for row in rows if row.state == State.OPEN and row.articles]
+    return [(text, row.articles) for text, row in found if text is not None]
+
+
+def _propose(call: Call, path: Path, domain: str, proposed: list[tuple[str, int]]) -> None:
+    """Print the patterns of families, or add them to the rule file."""
+    lines = ["article:", *(f"  - '{text}'  # {counted(number, 'article')}" for text, number in proposed)]
     if call.json:
-        call.document({"domain": domain, "forgotten": any(found), "session_keys": list(known)})
-        return
-    keys = f"session keys: {', '.join(known)}" if known else "no session keys"
-    call.text(
-        f"{domain}: forgotten what was learned about its URLs ({keys})"
-        if any(found)
-        else f"{domain}: nothing was learned about its URLs"
-    )
-    call.note("a running crawl keeps what it has learned until it is started again")
+        patterns = [{"text": text, "articles": number} for text, number in proposed]
+        call.document(
+            {"domain": domain, "articles": sum(number for _, number in proposed), "patterns": patterns}
+        )
+    else:
+        call.text("# from families of addresses (scrapy rules learn DOMAIN --why lists them)")
+        call.text("\n".join(lines), whole=True)
+    if call.options.write:
+        add_key(path, domain, "article", lines)
+        call.note(f"written to {path}")
 
 
 def learn_site(call: Call) -> None:
     """Run ``scrapy rules learn``: print the learned patterns of a site, or add them to its rule file."""
+    if call.options.why:
+        families.show(call)
+        return
+    if call.options.forget:
+        families.forget(call)
+        return
     path = rule_path(rules_folder(call.settings), call.options.domain)
     rule = open_rules(call.settings).for_url(f"https://{path.stem}/")
-    if call.options.forget:
-        _forget(call, rule.domain)
-        return
     with stored(call.settings) as storage:
         labelled = examples_of(storage, rule.domain)
+        proposed = patterns_of_families(read_site(storage.notes, rule.domain))
     articles = sum(label for _, label in labelled)
     others = len(labelled) - articles
+    if min(articles, others) < MIN_EXAMPLES and proposed:
+        _propose(call, path, rule.domain, proposed)
+        return
     if min(articles, others) < MIN_EXAMPLES:
         raise ArgumentError(
             f"{rule.domain}: the URLs of {articles} articles and {others} other pages are known, but "

@@ -31,6 +31,12 @@ class Command(NewsbotCommand):
                 help="make all known feeds, sitemaps and sections of a site due now",
             ),
             Argument(
+                "--family",
+                nargs=2,
+                metavar=("SITE", "FAMILY"),
+                help="queue the links of a family that wait (list: scrapy rules learn SITE --why)",
+            ),
+            Argument(
                 "--file", type=Path, metavar="FILE", help="one URL per line; # for comments; - is stdin"
             ),
         ),

@@ -43,7 +43,7 @@ STOPS = (
     "stopped at once: the next crawl fetches the pages in progress again",
 )
 """Messages after the first and after the second signal (Ctrl-C, SIGTERM)."""
-BAD_ENDS = ("data_unavailable", "disk_full", "no_network", "start_error")
+BAD_ENDS = ("data_unavailable", "data_damaged", "no_network", "start_error")
 """Finish reasons with exit code 1."""
 
 

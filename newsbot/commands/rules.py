@@ -40,7 +40,10 @@ class Command(NewsbotCommand):
             Argument("domain", metavar="DOMAIN"),
             Argument("--write", action="store_true", help="add the patterns to the site's rule file"),
             Argument(
-                "--forget", action="store_true", help="forget the learned URLs and session keys of the site"
+                "--why", action="store_true", help="list the families of addresses, with the reason for each"
+            ),
+            Argument(
+                "--forget", action="store_true", help="forget the families and session keys of the site"
             ),
         ),
         Action(

@@ -6,14 +6,16 @@ its own schema version, so that each can be moved to a server separately.
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import time
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 
-from newsbot.errors import DataError, DataFull, DataUnavailable, SchemaError
+from newsbot.errors import MAX_QUOTE, DataDamaged, DataError, DataFull, DataUnavailable, SchemaError
 from newsbot.items import batched
 
 BUSY_SECONDS = 30.0
@@ -136,10 +138,14 @@ def readable_errors(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise _translate(path, error) from error
+    # Stored texts that are not in the form in which they were written. The message of the error has the text.
+    except (UnicodeDecodeError, json.JSONDecodeError, zlib.error):
+        raise DataDamaged(f"{path}: {DAMAGED}") from None
 
 
+DAMAGED = "is damaged; restore a backup, or repair it with .recover in sqlite3"
 _FAULTS: tuple[tuple[tuple[str, ...], type[DataError], str], ...] = (
-    (("SQLITE_FULL",), DataFull, "the disk is full; free some space and start again (stored data are safe)"),
+    (("SQLITE_FULL",), DataFull, "the disk is full; free some space (stored data are safe)"),
     (
         ("SQLITE_BUSY", "SQLITE_LOCKED"),
         DataUnavailable,
@@ -155,17 +161,19 @@ _FAULTS: tuple[tuple[tuple[str, ...], type[DataError], str], ...] = (
         SchemaError,
         "is not a newsbot data file; move it away or set NEWSBOT_DATA to another folder",
     ),
-    (("SQLITE_CORRUPT",), DataError, "is damaged; restore a backup, or repair it with .recover in sqlite3"),
+    (("SQLITE_CORRUPT",), DataDamaged, DAMAGED),
     (("SQLITE_IOERR",), DataUnavailable, "cannot be read or written; check the disk"),
 )
 
 
 def _translate(path: Path, error: sqlite3.Error) -> DataError:
     name = getattr(error, "sqlite_errorname", None) or ""
+    if str(error).startswith("Could not decode to UTF-8"):  # the message goes on with the stored text
+        return DataDamaged(f"{path}: {DAMAGED}")
     for prefixes, kind, text in _FAULTS:
         if name.startswith(prefixes):
             return kind(f"{path}: {text}")
-    return DataError(f"{path}: {error}")
+    return DataError(f"{path}: {str(error)[:MAX_QUOTE]}")
 
 
 def _check_library() -> None:

@@ -12,11 +12,11 @@ Files in reading order:
 * ``consistency``: warnings about backends that do not fit together
 * ``scope``: decides which sites, hosts and dates belong to the crawl; skips pages and sites that people have
   removed
-* ``politeness``: delays of hosts, and pauses after errors
 * ``address_guard``: refuses hosts with private addresses
 * ``reachability``: detects that this machine has no network
 * ``failures``: maps exceptions to tokens, the short names of reasons
 * ``visit``: one visit, and the links that it found
+* ``politeness``: delays and turns of hosts, and pauses after errors
 * ``entries``: frontier entries and page records of links
 * ``seeds``: the links that a crawl begins with
 * ``links``: decides which links are followed, and queues them
@@ -28,6 +28,7 @@ Files in reading order:
 * ``recovery``: resumes leases after an outage
 * ``assembly``: builds all parts
 * ``browser``: renders pages whose text is written by scripts
+* ``http_client``: reads odd heads of responses; checks the turn of each request when it is sent
 * ``certificates``: verifies TLS certificates, unless a rule says otherwise
 * ``slots``: limits the requests to hosts that do not answer
 * ``memory``: returns free memory to the system

@@ -29,11 +29,16 @@ LOCAL_NAMES = (
 
 _LOCAL = tuple(
     ipaddress.ip_network(network)
-    # These networks are for local NAT64 (RFC 8215), documentation (RFC 9637), segment routing (RFC 9602), and
-    # IPv4 dummy and relay addresses (RFC 7600, RFC 7526). Older Python versions treat some of these as public
-    # addresses.
-    for network in ("64:ff9b:1::/48", "3fff::/20", "5f00::/16", "192.0.0.8/32", "192.88.99.0/24")
+    # These networks are for local NAT64 (RFC 8215), documentation (RFC 9637), segment routing (RFC 9602),
+    # dummy addresses (RFC 9780), protocols (RFC 6890) and relays (RFC 7526). Older Python versions treat some
+    # of these as public addresses.
+    for network in (
+        *("64:ff9b:1::/48", "3fff::/20", "5f00::/16", "100:0:0:1::/64"),
+        *("192.0.0.0/24", "192.88.99.0/24"),
+    )
 )
+_GLOBAL = frozenset(map(ipaddress.ip_address, ("192.0.0.9", "192.0.0.10")))
+"""Public addresses in these networks (RFC 7723, RFC 8155)."""
 _ISATAP = (0x5EFE, 0x2005EFE)
 """The first half of an interface identifier that ends with an IPv4 address (RFC 5214)."""
 _HOLD_IPV4 = tuple(
@@ -51,7 +56,7 @@ def is_public(address: str) -> bool:
     ``address`` is not an IP address.
     """
     ip = ipaddress.ip_address(address)
-    if any(ip in network for network in _LOCAL):
+    if _is_reserved(ip):
         return False
     if isinstance(ip, ipaddress.IPv6Address):
         if ip.is_site_local:
@@ -62,7 +67,12 @@ def is_public(address: str) -> bool:
         elif int(ip) >> 32 & 0xFFFFFFFF in _ISATAP or any(ip in network for network in _HOLD_IPV4):
             # The last 32 bits are the IPv4 address.
             ip = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
-    return ip.is_global and not ip.is_multicast  # Python treats multicast addresses as global
+    # Python treats multicast addresses as global.
+    return ip.is_global and not ip.is_multicast and not _is_reserved(ip)
+
+
+def _is_reserved(ip: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+    return ip not in _GLOBAL and any(ip in network for network in _LOCAL)
 
 
 def is_local(host: str) -> bool:

@@ -20,7 +20,7 @@ from defusedxml.ElementTree import fromstring
 
 from newsbot.clock import parse_duration
 from newsbot.config.table import as_switch
-from newsbot.errors import ArgumentError
+from newsbot.errors import MAX_QUOTE, ArgumentError
 from newsbot.rules.rule import FOLLOW, Follow
 from newsbot.urls import canonicalize, meant
 
@@ -134,15 +134,15 @@ def address(name: str, given: str) -> str:
 
     Raises :class:`ArgumentError`, whose message contains the argument's ``name``.
     """
-    url = given
+    url, shown = given, given[:MAX_QUOTE]
     if "://" not in given:
         if "." not in given.partition("/")[0]:
-            raise ArgumentError(f"{name}={given}: is not an address{meant(given)}")
+            raise ArgumentError(f"{name}={shown}: is not an address{meant(shown)}")
         url = f"https://{given}"
     try:
         canonicalize(url)
     except ValueError as error:
-        raise ArgumentError(f"{name}={given}: {error}{meant(given)}") from error
+        raise ArgumentError(f"{name}={shown}: {error}{meant(shown)}") from error
     return url
 
 
@@ -186,7 +186,8 @@ def _feeds(value: str | None) -> list[str]:
         return words(value)
     text = _read("feeds", value)
     # OPML has no fixed file name, so the content decides.
-    return _not_empty("feeds", value, _opml(value, text) if "<opml" in text[:2000].lower() else _lines(text))
+    markup = text.lstrip().startswith("<")
+    return _not_empty("feeds", value, _opml(value, text) if markup else _lines(text))
 
 
 def _looks_like_a_file(value: str) -> bool:
@@ -202,7 +203,9 @@ def _opml(file: str, text: str) -> list[str]:
     try:
         root = fromstring(text.encode())
     except (ParseError, DefusedXmlException) as error:
-        raise ArgumentError(f"feeds={file}: is not well-formed OPML ({error})") from error
+        raise ArgumentError(f"feeds={file}: is not well-formed OPML ({str(error)[:MAX_QUOTE]})") from error
+    if not root.tag.lower().endswith("opml"):
+        raise ArgumentError(f"feeds={file}: is not OPML: the file begins with <{root.tag[:MAX_QUOTE]}>")
     # the specification says xmlUrl; some exports have xmlurl
     feeds = [node.get("xmlUrl") or node.get("xmlurl") for node in root.iter("outline")]
     return [feed for feed in feeds if feed]

@@ -29,12 +29,13 @@ from newsbot.crawl.consistency import notice_foreign_queue, notice_lost_index
 from newsbot.crawl.context import MAX_HOSTS, Context
 from newsbot.crawl.group_calls import ReadAhead
 from newsbot.crawl.links.canonical import Canonical
+from newsbot.crawl.links.families import Families
 from newsbot.crawl.links.feed_details import FeedDetails
 from newsbot.crawl.links.judge import LinkJudge
 from newsbot.crawl.links.queue import Links
 from newsbot.crawl.links.room import Room
 from newsbot.crawl.links.spellings import Spellings
-from newsbot.crawl.links.trials import ListProbing, ShapeTrials
+from newsbot.crawl.links.trials import ListProbing
 from newsbot.crawl.links.usual_places import UsualPlaces
 from newsbot.crawl.politeness import Politeness
 from newsbot.crawl.reachability import Reachability
@@ -81,21 +82,22 @@ class Crawl:
         self.known = ReadAhead[bool](self._known_of)
         """For each leased page, True if a stored article has the URL of the page as its URL or as an
         alias."""
-        self.sites = SiteKnowledge(context, self.removals, explore=settings.getfloat("NEWSBOT_EXPLORE"))
+        self.sites = SiteKnowledge(context, self.removals)
+        self.families = Families(context, self.sites.families, explore=settings.getfloat("NEWSBOT_EXPLORE"))
         self.sources = SourceRegistry(context)
         self.canonical = Canonical(context, self.sites.canonical_trust, self.removals)
         self.judge = LinkJudge(
             context,
             self.scope,
             self.sources,
-            self.sites.url_learning,
             self.removals,
+            learning=self.sites.url_learning,
+            families=self.families,
             ranked=settings.getbool("NEWSBOT_RANKING"),
         )
         self.spellings = Spellings(context)
-        self.probing = ListProbing(context, self.scope, self.sources)
+        self.probing = ListProbing(context, self.scope, self.sources, self.families)
         self.feed_details = FeedDetails(context)
-        self.trials = ShapeTrials(context, self.sites.url_learning)
         self.room = Room(context, settings.getint("NEWSBOT_QUEUE_PER_SITE"))
         self.links = Links(
             context=context,
@@ -104,7 +106,7 @@ class Crawl:
             registry=self.sources,
             judge=self.judge,
             probing=self.probing,
-            trials=self.trials,
+            families=self.families,
             canonical=self.canonical,
             spellings=self.spellings,
             feed_details=self.feed_details,

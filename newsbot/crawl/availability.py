@@ -35,7 +35,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from newsbot.clock import Clock
 from newsbot.crawl.server_calls import ServerCalls
-from newsbot.errors import DataError, DataFull, DataUnavailable, RecordBusy, RecordRefused
+from newsbot.errors import DataDamaged, DataError, DataUnavailable, RecordBusy, RecordRefused
 from newsbot.storage.base import REPOSITORIES, Storage
 
 logger = logging.getLogger(__name__)
@@ -98,7 +98,7 @@ class Outage:
         self.ending: Callable[[], bool] = lambda: False
         """A function that returns True when the crawl ends, so that waiting calls stop waiting."""
         self.give_up: Callable[[], None] = lambda: None
-        """A function that is called when a local disk is full, because waiting does not help then."""
+        """A function that is called when the data are damaged, because waiting does not help then."""
         self.on_return: dict[str, Callable[[], None]] = {}
         """For each place, a function that is called before the first call after an outage.
 
@@ -192,7 +192,7 @@ class Outage:
     def failed(self, place: str, call: str, error: DataError, *, began: float, for_good: bool) -> None:
         """Record a fault of a call that began at ``began``.
 
-        ``for_good``: waiting does not help, because the local disk is full.
+        ``for_good``: waiting does not help, because the data are damaged.
         """
         if self.over:
             return
@@ -238,7 +238,8 @@ class Outage:
         fault = self._faults.pop(place)
         self._calm_since = self._ended[place] = self.clock()
         away = self._calm_since - fault.since
-        logger.info("data back place=%s seconds=%.0f", place, away)
+        if not self._given_up:
+            logger.info("data back place=%s seconds=%.0f", place, away)
 
 
 def guarded_storage(storage: Storage, outage: Outage) -> Storage:
@@ -256,8 +257,8 @@ class Guarded:
     """A backend, or a repository of a backend, behind an :class:`Outage`.
 
     It has the methods of the backend. Before each call it checks whether the outage allows the call.
-    ``place`` identifies the server or file. ``local``: the backend is a file on this machine, so a full disk
-    ends the crawl.
+    ``place`` identifies the server or file. ``local``: the backend is a file on this machine. Damaged data
+    end the crawl.
     """
 
     def __init__(self, backend: object, part: str, place: str, outage: Outage, *, local: bool) -> None:
@@ -310,7 +311,7 @@ class Guarded:
         except (RecordRefused, RecordBusy):
             raise  # the place works; only this record cannot be read or written
         except DataError as error:
-            for_good = self._local and isinstance(error, DataFull)
+            for_good = isinstance(error, DataDamaged)
             # If another call has recorded a fault since this call began, both calls count as one attempt, and
             # the pause must not double twice.
             recorded = outage.noted != faults_before

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
@@ -12,6 +13,8 @@ from scrapy.http import Request, Response
 from twisted.web.client import BrowserLikePolicyForHTTPS
 
 from newsbot.crawl.assembly import Crawl
+from newsbot.crawl.http_client import ClientFactory
+from newsbot.urls import without_dots
 
 MAX_IDLE = 256
 """Maximum number of idle connections to sites, and maximum number of hosts that the connection pool
@@ -27,12 +30,19 @@ class HttpHandler(HTTP11DownloadHandler):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
+        factory: Any = partial(ClientFactory, politeness=Crawl.of(crawler).politeness)
+        self._pool._factory = factory  # noqa: SLF001  (as Scrapy does)
         if crawler.settings.getbool("DOWNLOAD_VERIFY_CERTIFICATES"):
             context = Crawl.of(crawler).context
             self._contextFactory: Any = ByRule(self._contextFactory, context.ignores_certificate)
 
     async def download_request(self, request: Request) -> Response:
-        """Return the response. A status that is not in RFC 9110 (15) counts as 500, as the RFC says."""
+        """Return the response. A status that is not in RFC 9110 (15) counts as 500, as the RFC says.
+
+        Dot segments of the path are resolved before the request is sent, as in browsers.
+        """
+        if (url := without_dots(request.url)) != request.url:
+            request = request.replace(url=url)
         response = await super().download_request(request)
         hosts: dict[Any, list[Any]] = self._pool._connections  # noqa: SLF001  (Twisted has no such limit)
         for timeout in list(self._pool._timeouts.values())[:-MAX_IDLE]:  # noqa: SLF001  (the oldest first)

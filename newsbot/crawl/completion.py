@@ -286,8 +286,12 @@ class Completion:
         reason = visit.outcome.error
         if is_article is not None:
             reason = "" if is_article else visit.no_article or Reason.NO_ARTICLE.value
-        if reason is not None and reason not in _OURS and visit.data.get("why") != Reason.EXPLORED:
+        if reason is not None and reason not in _OURS and visit.data.get("why") != Reason.SAMPLE:
             self.sites.health.saw(self.context.notes, visit.rule.domain, reason)
+        refusal = (
+            None if is_article is None else "" if is_article else visit.no_article or Reason.NO_ARTICLE.value
+        )
+        self.links.families.fetched(visit, refusal)
         if is_article is None:
             visit.taught = True
             return
@@ -295,7 +299,7 @@ class Completion:
             # The last URL is used, because the text was read there.
             self.sites.session_keys.read_text(visit.rule.domain, canonicalize(visit.url), visit.text_key)
         url = canonicalize(visit.lease.entry.url, visit.rule.drop_query)
-        self.sites.url_learning.fetched(visit.rule, url, article=is_article, why=str(visit.data.get("why")))
+        self.sites.url_learning.fetched(visit.rule, url, article=is_article)
         visit.taught = True
 
     def _is_chosen_elsewhere(self, visit: Visit, is_article: bool | None) -> bool:
@@ -374,6 +378,10 @@ class CompletionQueue:
         Only leases for hosts of this crawl are counted.
         """
         return sum(self._scope.accepts(lease.entry.host) for lease in self._held)
+
+    def visits(self) -> Iterator[Visit]:
+        """Yield the visits that are not completed."""
+        yield from self._unsettled.values()
 
     def leases(self) -> Iterator[Lease]:
         """Yield the leases of visits that are not completed, or that stopped at a limit."""

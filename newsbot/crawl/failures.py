@@ -32,6 +32,17 @@ class Ignored(IgnoreRequest):
         self.cause = str(cause)
 
 
+class HeadFault(Exception):
+    """Raised for a response whose status line or headers cannot be parsed.
+
+    ``status`` is the status of the response, or None if the status line is not valid.
+    """
+
+    def __init__(self, status: int | None, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+
+
 class DropItem(exceptions.DropItem):
     """Scrapy's exception with a ``reason``. This token is usually a :class:`newsbot.items.Reason`.
 
@@ -44,6 +55,7 @@ class DropItem(exceptions.DropItem):
 
 
 _BY_TYPE: tuple[tuple[type[BaseException], str], ...] = (
+    (HeadFault, "bad_head"),
     (CannotResolveHostError, Reason.DNS),
     (DownloadTimeoutError, Reason.TIMEOUT),
     (DownloadConnectionRefusedError, Reason.REFUSED),
@@ -83,6 +95,19 @@ REFUSED_CERTIFICATE = (
 )
 
 
+def _head_fault(error: BaseException) -> HeadFault | None:
+    # Twisted keeps the exceptions of its parser in ``ResponseFailed.reasons``; Scrapy wraps this exception.
+    reasons = getattr(error.__cause__, "reasons", None) or ()
+    faults = (getattr(reason, "value", None) for reason in reasons)
+    return next((fault for fault in faults if isinstance(fault, HeadFault)), None)
+
+
+def status_of(error: BaseException) -> int | None:
+    """Return the status of a response whose headers are damaged; None for other failures."""
+    fault = _head_fault(error)
+    return None if fault is None else fault.status
+
+
 def cause_of(error: BaseException) -> str:
     """Return the token for the exception of a failed download."""
     if isinstance(error, Ignored):
@@ -90,7 +115,7 @@ def cause_of(error: BaseException) -> str:
     if isinstance(error, DataError):
         return Reason.OURS.value  # a fault of our backends, not of the host
     for kind, cause in _BY_TYPE:
-        if isinstance(error, kind):
+        if isinstance(_head_fault(error) or error, kind):
             return str(cause)
     text = f"{type(error).__name__} {error}"
     if isinstance(error, IgnoreRequest):
@@ -116,7 +141,7 @@ def text_of(error: BaseException) -> str:
 
     If a certificate was refused, the message says how to read the site nevertheless.
     """
-    text = str(error)
+    text = str(_head_fault(error) or error)
     if "certificate verify failed" in text or "VerificationError" in text:
         text = f"{REFUSED_CERTIFICATE}: {text}"
     return text[:200]

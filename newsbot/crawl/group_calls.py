@@ -69,6 +69,7 @@ class Together(Generic[_Item, _Answer]):
         return await answer
 
     async def _answer_all(self) -> None:
+        group: list[tuple[_Item, asyncio.Future[_Answer]]] = []
         try:
             while self._waiting:
                 await self._gather()
@@ -78,6 +79,14 @@ class Together(Generic[_Item, _Answer]):
                 number = max(1, sum(weight <= HEAVIEST for weight in weights))
                 group, self._waiting = self._waiting[:number], self._waiting[number:]
                 await self._answer(group)
+        except BaseException as error:  # a fault of this class or of its functions, or the end of the program
+            left, self._waiting = [*group, *self._waiting], []
+            for _, answer in left:
+                if not answer.done() and isinstance(error, Exception):
+                    answer.set_exception(error)
+                answer.cancel()  # does nothing if it is done
+            if not isinstance(error, Exception):
+                raise
         finally:
             self._task = None
 

@@ -5,13 +5,27 @@ A *turn* is a time that is reserved for one request to a host. Turns of a host a
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 
 from newsbot.crawl.context import MAX_HOSTS, Context
+from newsbot.crawl.visit import Turn
 from newsbot.errors import DataError
 from newsbot.items import Bounded
 from newsbot.rules import RuleSet
 from newsbot.rules.rule import Rule
+
+LATEST = 0.09
+"""Maximum time by which a request may be sent after its turn, as a share of the host's delay."""
+TICK = 0.005
+"""Seconds by which any request may be late for its turn, because timers are not more exact."""
+MOST_TURNS = 5
+"""Maximum number of turns that one request takes. A turn is lost if the machine is too busy to use it in
+time."""
+LONGEST_OPEN = 10.0
+"""Maximum number of seconds for which a request waits on an open connection for another turn."""
+_EXPECTED = 32
+"""Number of turns that are remembered for the requests of a host that are on their way."""
 
 
 class Politeness:
@@ -28,6 +42,10 @@ class Politeness:
         """Hosts whose delay and concurrency this crawl has written to the frontier."""
         self._rests = Bounded[str, float](MAX_HOSTS)
         """The ends (POSIX seconds) of the pauses that could not be written to the frontier yet, by host."""
+        self._expected = Bounded[str, list[Turn]](MAX_HOSTS)
+        """The turns of the requests that are on their way, by host."""
+        self._sent = Bounded[str, float](MAX_HOSTS)
+        """The time of the last request that this worker has sent or will send (POSIX seconds), by host."""
 
     def delay_of(self, host: str) -> float:
         """Return the delay of ``host`` in seconds: the larger of the rule's delay and the Crawl-delay."""
@@ -102,18 +120,63 @@ class Politeness:
     def take_turn(self, host: str, *, missed: float | None = None) -> float:
         """Take the host's next turn and return the seconds until it comes.
 
-        The turn is written to the frontier before it is used, so that no other worker uses the same turn. If
-        the frontier is unavailable, the host's delay is returned. ``missed`` is the missed turn of a lease,
-        see :meth:`newsbot.frontier.base.Frontier.take_turn`.
+        The turn is written to the frontier before it is used, so that no other worker uses the same turn.
+        Raises :class:`newsbot.errors.DataError` if the frontier is unavailable. ``missed`` is the missed turn
+        of a lease, see :meth:`newsbot.frontier.base.Frontier.take_turn`.
         """
-        delay = self.delay_of(host)
-        if delay <= 0:
+        if self.delay_of(host) <= 0:
             return 0.0
-        try:
-            self.introduce(host, self._context.rule_for(f"http://{host}/"))
-            return self._context.frontier.take_turn(host, missed=missed)
-        except DataError:
-            return delay  # the workers cannot share turns now, so each worker keeps the delay itself
+        self.introduce(host, self._context.rule_for(f"http://{host}/"))
+        return self._context.frontier.take_turn(host, missed=missed)
+
+    # --- sending
+    def is_on_time(self, host: str, turn: Turn, share: float) -> bool:
+        """Return True if a request with this turn may be sent now.
+
+        ``share`` is the time by which it may be late, as a share of the host's delay.
+        """
+        return self._context.clock() - turn.at <= max(TICK, share * self.delay_of(host))
+
+    def expect(self, host: str, turn: Turn) -> None:
+        """Record the turn of a request that is sent as soon as it has a connection."""
+        self._expected[host] = [*self._expected.get(host, [])[1 - _EXPECTED :], turn]
+
+    def may_send(self, host: str) -> bool:
+        """Return True if a request to ``host`` may be sent now, and record that it is sent."""
+        if self.delay_of(host) <= 0:
+            return True
+        now = self._context.clock()
+        turn = max(
+            (turn for turn in self._expected.get(host, ()) if turn.at <= now + TICK),
+            key=lambda turn: turn.at,
+            default=None,
+        )
+        if turn is None or not self.is_on_time(host, turn, LATEST):
+            return False
+        self._expected[host].remove(turn)
+        self._sent[host] = now
+        return True
+
+    async def wait_to_send(self, host: str) -> None:
+        """Wait for another turn of ``host``, for a request that :meth:`may_send` refused.
+
+        Raises :class:`newsbot.errors.DataError` if the frontier is unavailable.
+        """
+        clock = self._context.clock
+        for _ in range(MOST_TURNS):
+            late = self._expected.get(host)
+            missed = late.pop(0).leased if late else None
+            asked = clock()
+            wait = await self._context.calls.run(self.take_turn, host, missed=missed)
+            if wait > LONGEST_OPEN:
+                break
+            await asyncio.sleep(wait)
+            self.expect(host, Turn(asked + wait))
+            if self.may_send(host):
+                return
+        # Requests of this worker are a delay apart even if the machine is too busy for all of these turns.
+        at = self._sent[host] = max(clock(), self._sent.get(host, 0.0) + self.delay_of(host))
+        await asyncio.sleep(at - clock())
 
     def tell_rests(self) -> None:
         """Write the pauses that could not be written before. Raises :class:`newsbot.errors.DataError`."""

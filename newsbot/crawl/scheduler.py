@@ -198,7 +198,7 @@ class FrontierScheduler(Component, BaseScheduler):
         atexit.register(self._hand_back)  # a second Ctrl-C ends the process without calling close()
         self._begin()
         self._context.outage.ending = lambda: self.slot.closing is not None
-        self._context.outage.give_up = lambda: self._end("disk_full")
+        self._context.outage.give_up = lambda: self._end("data_damaged")
         start = self._context.calls.start
         self._heartbeat = create_looping_call(partial(start, self._beat))
         # Two beats may be lost or late before a lease expires.
@@ -405,8 +405,14 @@ class FrontierScheduler(Component, BaseScheduler):
         while self._without_turn:
             request = self._without_turn[0]
             if TURN_KEY not in request.meta:
-                rest = self._politeness.take_turn(host_key(request.url))
-                request.meta[TURN_KEY] = Turn(self._context.clock() + rest)
+                asked = self._context.clock()
+                try:
+                    rest = self._politeness.take_turn(host_key(request.url))
+                except DataError:
+                    return  # the outage is logged already
+                request.meta[TURN_KEY] = Turn(asked + rest)
+                self._hops.append((self._context.clock() + rest, self._without_turn.popleft()))
+                continue
             self._hops.append((request.meta[TURN_KEY].at, self._without_turn.popleft()))
 
     def _take_hops(self) -> None:
@@ -481,12 +487,19 @@ class FrontierScheduler(Component, BaseScheduler):
     def _decide(self, lease: Lease) -> _Decision:
         """Decide on a lease: fetch its page, return it if no slot is free, or end it if the page is not worth
         a fetch."""
-        if reason := self._crawl.trials.left(lease) or self._crawl.probing.left(lease):
-            self._crawl.trials.leave(lease, reason)
+        # After a suspend that was longer than the lease, this worker may lease a page that it is still
+        # fetching. The visit then continues with the new lease.
+        for visit in (*self._visits_in_flight(), *self.completed.visits()):
+            if visit.lease.entry.fingerprint == lease.entry.fingerprint:
+                visit.lease = lease
+                self._context.frontier.return_turn(lease.entry.host, lease.turn)
+                return _Decision.LEFT
+        if reason := self._crawl.families.left(lease) or self._crawl.probing.left(lease):
+            self._crawl.families.leave(lease, reason)
             return _Decision.LEFT
         if self._crawl.room.must_wait(lease):
             self._context.frontier.nack(lease, delay=WAIT, counted=False)
-            self._context.frontier.return_turn(lease.entry.host)
+            self._context.frontier.return_turn(lease.entry.host, lease.turn)
             self._context.count("queue/sitemaps_waiting")
             return _Decision.LEFT
         if not self._slots.take(lease):
@@ -520,7 +533,7 @@ class FrontierScheduler(Component, BaseScheduler):
             errback=getattr(self.spider, "failed", None),
             meta={
                 META_KEY: visit,
-                TURN_KEY: Turn(self._asked, leased=lease.deadline - self.lease_seconds),
+                TURN_KEY: Turn(self._asked, leased=lease.turn),
             },
             # the frontier has removed known URLs already
             dont_filter=True,
@@ -552,11 +565,14 @@ class FrontierScheduler(Component, BaseScheduler):
         yield from self.completed.leases()
 
     def _in_flight(self) -> Iterator[Lease]:
+        yield from (visit.lease for visit in self._visits_in_flight())
+
+    def _visits_in_flight(self) -> Iterator[Visit]:
         waiting = [request for _, request in self._hops]
         for request in (*self._ready, *waiting, *self._without_turn, *self.slot.inprogress):
             visit: Visit | None = request.meta.get(META_KEY)
             if visit is not None:
-                yield visit.lease
+                yield visit
 
     def _refill(self) -> None:
         if self._crawl.refill is not None and not self._context.outage.wait:

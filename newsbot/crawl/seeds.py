@@ -15,13 +15,15 @@ from newsbot.crawl.scope import Scope
 from newsbot.crawl.visit import Found, Visit
 from newsbot.discovery.list_pages import is_archive, is_pagination
 from newsbot.items import Kind, Link, Reason, Where
-from newsbot.ranking.judging import THRESHOLD, article_odds
+from newsbot.ranking.judging import article_odds
 from newsbot.rules.rule import Rule, classify
 from newsbot.rules.shape import probability
 from newsbot.urls import canonicalize, fingerprint
 
 TOGETHER = 200
 """Number of links from rules that are queued in one transaction. One transaction per rule would be slow."""
+LIKELY = 0.5
+"""Minimum probability that a URL from the arguments is an article, if its path ends with a slash."""
 SHOWN = 5
 """Maximum number of sites that a log line names."""
 
@@ -107,31 +109,34 @@ def _kind_of(url: str, rule: Rule) -> Kind:
         return Kind.SECTION
     # No rule decides. A path with a slash at its end is a list, unless it looks like an article.
     odds = article_odds(Link(url=url, where=Where.ARGUMENT), canonical)
-    return Kind.SECTION if path.endswith("/") and probability(odds) < THRESHOLD else Kind.ARTICLE
+    return Kind.SECTION if path.endswith("/") and probability(odds) < LIKELY else Kind.ARTICLE
 
 
 def refuse_unnamed(context: Context, scope: Scope, visit: Visit) -> None:
-    """Raise :class:`Ignored` if the page is a source from a rule, and no rule names it now.
+    """Raise :class:`Ignored` if the page came from a rule, and no rule names or covers it now.
 
-    If a rule named the source itself, the source is due again only when a rule names it again. If the source
-    was found on the site of a deleted rule, newsbot checks once a day, without a request, whether a rule
-    covers it again.
+    If a rule named a source itself, the source is due again only when a rule names it again. If the page was
+    found on the site of a deleted rule, newsbot checks once a day, without a request, whether a rule covers
+    it again.
     """
     if is_unnamed(context, scope, visit):
         if visit.data.get("where") == Where.SEED:
             visit.page["next_due"] = None
-        raise Ignored(Reason.UNNAMED, "no rule names this source any more")
+        raise Ignored(Reason.UNNAMED, "no rule names this page any more")
 
 
 def is_unnamed(context: Context, scope: Scope, visit: Visit) -> bool:
-    """Return True for a source that came from a rule, if the rule was deleted or no longer names it."""
+    """Return True for a page that came from a rule, if the rule was deleted or no longer names the page."""
     domain = visit.data.get("source", "")
-    if not visit.kind.is_source or visit.forced:
+    if visit.forced:
         return False
     rule = context.rules.get(domain)
     if rule is None:
         asked = scope.limited_to is not None and domain in scope.limited_to
-        return bool(visit.data.get("ruled")) and not asked
+        covered = not visit.kind.is_source and context.rules.get(context.rule_for(visit.url).domain)
+        return bool(visit.data.get("ruled")) and not asked and not covered
+    if not visit.kind.is_source:
+        return False
     if visit.data.get("where") != Where.SEED or not (rule.has_sources or rule.seeds):
         return False  # the source was found on a page, or its rule names no sources at all
     fronts = _fronts(rule, scope.arguments.follow or rule.follow)

@@ -13,6 +13,7 @@ from newsbot.ranking.session_keys import SessionLearning
 from newsbot.ranking.url_learning import UrlLearning
 from newsbot.sites import shared_lines
 from newsbot.sites.canonical_trust import CanonicalTrust
+from newsbot.sites.families import FamilyNotes
 from newsbot.sites.health import SiteHealth
 from newsbot.sites.rendering import RenderTrials
 from newsbot.sites.rights import SiteRights, robots_name
@@ -21,17 +22,16 @@ from newsbot.urls import host_key
 
 
 class SiteKnowledge:
-    """The knowledge of all sites, one part for each subject.
+    """The knowledge of all sites, one part for each subject."""
 
-    ``explore`` is the share of rejected links that are fetched nevertheless, to test what was learned.
-    """
-
-    def __init__(self, context: Context, removals: Removals, *, explore: float) -> None:
+    def __init__(self, context: Context, removals: Removals) -> None:
         self._context, self._removals = context, removals
-        self.url_learning = UrlLearning(explore)
+        self.url_learning = UrlLearning()
         """The form of article URLs."""
         self.session_keys = SessionLearning()
         """The query keys that carry session ids."""
+        self.families = FamilyNotes()
+        """The families of the site's addresses, and how its articles look."""
         self.shared_lines = SharedLines()
         """Lines that the site repeats around its articles. They do not belong to the articles' text."""
         self.canonical_trust = CanonicalTrust()
@@ -61,6 +61,7 @@ class SiteKnowledge:
             [
                 *url_learning.note_names(domain),
                 shared_lines.note_name(domain),
+                self.families.note_name(domain),
                 self.health.note_name(domain),
                 self.canonical_trust.note_name(domain),
                 robots_name(url),
@@ -76,6 +77,7 @@ class SiteKnowledge:
         context, out = self._context, self._removals.covers_site
         context.books.write(context.storage, context.stats.get_stats(), context.clock(), out)
         self.url_learning.write(out)
+        self.families.write(context.notes, out)
         self.shared_lines.write(out)
         self.health.write(context.notes, out)
         self.canonical_trust.write(context.notes, out)

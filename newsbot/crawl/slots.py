@@ -91,6 +91,7 @@ class Slots:
             self._full_for[lease.entry.host] = full
             return False
         self._full_for.pop(lease.entry.host, None)
+        self.end(lease, answered=True)  # an entry has one slot, even if it is leased a second time
         self._in_flight.update(groups)
         self._flights[lease.entry.fingerprint] = _Flight(groups, self._clock())
         return True

@@ -41,14 +41,30 @@ BATCH = 1000
 class SiteSources:
     """The known sources of one site, without sources that are known to be dead."""
 
-    any: bool = False
-    """True if a feed or sitemap is known."""
+    feed: bool = False
+    """True if a feed is known."""
     sitemap: bool = False
     """True if a sitemap is known."""
 
+    @property
+    def any(self) -> bool:
+        """True if a feed or sitemap is known."""
+        return self.feed or self.sitemap
+
+    def has(self, kind: Kind | None) -> bool:
+        """Return True if a source of this kind, FEED or SITEMAP, is known."""
+        return self.sitemap if kind is Kind.SITEMAP else self.feed
+
     def add(self, kind: Kind) -> None:
         """Add a feed or a sitemap."""
-        self.any, self.sitemap = True, self.sitemap or kind is Kind.SITEMAP
+        self.put(kind, known=True)
+
+    def put(self, kind: Kind, *, known: bool) -> None:
+        """Record whether a source of this kind, FEED or SITEMAP, is known."""
+        if kind is Kind.SITEMAP:
+            self.sitemap = known
+        else:
+            self.feed = known
 
 
 class SourceRegistry:
@@ -82,8 +98,9 @@ class SourceRegistry:
     def _of(self, domain: str) -> SiteSources:
         if domain not in self._sites:
             rule = self._context.rules.get(domain)
-            sitemap = rule is not None and bool(rule.sitemaps)
-            self._sites[domain] = SiteSources(sitemap or (rule is not None and bool(rule.feeds)), sitemap)
+            self._sites[domain] = (
+                SiteSources() if rule is None else SiteSources(bool(rule.feeds), bool(rule.sitemaps))
+            )
         return self._sites[domain]
 
     def _take(self, sources: Iterable[SourceRecord]) -> None:

@@ -14,6 +14,7 @@ from enum import IntEnum, auto
 from typing import Any, Unpack
 
 from newsbot.clock import from_iso
+from newsbot.extraction.evidence import Evidence
 from newsbot.frontier.base import EntryData, Lease
 from newsbot.items import Details, Event, EventKind, GivenBy, Kind, Link, PageRecord, Where
 from newsbot.recrawl.policy import Outcome
@@ -100,6 +101,8 @@ class Visit:
     """How the visit ends; see :meth:`end`."""
     no_article: str = ""
     """The token of the reason why the page is not an article; empty if it is an article or was not read."""
+    evidence: Evidence | None = None
+    """What the page shows of being an article; None if it was not read as one."""
     anew: bool = False
     """True if a source (feed, sitemap or section) is read in full even if it has not changed.
 

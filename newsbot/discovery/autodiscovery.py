@@ -62,7 +62,7 @@ _USUAL_FEEDS = (
     "/feed.json",
 )  # fmt: skip
 _USUAL_SITEMAPS = (
-    "/sitemap-news.xml", "/news-sitemap.xml", "/sitemap_news.xml", "/sitemap.xml", "/sitemap_index.xml",
+    "/sitemap.xml", "/sitemap_index.xml", "/news-sitemap.xml", "/sitemap-news.xml", "/sitemap_news.xml",
     "/sitemap-index.xml", "/wp-sitemap.xml",
 )  # fmt: skip
 

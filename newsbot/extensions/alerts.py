@@ -86,3 +86,5 @@ class Alerts(Extension):
                 await run(self._watch.note, deliveries)
         except DataError:  # the outage is logged already; the next check tries again
             return
+        except Exception:
+            logger.exception("the check for alerts failed; it is tried again")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from newsbot.crawl.arguments import Arguments
 from newsbot.crawl.assembly import Crawl
 from newsbot.extensions import Extension
 from newsbot.items import Reason
+from newsbot.sites.families import rows_of, sentences
 from newsbot.sites.health import next_due
 from newsbot.sites.statistics import (
     SiteFigures,
@@ -33,6 +34,8 @@ from newsbot.sites.statistics import (
 
 SHOWN_SITES = 50
 """Maximum number of sites in the table. One row shows the sums of all other sites."""
+SHOWN_FAMILIES = 5
+"""Maximum number of families with waiting links in the summary."""
 SHOWN_REASONS = 4
 """The summary shows at most this number of reasons why links were not followed."""
 SAVED_BY = {"unchanged": "304", "head": "HEAD"}
@@ -53,6 +56,8 @@ class Summary(Extension):
             raise NotConfigured
         self._data = data_folder(settings).absolute()
         self._began = time.monotonic()
+        self._waiting: list[str] = []
+        """Sentences about links that wait. They are made while the backends are still open."""
         self._next: str | None = None
         """A text about the source that is due next. It is made while the backends are still open."""
 
@@ -66,6 +71,13 @@ class Summary(Extension):
         sources = crawl.context.storage.sources.all()
         mine = (one for one in sources if crawl.scope.in_scope(one.source))
         self._next = next_due(mine, crawl.context.clock())
+        rows = (
+            row
+            for domain in crawl.sites.families.known_sites()
+            if crawl.scope.in_scope(domain)
+            for row in rows_of(domain, crawl.families.of(domain))
+        )
+        self._waiting = sentences(sorted(rows, key=lambda row: -row.waiting), SHOWN_FAMILIES)
 
     def spider_closed(self, spider: Spider, reason: str) -> None:
         """Print the summary. If no host could be reached, print nothing: the command itself prints why."""
@@ -85,7 +97,9 @@ class Summary(Extension):
         kept = not getattr(getattr(spider, "arguments", None), "dry_run", False)
         data, seconds = self._data if kept else None, time.monotonic() - self._began
         trial = spider.settings.getbool("NEWSBOT_TRIAL")
-        for text in closing_lines(stats, reason, seconds, data, trial=trial, ahead=self._next):
+        for text in closing_lines(
+            stats, reason, seconds, data, trial=trial, ahead=self._next, waiting=self._waiting
+        ):
             # rich's print() would wrap long lines.
             console.file.write(text + "\n")
         console.file.flush()
@@ -125,11 +139,13 @@ def closing_lines(
     *,
     trial: bool = False,
     ahead: str | None = None,
+    waiting: Sequence[str] = (),
 ) -> list[str]:
     """Return the lines below the table. ``data`` is None if nothing was stored.
 
     ``trial`` means that the program that started the crawl deletes its data, so they cannot be read
-    afterwards. ``ahead`` is the source that is due next, as text. ``seconds`` is the duration of the crawl.
+    afterwards. ``waiting`` are sentences about links that wait. ``ahead`` is the source that is due next, as
+    text. ``seconds`` is the duration of the crawl.
     """
     now = figures(stats)
     ended = "" if reason == "finished" else f" ({reason})"
@@ -146,6 +162,7 @@ def closing_lines(
         lines.append(f"download saved: {size(sum(now.saved.values()))} ({ways})")
     if now.aside:
         lines.append(f"set aside: {now.aside} (URLs that newsbot gave up; scrapy sources lists them)")
+    lines += waiting
     # If no page was fetched and no link was known, the reasons show why the crawl found nothing.
     if now.left and not (now.pages or now.known):
         left = ", ".join(f"{reason} {count}" for reason, count in list(now.left.items())[:SHOWN_REASONS])

@@ -21,7 +21,7 @@ Files in reading order:
 * ``blocks``, ``strings``: paragraphs of markup, clean strings
 """
 
-from newsbot.extraction.article import extract, read_page
+from newsbot.extraction.article import Reading, extract, read, read_page
 from newsbot.extraction.body.embedded import made_by_scripts
 from newsbot.extraction.changes import is_substantial
 from newsbot.extraction.page.page import parse_html
@@ -29,6 +29,7 @@ from newsbot.extraction.pagination import first_page, join_pages, next_page
 from newsbot.extraction.site_boilerplate import SiteMemories, SiteMemory
 
 __all__ = [
+    "Reading",
     "SiteMemories",
     "SiteMemory",
     "extract",
@@ -38,5 +39,6 @@ __all__ = [
     "made_by_scripts",
     "next_page",
     "parse_html",
+    "read",
     "read_page",
 ]

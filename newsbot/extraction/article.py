@@ -16,6 +16,7 @@ from newsbot import urls
 from newsbot.clock import system_clock, utc
 from newsbot.errors import NotAnArticle
 from newsbot.extraction.body.text import TEASER, Body, find_body
+from newsbot.extraction.evidence import Evidence, Witnesses, measure
 from newsbot.extraction.fields import details
 from newsbot.extraction.fields.authors import (
     VISIBLE_TRUST,
@@ -25,7 +26,7 @@ from newsbot.extraction.fields.authors import (
     visible_authors,
 )
 from newsbot.extraction.fields.dates import published
-from newsbot.extraction.fields.evidence import DERIVED, RULE, Candidate, best
+from newsbot.extraction.fields.evidence import DERIVED, FEED, RULE, Candidate, best
 from newsbot.extraction.fields.language import detect, normal_code
 from newsbot.extraction.fields.titles import choose_title, clean_title, site_names, title_candidates
 from newsbot.extraction.kinds_and_paywalls import form_of, is_partial
@@ -34,7 +35,14 @@ from newsbot.extraction.page.jsonld import first_text
 from newsbot.extraction.page.page import Page, parse_html
 from newsbot.extraction.selectors import Selected, layout_for
 from newsbot.extraction.site_boilerplate import SiteMemory
-from newsbot.extraction.verdict import is_named, is_no_page, lacks_evidence, refuse_page, refuse_text
+from newsbot.extraction.verdict import (
+    Standing,
+    is_no_page,
+    refuse_evidence,
+    refuse_page,
+    refuse_text,
+    standing_of,
+)
 from newsbot.items import Article, Link
 from newsbot.rules.rule import Rule
 
@@ -73,7 +81,44 @@ def read_page(
     memory: SiteMemory | None = None,
     vouched: bool = False,
 ) -> Article:
-    """Return the article of a page.
+    """Return the article of a page; see :func:`read` for the arguments.
+
+    ``vouched`` is True if a person asked for the page, so that it is refused only if it has no text of its
+    own. Raises :class:`NotAnArticle` with a short stable reason, and no other exception for any input.
+    """
+    standing = Standing.NAMED if vouched else Standing.ALONE
+    reading = read(
+        html, url, rule=rule, hint=hint, charset=charset, now=now, tree=tree, memory=memory, standing=standing
+    )
+    if reading.article is None:
+        raise NotAnArticle(reading.refusal)
+    return reading.article
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The result of reading a page: an article, or the reason why the page is not an article."""
+
+    article: Article | None = None
+    refusal: str = ""
+    evidence: Evidence | None = None
+    """What the page shows of being an article. It is None if the page has no text that could be one."""
+
+
+def read(
+    html: bytes,
+    url: str,
+    *,
+    rule: Rule | None = None,
+    hint: Link | None = None,
+    charset: str | None = None,
+    now: datetime | None = None,
+    tree: HtmlElement | None = None,
+    memory: SiteMemory | None = None,
+    standing: Standing = Standing.ALONE,
+    witnesses: Witnesses | None = None,
+) -> Reading:
+    """Read a page as an article. Raises no exception for any input.
 
     ``html`` is the body of the response and ``url`` the URL of the page. The other arguments are optional:
 
@@ -85,24 +130,32 @@ def read_page(
     * ``tree``: the result of :func:`parse_html`, to avoid a second parse. It is not changed.
     * ``memory``: the lines that the site prints around its articles. They are removed from the text and kept
       in ``Article.site_lines``. The memory is only read.
-    * ``vouched``: True if the site's articles are known to have URLs of this form.
-
-    Raises :class:`NotAnArticle` with a short stable reason, and no other exception for any input.
+    * ``standing``: what is known of the page before it is read.
+    * ``witnesses``: how the articles of the site look. The page is compared with them.
     """
     now = now or utc(system_clock())
-    if tree is None and is_no_page(html):
-        raise NotAnArticle("no_page")
-    page = Page.read(parse_html(html, charset) if tree is None else tree, url)
+    if tree is None:
+        if is_no_page(html):
+            return Reading(refusal="no_page")
+        try:
+            tree = parse_html(html, charset)
+        except NotAnArticle as error:
+            return Reading(refusal=error.reason)
+    page = Page.read(tree, url)
     # A rule may have several layouts (selectors that are valid for a period of time). The probable day of
     # publication decides which layout applies. The exact date is extracted later with this layout.
     day = published.probable_day(page, hint, now) if rule is not None else None
     selected = Selected(page.tree, layout_for(rule, day, now))
-    return _Reader(page, selected, rule, hint, now, memory, vouched).article()
+    reader = _Reader(page, selected, rule, hint, now, memory, standing, witnesses)
+    try:
+        return Reading(reader.article(), evidence=reader.evidence)
+    except NotAnArticle as error:
+        return Reading(refusal=error.reason, evidence=reader.evidence)
 
 
 @dataclass(slots=True)
 class _Reader:
-    """Extracts the fields of one page. The attributes are the arguments of :func:`read_page`."""
+    """Extracts the fields of one page. The attributes are the arguments of :func:`read`."""
 
     page: Page
     selected: Selected
@@ -110,12 +163,19 @@ class _Reader:
     hint: Link | None
     now: datetime
     memory: SiteMemory | None
-    vouched: bool
+    standing: Standing
+    witnesses: Witnesses | None
+    evidence: Evidence | None = None
 
     def article(self) -> Article:
         body = find_body(self.page, self.selected)
-        # Most pages that are not articles are refused here, before the other fields are extracted.
-        self._refuse(body)
+        standing = standing_of(self.page, self.rule, self.hint, self.standing)
+        if body.method == RULE:
+            standing = Standing.NAMED
+        # Many pages that are not articles are refused here, before the other fields are extracted.
+        reason = refuse_page(self.page, body.text, self.hint) or refuse_text(self.page, body, standing)
+        if reason is not None:
+            raise NotAnArticle(reason)
         title = self._title(body)
         if title is None:
             raise NotAnArticle("no_title")
@@ -132,14 +192,20 @@ class _Reader:
             text=body.text,
             extraction={"text": body.method, "title": title.method, "canonical_url": canonical_method},
         )
-        # A date is evidence for an article, so the dates are extracted before lacks_evidence() is called.
+        # Dates and authors are evidence, so they are extracted before the decision.
         self._times(article)
-        expected = self.vouched or body.method == RULE or is_named(self.page, self.rule, self.hint)
-        if not expected and lacks_evidence(self.page, body, self.hint, article.published_source):
-            raise NotAnArticle("no_evidence")
         self._people_and_subjects(article)
+        self.evidence = measure(
+            self.page,
+            body,
+            date=article.published_source,
+            byline=bool(article.authors) and article.extraction["authors"] != FEED,
+        )
+        reason = refuse_evidence(self.page, body, self.evidence, standing, self.witnesses)
+        if reason is not None:
+            raise NotAnArticle(reason)
         # The page of an author has the author's name as its title.
-        if not expected and article.title in article.authors:
+        if standing is not Standing.NAMED and article.title in article.authors:
             raise NotAnArticle("author_page")
         # trimmed() needs the title and the authors: pages repeat both at the head of the text.
         body = self._without_site_lines(body.trimmed(article.title, article.authors), article)
@@ -148,13 +214,6 @@ class _Reader:
         article.partial = body.method == TEASER or is_partial(self.page, article.text)
         self._language(article)
         return article
-
-    def _refuse(self, body: Body) -> None:
-        reason = refuse_page(self.page, body.text, self.hint) or refuse_text(
-            self.page, body, self.rule, self.hint, vouched=self.vouched
-        )
-        if reason is not None:
-            raise NotAnArticle(reason)
 
     def _without_site_lines(self, body: Body, article: Article) -> Body:
         """Return the body without the lines that the site prints around its articles.

@@ -135,6 +135,8 @@ class Lease:
     """
     last_fetched: float | None = None
     """Time of the last :meth:`Frontier.ack` of the entry; None if it was never acknowledged."""
+    turn: float = 0.0
+    """The time of the host's turn that came with the lease, in POSIX seconds of the frontier's clock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,10 +324,11 @@ class Frontier(Protocol):
         Requests made outside the queue thus share the pace of the crawl. Leases and entries are not changed.
         """
 
-    def return_turn(self, host: str) -> None:
-        """Make the host's last turn available again, because the leased entry needed no request.
+    def return_turn(self, host: str, turn: float) -> None:
+        """Make the turn of a lease (:attr:`Lease.turn`) available again, because it needed no request.
 
-        The host's next turn is then now, unless the host rests (:meth:`back_off`).
+        The host's next turn is then now, unless the host rests (:meth:`back_off`) or a later turn was
+        reserved.
         """
 
     # --- looking

@@ -8,13 +8,27 @@ response. If the header has no charset, ``replace()`` runs a detector over the c
 from __future__ import annotations
 
 from scrapy import Spider
-from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
+from scrapy.downloadermiddlewares.httpcompression import ACCEPTED_ENCODINGS, HttpCompressionMiddleware
 from scrapy.http import Request, Response
 from scrapy.responsetypes import responsetypes
 from scrapy.utils._compression import _DecompressionMaxSizeExceeded  # Scrapy's middleware catches it
 
 from newsbot.crawl.failures import Ignored
 from newsbot.items import Reason
+
+AS_SENT_KEY = "as sent"
+"""Request meta key: a body that cannot be decompressed is returned as it was sent.
+
+The response then keeps its Content-Encoding. Unknown encodings are ignored, as in browsers.
+"""
+
+
+def is_damaged(response: Response) -> bool:
+    """Return True if the body of a response to such a request is cut off or cannot be decompressed."""
+    return "dataloss" in response.flags or "Content-Encoding" in response.headers
+
+
+_KNOWN = frozenset((*ACCEPTED_ENCODINGS, b"x-gzip"))
 
 
 class CompressionMiddleware(HttpCompressionMiddleware):
@@ -30,11 +44,19 @@ class CompressionMiddleware(HttpCompressionMiddleware):
         if request.method == "HEAD" or not encodings or "download_stopped" in response.flags:
             return response
         limit = request.meta.get("download_maxsize", self._max_size)
+        as_sent = AS_SENT_KEY in request.meta
+        if as_sent:
+            names = (name.strip() for name in b",".join(encodings).lower().split(b","))
+            encodings = [name for name in names if name in _KNOWN]
         try:
             body, unknown = self._handle_encoding(response.body, encodings, limit)
         except _DecompressionMaxSizeExceeded as error:
+            if as_sent:
+                return response
             raise Ignored(Reason.TOO_LARGE, f"more than {limit} bytes when decompressed") from error
         except Exception as error:
+            if as_sent:
+                return response
             raise Ignored("bad_encoding", f"the compressed body is broken: {error}") from error
         if self.stats is not None and len(body) > len(response.body):
             self.stats.inc_value("newsbot/bytes_saved/compression", len(body) - len(response.body))

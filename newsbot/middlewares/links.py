@@ -11,7 +11,7 @@ from scrapy.http import Response
 
 from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.visit import META_KEY, Ending, Found, Visit
-from newsbot.errors import DataError, DataFull, RecordRefused
+from newsbot.errors import DataDamaged, DataError, RecordRefused
 from newsbot.middlewares import Middleware
 
 
@@ -35,8 +35,8 @@ class LinksMiddleware(Middleware):
         """Queue seeds. Wait as long as a backend is unavailable, because seeds are yielded only once."""
         try:
             await self._outage.patiently(self._links.queue, found)
-        except DataFull as error:
-            raise CloseSpider("disk_full") from error
+        except DataDamaged as error:
+            raise CloseSpider("data_damaged") from error
         except DataError as error:
             raise CloseSpider("data_unavailable") from error
 

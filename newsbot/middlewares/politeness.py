@@ -9,7 +9,8 @@ therefore pauses only briefly. If the whole host has problems, links from its ow
 *Turns* are times that are reserved for one request to a host. They are one delay apart. Every request needs a
 turn, including requests for robots.txt and for the targets of redirects. A request without a turn takes the
 next free turn. A request that is late for its turn also takes the next free turn. Otherwise, the following
-request would come too soon after it.
+request would come too soon after it. The connection may take long, so the turn is checked again when the
+request is sent (:meth:`newsbot.crawl.politeness.Politeness.wait_to_send`).
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from newsbot.crawl import address_guard
 from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.context import MAX_HOSTS
 from newsbot.crawl.failures import NO_TLS, cause_of
+from newsbot.crawl.politeness import MOST_TURNS
 from newsbot.crawl.visit import ASIDE_KEY, META_KEY, PART_KEY, TURN_KEY, Turn, Visit
 from newsbot.items import Bounded, EventKind, Reason
 from newsbot.middlewares import Middleware
@@ -42,11 +44,6 @@ HOST_FAULTS = (
 """Errors that mean that a host could not be reached."""
 LATE = 0.05
 """Maximum time by which a request may be late for its turn, as a share of the host's delay."""
-TICK = 0.005
-"""Seconds by which any request may be late for its turn, because timers are not more exact."""
-MOST_TURNS = 5
-"""Maximum number of turns that one request takes. A turn is lost if the machine is too busy to use it in
-time."""
 LONGEST_WAIT = 60.0
 """Maximum number of seconds for which a page keeps its slot while it waits for its turn."""
 FIRST_PAUSE = 2.0
@@ -83,23 +80,27 @@ class PolitenessMiddleware(Middleware):
         # own turn.
         turn: Turn | None = request.meta.pop(TURN_KEY, None)
         host = host_key(request.url)
-        delay = self._politeness.delay_of(host)
-        if delay <= 0:
+        if self._politeness.delay_of(host) <= 0:
             return None
-        late = max(TICK, LATE * delay)
         for _ in range(MOST_TURNS):
-            now = self._context.clock()
-            if turn is not None and now - turn.at <= late:
+            if turn is not None and self._politeness.is_on_time(host, turn, LATE):
                 break
             # If no other request has taken a later turn, the frontier can reuse the missed turn of a lease.
             missed = None if turn is None else turn.leased
-            wait = await self._context.calls.run(self._politeness.take_turn, host, missed=missed)
-            turn = Turn(now + wait)
+            # While the frontier is unavailable, the request waits, because other workers may have turns.
+            asked, wait = await self._context.outage.patiently(self._take_turn, host, missed)
+            turn = Turn(asked + wait)
             if wait > LONGEST_WAIT and META_KEY in request.meta:
                 return request.replace(meta={**request.meta, TURN_KEY: turn})
             if wait > 0:
                 await asyncio.sleep(wait)
+        if turn is not None:
+            self._politeness.expect(host, turn)
         return None
+
+    def _take_turn(self, host: str, missed: float | None) -> tuple[float, float]:
+        asked = self._context.clock()
+        return asked, self._politeness.take_turn(host, missed=missed)
 
     async def process_response(self, request: Request, response: Response) -> Response:
         """Pause the host after the statuses 429 and 503. Any other response resets its count of faults."""

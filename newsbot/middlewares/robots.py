@@ -19,15 +19,17 @@ from scrapy.exceptions import NotConfigured
 from scrapy.http import Request
 
 from newsbot.crawl.assembly import Crawl
-from newsbot.crawl.failures import Ignored, cause_of, text_of
+from newsbot.crawl.failures import Ignored, cause_of, status_of, text_of
 from newsbot.crawl.visit import META_KEY, TURN_KEY, Found, Turn, Visit
 from newsbot.discovery.autodiscovery import from_robots
+from newsbot.errors import DataError
 from newsbot.items import Bounded, Reason
 from newsbot.middlewares import Middleware
-from newsbot.rights import RobotsSignals, read_robots
+from newsbot.middlewares.compression import AS_SENT_KEY, is_damaged
+from newsbot.rights import RobotsSignals, product_names, read_robots
 from newsbot.rules.rule import Rule
 from newsbot.sites.rights import MAX_TEXT, ROBOTS, keep_file, kept_file, origin_of
-from newsbot.urls import host_key
+from newsbot.urls import canonicalize, host_key
 
 MAX_BYTES = 512 * 1024  # RFC 9309, 2.5: at least 500 KiB
 MAX_DOWNLOAD = 32 * MAX_BYTES
@@ -38,6 +40,7 @@ exceeds the limit.
 """
 KEEP_FAILED_SECONDS = 300.0
 """Seconds before a robots.txt that could not be read is requested again."""
+_NO_ANSWER = (Reason.TIMEOUT, Reason.REFUSED, Reason.DNS, Reason.CONNECTION, Reason.PROXY)
 MAX_KNOWN = 20_000
 """Maximum number of hosts whose robots.txt is remembered."""
 
@@ -60,7 +63,8 @@ class Robots:
     fault: str | None = None
     """The token of the reason why the file could not be read, or None.
 
-    ``robots_unreachable`` (no response), ``tls`` (no valid certificate) or ``robots_failing`` (server error).
+    ``robots_unreachable`` (no response), ``tls`` (no valid certificate), ``robots_failing`` (server error) or
+    ``robots_unreadable`` (damaged or too long).
     """
 
     def holds_for(self, origin: str) -> bool:
@@ -100,7 +104,10 @@ class RobotsMiddleware(Middleware):
         # This is done for each request, because SiteRights and this middleware keep a limited number of
         # hosts.
         self._rights.heard_robots(request.url, robots.signals, robots.parser.can_fetch, len(robots.text))
-        if not robots.parser.can_fetch(request.url, self.agent):
+        # Both the URL that is sent and the URL under which the page is stored must be allowed. The site may
+        # write /private/ as //private/ or as /news/../private/.
+        stored = canonicalize(request.url, self._context.rule_for(request.url).drop_query)
+        if not all(robots.parser.can_fetch(url, self.agent) for url in (request.url, stored)):
             raise Ignored(Reason.ROBOTS, "forbidden by robots.txt")
 
     async def _robots(self, request: Request) -> Robots:
@@ -136,7 +143,7 @@ class RobotsMiddleware(Middleware):
             file = await run(keep_file, notes, host, ROBOTS, content, clock())
         robots = Robots(origin, file.expires)
         if file.body is not None:
-            text = file.body.decode("utf-8-sig", errors="ignore")
+            text = product_names(file.body.decode("utf-8-sig", errors="ignore"))
             parser = Protego.parse(text)
             robots = Robots(origin, file.expires, read_robots(text), parser, text)
         await run(self._set_pace, robots, request)
@@ -155,20 +162,41 @@ class RobotsMiddleware(Middleware):
         Returns the content, None if there is no file, or a :class:`Robots` with the fault if the file cannot
         be read.
         """
-        meta = {"dont_obey_robotstxt": True, "download_maxsize": MAX_DOWNLOAD, TURN_KEY: turn}
+        meta = {
+            "dont_obey_robotstxt": True,
+            "download_maxsize": MAX_DOWNLOAD,
+            "download_fail_on_dataloss": False,
+            AS_SENT_KEY: True,
+            TURN_KEY: turn,
+        }
         self._context.count("robots/asked")
         try:
             response = await self.download(f"{origin}/robots.txt", meta=meta)
+        except DataError:
+            raise  # a fault of our backends, not of the host
         except Exception as error:  # noqa: BLE001  (if robots.txt cannot be read, no page may be fetched)
-            if cause_of(error) == Reason.REDIRECTS:  # RFC 9309, 2.3.1.2: too many redirects mean no file
-                return None
-            if cause_of(error) == Reason.TLS:
-                return self._closed(origin, Reason.TLS, text_of(error))
-            return self._closed(origin, Reason.ROBOTS_UNREACHABLE, f"{type(error).__name__}: {error}")
+            return self._without_response(origin, error)
         if response.status >= 500 or response.status == 429:
             return self._closed(origin, Reason.ROBOTS_FAILING, f"status {response.status}")
-        # RFC 9309, 2.3.1.3: a file that is not available (status 4xx) means no restriction
-        return None if response.status >= 300 else bytes(response.body[:MAX_BYTES])
+        # RFC 9309, 2.3.1.3: a file that is not available (status 4xx) means no restriction. The body of such
+        # a response is not needed, so it may be damaged.
+        if response.status >= 300:
+            return None
+        if is_damaged(response):
+            text = "the file is cut off, or cannot be decompressed"
+            return self._closed(origin, Reason.ROBOTS_UNREADABLE, text)
+        return bytes(response.body[:MAX_BYTES])
+
+    def _without_response(self, origin: str, error: Exception) -> Robots | None:
+        cause, status = cause_of(error), status_of(error)
+        # RFC 9309, 2.3.1.2: too many redirects mean no file
+        if cause == Reason.REDIRECTS or (status is not None and 400 <= status < 500 and status != 429):
+            return None
+        if cause == Reason.TLS:
+            return self._closed(origin, Reason.TLS, text_of(error))
+        if cause in _NO_ANSWER:
+            return self._closed(origin, Reason.ROBOTS_UNREACHABLE, f"{type(error).__name__}: {error}")
+        return self._closed(origin, Reason.ROBOTS_UNREADABLE, f"{cause}: {text_of(error)}")
 
     def _closed(self, origin: str, fault: str, text: str) -> Robots:
         # RFC 9309, 2.3.1.4: an unreachable robots.txt means complete disallow

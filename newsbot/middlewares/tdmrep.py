@@ -3,24 +3,28 @@ on that day.
 
 The file states rights reservations on text and data mining (TDM Reservation Protocol, W3C Community Group).
 All workers, and the schemes http and https, share one copy of the file (:mod:`newsbot.sites.rights`). Its
-content is recorded with the articles. If the site has no such file or does not respond, it counts as a site
-that reserves nothing with this protocol. The request for the file obeys robots.txt.
+content is recorded with the articles. If the file cannot be read, this is recorded instead, and the file is
+requested again after an hour. The request for the file obeys robots.txt.
 """
 
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.http import Request
 
 from newsbot.crawl.assembly import Crawl
+from newsbot.crawl.failures import cause_of, status_of
 from newsbot.crawl.visit import META_KEY, Visit
-from newsbot.items import Bounded
+from newsbot.errors import DataError
+from newsbot.items import Bounded, Reason
 from newsbot.middlewares import Middleware
-from newsbot.rights import MAX_BYTES, PATH, read_tdmrep
-from newsbot.sites.rights import KEEP_SECONDS, MAX_KNOWN, keep_file, kept_file, origin_of
+from newsbot.middlewares.compression import AS_SENT_KEY, is_damaged
+from newsbot.rights import MAX_BYTES, PATH, Reservations, read_tdmrep
+from newsbot.sites.rights import MAX_KNOWN, HostFile, keep_file, kept_file, origin_of
 from newsbot.urls import host_key
 
 TIMEOUT = 10.0
@@ -36,7 +40,10 @@ class TdmRepMiddleware(Middleware):
         super().__init__(crawler)
         crawl = Crawl.of(crawler)
         self._context, self._rights = crawl.context, crawl.sites.rights
-        self._asked = Bounded[str, tuple[float, asyncio.Future[None]]](MAX_KNOWN)
+        self._asked: dict[str, asyncio.Future[None]] = {}
+        """The tasks that are fetching a file, by host."""
+        self._expires = Bounded[str, float](MAX_KNOWN)
+        """The time when the file of a host is due again (POSIX seconds)."""
 
     async def process_request(self, request: Request) -> None:
         """Let a page wait until the file of its host is known.
@@ -47,35 +54,48 @@ class TdmRepMiddleware(Middleware):
         if visit is None or visit.kind.is_source:
             return
         host, now = host_key(request.url), self._context.clock()
-        asked = self._asked.get(host)
-        if asked is None or asked[0] < now:
-            task = asyncio.ensure_future(self._learn(origin_of(request.url)))
-            asked = self._asked[host] = (now + KEEP_SECONDS, task)
-        # Several requests may wait for this task. If one is cancelled, shield() keeps the task running.
-        await asyncio.shield(asked[1])
+        expires = self._expires.get(host, 0.0)
+        if expires < now and host not in self._asked:
+            task = self._asked[host] = asyncio.ensure_future(self._learn(origin_of(request.url)))
+            task.add_done_callback(lambda _: self._asked.pop(host))
+        if host in self._asked:
+            # Several requests may wait for this task. If one is cancelled, shield() keeps the task running.
+            await asyncio.shield(self._asked[host])
 
     async def _learn(self, origin: str) -> None:
         host = host_key(origin)
         file = await self._context.calls.run(
             kept_file, self._context.notes, host, PATH, self._context.clock()
         )
-        body = await self._ask(origin) if file is None else file.body
-        reservations = read_tdmrep(body or b"")
+        if file is None:
+            file = await self._ask(origin)
+        reservations = Reservations(unknown=True) if file.unread else read_tdmrep(file.body or b"")
         if reservations.rules:
             self._context.count("tdmrep/found")
         self._rights.heard_tdmrep(origin, reservations)
+        self._expires[host] = file.expires
 
-    async def _ask(self, origin: str) -> bytes | None:
-        """Fetch the file and store it for all workers. Return its content, or None if there is no file."""
-        meta = {"download_maxsize": MAX_BYTES, "download_timeout": TIMEOUT}
+    async def _ask(self, origin: str) -> HostFile:
+        """Fetch the file and store it for all workers."""
+        meta = {
+            "download_maxsize": MAX_BYTES,
+            "download_timeout": TIMEOUT,
+            "download_fail_on_dataloss": False,
+            AS_SENT_KEY: True,
+        }
         self._context.count("tdmrep/asked")
+        body, unread = None, False
         try:
             response = await self.download(origin + PATH, meta=meta)
-        except Exception:  # noqa: BLE001  (any failure counts as a site without the file)
+            unread = response.status >= 500 or response.status == 429
+            unread |= response.status == 200 and is_damaged(response)
+            body = bytes(response.body[:MAX_BYTES]) if response.status == 200 else None
+        except DataError:
+            raise  # a fault of our backends, not of the host
+        except Exception as error:  # noqa: BLE001  (after any failure of the host, the page is read anyway)
+            unread = cause_of(error) != Reason.REDIRECTS and not 400 <= (status_of(error) or 0) < 500
+        if unread:
             self._context.count("tdmrep/unreachable")
-            return None
-        body = bytes(response.body[:MAX_BYTES]) if response.status == 200 else None
-        await self._context.calls.run(
-            keep_file, self._context.notes, host_key(origin), PATH, body, self._context.clock()
-        )
-        return body
+        keep = partial(keep_file, unread=unread)
+        notes, now = self._context.notes, self._context.clock()
+        return await self._context.calls.run(keep, notes, host_key(origin), PATH, body, now)

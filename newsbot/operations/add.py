@@ -20,6 +20,7 @@ from newsbot.crawl.source_state import make_due
 from newsbot.errors import ArgumentError
 from newsbot.frontier.base import Added, Entry, Frontier
 from newsbot.items import Kind, Link, Where, batched
+from newsbot.operations.families import open_family, settle
 from newsbot.operations.sources import chosen_site
 from newsbot.ranking.judging import Judgement
 from newsbot.rules import RuleSet
@@ -109,6 +110,11 @@ VERDICTS = {
 def add(call: Call) -> None:
     """Queue URLs. If one of them is wrong, nothing is queued and all problems are reported."""
     rules = open_rules(call.settings)
+    if call.options.family:
+        if call.options.url or call.options.file or call.options.due:
+            raise ArgumentError("give either --family SITE FAMILY, --due SITE or URLs")
+        _fetch_family(call, rules)
+        return
     if call.options.due:
         _make_due(call, rules)
         return
@@ -133,6 +139,24 @@ def add(call: Call) -> None:
     )
     if not call.json:
         call.note(f"{counted(len(rows), 'URL')} queued; {WHEN_FETCHED}")
+
+
+def _fetch_family(call: Call, rules: RuleSet) -> None:
+    """Open a family and queue its waiting links."""
+    site, name = call.options.family
+    with closing(open_storage(call.settings)) as storage, closing(open_frontier(call.settings)) as frontier:
+        domain = chosen_site(site, storage, rules)
+        rule = rules.get(domain)
+        entries = open_family(storage, domain, name, rule.drop_query if rule is not None else ())
+        queue_by_hand(entries, rules, storage, frontier)
+        settle(storage, domain, name, entries)
+    if call.json:
+        call.document({"site": domain, "family": name, "queued": len(entries)})
+        return
+    call.text(
+        f"{domain}: {counted(len(entries), 'link')} of {name} queued; such links are followed from now on"
+    )
+    call.note(WHEN_FETCHED)
 
 
 def _make_due(call: Call, rules: RuleSet) -> None:

@@ -5,6 +5,8 @@ The data come from rules, frontier and storage. No requests are sent.
 
 from __future__ import annotations
 
+import json
+import shlex
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -17,7 +19,7 @@ from newsbot.cli.command import Call
 from newsbot.cli.terminal import counted, when
 from newsbot.clock import iso, iso_of, utc
 from newsbot.errors import ArgumentError, DataUnavailable
-from newsbot.frontier.base import ASIDE, Entry, EntryData, Frontier, HostCopy, Known
+from newsbot.frontier.base import ASIDE, Entry, Frontier, HostCopy, Known
 from newsbot.items import (
     Article,
     ArticleFilter,
@@ -30,14 +32,17 @@ from newsbot.items import (
     Where,
     read_reason,
 )
+from newsbot.ranking.families import SiteFamilies, family_of
 from newsbot.ranking.judging import Judgement, judge
 from newsbot.ranking.session_keys import session_keys
 from newsbot.ranking.url_learning import kept, learns
 from newsbot.rules import RuleSet
 from newsbot.rules.learn import LearnedRule
 from newsbot.rules.rule import Match, Rule, classify
+from newsbot.sites.families import lacking, read_site, reason_for
 from newsbot.sites.pauses_and_removals import removal_of
 from newsbot.storage.base import Storage
+from newsbot.storage.waiting import WaitingLink
 from newsbot.urls import canonicalize, fingerprint, host_key, meant
 
 MAX_MEMBERS = 20
@@ -77,6 +82,24 @@ class Explanation:
     """If the URL is blocked: the URL or domain that was removed, and the note of the removal."""
     pace: HostCopy | None = None
     """Delay and pauses of the URL's host."""
+    families: SiteFamilies | None = None
+    """The families of the site's addresses."""
+    family: str = ""
+    """The family of the URL."""
+    waiting: WaitingLink | None = None
+    """The link, if it waits until its family is open."""
+
+    @property
+    def found(self) -> Mapping[str, Any]:
+        """Where the URL was found: the data of the waiting link, of its page, or of the queue's entry."""
+        if self.waiting is not None:
+            body: dict[str, Any] = json.loads(self.waiting.body)["data"]
+            return body
+        if self.page is not None:
+            events = (one for one in self.page.history if one.get("event") == EventKind.DISCOVERED)
+            if (first := next(events, None)) is not None:
+                return first
+        return self.entry.data if self.entry is not None else {}
 
     @property
     def same_text_as(self) -> str | None:
@@ -127,6 +150,9 @@ def explain(
         page=page,
         known=frontier.known([key]).get(key) if frontier else None,
         entry=frontier.entry(key) if frontier else None,
+        families=read_site(storage.notes, rule.domain) if storage else None,
+        family=family_of(canonical),
+        waiting=storage.waiting.get([key]).get(key) if storage else None,
         article=article,
         versions=len(storage.articles.versions(article.canonical_url)) if storage and article else 0,
         story=others_of_story(storage, article, MAX_MEMBERS) if storage and article else (),
@@ -167,9 +193,8 @@ REASONS: Mapping[str, str] = {
 }
 """Texts for users, by reason. The other reasons are shown as they are stored."""
 LEFT: Mapping[str, str] = {
-    Reason.DOUBTFUL_SHAPE: "no article with a URL of this form has been found; the URL waits for one",
+    Reason.WAITS: "links of this form wait: too little is known of their pages, or they were not articles",
     Reason.OTHER_LISTS: "other lists (numbered pages, an archive or a sitemap) lead to the older articles",
-    Reason.FAILED_SHAPE: "pages with URLs of this form were not articles",
 }
 """Texts for the reasons why a URL in the queue was not fetched."""
 
@@ -193,6 +218,57 @@ def lines(facts: Explanation, now: float) -> Iterator[str]:
     if facts.page is not None and facts.page.history:
         yield ""
         yield from map(_event_line, facts.page.history)
+    yield ""
+    yield conclusion(facts)
+
+
+def conclusion(facts: Explanation) -> str:
+    """Return one sentence that says why there is an article or none, and one command."""
+    sentence, command = _conclusion(facts)
+    return f"{sentence}: {command}"
+
+
+def _conclusion(facts: Explanation) -> tuple[str, str]:
+    """Return the sentence and the command of :func:`conclusion`."""
+    if facts.removed is not None:
+        return "A person removed it. To unblock it", f"scrapy remove --allow '{facts.removed[0]}'"
+    if facts.article is not None:
+        return "It is stored. To read it", f"scrapy articles show '{facts.article.canonical_url}'"
+    if facts.match.denied:
+        return "The rule denies it. To see the rule", f"scrapy rules show '{facts.url}'"
+    if facts.waiting is not None and facts.families is not None:
+        return _waits(facts.waiting, facts.families)
+    return _of_page(facts)
+
+
+def _waits(link: WaitingLink, site: SiteFamilies) -> tuple[str, str]:
+    family = site.families.get(link.family)
+    number = max(1, 0 if family is None else family.waiting)
+    reason = reason_for(site, link.family)
+    return (
+        f"It waits with {counted(number, 'link')} of {link.family}: {reason}. To fetch them",
+        f"scrapy add --family {link.source} {shlex.quote(link.family)}",
+    )
+
+
+def _of_page(facts: Explanation) -> tuple[str, str]:
+    page, add = facts.page, f"scrapy add '{facts.url}'"
+    if page is not None and (last := _last_reason(page)) is not None:
+        return _failure(last), add
+    if facts.known is not None and facts.known.state in ("pending", "leased"):
+        return "It is queued. To fetch it now", f"scrapy crawl news -a sites={facts.rule.domain}"
+    if page is None:
+        return "Nothing that newsbot has read names it. To fetch it", add
+    return ("It was not fetched" if page.last_fetched is None else "It is no article") + ". To fetch it", add
+
+
+def _failure(event: Event) -> str:
+    if event.get("event") == EventKind.NOT_AN_ARTICLE:
+        missing = f" It lacks {lacking(event['missing'])}." if event.get("missing") else ""
+        return f"Its page is not an article ({event.get('reason')}).{missing} To store it anyway"
+    if event.get("event") == EventKind.DROPPED:
+        return f"Its article was not stored ({event.get('reason')}). To fetch it again"
+    return f"It could not be read ({event.get('cause') or event.get('error')}). To try again"
 
 
 def _judgement_lines(facts: Explanation) -> Iterator[str]:
@@ -249,6 +325,7 @@ _ROBOTS = {
     Reason.ROBOTS.value: "forbade it",
     Reason.ROBOTS_UNREACHABLE.value: "could not be fetched (host unreachable)",
     Reason.ROBOTS_FAILING.value: "could not be fetched (the server reports an error)",
+    Reason.ROBOTS_UNREADABLE.value: "could not be read (its content is damaged or too long)",
 }
 _WITHOUT_ARTICLE = (EventKind.DROPPED, EventKind.NOT_AN_ARTICLE)
 _FAILED = (EventKind.NO_PAGE, EventKind.UNREADABLE, EventKind.FAULT)
@@ -275,12 +352,7 @@ def _found_in(facts: Explanation) -> str | None:
 
     Returns None if the place is no longer known.
     """
-    # The history of the page says where it was first found. The entry in the queue may be newer, because the
-    # page was added by hand or became due again.
-    origin: EntryData | Event = facts.entry.data if facts.entry is not None else {}
-    if facts.page is not None:
-        events = (event for event in facts.page.history if event.get("event") == EventKind.DISCOVERED)
-        origin = next(events, origin)
+    origin = facts.found
     if not origin.get("where"):
         return None
     return f"{origin['where']}" + (f" of {origin['referrer']}" if origin.get("referrer") else "")
@@ -310,7 +382,10 @@ def _frontier_lines(facts: Explanation, now: float) -> Iterator[str]:
 def _page_lines(facts: Explanation, now: float) -> Iterator[str]:
     page = facts.page
     if page is None:
-        yield _line("page", "never seen")
+        if facts.waiting is not None:
+            yield _line("page", f"not fetched; the link waits since {_moment(facts.waiting.at, now)}")
+        else:
+            yield _line("page", "not fetched; no page or source that newsbot has read contains it")
         return
     status = "" if page.http_status is None else f", HTTP {page.http_status}"
     yield _line("page", f"{page.kind}, {page.state}{status}")

@@ -46,7 +46,8 @@ from newsbot.cli.terminal import Column, counted
 from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.entries import entry_for, page_for
 from newsbot.errors import ArgumentError, NotAnArticle, UserError
-from newsbot.extraction import parse_html, read_page
+from newsbot.extraction import parse_html, read
+from newsbot.extraction.verdict import Standing
 from newsbot.items import Article, EventKind, Kind, Link, Reason, Where
 from newsbot.ranking.judging import Judgement
 from newsbot.rights import page_rights
@@ -54,7 +55,7 @@ from newsbot.rules.rule import Rule, ascii_domain, classify
 from newsbot.spiders.news import NewsSpider
 from newsbot.spiders.reading import looks_like_html
 from newsbot.urls import canonicalize, fingerprint, host_key
-from newsbot.warc.reader import Page, Stream, WarcFault, next_member, read_records
+from newsbot.warc.reader import Page, Stream, WarcFault, next_record, read_records
 from newsbot.warc.remote import RemoteFault, RemoteFile, news_files
 
 logger = logging.getLogger(__name__)
@@ -195,7 +196,7 @@ class Importer:
             while (fault := await self._import_records(progress, stream, tell)) is not None:
                 # The damaged member begins at the offset, so the search for the next member starts one byte
                 # later.
-                beyond = next_member(stream, progress.offset + 1)
+                beyond = next_record(stream, progress.offset + 1)
                 if beyond is None:
                     raise fault
                 progress.counts["damaged"] += 1
@@ -272,8 +273,21 @@ class Importer:
         if self._obey_noindex and not rights.index:
             raise NotAnArticle("noindex")
         memory = self._crawl.sites.shared_lines.of(rule.domain)
-        vouched = self._crawl.sites.url_learning.vouches(rule, page.url)
-        article = read_page(page.body, page.url, rule=rule, tree=tree, now=at, memory=memory, vouched=vouched)
+        site = self._crawl.families.of(rule.domain)
+        is_open = self._crawl.families.is_open(rule.domain, canonicalize(page.url, rule.drop_query))
+        reading = read(
+            page.body,
+            page.url,
+            rule=rule,
+            tree=tree,
+            now=at,
+            memory=memory,
+            standing=Standing.MEMBER if is_open else Standing.ALONE,
+            witnesses=site.witnesses,
+        )
+        if reading.article is None:
+            raise NotAnArticle(reading.refusal)
+        article = reading.article
         article.discovered_at = article.fetched_at = at
         article.rights = dict(rights.signals)
         # The memory learns the lines that the site repeats on its pages. These lines are left out of later

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
+from enum import Enum, auto
 
 from newsbot.backends import open_index, open_rules, queued, stored
 from newsbot.cli.command import Call
 from newsbot.cli.terminal import columns
 from newsbot.clock import iso, system_clock, utc
 from newsbot.crawl.links.usual_places import NOTE_KIND as GUESSES
+from newsbot.crawl.source_state import HUB
 from newsbot.dedup.index import NearIndex
 from newsbot.errors import ArgumentError, UserError
 from newsbot.items import ArticleFilter, batched
@@ -19,13 +22,15 @@ from newsbot.ranking.session_keys import SESSION_NOTE
 from newsbot.ranking.url_learning import NOTE_KIND as LESSONS
 from newsbot.rules import RuleSet
 from newsbot.sites.canonical_trust import NOTE_KIND as CLAIMS
+from newsbot.sites.families import NOTE_KIND as FAMILIES
 from newsbot.sites.health import FULL_QUEUE
 from newsbot.sites.health import NOTE_KIND as HEALTH
 from newsbot.sites.pauses_and_removals import REFRESH, allow_again, buried, forget_texts, keep_out, within
 from newsbot.sites.rendering import NOTE_KIND as RENDERING
+from newsbot.sites.rights import NOTE_KIND as FILES
 from newsbot.sites.shared_lines import NOTE_KIND as LINES
 from newsbot.storage.base import Storage
-from newsbot.storage.notes import Notes
+from newsbot.storage.notes import NoteName, Notes
 from newsbot.storage.upkeep import REMOVED_AT_ONCE
 from newsbot.urls import canonicalize, fingerprint, host_key
 
@@ -129,19 +134,64 @@ def remove(found: Found, storage: Storage, index: NearIndex, *, reason: str = ""
         taker.sources(urls)
     for site in found.sites:
         taker.site(site)
-        _forget_lessons(storage.notes, site)
+    _forget_notes(found, storage)
     if found.domain is not None:
         _forget_results(found.domain, storage)
     _forget_checks(found, storage)
 
 
-def _forget_lessons(notes: Notes, site: str) -> None:
-    """Delete notes of crawls about a site: learned URL patterns, repeated lines, outcomes of recent pages."""
-    for kind in (LESSONS + site, LINES + site, GUESSES + site):
-        for key in notes.all(kind):
-            notes.forget(kind, key)
-    for kind in (HEALTH, CLAIMS, RENDERING, FULL_QUEUE, SESSION_NOTE):
-        notes.forget(kind, site)
+class Owner(Enum):
+    """What a note of a crawl is about, and where its name has it."""
+
+    SITE = auto()
+    """The key is the domain of a site."""
+    SITE_IN_KIND = auto()
+    """The kind ends with the domain of a site."""
+    HOST_IN_KIND = auto()
+    """The kind ends with a host key."""
+    PAGE = auto()
+    """The key is the URL of a page."""
+
+
+OWNERS: Mapping[str, Owner] = {
+    LESSONS: Owner.SITE_IN_KIND,
+    LINES: Owner.SITE_IN_KIND,
+    GUESSES: Owner.SITE_IN_KIND,
+    HEALTH: Owner.SITE,
+    FAMILIES: Owner.SITE,
+    CLAIMS: Owner.SITE,
+    RENDERING: Owner.SITE,
+    FULL_QUEUE: Owner.SITE,
+    SESSION_NOTE: Owner.SITE,
+    FILES: Owner.HOST_IN_KIND,
+    HUB: Owner.PAGE,
+}
+"""The owners of all kinds of notes that crawls write about sites, hosts and pages."""
+
+
+def _forget_notes(found: Found, storage: Storage) -> None:
+    """Delete the notes and the waiting links whose owner is removed."""
+    notes = storage.notes
+    names = {_canonical(url) for url in (*found.addresses, *found.sources)}
+    only = frozenset([] if found.domain is None else [found.domain])
+    hosts = {host_key(url) for url in (*found.articles, *found.sources) if within(host_key(url), only)}
+    for site in found.sites:
+        storage.waiting.forget_site(site)
+    for kind, owner in OWNERS.items():
+        if owner is Owner.PAGE:
+            for url in notes.all(kind):
+                if _canonical(url) in names or within(host_key(url), only):
+                    notes.forget(kind, url)
+        for site in found.sites if owner in (Owner.SITE, Owner.SITE_IN_KIND) else ():
+            for name, key in [(kind, site)] if owner is Owner.SITE else _all_of(notes, kind + site):
+                notes.forget(name, key)
+        for host in {*only, *hosts} if owner is Owner.HOST_IN_KIND else ():
+            for name, key in _all_of(notes, kind + host):
+                notes.forget(name, key)
+
+
+def _all_of(notes: Notes, kind: str) -> list[NoteName]:
+    return [(kind, key) for key in notes.all(kind)]
 
 
 def _forget_results(domain: str, storage: Storage) -> None:

@@ -107,7 +107,8 @@ class Supervisor:
             began = time.monotonic()
             code = await self._work(number)
             if code in (0, USAGE) or self._stopping.is_set():
-                self._codes.append(code)
+                # A worker that had just been started is ended by the signal itself.
+                self._codes.append(0 if self._stopping.is_set() and code == -signal.SIGINT else code)
                 if code == USAGE:
                     self._stopping.set()
                     self._signal(signal.SIGINT)
@@ -133,6 +134,8 @@ class Supervisor:
             limit=MAX_LINE,
         )
         self._running[number] = process
+        if self._stopping.is_set():  # the stop was requested while the process was started
+            process.send_signal(signal.SIGINT)
         assert process.stderr is not None
         while line := await _line(process.stderr):
             self._say(f"worker {number}: {line.decode(errors='replace').rstrip()}")

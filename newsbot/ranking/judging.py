@@ -1,9 +1,9 @@
 """Judges what a link is likely to be, and how soon it should be fetched.
 
-The site's rule decides first. If it does not cover the link, the log-odds of several kinds of evidence are
-added: the shape of the URL (:mod:`newsbot.rules.shape`), the place where the link was found, and its text. A
-link is rejected if the probability that it is an article is below :data:`THRESHOLD`, and if it is not a list
-of articles either.
+The site's rule decides first. If it does not cover the link, the link belongs to a family
+(:mod:`newsbot.ranking.families`), and pages of this family decide whether it is fetched. The address and the
+text of a link only decide the order: the log-odds of the shape of the URL (:mod:`newsbot.rules.shape`), of
+the place where the link was found, and of its text are added.
 
 Priorities (higher is fetched first within a host):
 
@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -35,8 +35,6 @@ from newsbot.rules.rule import Match, Rule, classify
 from newsbot.rules.shape import features, is_front_page, log_odds, probability
 from newsbot.urls import canonicalize
 
-THRESHOLD = 0.5
-"""Minimum probability that a link leads to an article, if the rule does not cover the link."""
 SOURCE_PRIORITY = {Kind.FEED: 90.0, Kind.SITEMAP: 80.0, Kind.SECTION: 70.0}
 """Priority of the sources that a rule or a user names, by kind."""
 PATIENT_PRIORITY = 39.5
@@ -77,12 +75,6 @@ _DENSE = re.compile("[\u3040-\u9fff\uac00-\ud7af]")
 """Chinese, Japanese and Korean characters."""
 _ODDS_OF_PATTERN = 5.0
 _SCORE_OF_PATTERN = 0.9
-_ODDS_BESIDE_RULE = 1.0
-"""Minimum log-odds of a link that no article pattern of the rule matches.
-
-The log-odds are learned from the site's URLs. If they are lower, the link is rejected, unless a feed or news
-sitemap lists it.
-"""
 _USELESS_LISTS = frozenset(("utility", "utility above", "media", "media above"))
 """Features of URLs of lists without articles, e.g. lists of events, users or pictures."""
 _HOST_SLASHES = 2
@@ -117,17 +109,19 @@ def judge(
     now: datetime,
     learned: LearnedRule | None = None,
     folders: Collection[str] = (),
+    is_open: Callable[[str], bool] = lambda _: False,
 ) -> Judgement:
     """Return the decision on a link, using the rule of its site. Never raises.
 
     ``depth`` is the number of clicks from a source to the link. ``learned`` is the learned rule of the site's
     URLs; it replaces the global prior. ``folders`` is the result of :func:`folders_of_headlines` for the page
-    of the link.
+    of the link. ``is_open`` says whether the family of a canonical URL is open.
 
     Reasons of rejected links: bad_url, ``denied:<pattern>``, offsite, too_deep, the reasons of
-    :func:`newsbot.discovery.list_pages.trap`, front_page, not_in_rule (the rule has article patterns, but
-    none matches), unlikely_article, unlikely_list. Links of feeds and news sitemaps are never rejected as
-    offsite, because the caller decides whether a feed may list articles of other sites.
+    :func:`newsbot.discovery.list_pages.trap`, front_page, unlikely_list. Links of feeds and news sitemaps are
+    never rejected as offsite, because the caller decides whether a feed may list articles of other sites.
+    Accepted links have the reason likely_article if their family decides, and not_in_rule if the rule has
+    article patterns and none matches. The caller keeps these links until they match.
     """
     try:
         url = canonicalize(link.url, rule.drop_query)
@@ -149,7 +143,9 @@ def judge(
     return (
         _section(link, depth, _why(link, match))
         if is_section
-        else _by_evidence(link, url, rule, depth=depth, now=now, learned=learned, folders=folders)
+        else _by_family(
+            link, url, rule, depth=depth, now=now, learned=learned, folders=folders, is_open=is_open
+        )
     )
 
 
@@ -208,7 +204,7 @@ def _obstacle(link: Link, url: str, rule: Rule, match: Match, depth: int) -> str
     return Reason.TOO_DEEP if depth > rule.max_depth else None
 
 
-def _by_evidence(
+def _by_family(
     link: Link,
     url: str,
     rule: Rule,
@@ -217,42 +213,39 @@ def _by_evidence(
     now: datetime,
     learned: LearnedRule | None,
     folders: Collection[str],
+    is_open: Callable[[str], bool],
 ) -> Judgement:
     """Judge a link that the rule does not cover."""
     declared = link.where in _DECLARED
-    # The second page of a list may have a URL like an article. So lists are recognised before articles.
-    if link.where is Where.NEXT_PAGE or (
-        not declared and (is_pagination(url) or is_archive(url) or is_archive_front(url))
+    ruled_out = bool(rule.article) and not rule.learn
+    # A sitemap lists pages of all kinds. Their addresses say nothing, so their families decide.
+    if (
+        not declared
+        and link.where is not Where.SITEMAP
+        and (link.where is Where.NEXT_PAGE or not is_open(url))
     ):
-        useless = _USELESS_LISTS.intersection(features(url))
-        return _rejected(Reason.UNLIKELY_LIST) if useless else _section(link, depth, Reason.LIST)
+        # The second page of a list may have a URL like an article. So lists are recognised before articles.
+        if link.where is Where.NEXT_PAGE or is_pagination(url) or is_archive(url) or is_archive_front(url):
+            useless = _USELESS_LISTS.intersection(features(url))
+            return _rejected(Reason.UNLIKELY_LIST) if useless else _section(link, depth, Reason.LIST)
+        # If a person wrote article patterns, the section patterns name the lists.
+        if not ruled_out and _is_by_subject(link, url, folders):
+            section = _section(link, depth, Reason.SUBJECT_LIST)
+            return replace(section, priority=section.priority - _LATER)
     if is_front_page(url):
         return _rejected(Reason.FRONT_PAGE)
-    # The patterns in a rule may be incomplete. A link that they do not match is accepted if the rule that was
-    # learned from the pages of this site accepts it. The global prior is not enough.
-    known = learned is not None and learned.trees and learned.log_odds(url) >= _ODDS_BESIDE_RULE
-    if rule.article and not declared and not known:
-        return _rejected(Reason.NOT_IN_RULE)
     score = probability(article_odds(link, url, learned))
     if declared:  # always accepted; the score only determines the priority
         return _article(link, score * _DOUBT if rule.article else score, now, link.where.value)
-    return (
-        _article(link, score, now, Reason.LIKELY_ARTICLE)
-        if score >= THRESHOLD
-        else _by_subject(link, url, depth, folders)
-    )
+    return _article(link, score, now, Reason.NOT_IN_RULE if ruled_out else Reason.LIKELY_ARTICLE)
 
 
-def _by_subject(link: Link, url: str, depth: int, folders: Collection[str]) -> Judgement:
-    """Accept a link if it is on a page and leads to a list by tag, category, author or folder. Otherwise
-    reject it."""
+def _is_by_subject(link: Link, url: str, folders: Collection[str]) -> bool:
+    """Return True for a link on a page that leads to a list by tag, category, author or folder."""
     shape = features(url)
     is_list = "list" in shape or link.url.rstrip("/") in folders  # folders have the site's spelling
     wanted = is_list and "?" not in url and _USELESS_LISTS.isdisjoint(shape)
-    if link.where not in _ON_PAGES or not wanted:
-        return _rejected(Reason.UNLIKELY_ARTICLE)
-    section = _section(link, depth, Reason.SUBJECT_LIST)
-    return replace(section, priority=section.priority - _LATER)
+    return wanted and link.where in _ON_PAGES
 
 
 def _known_source(link: Link, match: Match) -> Kind | None:

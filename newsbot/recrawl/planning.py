@@ -233,7 +233,7 @@ def plan(
     if outcome.error == Reason.TOO_YOUNG:
         return _not_yet(record, rest, now)
     if outcome.error == Reason.UNNAMED:
-        return Plan(now + UNNAMED_REST, "done", "no rule names this source any more")
+        return Plan(now + UNNAMED_REST, "done", "no rule names this page any more")
     if outcome.kind.is_source:
         if as_written and rest is not None and not outcome.failed:
             # the limit of 6 hours does not apply: a person chose this interval, or the source is an old list
@@ -366,6 +366,7 @@ _TRIES = {
     "truncated": 3,
     "robots_unreachable": 3,
     "robots_failing": 3,
+    "robots_unreadable": 3,
     "ours": 3,
     "render": 3,
     "tls": 2,  # mostly an expired certificate, which is not renewed within minutes

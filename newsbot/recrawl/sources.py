@@ -494,7 +494,7 @@ class SourceIndex:
 
     def interval(
         self,
-        record: PageRecord | None,  # noqa: ARG002  (other policies look at it)
+        record: PageRecord | None,
         outcome: Outcome,
         rule: Rule,
         now: float,
@@ -504,6 +504,11 @@ class SourceIndex:
         if outcome.failed:
             return floor or DEFAULT_SOURCE_INTERVAL
         policy = self._policy()
+        new_source = record is None or now - record.first_seen < DAY
+        if new_source and not outcome.shown and not policy.window[0]:
+            return (
+                floor or DEFAULT_SOURCE_INTERVAL
+            )  # nothing can be learned from a source that is still empty
         if np.isnan(policy.last[0]):
             # at the first poll, the rate is estimated from the dates in the source
             if outcome.span is not None:

@@ -111,7 +111,9 @@ class CanonicalTrust(SharedSites[_Claims, tuple[str, bool]]):
                 page,
             )
 
-    def write(self, notes: Notes, is_out: Callable[[str], bool] = lambda _: False) -> None:
+    def write(
+        self, notes: Notes, is_out: Callable[[str], bool] = lambda _: False, *, only: str | None = None
+    ) -> None:
         """Merge the new claims into the notes, and read the claims of other workers."""
-        super().write(notes, is_out)
+        super().write(notes, is_out, only=only)
         self.read_again(notes)

@@ -23,6 +23,8 @@ from newsbot.storage.notes import NoteName, Notes
 from newsbot.urls import host_key
 
 KEEP_SECONDS = 24 * 3600.0  # the longest time that RFC 9309, 2.4 recommends
+KEEP_UNREAD_SECONDS = 3600.0
+"""Seconds before a file that could not be read is requested again."""
 MAX_BYTES = 1 << 20
 """Maximum size of a stored file in bytes."""
 NOTE_KIND = "files of "
@@ -36,6 +38,8 @@ class HostFile:
 
     body: bytes | None
     expires: float
+    unread: bool = False
+    """True if the file could not be read, so it is not known whether the host has it."""
 
 
 def robots_name(url: str) -> NoteName:
@@ -52,23 +56,27 @@ def kept_file(notes: Notes, host: str, name: str, now: float) -> HostFile | None
     with suppress(DataError, KeyError, TypeError, ValueError, zlib.error):
         stored = (NOTE_KIND + host, name)
         note = notes.get_many([stored])[stored]
-        at, packed = float(note["at"]), note["body"]
-        if 0 <= now - at < KEEP_SECONDS:
+        at, packed, unread = float(note["at"]), note["body"], bool(note.get("unread"))
+        keep = KEEP_UNREAD_SECONDS if unread else KEEP_SECONDS
+        if 0 <= now - at < keep:
             # limited, because a damaged note may be very large after decompression
             body = None if packed is None else zlib.decompressobj().decompress(b85decode(packed), MAX_BYTES)
-            return HostFile(body, at + KEEP_SECONDS)
+            return HostFile(body, at + keep, unread)
     return None
 
 
-def keep_file(notes: Notes, host: str, name: str, body: bytes | None, now: float) -> HostFile:
-    """Store a file for all workers, and return it.
+def keep_file(
+    notes: Notes, host: str, name: str, body: bytes | None, now: float, *, unread: bool = False
+) -> HostFile:
+    """Store a file for all workers, and return it. ``unread``: the file could not be read.
 
     The file is not stored if it is too long for a note, or if the storage is unavailable.
     """
     packed = None if body is None else b85encode(zlib.compress(body[:MAX_BYTES])).decode("ascii")
     with suppress(DataError, ValueError):
-        notes.save(NOTE_KIND + host, name, {"at": round(now, 3), "body": packed})
-    return HostFile(body, now + KEEP_SECONDS)
+        note = {"at": round(now, 3), "body": packed}
+        notes.save(NOTE_KIND + host, name, note | ({"unread": True} if unread else {}))
+    return HostFile(body, now + (KEEP_UNREAD_SECONDS if unread else KEEP_SECONDS), unread)
 
 
 MAX_KNOWN = 20_000

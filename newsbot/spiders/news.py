@@ -8,6 +8,7 @@ delay of the host, robots.txt and the address guard apply to each of these pages
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -39,6 +40,8 @@ from newsbot.recrawl.planning import KNOWN_PAGE
 from newsbot.rules.rule import Rule, classify
 from newsbot.spiders.reading import Reader
 from newsbot.urls import canonicalize, fingerprint
+
+logger = logging.getLogger(__name__)
 
 
 class Paging:
@@ -171,8 +174,19 @@ class NewsSpider(Spider):
             )
         for found in seeds(context, scope):
             yield found
+        for rule in scope.selected_rules():
+            if rule.article:
+                await context.calls.run(self._queue_matching, rule)
         # All sites have been queued. From now on, failures of all sites mean that no host can be reached.
         self._crawl.reachability.begun = True
+
+    def _queue_matching(self, rule: Rule) -> None:
+        """Queue the waiting links that match the rule, if the rule has changed since the last crawl."""
+        new = self._crawl.links.queue_waiting(self._crawl.families.matching(rule), None)
+        if new:
+            logger.info(
+                "waiting links queued domain=%s number=%d; they match the changed rule", rule.domain, new
+            )
 
     async def parse(self, response: Response, **kwargs: Any) -> AsyncIterator[Found | Article]:
         """Read one response. Yield its links, and at most one article with the text of all its pages."""

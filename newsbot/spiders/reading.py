@@ -29,8 +29,10 @@ from newsbot.discovery.list_pages import split_pages, stated_next
 from newsbot.discovery.sections import MAX_LINKS, PageLinks
 from newsbot.discovery.sitemaps import Sitemap, SitemapError, parse_sitemap
 from newsbot.errors import NotAnArticle
-from newsbot.extraction import SiteMemory, first_page, made_by_scripts, next_page, read_page
+from newsbot.extraction import SiteMemory, first_page, made_by_scripts, next_page, read
+from newsbot.extraction.evidence import Evidence, Witnesses
 from newsbot.extraction.page.page import MAX_MARKUP
+from newsbot.extraction.verdict import Standing
 from newsbot.items import Article, Details, EventKind, Kind, Link, Reason, Where
 from newsbot.middlewares import content_type_of, tree_of
 from newsbot.middlewares.rendering import RENDERED
@@ -53,7 +55,7 @@ class Reader:
         """``obeys_noindex``: True if articles that say ``noindex`` are not stored."""
         self._context, self._scope, self._judge = crawl.context, crawl.scope, crawl.judge
         self._lines, self._rights, self._hubs = crawl.sites.shared_lines, crawl.sites.rights, crawl.hubs
-        self._learning = crawl.sites.url_learning
+        self._families = crawl.families
         self._indexes, self._obeys_noindex = SitemapIndexes(crawl), obeys_noindex
         self._one_page = asyncio.Lock()
 
@@ -91,12 +93,12 @@ class Reader:
             return partial(_parse_source, response, visit)
         known = Known(self._rights.signals(response.url))
         if visit.kind is not Kind.SECTION:
-            asked = visit.data.get("where") == Where.ARGUMENT
             known = replace(
                 known,
                 now=self._context.now(),
                 memory=self._lines.of(visit.rule.domain),
-                vouched=asked or self._learning.vouches(visit.rule, response.url),
+                standing=self._families.standing(visit),
+                witnesses=self._families.of(visit.rule.domain).witnesses,
                 follows=self._judge.follows(Kind.ARTICLE, visit.rule, visit),
                 obeys_noindex=self._obeys_noindex,
             )
@@ -277,9 +279,9 @@ class Reader:
             yield Found(links=(first,), referrer=response.url, depth=visit.lease.entry.depth)
             return
         links = self._links(page, response, visit) if page.follows else None
-        article = page.article
+        article, visit.evidence = page.article, page.evidence
         if article is None:
-            self._no_article(visit, page.refusal, scripts=page.scripts)
+            self._no_article(visit, page.refusal, scripts=page.scripts, missing=self._missing(visit))
             if page.named is not None:
                 yield page.named  # the page may be a front page although its URL does not look like one
         else:
@@ -298,8 +300,19 @@ class Reader:
         if links is not None:
             yield links
 
-    def _no_article(self, visit: Visit, reason: str, *, scripts: bool = False) -> None:
+    def _missing(self, visit: Visit) -> Sequence[str]:
+        """Return what the page lacks of what the site's articles have."""
+        if visit.evidence is None:
+            return ()
+        witnesses = self._families.of(visit.rule.domain).witnesses
+        return witnesses.lacking(visit.evidence) if witnesses.number else visit.evidence.missing
+
+    def _no_article(
+        self, visit: Visit, reason: str, *, scripts: bool = False, missing: Sequence[str] = ()
+    ) -> None:
         details: Details = {"reason": reason}
+        if reason == "no_evidence" and missing:
+            details["missing"] = list(missing)
         if scripts:
             details["scripts"] = True
         visit.outcome.is_article, visit.no_article = False, reason
@@ -353,8 +366,10 @@ class Known:
     now: datetime | None = None
     memory: SiteMemory | None = None
     """Lines that the site's articles have in common."""
-    vouched: bool = False
-    """True if a person requested the page, or if the site's articles have URLs like this one."""
+    standing: Standing = Standing.ALONE
+    """What is known of the page from its address."""
+    witnesses: Witnesses | None = None
+    """How the articles of the site look."""
     follows: bool = False
     """True if the links of an article page are followed."""
     obeys_noindex: bool = False
@@ -381,6 +396,8 @@ class HtmlPage:
     first: str | None = None
     """The URL of the article's first page, if this is a further page of an article."""
     article: Article | None = None
+    evidence: Evidence | None = None
+    """What the page shows of being an article."""
     refusal: str = ""
     """The token of the reason why the page is not an article."""
     scripts: bool = False
@@ -455,7 +472,7 @@ def _read_article(page: HtmlPage, tree: HtmlElement, response: Response, visit: 
         with page.timed("extract"):
             if not page.rights.index and known.obeys_noindex:
                 raise NotAnArticle("noindex")  # the storage counts as an index, because it can be searched
-            page.article = read_page(
+            reading = read(
                 response.body,
                 url,
                 rule=rule,
@@ -463,8 +480,12 @@ def _read_article(page: HtmlPage, tree: HtmlElement, response: Response, visit: 
                 tree=tree,
                 now=known.now,
                 memory=known.memory,
-                vouched=known.vouched,
+                standing=known.standing,
+                witnesses=known.witnesses,
             )
+            page.article, page.evidence = reading.article, reading.evidence
+            if page.article is None:
+                raise NotAnArticle(reading.refusal)
     except NotAnArticle as error:
         page.refusal = error.reason
         page.scripts = RENDERED not in response.flags and made_by_scripts(tree)

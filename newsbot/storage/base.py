@@ -20,6 +20,7 @@ from newsbot.storage.sources import Activity, Sites, Sources
 from newsbot.storage.spider_results import Checks, Searches
 from newsbot.storage.stories import Stories
 from newsbot.storage.upkeep import Dump, Load, Removal
+from newsbot.storage.waiting import WaitingLinks
 
 
 class Storage:
@@ -38,6 +39,7 @@ class Storage:
     sites: Sites
     activity: Activity
     notes: Notes
+    waiting: WaitingLinks
     checks: Checks
     searches: Searches
     removal: Removal
@@ -56,7 +58,7 @@ class Storage:
 
 
 REPOSITORIES = (
-    "pages", "articles", "texts", "stories", "sources", "sites", "activity", "notes", "checks", "searches",
-    "removal", "dump", "load",
+    "pages", "articles", "texts", "stories", "sources", "sites", "activity", "notes", "waiting", "checks",
+    "searches", "removal", "dump", "load",
 )  # fmt: skip
 """The attributes of :class:`Storage` that are repositories."""

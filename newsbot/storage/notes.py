@@ -273,16 +273,24 @@ class SharedSites(Generic[_Known, _New]):
         self._add(self.of(notes, domain), result)
         self._new.setdefault(domain, []).append(result)
 
-    def write(self, notes: Notes, is_out: Callable[[str], bool] = lambda _: False) -> None:
+    def write(
+        self, notes: Notes, is_out: Callable[[str], bool] = lambda _: False, *, only: str | None = None
+    ) -> None:
         """Merge the new results into the notes, except for removed sites (``is_out``).
 
-        If the call raises an error, the next call writes the rest.
+        If ``only`` is given, the results of this site are written, and what other workers have written about
+        it is read. If the call raises an error, the next call writes the rest.
         """
         for domain in list(filter(is_out, self._new)):
             del self._new[domain]
-        for domain, note in self._shared.write(notes, self._new).items():
+        new = self._new if only is None else {only: self._new.get(only, [])}
+        for domain, note in self._shared.write(notes, new).items():
             self._sites[domain] = self._read(note)
-            del self._new[domain]
+            self._new.pop(domain, None)
+
+    def known_sites(self) -> list[str]:
+        """Return the domains of the sites in memory."""
+        return list(self._sites)
 
     def read_again(self, notes: Notes) -> None:
         """Read what other workers have written about the sites in memory."""

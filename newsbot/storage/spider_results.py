@@ -32,7 +32,10 @@ REFUSED = frozenset({401, 402, 403, 407, 429, 451, 999})
 """HTTP statuses with which sites refuse crawlers. Browsers may still get the page. No standard defines 999,
 but some sites send it."""
 NOT_ASKED = frozenset(
-    {"robots", "robots_unreachable", "robots_failing", "private_address", "bad_url", "scheme"}
+    {
+        *("robots", "robots_unreachable", "robots_failing", "robots_unreadable"),
+        *("private_address", "bad_url", "scheme"),
+    }
 )
 """Values of ``PageCheck.fault`` which mean that the page was not requested."""
 Verdict = str

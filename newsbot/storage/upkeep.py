@@ -17,6 +17,7 @@ from typing import Protocol
 
 from newsbot.items import Article, PageRecord
 from newsbot.storage.sources import SiteRecord
+from newsbot.storage.waiting import WaitingLink
 
 REMOVED_AT_ONCE = 500
 """Maximum number of articles or pages that callers should pass in one call of :class:`Removal`.
@@ -186,7 +187,7 @@ class SiteHour:
     """The counters, in the order of :data:`newsbot.storage.sources.COUNTED`."""
 
 
-Book = JoinedStory | KeptNote | PollDay | SiteHour
+Book = JoinedStory | KeptNote | PollDay | SiteHour | WaitingLink
 """Copies of data other than pages and articles. A crawl works without these data, but has to collect them
 again."""
 

@@ -7,6 +7,7 @@ is skipped.
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -22,7 +23,8 @@ MAX_HEADERS = 128 * 1024
 _CHUNK = 64 * 1024
 """Maximum number of bytes that are read from a file, or decompressed, at a time."""
 _GZIP = b"\x1f\x8b"
-_MEMBER = _GZIP + b"\x08"
+_PLACE = re.compile(rb"\x1f\x8b\x08|WARC/1\.\d\r?\n[A-Za-z][A-Za-z-]{1,40}:")
+"""Matches the beginning of a gzip member, and of a record that is not compressed."""
 _ENOUGH = 512
 """Number of bytes at the start of a gzip member that show whether the member contains a record."""
 _Headers = dict[str, str]
@@ -97,23 +99,24 @@ def read_records(stream: Stream, *, start: int = 0, max_body: int) -> Iterator[R
         yield Record(kind, page, source.boundary)
 
 
-def next_member(stream: Stream, start: int) -> int | None:
-    """Return the offset of the next gzipped record at or after ``start``, or None if there is none.
+def next_record(stream: Stream, start: int) -> int | None:
+    """Return the offset of the next record at or after ``start``, or None if there is none.
 
-    It is used to continue after a damaged record. Records of uncompressed files are not found.
+    It is used to continue after a damaged record.
     """
     stream.seek(start)
     data = b""
     while True:
         piece = stream.read(_CHUNK)
         data += piece
-        at = data.find(_MEMBER)
         # Compressed data may contain the first three bytes of a member by chance, so each place is tested. If
         # the place is followed by fewer than _ENOUGH bytes, it is tested with the next piece.
-        while at >= 0 and (at + _ENOUGH <= len(data) or not piece):
-            if _begins_record(data[at : at + _ENOUGH]):
+        for place in _PLACE.finditer(data):
+            at = place.start()
+            if at + _ENOUGH > len(data) and piece:
+                break
+            if not place[0].startswith(_GZIP) or _begins_record(data[at : at + _ENOUGH]):
                 return start + at
-            at = data.find(_MEMBER, at + 1)
         if not piece:
             return None
         # The last bytes are kept, because a member may begin in them.

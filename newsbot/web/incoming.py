@@ -14,7 +14,7 @@ import resource
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager, nullcontext, suppress
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Any, Final
 
@@ -42,10 +42,30 @@ MAX_BODY = 2**20
 LARGE_AT_ONCE = 4
 """Maximum number of bodies larger than MAX_BODY that are in memory at once."""
 MAX_CONNECTIONS = 1000
+MIN_DESCRIPTORS = 256
+"""Minimum number of files that the process must be allowed to open. Data files take up to 100."""
 _BACKLOG = 32
 """Maximum number of connections that wait to be accepted. :func:`most_connections` never returns less."""
 _LINES_A_MINUTE = 30
 """Maximum number of log lines of the server per minute."""
+
+
+def need_descriptors() -> None:
+    """Raise the process's limit of open files to the limit of the system, if it is lower than needed.
+
+    Raises :class:`newsbot.errors.UserError` if this is not enough.
+    """
+    now, highest = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if 0 <= now < MIN_DESCRIPTORS:
+        with suppress(ValueError, OSError):
+            wanted = MIN_DESCRIPTORS if highest < 0 else min(MIN_DESCRIPTORS, highest)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, highest))
+        now, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if now < MIN_DESCRIPTORS:
+            raise UserError(
+                f"the limit of open files is {now}, and scrapy serve needs {MIN_DESCRIPTORS}: raise it with "
+                "ulimit -n 1024 (systemd: LimitNOFILE)"
+            )
 
 
 def most_connections() -> int:
@@ -65,6 +85,7 @@ async def listening(app: web.Application, host: str, port: int) -> AsyncIterator
     Raises :class:`newsbot.errors.UserError` if the address cannot be used, for example because the port is
     taken.
     """
+    need_descriptors()
     _limit_lines()
     runner = web.AppRunner(
         app,

@@ -173,6 +173,7 @@ COMPUTING = 120.0
 """Maximum time in seconds of one computation."""
 LOOK = 2.0
 """Maximum time in seconds for which a page waits for a figure if the cache has no value or an old value."""
+_FIRST = "the figure is being computed for the first time; try again in a few seconds"
 OLD = 6.0
 """A cached value is old if its age is more than the ``seconds`` of its :class:`Memo` times this factor."""
 
@@ -209,6 +210,8 @@ class Memo(Generic[_Value]):
         self._known: Known[_Value] | None = None
         self._task: asyncio.Task[None] | None = None
         self._fault: DataError | None = None
+        self._forgotten = 0
+        """Number of calls of :meth:`forget`."""
 
     async def get(self) -> Known[_Value]:
         """Return the last known figure.
@@ -224,7 +227,9 @@ class Memo(Generic[_Value]):
                 await asyncio.wait([task], timeout=self._patience)
             if self._known is None:
                 self._complain(task)
-        assert self._known is not None
+        # Another request may have called forget() during the wait.
+        if self._known is None:
+            raise DataUnavailable(_FIRST)
         return self._known
 
     def refresh(self) -> asyncio.Task[None]:
@@ -239,14 +244,18 @@ class Memo(Generic[_Value]):
         Call this method after an action of a user, because the user expects to see the result.
         """
         self._known = None
+        self._forgotten += 1
 
     def _age(self) -> float | None:
         return None if self._known is None else self._clock() - self._known.at
 
     async def _compute(self) -> None:
-        at = self._clock()  # the data are read after this moment
         try:
-            value = await self._readers.call(self._work, seconds=COMPUTING)
+            while True:
+                at, forgotten = self._clock(), self._forgotten  # the data are read after this moment
+                value = await self._readers.call(self._work, seconds=COMPUTING)
+                if forgotten == self._forgotten:  # otherwise the data have changed during the computation
+                    break
         except DataError as error:
             if str(error) != str(self._fault):  # log the same error once, not at each attempt
                 logger.error("data away fault=%s", error)
@@ -260,7 +269,7 @@ class Memo(Generic[_Value]):
             task.result()
             if self._fault is not None:
                 raise self._fault
-        raise DataUnavailable("the figure is being computed for the first time; try again in a few seconds")
+        raise DataUnavailable(_FIRST)
 
     async def close(self) -> None:
         """Cancel a running computation."""

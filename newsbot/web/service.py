@@ -226,17 +226,20 @@ async def _readable_faults(
 async def _repeat(seconds: float, work: Callable[[], Awaitable[None]]) -> None:
     """Run ``work`` repeatedly, with pauses of about ``seconds``, until the task is cancelled.
 
-    A :class:`DataError` does not end the loop.
+    An error does not end the loop.
     """
     last_error = ""
     while True:
         try:
             await work()
             last_error = ""
-        except DataError as error:
-            if str(error) != last_error:  # log the same error once, not in each round
-                logger.error("data away fault=%s", error)
-            last_error = str(error)
+        except Exception as error:
+            if repr(error) != last_error:  # log the same error once, not in each round
+                if isinstance(error, DataError):
+                    logger.error("data away fault=%s", error)
+                else:
+                    logger.error("a regular task failed; it is tried again", exc_info=error)
+            last_error = repr(error)
         # The interval varies by 10 %, so that several servers do not access the data at the same moments.
         await asyncio.sleep(seconds * (0.9 + 0.2 * _SPREAD.random()))
 

@@ -150,12 +150,26 @@ def test_an_unused_turn_can_be_returned(frontier: Frontier, clock: FakeClock) ->
         (one,) = lease(frontier, clock)
         assert frontier.ack(one, next_due=None)
         assert lease(frontier, clock) == []
-        frontier.return_turn("a.example")
+        frontier.return_turn("a.example", one.turn)
         clock.advance(0.01)
     (one,) = lease(frontier, clock)
     frontier.nack(one, delay=0.0)
     clock.advance(59)
     assert lease(frontier, clock) == [], "the turn was used"
+
+
+def test_a_turn_is_not_returned_if_a_later_one_was_taken(frontier: Frontier, clock: FakeClock) -> None:
+    """Otherwise the next lease would come too soon after the request with the later turn."""
+    frontier.set_politeness("a.example", delay=10.0, concurrency=2)
+    frontier.add([make_entry("1"), make_entry("2")])
+    (one,) = lease(frontier, clock)
+    assert frontier.take_turn("a.example") == pytest.approx(10)
+    frontier.ack(one, next_due=None)
+    frontier.return_turn("a.example", one.turn)
+    clock.advance(19)
+    assert lease(frontier, clock) == []
+    clock.advance(1)
+    assert len(lease(frontier, clock)) == 1
 
 
 def test_a_returned_turn_does_not_end_a_rest(frontier: Frontier, clock: FakeClock) -> None:
@@ -164,7 +178,7 @@ def test_a_returned_turn_does_not_end_a_rest(frontier: Frontier, clock: FakeCloc
     (one,) = lease(frontier, clock)
     frontier.back_off("a.example", 30)
     frontier.ack(one, next_due=None)
-    frontier.return_turn("a.example")
+    frontier.return_turn("a.example", one.turn)
     clock.advance(29)
     assert lease(frontier, clock) == []
-    frontier.return_turn("never.heard.example")
+    frontier.return_turn("never.heard.example", one.turn)

@@ -230,3 +230,21 @@ def test_a_changed_search_keeps_its_reported_articles_and_invalid_searches_are_r
     rounds.store("c")
     rounds.round()
     assert output.urls == [["a"], ["b"]]
+
+
+def test_a_note_of_another_version_is_read_and_written(rounds: Rounds, output: Output) -> None:
+    """It may lack fields of this version, and may have fields that this version does not know."""
+    notes = rounds.storage.notes
+    save(rounds.storage, "bridges", "bridge", "at_once", START)
+    note = notes.all(saved.KIND)["bridges"]
+    older = {name: value for name, value in note.items() if name not in ("more", "waiting")}
+    notes.save(saved.KIND, "bridges", {"colour": "red", **older})
+    rounds.store("a")
+    rounds.round()
+    rounds.store("b")
+    rounds.round()
+    rounds.round()
+    assert output.urls == [["a"], ["b"]]
+    assert notes.all(saved.KIND)["bridges"]["colour"] == "red"
+    save(rounds.storage, "bridges", "bridge", "hourly", START)
+    assert notes.all(saved.KIND)["bridges"]["tell"] == "hourly"

@@ -31,7 +31,7 @@ def workers(place: Place) -> Iterator[list[Notes]]:
 
 
 def lessons_of(storage: Notes) -> UrlLearning:
-    lessons = UrlLearning(0.03)
+    lessons = UrlLearning()
     lessons.storage = storage
     return lessons
 
@@ -97,7 +97,7 @@ def test_a_form_that_one_worker_gives_up_is_not_restored_by_others(workers: list
     one.write()
     assert plain(one) == plain(two)
     for n in range(MIN_FETCHED):
-        one.fetched(RULE, f"{SITE}/p/q{500 + n}x7", article=False, why="likely_article")
+        one.fetched(RULE, f"{SITE}/p/q{500 + n}x7", article=False)
     one.write()
     learned = workers[0].all(NOTE_KIND + "site.example")["examples"]
     assert learned["given_up"]

@@ -21,8 +21,8 @@ from tests.newssite import XML, serve
 TOTAL = 32
 
 
-def lease(host: str, *, by: str = "lister.test") -> Lease:
-    url = f"http://{host}/a"
+def lease(host: str, path: str = "/a", *, by: str = "lister.test") -> Lease:
+    url = f"http://{host}{path}"
     entry = Entry(
         url=url,
         fingerprint=fingerprint(url),
@@ -64,8 +64,16 @@ def test_quick_answers_earn_slots(slots: Slots) -> None:
         one = lease("honest.test", by="honest.test")
         assert slots.take(one)
         slots.end(one, answered=True)
-    flying = [replace(lease("honest.test", by="honest.test"), token=str(n)) for n in range(TOTAL + 1)]
+    flying = [lease("honest.test", f"/{n}", by="honest.test") for n in range(TOTAL + 1)]
     assert [slots.take(one) for one in flying] == [True] * TOTAL + [False]
+
+
+def test_an_entry_that_is_leased_again_has_one_slot(slots: Slots) -> None:
+    """After a suspend, a lease may expire while its page is being fetched."""
+    for number in range(TOTAL):
+        assert slots.take(replace(lease("honest.test"), token=str(number)))
+    slots.end(lease("honest.test"), answered=True)
+    assert slots.accepting(None) is None, "no slot is in use"
 
 
 def test_leases_of_one_call_share_a_token_and_all_their_slots_come_back(slots: Slots) -> None:

@@ -6,9 +6,11 @@ import logging
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 
 from newsbot.crawl.context import Context
 from newsbot.crawl.entries import Batch, entry_for, page_for
+from newsbot.crawl.links.families import OF_FAMILIES, Families
 from newsbot.crawl.scope import Removals, Scope
 from newsbot.crawl.source_state import SourceRegistry
 from newsbot.crawl.visit import Found, Visit
@@ -23,14 +25,14 @@ from newsbot.ranking.judging import (
     is_onsite,
     judge,
 )
-from newsbot.ranking.url_learning import EXPLORED_PRIORITY, UrlLearning
+from newsbot.ranking.url_learning import UrlLearning
 from newsbot.rules.rule import Rule
 
 LINKS_AT_ONCE = 100
 """Number of links that are judged and queued in one step. A step takes less than 50 ms."""
 ASKED_PRIORITY = 100.0
 """Priority of URLs that a person requested."""
-RANKED_OUT = frozenset((Reason.UNLIKELY_ARTICLE, Reason.UNLIKELY_LIST, Reason.NOT_IN_RULE, Reason.FRONT_PAGE))
+RANKED_OUT = frozenset((Reason.UNLIKELY_LIST, Reason.FRONT_PAGE))
 """Reasons for a rejection that are ignored if NEWSBOT_RANKING is off."""
 UNRANKED = 50.0
 """Priority of links that are followed only because NEWSBOT_RANKING is off."""
@@ -58,13 +60,15 @@ class LinkJudge:
         context: Context,
         scope: Scope,
         registry: SourceRegistry,
-        learning: UrlLearning,
         removals: Removals,
         *,
+        learning: UrlLearning,
+        families: Families,
         ranked: bool = True,
     ) -> None:
         self._context, self._scope, self._registry = context, scope, registry
-        self._learning, self._removals, self._ranked = learning, removals, ranked
+        self._learning, self._families = learning, families
+        self._removals, self._ranked = removals, ranked
         self._headlines = headlines.Headlines()
 
     def judge(self, found: Found, visit: Visit | None) -> Iterator[Batch]:
@@ -94,8 +98,8 @@ class LinkJudge:
                     batch.rejected[Reason.REMOVED] += 1
                     continue
                 entry = self._headlines.weigh(entry, link.lead)
-                # If the rule is deleted later, its sources are recognised by this mark and are not polled.
-                if entry.kind.is_source and self._context.rules.get(rule.domain) is not None:
+                # If the rule is deleted later, its pages are recognised by this mark and are not fetched.
+                if self._context.rules.get(rule.domain) is not None:
                     entry.data["ruled"] = True
             except ValueError:  # raised by canonicalize(): the URL is not valid
                 batch.rejected[Reason.BAD_URL] += 1
@@ -111,6 +115,7 @@ class LinkJudge:
         own = [some for (domain, given_by), some in seen.items() if given_by.counts_for(domain)]
         for rule, links in own:
             self._learning.heard(rule, links)
+            self._families.heard(rule, links)
         yield batch
 
     def given_by(self, rule: Rule, found: Found, visit: Visit | None) -> GivenBy:
@@ -205,16 +210,19 @@ class LinkJudge:
         else:
             learned = self._learning.rule(rule)
             now = self._context.now()
-            judgement = judge(link, rule, depth=found.depth, now=now, learned=learned, folders=folders)
-            if not judgement.accepted and not self._ranked and judgement.reason in RANKED_OUT:
+            judgement = judge(
+                link,
+                rule,
+                depth=found.depth,
+                now=now,
+                learned=learned,
+                folders=folders,
+                is_open=partial(self._families.is_open, rule.domain),
+            )
+            ranked_out = not judgement.accepted and judgement.reason in RANKED_OUT
+            if not self._ranked and (ranked_out or judgement.reason in OF_FAMILIES):
                 judgement = Judgement(
                     kind=Kind.ARTICLE, priority=UNRANKED, accepted=True, reason=Reason.UNRANKED
-                )
-            # A few rejected links are fetched to notice when the learned forms of URLs are no longer right.
-            elif not judgement.accepted and self._learning.explores(judgement, rule, link.url):
-                self._context.count("links/explored")
-                judgement = Judgement(
-                    kind=Kind.ARTICLE, priority=EXPLORED_PRIORITY, accepted=True, reason=Reason.EXPLORED
                 )
         if visit is not None and rule.domain != visit.rule.domain and self._is_crawled(rule):
             judgement = replace(judgement, priority=judgement.priority * _OF_STRANGERS)

@@ -14,11 +14,12 @@ from itertools import compress
 from newsbot.crawl.context import Context
 from newsbot.crawl.entries import Batch
 from newsbot.crawl.links.canonical import Canonical
+from newsbot.crawl.links.families import Families
 from newsbot.crawl.links.feed_details import FeedDetails
 from newsbot.crawl.links.judge import LINKS_AT_ONCE, LinkJudge
 from newsbot.crawl.links.room import Room
 from newsbot.crawl.links.spellings import Spellings
-from newsbot.crawl.links.trials import ListProbing, ShapeTrials
+from newsbot.crawl.links.trials import ListProbing
 from newsbot.crawl.politeness import Politeness
 from newsbot.crawl.scope import Scope
 from newsbot.crawl.source_state import SourceRegistry
@@ -43,7 +44,7 @@ class Links:
     registry: SourceRegistry
     judge: LinkJudge
     probing: ListProbing
-    trials: ShapeTrials
+    families: Families
     canonical: Canonical
     spellings: Spellings
     feed_details: FeedDetails
@@ -55,12 +56,22 @@ class Links:
         return sum(new for some in parts(found, visit) for new in self.steps(some, visit))
 
     def queue_released(self, visit: Visit) -> None:
-        """After a visit, queue the links that waited for its result. Their URLs have the same shape."""
-        # ``force`` is needed for links that were leased while their shape was doubtful. ShapeTrials.leave has
-        # marked them as done.
-        self._queue(self.trials.end(visit), visit, force=True)
+        """After a visit, queue the links that waited for its result."""
+        has_sitemap = self.registry.of(visit.rule.domain).sitemap
+        batch = self.families.end(visit, has_sitemap=has_sitemap)
+        # Lists are tried one by one. The lists that are not queued now go on waiting.
+        self.probing.weigh_waiting(batch)
+        self.queue_waiting(batch, visit)
         for found, source in self.room.released(visit):
             self.queue(found, source)
+
+    def queue_waiting(self, batch: Batch, visit: Visit | None) -> int:
+        """Queue waiting links. Return the number of links that were not known before."""
+        # ``force`` is needed for links that were leased while their family was closed. Families.leave has
+        # marked them as done.
+        new = self._queue(batch, visit, force=True)
+        self.families.queued(batch)
+        return new
 
     def steps(self, found: Found, visit: Visit | None) -> Iterator[int]:
         """Judge and queue links in steps that take less than 50 ms.
@@ -80,7 +91,7 @@ class Links:
             yield 0
         # These two calls compare all links of the page, so they are made after the last link is judged.
         with self.context.timed("judge"):
-            self.trials.weigh(batch, visit)
+            self.families.weigh(batch, visit)
             self.probing.weigh(batch, visit)
         self._check_session_keys(found, visit)
         self.context.count("links/found", len(found.links))
@@ -121,7 +132,10 @@ class Links:
                     self.session_keys.listed(rule.domain, url, short, link.text)
 
     def _queue(self, batch: Batch, visit: Visit | None, *, force: bool) -> int:
-        entries = self.room.fit(list(batch.entries.values()), visit)
+        # The number of links that wait for their family has its own limit.
+        entries = (
+            list(batch.entries.values()) if force else self.room.fit(list(batch.entries.values()), visit)
+        )
         if not entries:
             return 0
         fitting = {entry.fingerprint for entry in entries}

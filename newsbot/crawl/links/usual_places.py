@@ -1,14 +1,12 @@
-"""Requests feeds and sitemaps at usual addresses, such as ``/feed``, if a site names no working sources.
+"""Requests feeds and sitemaps at usual addresses, such as ``/feed``, if a site does not name both kinds.
 
-* If a site names feeds but no sitemap, ``/sitemap.xml`` is requested once, because a feed shows only the
-  newest articles.
-* If neither the home page nor robots.txt names a feed or sitemap, or if all named feeds and sitemaps are
-  dead, the usual places (:func:`newsbot.discovery.autodiscovery.usual_places`) are requested one after the
-  other.
+A feed shows the newest articles soon, and a sitemap lists older ones. So newsbot looks for one source of each
+kind: first where the site names them (home page, robots.txt, sections), then at the usual places
+(:func:`newsbot.discovery.autodiscovery.usual_places`), one after the other, until a source of each kind has
+links or all places were requested. A named source that does not exist does not count.
 
-The search ends at the first place that has links, or when a section names a feed. Delays, robots.txt and the
-rule's ``deny`` apply as for every page. The result is stored in a note for all workers. A site without
-sources is therefore tried again only after :data:`ASK_AGAIN`.
+Delays, robots.txt and the rule's ``deny`` apply as for every page. The result is stored in a note for all
+workers. The places of a site are therefore requested again only after :data:`ASK_AGAIN`.
 """
 
 from __future__ import annotations
@@ -34,8 +32,6 @@ NOTE_KIND = "usual_places:"
 """Prefix of a note's kind, followed by the domain. The note holds the result."""
 ASK_AGAIN = 30 * 86400.0
 """Seconds until a site without feed and sitemap is tried again."""
-SITEMAP = "/sitemap.xml"
-"""The path at which most sites have their sitemap."""
 AFTER_TROUBLE = 86400.0
 """Seconds until a site is tried again if it refused the request or did not respond."""
 _ABSENT = (
@@ -61,13 +57,10 @@ class UsualPlaces:
         self._context, self._judge, self._links, self._registry = context, judge, links, registry
 
     def guess(self, visit: Visit) -> None:
-        """After the visit of a home page, queue the first usual place if the site names no source.
-
-        If the site names feeds but no sitemap, only ``/sitemap.xml`` is queued.
-        """
-        if visit.outcome.failed or not _is_home(visit) or self._registry.of(visit.rule.domain).sitemap:
-            return
-        self._begin(visit, visit.url)
+        """After the visit of a home page, queue the first usual place of a kind of source that is not
+        known."""
+        if not visit.outcome.failed and _is_home(visit):
+            self._begin(visit, visit.url)
 
     def judge_source(self, visit: Visit) -> None:
         """After the visit of a feed or sitemap, check whether the site still has a source that exists.
@@ -86,7 +79,7 @@ class UsualPlaces:
         if not _is_dead(visit):
             self._registry.dead.pop(url, None)
             if not visit.outcome.failed:
-                site.any = True
+                site.add(visit.kind)
             return
         self._registry.dead.add(url)
         others = [
@@ -94,35 +87,32 @@ class UsualPlaces:
             for one in self._context.storage.sources.all(domain)
             if one.kind != Kind.SECTION and one.url != url and not one.failures
         ]
-        if not any(one.kind == Kind.SITEMAP for one in others) and not visit.rule.sitemaps:
-            site.sitemap = False
+        named = visit.rule.sitemaps if visit.kind is Kind.SITEMAP else visit.rule.feeds
+        last_of_kind = not any(one.kind == visit.kind for one in others) and not named
+        # An empty feed still counts as a feed, because it may have its first items tomorrow.
+        if last_of_kind and (visit.kind is Kind.SITEMAP or visit.outcome.failed):
+            site.put(visit.kind, known=False)
         if visit.rule.has_sources or visit.of_index or visit.data.get("where") != Where.AUTODISCOVERY:
             return
-        if not others:
-            if (
-                visit.outcome.failed
-            ):  # an empty feed still counts, because it may have its first items tomorrow
-                site.any = False
+        if last_of_kind:
             self._begin(visit, visit.data.get("referrer") or url)
 
     def _begin(self, visit: Visit, url: str) -> None:
         """Queue the first usual place on the host of ``url``, unless this was done recently."""
         domain = visit.rule.domain
+        if self._registry.of(domain).feed and self._registry.of(domain).sitemap:
+            return
         note = self._context.notes.all(NOTE_KIND + domain).get("asked", {})
         until = note.get("until")
         if isinstance(until, int | float) and self._context.clock() < until:
             return
         places = self._places(visit, url)
-        # If the site names a feed, other feeds would show the same articles, but a sitemap lists older
-        # articles.
-        if self._registry.of(domain).any:
-            places = [place for place in places if place.url.endswith(SITEMAP)]
         if places:
             self._remember(domain, ASK_AGAIN)  # written before the request, so that no other worker tries too
             self._ask(visit, places[0])
 
     def end(self, visit: Visit) -> bool:
-        """After the visit of a usual place, record the result. If nothing was found, queue the next place.
+        """After the visit of a usual place, record the result, and queue the next place that is still needed.
 
         Returns True if there is no source at this place. The place is then never due again.
         """
@@ -135,6 +125,7 @@ class UsualPlaces:
             self._context.count("guessed/found")
             self._remember(domain, ASK_AGAIN, found=visit.lease.entry.url)
             logger.info("guessed domain=%s %s=%s", domain, visit.kind, visit.lease.entry.url)
+            self._ask_next(visit)
             return False
         self._context.count("guessed/absent")
         visit.note(self._context.clock(), EventKind.GUESSED, absent=outcome.cause)
@@ -142,27 +133,33 @@ class UsualPlaces:
         if outcome.cause not in _ABSENT and not is_no_source(outcome.cause):
             self._remember(domain, AFTER_TROUBLE, cause=outcome.cause)
             return True
-        place = None if self._registry.of(domain).any else self._place_after(visit)
-        if place is not None:
-            self._ask(visit, place)
+        self._ask_next(visit)
         return True
 
+    def _ask_next(self, visit: Visit) -> None:
+        """Queue the next usual place of a kind of source that is not known yet."""
+        if (place := self._place_after(visit)) is not None:
+            self._ask(visit, place)
+
     def _places(self, visit: Visit, url: str) -> Sequence[Link]:
+        """Return the usual places of the kinds of sources that are not known, on the host of ``url``."""
+        site = self._registry.of(visit.rule.domain)
         return [
             place
             for place in usual_places(url)
-            if self._judge.follows(place.kind or Kind.FEED, visit.rule, visit)
+            if not site.has(place.kind)
+            and self._judge.follows(place.kind or Kind.FEED, visit.rule, visit)
             and not classify(visit.rule, canonicalize(place.url)).denied
         ]
 
     def _place_after(self, visit: Visit) -> Link | None:
         """Return the usual place that follows the visited place, or None if it was the last one."""
         url = visit.lease.entry.url
-        places = iter(self._places(visit, url))
-        for place in places:
-            if place.url == url:
-                return next(places, None)
-        return None
+        order = [place.url for place in usual_places(url)]
+        if url not in order:
+            return None
+        later = frozenset(order[order.index(url) + 1 :])
+        return next((place for place in self._places(visit, url) if place.url in later), None)
 
     def _ask(self, visit: Visit, place: Link) -> None:
         self._context.count("guessed/asked")

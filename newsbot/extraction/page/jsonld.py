@@ -30,8 +30,6 @@ _WEAK = re.compile(
     r"(?:WebPage|CreativeWork|SocialMediaPosting|DiscussionForumPosting|VideoObject|Review|PodcastEpisode|"
     r"Recipe)$"
 )
-_PRODUCT = re.compile(r"Product(?:Group|Model)?$")
-_LIST = re.compile(r"(?:CollectionPage|SearchResultsPage|ProfilePage|ContactPage|AboutPage)$")
 # Properties whose nodes are parts of the page's own article, or other works.
 _ASIDE = word_set("hasPart isPartOf liveBlogUpdate itemListElement citation relatedLink comment review")
 # e.g. the comma in [1, 2,]
@@ -146,15 +144,9 @@ class Nodes:
             ):
                 yield node
 
-    def offered(self) -> Iterator[str]:
-        """Yield the names of the products that are for sale."""
-        for node in self.all:
-            if _has_type(node, _PRODUCT) and node.get("offers") and id(node) not in self._asides:
-                yield first_text(node.get("name"))
-
-    def has_list_type(self) -> bool:
-        """True if the page declares itself a collection, a profile or a search result."""
-        return any(_has_type(node, _LIST) and id(node) not in self._asides for node in self.all)
+    def whole(self) -> Iterator[Node]:
+        """Yield the nodes that are not parts of other nodes."""
+        return (node for node in self.all if id(node) not in self._asides)
 
 
 def _is_elsewhere(node: Node, path: str, titles: set[str]) -> bool:

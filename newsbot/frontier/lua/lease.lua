@@ -9,6 +9,7 @@
 -- Keys: all of 1-15, see lib.lua
 
 local now = present()
+keep_pace(now)
 local horizon, limit, ttl = horizon_of(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local holder = ARGV[6] .. ARGV[5]
 local PAGE = 64
@@ -94,6 +95,9 @@ end
 
 local function first_of(name)
   local host = host_of(name)
+  if host.next_turn > now then -- the list was not corrected after a restart of the server (keep_pace)
+    return
+  end
   -- The suspect is leased instead of the best entry of its host, so each host gives one entry per turn.
   local fingerprint = name == suspect_host and suspect or best(name, 1, 0)[1]
   if fingerprint then

@@ -114,6 +114,20 @@ end
 -- --- hosts: loaded when first needed, written once at the end of a script
 
 local hosts = {}
+local since = NEVER -- see keep_pace
+
+-- After a restart or a failover, the server may lack the last turns. Then the next turn of each host is at
+-- least a delay after the time at which the new server process was noticed. Scripts that give turns call this
+-- first.
+local function keep_pace(now)
+  local process = redis.call('INFO', 'server'):match('run_id:(%x+)')
+  local noted = redis.call('HMGET', KEYS[1], 'paced_by', 'paced_since')
+  since = tonumber(noted[2] or NEVER)
+  if noted[1] ~= process then
+    since = noted[1] and now or NEVER
+    redis.call('HSET', KEYS[1], 'paced_by', process, 'paced_since', number(since))
+  end
+end
 
 local function index_of(host) -- the key that lists the host by turn; nil: it has no ready entry
   if host.ready > 0 then
@@ -136,6 +150,9 @@ local function host_of(name)
   else
     host = {delay = 1, concurrency = 1, last_turn = NEVER, next_turn = present(), ready = 0, leased = 0,
       changed = true}
+  end
+  if host.last_turn < since and host.next_turn < since + host.delay then
+    host.next_turn, host.changed = since + host.delay, true
   end
   hosts[name] = host
   return host

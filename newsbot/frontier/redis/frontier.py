@@ -209,6 +209,7 @@ class RedisFrontier:
                 attempts=record.attempts,
                 lost=record.lost,
                 last_fetched=record.fetched,
+                turn=float(now),
             )
             for record in _records(found)
         ]
@@ -293,9 +294,9 @@ class RedisFrontier:
         """Reserve the host's next turn for a request that is not queued; see the protocol."""
         return float(self._scripts.run("take_turn", host, missed))
 
-    def return_turn(self, host: str) -> None:
-        """Return the host's last turn; see the protocol."""
-        self._scripts.run("return_turn", host)
+    def return_turn(self, host: str, turn: float) -> None:
+        """Return the turn of a lease; see the protocol."""
+        self._scripts.run("return_turn", host, turn)
 
     # --- looking
     def known(self, fingerprints: Sequence[bytes]) -> dict[bytes, Known]:

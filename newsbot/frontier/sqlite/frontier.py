@@ -117,11 +117,13 @@ ON CONFLICT (host) DO UPDATE SET next_turn = max(next_turn, excluded.next_turn)
 """
 
 _RETURN_TURN = """
-UPDATE frontier_hosts SET next_turn = min(next_turn, ?) WHERE host = ? AND next_turn <= last_turn + delay
+UPDATE frontier_hosts SET next_turn = min(next_turn, ?)
+WHERE host = ? AND last_turn <= ? AND next_turn <= last_turn + delay
 """
 """Makes the last turn available again.
 
-If the next turn is more than one delay after the last turn, the host rests, and nothing changes.
+If the next turn is more than one delay after the last turn, the host rests, and nothing changes. Nothing
+changes either if a later turn was reserved in the meantime.
 """
 
 _TAKE_TURN = """
@@ -219,6 +221,7 @@ class SqliteFrontier:
                 attempts=row["attempts"],
                 lost=row["lost"],
                 last_fetched=row["last_fetched"],
+                turn=now,
             )
             for token, row in chosen
         ]
@@ -290,10 +293,10 @@ class SqliteFrontier:
             (at,) = db.execute(_TAKE_TURN, (host, now, now, now, now)).fetchone()
         return max(0.0, float(at) - now)
 
-    def return_turn(self, host: str) -> None:
-        """Return the host's last turn; see the protocol."""
+    def return_turn(self, host: str, turn: float) -> None:
+        """Return the turn of a lease; see the protocol."""
         with self._writing() as db:
-            db.execute(_RETURN_TURN, (self._clock(), host))
+            db.execute(_RETURN_TURN, (self._clock(), host, turn + _SAME_TURN))
 
     # --- looking
     def known(self, fingerprints: Sequence[bytes]) -> dict[bytes, Known]:

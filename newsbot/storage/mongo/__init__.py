@@ -18,6 +18,7 @@ from newsbot.storage.mongo.schema import prepare
 from newsbot.storage.mongo.sources import MongoActivity, MongoSites, MongoSources
 from newsbot.storage.mongo.spider_results import MongoChecks, MongoSearches
 from newsbot.storage.mongo.stories import MongoStories
+from newsbot.storage.mongo.waiting import MongoWaitingLinks
 
 __all__ = ["MongoStorage"]
 
@@ -50,6 +51,7 @@ class MongoStorage(Storage):
         self.sites = MongoSites(server)
         self.activity = MongoActivity(server)
         self.notes = MongoNotes(server)
+        self.waiting = MongoWaitingLinks(server)
         self.checks = MongoChecks(server)
         self.searches = MongoSearches(server)
         self.removal = MongoRemoval(server)

@@ -10,7 +10,7 @@ from pymongo import ReplaceOne, UpdateOne
 
 from newsbot.connections.mongo import Collections, Document
 from newsbot.items import Article, batched
-from newsbot.storage.mongo import pages
+from newsbot.storage.mongo import pages, waiting
 from newsbot.storage.mongo.connection import Repository
 from newsbot.storage.mongo.documents import KEY, from_document, to_document, version_key
 from newsbot.storage.mongo.notes import note_key
@@ -32,6 +32,7 @@ from newsbot.storage.upkeep import (
     TextCopy,
     poll_day,
 )
+from newsbot.storage.waiting import WaitingLink
 from newsbot.text.words import clean
 
 _KINDS = ("pages", "articles", "texts", "aliases")
@@ -42,6 +43,7 @@ _BOOKS: dict[str, Callable[[Document], Book]] = {
     "site_hours": lambda one: SiteHour(
         one["source"], one["hour"], tuple(one.get(name, 0) for name in COUNTED)
     ),
+    "waiting_links": waiting.link_of,
 }
 
 
@@ -188,6 +190,8 @@ def _document(book: Book) -> tuple[str, bytes | str, Document]:
     if isinstance(book, SiteHour):
         counts = {name: count for name, count in zip(COUNTED, book.counts, strict=True) if count}
         return "site_hours", f"{book.source} {book.hour}", {"source": book.source, "hour": book.hour} | counts
+    if isinstance(book, WaitingLink):
+        return "waiting_links", book.fingerprint, waiting.document_of(book)
     polled = {"url": book.url, "day": book.day, "polls": list(book.polls)}
     return "polls", poll_key(book.url, book.day), polled
 

@@ -21,6 +21,7 @@ versions of an article are stored together. docs/operations.md has the commands.
 | joined | story | the story into which a former story was joined (see stories.py) |
 | page_checks | fingerprint | the last checks of a page (see spider_results.py) |
 | site_hours | site and hour | the counters of a site in one hour (see newsbot/storage/sources.py) |
+| waiting_links | fingerprint | a link that waits until its family is open (see newsbot/storage/waiting.py) |
 | removals | fingerprint | the removal of an article, and the number of that change (see changes.py) |
 | counters | name | the last number of a sequence |
 | polls | URL and day | the polls of a source on one day (see newsbot/storage/sources.py) |
@@ -201,6 +202,8 @@ MIGRATIONS: tuple[Migration, ...] = (
     _number_changes,
     _drop_words,
     _name_several,
+    # for the links of a family, and to drop the oldest of them
+    _indexes(waiting_links=(_index("source", "family", "-at"),)),
 )
 """``MIGRATIONS[n]`` upgrades version n to n + 1. Never change a released function. Add new functions at the
 end.
@@ -251,7 +254,7 @@ def _version(database: Collections) -> int | None:
 def _refuse_foreign(place: Place) -> None:
     """Raise an error if the collections belong to another program."""
     database = place.database
-    later = ("search_results", "notes", "joined", "polls", "page_checks", "site_hours")
+    later = ("search_results", "notes", "joined", "polls", "page_checks", "site_hours", "waiting_links")
     names = (*_FIRST, *later)
     taken = [name for name in names if database[name].find_one({}, {"_id": 1}) is not None]
     if taken and _version(database) is None:  # otherwise another worker has just created them

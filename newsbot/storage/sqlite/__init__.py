@@ -18,6 +18,7 @@ from newsbot.storage.sqlite.removal import SqliteRemoval
 from newsbot.storage.sqlite.sources import SqliteActivity, SqliteSites, SqliteSources
 from newsbot.storage.sqlite.spider_results import SqliteChecks, SqliteSearches
 from newsbot.storage.sqlite.stories import SqliteStories
+from newsbot.storage.sqlite.waiting import SqliteWaitingLinks
 
 __all__ = ["SqliteStorage"]
 
@@ -41,6 +42,7 @@ class SqliteStorage(Storage):
         self.sites = SqliteSites(file)
         self.activity = SqliteActivity(file)
         self.notes = SqliteNotes(file)
+        self.waiting = SqliteWaitingLinks(file)
         self.checks = SqliteChecks(file)
         self.searches = SqliteSearches(file)
         self.removal = SqliteRemoval(file)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from newsbot.connections.sqlite import select_in
-from newsbot.errors import DataError, DataFull, DataUnavailable
+from newsbot.errors import DataDamaged, DataError, DataFull, DataUnavailable
 from newsbot.items import Article, ArticleFilter, batched
 from newsbot.storage.articles import (
     KEPT,
@@ -121,7 +121,7 @@ class SqliteArticles(Repository, Articles):
                     # The caller passes all other articles to store(), one by one.
                     if plain and not _is_known(database, row):
                         results[number] = _store(database, row, None, peers[number] if peers else ())
-        except (DataUnavailable, DataFull):
+        except (DataUnavailable, DataFull, DataDamaged):
             raise
         # If SQLite refuses one record, the whole transaction is undone. The caller then passes each article
         # to store(), so that only the refused record raises an error.

@@ -29,6 +29,7 @@ from newsbot.storage.upkeep import (
     TextCopy,
     poll_day,
 )
+from newsbot.storage.waiting import WaitingLink
 from newsbot.text.words import clean
 
 _TABLES = {"pages": "page", "articles": "article", "texts": "article_text", "aliases": "article_alias"}
@@ -51,6 +52,7 @@ _ALIASES = (
     " WHERE s.fingerprint > ? {sites} ORDER BY s.fingerprint LIMIT ?"
 )
 _HOUR = f"source, hour, {', '.join(COUNTED)}"
+_WAITING = "fingerprint, source, family, at, priority, body"
 _BOOKS: tuple[tuple[str, tuple[Any, ...], Callable[..., Book]], ...] = (
     (
         "SELECT story, into_story FROM story_joined WHERE story > ? ORDER BY story LIMIT ?",
@@ -71,6 +73,11 @@ _BOOKS: tuple[tuple[str, tuple[Any, ...], Callable[..., Book]], ...] = (
         f"SELECT {_HOUR} FROM site_hour WHERE (source, hour) > (?, ?) ORDER BY source, hour LIMIT ?",
         ("", -1),
         lambda source, hour, *counts: SiteHour(source, hour, counts),
+    ),
+    (
+        f"SELECT {_WAITING} FROM waiting_link WHERE fingerprint > ? ORDER BY fingerprint LIMIT ?",
+        (b"",),
+        lambda *row: WaitingLink(**dict(zip(_WAITING.split(", "), row, strict=True))),
     ),
 )
 """Has an entry for each type of :data:`newsbot.storage.upkeep.Book`: the query, the key before the first row,
@@ -203,12 +210,15 @@ class SqliteLoad(Repository, Load):
             database.executemany(statement, rows)
 
 
-def _row(book: Book) -> tuple[str, tuple[str | int, ...]]:
+def _row(book: Book) -> tuple[str, tuple[str | int | float | bytes, ...]]:
     """Return the table in which a :data:`Book` is stored, and the values of its row."""
     if isinstance(book, JoinedStory):
         return "story_joined", (book.story, book.into)
     if isinstance(book, KeptNote):
         return "note", (book.kind, book.key, book.body)
+    if isinstance(book, WaitingLink):
+        row = (book.fingerprint, book.source, book.family, book.at, book.priority, book.body)
+        return f"waiting_link ({_WAITING})", row
     if isinstance(book, SiteHour):
         return f"site_hour ({_HOUR})", (book.source, book.hour, *book.counts)
     # The stored text of a day begins with ``;``. So each poll follows a ``;``, and a search for ``;`` and a

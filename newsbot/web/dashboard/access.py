@@ -33,7 +33,7 @@ MAX_SESSIONS = 1000
 MIN_TOKEN = 16
 """Minimum length of a token in characters."""
 FREE_TRIES = 10
-"""After this number of wrong tokens, a sender has to wait before the next log-in."""
+"""After this number of wrong tokens, a sender has to wait before the next one is compared."""
 LONGEST_WAIT = 300.0
 """Maximum time in seconds for which a sender has to wait."""
 FORGOTTEN_AFTER = 3600.0
@@ -65,7 +65,7 @@ class Guesses:
         """The number of wrong tokens and the time of the last one (POSIX seconds), by sender."""
 
     def must_wait(self, sender: str) -> bool:
-        """Return True if this sender has to wait before the next log-in."""
+        """Return True if this sender has to wait before the next token is compared."""
         number, last = self._wrong.get(sender, (0, 0.0))
         wait = 0.0 if number < FREE_TRIES else min(2.0 ** min(number - FREE_TRIES, 20), LONGEST_WAIT)
         # If the clock was set back, the difference is negative. The sender then does not have to wait.
@@ -141,8 +141,7 @@ class Access:
     # --- logging in
     def log_in(self, request: web.Request, token: str) -> str | None:
         """Return the cookie of a new session, or None if the token is wrong or the sender must wait."""
-        # While a sender must wait, tokens are not compared. Otherwise the sender could continue to guess.
-        if self._guesses.must_wait(sender_of(request)) or not self._is_token(request, token):
+        if not self._is_token(request, token):
             return None
         cookie = secrets.token_urlsafe(32)
         self._sessions[_digest(cookie)] = Session(self.clock() + SESSION_SECONDS, secrets.token_urlsafe(32))
@@ -160,7 +159,8 @@ class Access:
         return kind.lower() == "bearer" and self._is_token(request, given.strip())
 
     def _is_token(self, request: web.Request, given: str) -> bool:
-        if not self.token or not given:
+        # While a sender must wait, tokens are not compared. Otherwise the sender could continue to guess.
+        if not self.token or not given or self._guesses.must_wait(sender_of(request)):
             return False
         if _equal(given, self.token):
             return True

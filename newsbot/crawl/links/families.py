@@ -1,0 +1,458 @@
+"""Decides which links are fetched by the families of their addresses, and keeps all other links.
+
+A link that no rule, feed, news sitemap or person names belongs to a family (:mod:`newsbot.ranking.families`).
+If the family is open, the link is queued. Otherwise it is *held*: it is stored as a waiting link, and costs
+no request. A few links are fetched as samples. When a family opens, its waiting links are queued; no source
+has to be read again.
+
+The knowledge about families is shared by all workers. Before a worker takes a sample, it reads what the other
+workers have learned.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import cast
+
+from newsbot.crawl.context import MAX_HOSTS, Context
+from newsbot.crawl.entries import Batch, page_for
+from newsbot.crawl.visit import Visit
+from newsbot.discovery.list_pages import shape_of as list_shape
+from newsbot.extraction.verdict import REQUIRED, Standing
+from newsbot.frontier.base import Entry, EntryData, Known, Lease
+from newsbot.items import Bounded, EventKind, Kind, Link, Reason, Where, read_reason
+from newsbot.ranking.families import LISTS, SAMPLES, Result, SiteFamilies, State, family_of, list_family
+from newsbot.rules.rule import Rule, classify
+from newsbot.sites.families import MAX_SITES, FamilyNotes
+from newsbot.storage.waiting import WaitingLink
+from newsbot.urls import canonicalize, fingerprint, host_key
+
+MAX_WAITING = 2000
+"""Maximum number of waiting links of a family."""
+MAX_SOURCES = 400
+"""Maximum number of feeds and sitemaps of a site for which samples wait."""
+_MOST_HELD, _MOST_LISTED = 50_000, 100_000
+_FOUND_ON_PAGES = frozenset((Where.BODY, Where.NAVIGATION))
+SAMPLE_PRIORITY = 5.0
+"""Priority of samples on a site that names its articles. They are fetched last."""
+_NAMED = frozenset((Where.FEED, Where.NEWS_SITEMAP, Where.PUSH, Where.SEED, Where.ARGUMENT))
+OF_FAMILIES = frozenset((Reason.LIKELY_ARTICLE, Reason.SAMPLE, Reason.NOT_IN_RULE))
+_COPIES = frozenset((Reason.SAME_TEXT, Reason.UNCHANGED, Reason.COPY))
+
+
+class Families:
+    """The families of the sites of one crawl. All methods raise :class:`newsbot.errors.DataError`."""
+
+    def __init__(self, context: Context, notes: FamilyNotes, *, explore: float) -> None:
+        """``explore`` is NEWSBOT_EXPLORE."""
+        self._context, self._notes, self._explore = context, notes, explore
+        self._held = Bounded[bytes, None](_MOST_HELD)
+        """Fingerprints of links that this worker has stored as waiting links."""
+        self._sources = Bounded[str, dict[bytes, None]](MAX_SITES)
+        """For each domain, the feeds and sitemaps that samples wait for (fingerprints)."""
+        self._listed = Bounded[bytes, None](_MOST_LISTED)
+        """Fingerprints of the links that the sites' own feeds and sitemaps list."""
+        self._with_read_sources = Bounded[str, None](MAX_HOSTS)
+        """Domains with a feed or sitemap that has been read."""
+
+    # --- what is known
+    def of(self, domain: str) -> SiteFamilies:
+        """Return the families of a site."""
+        return self._notes.of(self._context.notes, domain)
+
+    def standing(self, visit: Visit) -> Standing:
+        """Return what is known of the page of a visit before it is read."""
+        data = visit.data
+        if data.get("where") in (Where.ARGUMENT, Where.SEED) or data.get("force"):
+            return Standing.NAMED
+        if data.get("why") == Reason.SAMPLE:
+            return Standing.SAMPLE
+        is_open = self.of(visit.rule.domain).state(self._name(visit.lease.entry)) is State.OPEN
+        return Standing.MEMBER if is_open else Standing.SAMPLE
+
+    def is_open(self, domain: str, url: str) -> bool:
+        """Return True if the family of a canonical URL is open."""
+        return self.of(domain).state(family_of(url)) is State.OPEN
+
+    def heard(self, rule: Rule, links: Iterable[Link]) -> None:
+        """Record the families whose members the site's own feeds and sitemaps name."""
+        site = None
+        for link in links:
+            named = link.where in (Where.FEED, Where.NEWS_SITEMAP)
+            if (not named and link.where is not Where.SITEMAP) or (
+                link.kind is not None and link.kind.is_source
+            ):
+                continue
+            site = site or self.of(rule.domain)
+            try:
+                url = canonicalize(link.url, rule.drop_query)
+            except ValueError:
+                continue
+            self._listed[fingerprint(url)] = None
+            name = family_of(url)
+            known = site.families.get(name)
+            if known is None or (named and not known.named) or (not named and not known.listed):
+                self._add(rule.domain, Result(family=name, is_named=named, is_listed=not named))
+
+    def fetched(self, visit: Visit, refusal: str | None) -> None:
+        """Record the result of the first visit of a page.
+
+        ``refusal`` is the reason why the page is not an article; empty for an article, None if nothing is
+        known of the page.
+        """
+        entry, data = visit.lease.entry, visit.data
+        if visit.record is not None and visit.record.last_full_fetch is not None:
+            return
+        why = read_reason(data.get("why"))[0]
+        named = data.get("where") in _NAMED or why == Reason.RULE or bool(data.get("force"))
+        name, domain = self._name(entry), visit.rule.domain
+        if refusal is None:
+            if not named:
+                self._add(domain, Result(family=name, is_void=True))
+            return
+        if not refusal and not named:
+            dropped = {
+                read_reason(event.get("reason"))[0].partition(" ")[0]
+                for event in visit.events
+                if event["event"] == EventKind.DROPPED
+            }
+            refusal = Reason.COPY.value if dropped & _COPIES else ""
+        evidence = visit.evidence
+        site = self.of(domain)
+        strong = evidence is not None and (
+            evidence.odds + site.witnesses.agreement(evidence) >= REQUIRED[Standing.ALONE]
+        )
+        witness = strong and not refusal and data.get("where") not in (Where.PUSH, Where.ARGUMENT)
+        result = Result(
+            family=name,
+            named=named,
+            refusal=refusal,
+            is_weak=not refusal and not strong,
+            is_beside=not refusal
+            and data.get("where") in _FOUND_ON_PAGES
+            and entry.fingerprint not in self._listed,
+            evidence=evidence if witness else None,
+        )
+        before = site.state(name)
+        self._add(domain, result)
+        if site.state(name) is not before:
+            self._notes.write(self._context.notes, only=domain)
+
+    def _add(self, domain: str, result: Result) -> None:
+        self._notes.add(self._context.notes, domain, result)
+
+    # --- links
+    def weigh(self, batch: Batch, visit: Visit | None) -> None:
+        """Remove from the batch the links whose family is not open, and store them as waiting links."""
+        if visit is not None and (visit.record is None or visit.record.last_full_fetch is None):
+            self._wait_for_sources(visit.rule.domain, batch)
+        asked = {key: entry for key, entry in batch.entries.items() if _is_unnamed(entry)}
+        known = self._context.frontier.known(list(asked)) if asked else {}
+        held: list[tuple[str, Entry]] = []
+        for key, entry in asked.items():
+            if key in known:
+                continue
+            name, site = self._name(entry), self.of(entry.data["source"])
+            is_open = entry.data["why"] != Reason.NOT_IN_RULE and site.state(name) is State.OPEN
+            if is_open:
+                continue
+            del batch.entries[key]
+            held.append((name, entry))
+            batch.rejected[Reason.WAITS] += 1
+            # A list that leads to links of unknown families may be worth reading if nothing else names
+            # articles.
+            if not site.names_articles and site.state(name) is State.UNKNOWN:
+                batch.held[key] = entry
+        batch.pages = [page for page in batch.pages if page.fingerprint in batch.entries]
+        self._hold(held, visit)
+
+    def _hold(self, held: list[tuple[str, Entry]], visit: Visit | None) -> None:
+        new = [(name, entry) for name, entry in held if entry.fingerprint not in self._held]
+        if not new:
+            return
+        self._context.storage.waiting.save([_packed(name, entry) for name, entry in new], MAX_WAITING)
+        best: dict[tuple[str, str], float] = {}
+        for name, entry in new:
+            key = entry.data["source"], name
+            best[key] = max(best.get(key, 0.0), entry.priority)
+            self._held[entry.fingerprint] = None
+        counts = {domain: self._context.storage.waiting.counts(domain) for domain in {one[0] for one in best}}
+        for (domain, name), priority in best.items():
+            number = counts[domain].get(name, 0)
+            family = self.of(domain).families.get(name)
+            highest = max(priority, 0.0 if family is None else family.best)
+            self._add(domain, Result(family=name, waiting=number, best=highest))
+            if number >= MAX_WAITING and visit is not None:
+                # Older links were dropped. The next visit must read this page in full, even if it is
+                # unchanged.
+                visit.page.update(content_hash=None, etag=None, last_modified=None)
+
+    def _wait_for_sources(self, domain: str, batch: Batch) -> None:
+        """Record the feeds and sitemaps that a page names. Samples wait until one of them was visited."""
+        named = [key for key, entry in batch.entries.items() if entry.kind in (Kind.FEED, Kind.SITEMAP)]
+        if named and domain not in self._with_read_sources:
+            known = self._sources[domain] = self._sources.get(domain) or {}
+            known.update(dict.fromkeys(named[:MAX_SOURCES]))
+
+    def _awaits_sources(self, domain: str) -> bool:
+        """Return True if the domain's feeds and sitemaps are still to be visited, by any worker."""
+        waiting = self._sources.get(domain)
+        if not waiting:
+            return False
+        for key, known in self._context.frontier.known(list(waiting)).items():
+            if known.last_fetched is not None or known.state not in ("pending", "leased"):
+                waiting.pop(key, None)
+        return bool(waiting)
+
+    def end(self, visit: Visit, *, has_sitemap: bool) -> Batch:
+        """Return the waiting links that may be queued after a visit. :meth:`queued` must be called after
+        that.
+
+        ``has_sitemap`` is True if a sitemap of the site is known to exist.
+        """
+        domain = visit.rule.domain
+        if visit.kind in (Kind.FEED, Kind.SITEMAP):
+            self._sources.get(domain, {}).pop(visit.lease.entry.fingerprint, None)
+            if not visit.guessed and not visit.outcome.failed:
+                self._with_read_sources.add(domain)
+        lists = self.needs_lists(domain, has_sitemap=has_sitemap) and not self._awaits_sources(domain)
+        entries = {entry.fingerprint: entry for entry in self._released(domain, lists=lists)}
+        now = self._context.clock()
+        return Batch(entries=entries, pages=[page_for(entry, now) for entry in entries.values()])
+
+    def queued(self, batch: Batch) -> None:
+        """Delete the waiting links that were queued."""
+        if not batch.entries:
+            return
+        self._context.storage.waiting.forget(list(batch.entries))
+        for domain in {entry.data["source"] for entry in batch.entries.values()}:
+            self._recount(domain)
+
+    def _recount(self, domain: str) -> None:
+        counts = self._context.storage.waiting.counts(domain)
+        for name, family in list(self.of(domain).families.items()):
+            if family.waiting != (number := counts.get(name, 0)):
+                self._add(domain, Result(family=name, waiting=number, best=family.best if number else 0.0))
+
+    def _lists(self, domain: str, name: str) -> list[Entry]:
+        links = self._context.storage.waiting.of_family(domain, name, MAX_WAITING)
+        return [entry for link in links if (entry := self._entry(link, None)) is not None]
+
+    def _released(self, domain: str, *, lists: bool) -> list[Entry]:
+        """Return the links of open families, and samples. ``lists``: waiting lists are returned, too."""
+        site, now = self.of(domain), self._context.clock()
+        waiting = [name for name, family in site.families.items() if family.waiting > 0]
+        if not waiting:
+            return []
+        rule = self._context.rules.get(domain)
+        ruled = rule is not None and bool(rule.article) and not rule.learn
+        found: list[Entry] = []
+        for name in sorted(waiting, key=lambda one: _turn(site, one)):
+            if name.startswith(LISTS):
+                if lists:
+                    found += self._lists(domain, name)
+                continue
+            is_open = site.state(name) is State.OPEN
+            if not is_open and (ruled or self._awaits_sources(domain)):
+                continue
+            found += self._taken(domain, name, is_open=is_open, now=now)
+            site = self.of(domain)
+        return found
+
+    def _taken(self, domain: str, name: str, *, is_open: bool, now: float) -> list[Entry]:
+        """Return the links of one family that may be queued now."""
+        site = self.of(domain)
+        number = MAX_WAITING
+        if not is_open:
+            if not site.may_fetch(name, now, self._explore):
+                return []
+            # Other workers may have taken samples in the meantime.
+            self._notes.write(self._context.notes, only=domain)
+            site, number = self.of(domain), 0
+            while number < SAMPLES and site.may_fetch(name, now, self._explore):
+                self._add(domain, Result(family=name, sampled_at=now))
+                number += 1
+            if not number:
+                return []
+            self._notes.write(self._context.notes, only=domain)
+        links = self._context.storage.waiting.of_family(domain, name, number)
+        why = Reason.LIKELY_ARTICLE if is_open else Reason.SAMPLE
+        entries = [entry for link in links if (entry := self._entry(link, why)) is not None]
+        if not is_open and site.names_articles:
+            entries = [replace(entry, priority=SAMPLE_PRIORITY) for entry in entries]
+        known = self._context.frontier.known([entry.fingerprint for entry in entries]) if entries else {}
+        done = [key for key, one in known.items() if not _is_unread(one)]
+        if done or not links:
+            self._context.storage.waiting.forget(done)
+            self._recount(domain)
+        return [entry for entry in entries if entry.fingerprint not in done]
+
+    def _entry(self, link: WaitingLink, why: Reason | None) -> Entry | None:
+        rule = self._context.rules.get(link.source)
+        return unpacked(link, rule.drop_query if rule is not None else (), why)
+
+    # --- lists
+    def needs_lists(self, domain: str, *, has_sitemap: bool) -> bool:
+        """Return True if lists lead to articles of the site that its feeds and sitemaps do not name."""
+        return not has_sitemap or self.of(domain).beside > 0
+
+    def may_read(self, entry: Entry) -> bool:
+        """Return True if a list may be read on a site whose sources seem to name all articles.
+
+        The site's budget then allows a sample, or lists of this form led to other articles before.
+        """
+        domain, name, now = entry.data["source"], list_family(list_shape(entry.url)), self._context.clock()
+        site = self.of(domain)
+        if site.state(name) is State.OPEN:
+            return True
+        if self._awaits_sources(domain) or not site.may_fetch(name, now, self._explore):
+            return False
+        self._add(domain, Result(family=name, sampled_at=now))
+        return True
+
+    def is_list_open(self, entry: Entry) -> bool:
+        """Return True if lists of this form led to other articles, or if the list is a sample."""
+        family = self.of(entry.data["source"]).families.get(list_family(list_shape(entry.url)))
+        return family is not None and (family.good > 0 or family.in_flight(self._context.clock()) > 0)
+
+    def hold_lists(self, entries: Iterable[Entry], visit: Visit | None) -> None:
+        """Store lists as waiting links."""
+        self._hold([(list_family(list_shape(entry.url)), entry) for entry in entries], visit)
+
+    def tell_list(self, entry: Entry, *, fruitful: bool) -> None:
+        """Record whether a list led to articles that nothing else names."""
+        name = list_family(list_shape(entry.url))
+        refusal = "" if fruitful else Reason.BARREN_LIST.value
+        self._add(entry.data["source"], Result(family=name, named=False, refusal=refusal, is_list=True))
+
+    # --- leases
+    def left(self, lease: Lease) -> Reason | None:
+        """Return the reason why a leased entry is not fetched, or None if it must be fetched."""
+        entry = lease.entry
+        if not _is_unnamed(entry) or entry.data["why"] == Reason.SAMPLE or lease.last_fetched is not None:
+            return None
+        is_closed = self.of(entry.data["source"]).state(self._name(entry)) is State.CLOSED
+        return Reason.WAITS if is_closed else None
+
+    def leave(self, lease: Lease, reason: Reason) -> None:
+        """End a lease whose entry is not fetched because of ``reason``.
+
+        The link waits again. The host's turn (the time reserved for the request) is returned, so that another
+        entry can use it.
+        """
+        entry, pages = lease.entry, self._context.storage.pages
+        now = self._context.clock()
+        record = pages.get([entry.fingerprint]).get(entry.fingerprint) or page_for(entry, now)
+        record.state, record.next_due = "done", None
+        record.history = [{"at": round(now, 3), "event": EventKind.LEFT.value, "reason": reason.value}]
+        pages.save([record])
+        if reason is Reason.WAITS:
+            self._held.pop(entry.fingerprint, None)
+            if entry.kind is Kind.SECTION:
+                self.hold_lists([entry], None)
+            else:
+                self._hold([(self._name(entry), entry)], None)
+        self._context.frontier.ack(lease, next_due=None, fetched=False)
+        self._context.frontier.return_turn(entry.host, lease.turn)
+        self._context.count(f"left/{reason}")
+
+    # --- rules
+    def matching(self, rule: Rule) -> Batch:
+        """Return the waiting links that match the article patterns of a rule, if the rule has changed.
+
+        :meth:`queued` must be called after they are queued.
+        """
+        site = self.of(rule.domain)
+        digest = hashlib.sha256(
+            repr([str(pattern) for pattern in (*rule.article, *rule.deny)]).encode()
+        ).hexdigest()[:12]
+        waiting = [name for name, family in site.families.items() if family.waiting > 0]
+        if not waiting or site.rule == digest:
+            return Batch()
+        found: dict[bytes, Entry] = {}
+        for name in waiting:
+            for link in self._context.storage.waiting.of_family(rule.domain, name, MAX_WAITING):
+                entry = self._entry(link, Reason.RULE)
+                if (
+                    entry is not None
+                    and classify(rule, canonicalize(entry.url, rule.drop_query)).kind is Kind.ARTICLE
+                ):
+                    found[entry.fingerprint] = entry
+        self._add(rule.domain, Result(family=waiting[0], rule=digest))
+        now = self._context.clock()
+        return Batch(entries=found, pages=[page_for(entry, now) for entry in found.values()])
+
+    def summary(self) -> Counter[tuple[str, str]]:
+        """Return the number of waiting links by domain and family, for the sites of this crawl."""
+        return Counter(
+            {
+                (domain, name): family.waiting
+                for domain in self._notes.known_sites()
+                for name, family in self.of(domain).families.items()
+                if family.waiting > 0
+            }
+        )
+
+    def _name(self, entry: Entry) -> str:
+        rule = self._context.rules.get(entry.data["source"]) or self._context.rule_for(entry.url)
+        return family_of(canonicalize(entry.url, rule.drop_query))
+
+
+def _turn(site: SiteFamilies, name: str) -> tuple[int, bool, float]:
+    """Return the order in which families are considered: open ones, then those that a sitemap lists."""
+    family = site.families[name]
+    order = (State.OPEN, State.UNKNOWN, State.CLOSED)
+    return order.index(site.state(name)), not family.listed, -family.best
+
+
+def _is_unnamed(entry: Entry) -> bool:
+    """Return True if neither a rule, feed or news sitemap nor a person has named the link."""
+    data = entry.data
+    return entry.kind is Kind.ARTICLE and data.get("why") in OF_FAMILIES and not data.get("force")
+
+
+def _is_unread(known: Known) -> bool:
+    """Return True if the frontier has marked a URL as done without a fetch."""
+    return known.state == "done" and known.last_fetched is None
+
+
+def _packed(name: str, entry: Entry) -> WaitingLink:
+    data = {name: value for name, value in entry.data.items() if name != "source"}
+    body: dict[str, object] = {"url": entry.url, "kind": entry.kind.value, "depth": entry.depth, "data": data}
+    return WaitingLink(
+        fingerprint=entry.fingerprint,
+        source=entry.data["source"],
+        family=name,
+        at=entry.data["discovered_at"],
+        priority=entry.priority,
+        body=json.dumps(body, ensure_ascii=False, separators=(",", ":")),
+    )
+
+
+def unpacked(link: WaitingLink, drop_query: tuple[str, ...], why: Reason | None) -> Entry | None:
+    """Return the frontier entry of a waiting link; None if its body is damaged.
+
+    ``drop_query`` are the keys that the site's rule removes. ``why`` is the reason why it is queued; None for
+    the reason with which it was found.
+    """
+    try:
+        body = json.loads(link.body)
+        name = canonicalize(body["url"], drop_query)
+        return Entry(
+            url=body["url"],
+            fingerprint=fingerprint(name),
+            host=host_key(body["url"]),
+            kind=Kind(body["kind"]),
+            priority=link.priority,
+            depth=int(body["depth"]),
+            data=cast(
+                "EntryData",
+                {**body["data"], "source": link.source, **({} if why is None else {"why": why.value})},
+            ),
+        )
+    except (ValueError, KeyError, TypeError):
+        return None

@@ -1,0 +1,403 @@
+"""Families of addresses: whether the members of a family are fetched.
+
+A site is a set of *families*. A family is the set of addresses of a site with one shape (:func:`family_of`),
+such as ``/posts/*/``. Nobody knows from an address or the text of a link whether a page is an article. So a
+few members of a family are fetched, and their pages decide for all members:
+
+========  ============================================================  =====================================
+state     when                                                          what is fetched
+========  ============================================================  =====================================
+open      the site's feeds or news sitemaps name members, or pages of   all members
+          the family were articles, or a person opened it
+unknown   nothing is known of its pages                                 a sample, if the site's budget allows
+it closed    its pages were not articles                                   now and then a page, so that a
+wrong
+                                                                        decision heals
+========  ============================================================  =====================================
+
+Pages that a feed, a news sitemap, a rule or a person names are fetched in every state. All functions are
+pure. The
+*budget* of a site is the number of pages that may be fetched in vain: it grows with the number of its
+articles.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Self
+
+from newsbot.extraction.evidence import Evidence, Witnesses
+from newsbot.rules.shape import kind_of, split_path
+
+MAX_FAMILIES = 200
+"""Maximum number of families of a site. A family without results is dropped first."""
+MAX_NAME = 100
+"""Maximum number of characters of a family's name. Longer names are cut."""
+SAMPLES = 2
+"""Number of pages of an unknown family that are fetched at the same time."""
+MOST_SAMPLES = 4
+"""Maximum number of pages of a family that are fetched to decide about it."""
+ENOUGH = 2
+"""A family is closed from this number of refused pages on, if fewer of its pages were articles."""
+FIRST_BUDGET = 6
+"""Number of pages that may be fetched in vain on a site that names no articles and has given none yet."""
+UNNAMED_SHARE = 0.1
+"""Share of articles added to the budget of a site that names no articles."""
+FORGET_SAMPLES = 3600.0
+"""Seconds after which a sample without a result is no longer waited for."""
+HEAL_AFTER = 86400.0
+"""Seconds after the last sample of a closed family until one more page is tried."""
+
+_NUMBERS = re.compile(r"\d+")
+_SHORT_CODE = 9
+_ID_IN_FRONT = re.compile(r"\d{5}")
+"""Matches an id at the start of a segment. The number in ``37-million-for-a-race`` is not an id."""
+_LONG_WORD = 20
+"""Maximum number of characters of a word. Longer texts are most likely slugs without hyphens."""
+_MOST_KEYS = 8
+
+
+# --- shapes
+
+
+def family_of(url: str) -> str:
+    """Return the name of the family of a canonical URL, such as ``/sport/*#.html`` or ``/?p&a=b``.
+
+    ``*`` stands for words, ``#`` for a number, and ``@`` for a single word at the end of the path. Words in
+    front of the last segment are kept. Values in the query that identify a page are left out.
+    """
+    _, segments, extension, slash, query = split_path(url)
+    parts = [_part(segment) for segment in segments]
+    if parts and not query and kind_of(segments[-1]) == "word":
+        parts[-1] = "@"
+    path = "/" + "/".join(parts) + (f".{extension}" if extension else "") + ("/" if slash and parts else "")
+    # sorted, because sites write the keys of a query in any order
+    keys = sorted(key if _is_value(value) else f"{key}={value}" for key, _, value in _pairs(query))
+    return (path + ("?" + "&".join(keys) if keys else ""))[:MAX_NAME]
+
+
+def _part(segment: str) -> str:
+    """Return the shape of one segment of the path."""
+    kind = kind_of(segment)
+    if kind == "word":
+        return segment.lower() if len(segment) <= _LONG_WORD else "*"
+    # An id at either end of a slug is part of the shape: "12345-a-headline", "a-headline-12345".
+    if kind in ("slug", "mixed", "other"):
+        in_front = _ID_IN_FRONT.match(segment) is not None
+        # '#' * True is "#", and '#' * False is empty
+        return f"{'#' * in_front}*{'#' * segment[-1:].isdecimal()}"
+    return _NUMBERS.sub("#", segment) if len(segment) < _SHORT_CODE else "#"
+
+
+def _pairs(query: str) -> Iterable[tuple[str, str, str]]:
+    return (part.partition("=") for part in query.split("&")[:_MOST_KEYS] if part)
+
+
+def _is_value(value: str) -> bool:
+    """Return True for a value that identifies a page; other values belong to the shape (``view=print``)."""
+    return any(map(str.isdecimal, value)) or len(value) > _LONG_WORD or not value
+
+
+def _kin(name: str) -> str | None:
+    """Return what families have in common whose members differ only in the numbers of their last segment.
+
+    Example: ``/posts/*/`` and ``/posts/*#/``. Returns None for families whose last segment is not a slug.
+    """
+    path, mark, query = name.partition("?")
+    above, _, last = path.rstrip("/").rpartition("/")
+    if "*" not in last:
+        return None
+    return f"{above}/{last.replace('#', '')}{'/' * path.endswith('/')}{mark}{query}"
+
+
+LISTS = "list:"
+"""Prefix of the names of families of lists."""
+
+
+def list_family(shape: str) -> str:
+    """Return the family of the lists with a shape (:func:`newsbot.discovery.list_pages.shape_of`)."""
+    return f"{LISTS}{shape}"[:MAX_NAME]
+
+
+# --- states
+
+
+class State(StrEnum):
+    """The state of a family."""
+
+    OPEN = "open"
+    UNKNOWN = "unknown"
+    CLOSED = "closed"
+
+
+@dataclass(slots=True)
+class Family:
+    """What is known of a family. Pages that a feed, a news sitemap or a person names are counted apart."""
+
+    named: bool = False
+    """True if a feed or news sitemap of the site names members."""
+    listed: bool = False
+    """True if a sitemap of the site lists members."""
+    opened: bool = False
+    """True if a person opened the family."""
+    good: int = 0
+    """Number of fetched pages that were articles by their own evidence, and that nobody named."""
+    refused: Counter[str] = field(default_factory=Counter)
+    """Reason -> number of fetched pages that were not articles, and that nobody named."""
+    named_good: int = 0
+    named_bad: int = 0
+    sampled: int = 0
+    """Number of pages that were queued before the family was open, minus those without a result."""
+    sampled_at: float = 0.0
+    """Time of the last sample, in POSIX seconds."""
+    waiting: int = 0
+    """Number of links that wait."""
+    best: float = 0.0
+    """Highest priority of a link that waits."""
+
+    @property
+    def bad(self) -> int:
+        """The number of refused pages that nobody named."""
+        return self.refused.total()
+
+    @property
+    def tried(self) -> int:
+        """The number of fetched pages."""
+        return self.good + self.bad + self.named_good + self.named_bad
+
+    def in_flight(self, now: float) -> int:
+        """Return the number of queued samples that have no result yet."""
+        return 0 if now - self.sampled_at > FORGET_SAMPLES else max(0, self.sampled - self.good - self.bad)
+
+    @property
+    def is_witnessed(self) -> bool:
+        """True if the site names members, and most named members were articles."""
+        return self.named and self.named_good >= self.named_bad
+
+    def plain(self) -> dict[str, Any]:
+        """Return the fields that differ from those of a new family, as a JSON-serializable mapping."""
+        new = _NEW
+        values: dict[str, Any] = {
+            name: getattr(self, name) for name in _FIELDS if getattr(self, name) != getattr(new, name)
+        }
+        return {**values, **({"refused": dict(self.refused)} if self.refused else {})}
+
+    @classmethod
+    def read(cls, plain: Mapping[str, Any]) -> Self:
+        """Return the family of a mapping made by :meth:`plain`. Values of other types are ignored."""
+        family = cls()
+        for name in _FIELDS:
+            value = plain.get(name)
+            if isinstance(value, int | float):
+                setattr(family, name, type(getattr(_NEW, name))(value))
+        refused = plain.get("refused")
+        if isinstance(refused, dict):
+            family.refused.update({str(key): int(number) for key, number in refused.items()})
+        return family
+
+
+_FIELDS = (
+    "named", "listed", "opened", "good", "named_good", "named_bad", "sampled", "sampled_at",
+    "waiting", "best",
+)  # fmt: skip
+_NEW = Family()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """Something that was learned of a family."""
+
+    family: str
+    named: bool | None = None
+    """For a fetched page: True if a feed, a news sitemap, a rule or a person named it. None for other
+    results."""
+    refusal: str = ""
+    """For a fetched page: why it is not an article; empty for an article."""
+    is_list: bool = False
+    """True if the page is a list. It is good if it led to articles that nothing else names."""
+    is_beside: bool = False
+    """True for an article that no source of the site names, so that only a list or another page led to it."""
+    is_weak: bool = False
+    """True for an article that has no evidence of its own. It says nothing about other members."""
+    is_void: bool = False
+    """True for a sample that gave no result, because the page could not be fetched."""
+    evidence: Evidence | None = None
+    """The evidence of an article that is a witness."""
+    is_named: bool = False
+    """True if a feed or news sitemap of the site names a member."""
+    is_listed: bool = False
+    """True if a sitemap of the site lists a member."""
+    is_opened: bool = False
+    sampled_at: float | None = None
+    """Time when a sample was queued."""
+    waiting: int | None = None
+    """The number of links that wait now."""
+    best: float = 0.0
+    rule: str = ""
+    """Digest of the rule's patterns with which the waiting links were compared."""
+
+
+@dataclass(slots=True)
+class SiteFamilies:
+    """The families of one site, and how its articles look."""
+
+    families: dict[str, Family] = field(default_factory=dict)
+    witnesses: Witnesses = field(default_factory=Witnesses)
+    articles: int = 0
+    """Number of fetched pages that were articles by their own evidence."""
+    wasted: int = 0
+    """Number of fetched pages that were not articles, and that nobody named."""
+    beside: int = 0
+    """Number of articles that no feed or sitemap of the site names."""
+    rule: str = ""
+    """Digest of the rule's patterns with which the waiting links were last compared."""
+
+    def add(self, result: Result) -> None:
+        """Add a result."""
+        family = self._family(result.family)
+        family.named |= result.is_named
+        family.listed |= result.is_listed
+        family.opened |= result.is_opened
+        if result.sampled_at is not None:
+            if family.in_flight(result.sampled_at) == 0:
+                family.sampled = family.good + family.bad
+            family.sampled += 1
+            family.sampled_at = max(family.sampled_at, result.sampled_at)
+        if result.waiting is not None:
+            family.waiting, family.best = result.waiting, result.best
+        if result.is_void:
+            family.sampled -= 1
+        if result.named is not None:
+            self._count(family, result, named=result.named)
+        self.rule = result.rule or self.rule
+        if result.evidence is not None:
+            self.witnesses.add(result.evidence)
+
+    def _count(self, family: Family, result: Result, *, named: bool) -> None:
+        good = not result.refusal
+        self.articles += good and not result.is_list
+        self.beside += result.is_beside
+        if named:
+            family.named_good += good and not result.is_weak
+            family.named_bad += not good
+        elif good:
+            family.good += not result.is_weak
+            family.sampled -= result.is_weak
+        else:
+            family.refused[result.refusal] += 1
+            self.wasted += 1
+
+    def _family(self, name: str) -> Family:
+        if name not in self.families:
+            if len(self.families) >= MAX_FAMILIES:
+                least = min(self.families, key=lambda one: _worth(self.families[one]))
+                del self.families[least]
+            self.families[name] = Family()
+        return self.families[name]
+
+    @property
+    def names_articles(self) -> bool:
+        """True if the site's feeds or news sitemaps name articles."""
+        return any(family.is_witnessed for family in self.families.values())
+
+    def state(self, name: str) -> State:
+        """Return the state of a family."""
+        family = self.families.get(name, _NEW)
+        if family.opened:
+            return State.OPEN
+        if family.bad >= ENOUGH and family.good < family.bad:
+            return State.CLOSED
+        if family.is_witnessed or family.good or (not family.tried and self._inherits(name)):
+            return State.OPEN
+        return State.UNKNOWN
+
+    def _inherits(self, name: str) -> bool:
+        """Return True if the members of the family differ only in numbers from those of open families."""
+        kin = _kin(name)
+        if kin is None:
+            return False
+        others = [one for other, one in self.families.items() if other != name and _kin(other) == kin]
+        good = sum(one.good + one.named_good for one in others)
+        bad = sum(one.bad + one.named_bad for one in others)
+        return any(one.is_witnessed for one in others) and good >= bad
+
+    def may_fetch(self, name: str, now: float, explore: float) -> bool:
+        """Return True if one more member may be queued now. ``explore`` is NEWSBOT_EXPLORE (0 to 1)."""
+        family, state = self.families.get(name, _NEW), self.state(name)
+        in_flight = family.in_flight(now)
+        if state is State.OPEN:
+            return True
+        if state is State.CLOSED:
+            if now - family.sampled_at < HEAL_AFTER:
+                return False
+        elif in_flight >= SAMPLES or family.bad + in_flight >= MOST_SAMPLES:
+            return False
+        return self.may_waste(now, explore, listed=family.listed and state is State.UNKNOWN)
+
+    def may_waste(self, now: float, explore: float, *, listed: bool) -> bool:
+        """Return True if one more page may be fetched that may be no article.
+
+        All pages that are fetched now count as if they were no articles, so that they cannot exceed the
+        budget.
+        """
+        flying = sum(
+            family.in_flight(now)
+            for name, family in self.families.items()
+            if self.state(name) is not State.OPEN
+        )
+        if self.names_articles:
+            budget = math.floor(explore * self.articles) + listed
+        else:
+            budget = FIRST_BUDGET + math.floor(max(explore, UNNAMED_SHARE) * self.articles)
+        return self.wasted + flying < budget
+
+    def reason(self, name: str) -> str:
+        """Return why the members of a family wait, as a token with the numbers:
+        ``refused:2:2:no_evidence``."""
+        family = self.families.get(name, _NEW)
+        if family.bad:
+            most = family.refused.most_common(1)[0][0]
+            return f"refused:{family.bad}:{family.bad + family.good}:{most}"
+        return "untried"
+
+    def plain(self) -> dict[str, Any]:
+        """Return the families as a JSON-serializable mapping."""
+        return {
+            "families": {name: family.plain() for name, family in self.families.items()},
+            "witnesses": self.witnesses.plain(),
+            "articles": self.articles,
+            "wasted": self.wasted,
+            "beside": self.beside,
+            "rule": self.rule,
+        }
+
+    @classmethod
+    def read(cls, plain: Mapping[str, Any]) -> SiteFamilies:
+        """Return the families of a mapping made by :meth:`plain`. Damaged parts are left out."""
+        families = plain.get("families")
+        found = {
+            str(name): Family.read(one)
+            for name, one in (families.items() if isinstance(families, dict) else ())
+            if isinstance(one, dict)
+        }
+        try:
+            witnesses = Witnesses.read(plain.get("witnesses") or {})
+        except (TypeError, ValueError, AttributeError):
+            witnesses = Witnesses()
+        articles, wasted, beside = (_number(plain, name) for name in ("articles", "wasted", "beside"))
+        return cls(found, witnesses, articles, wasted, beside, str(plain.get("rule", "")))
+
+
+def _number(plain: Mapping[str, Any], name: str) -> int:
+    value = plain.get(name)
+    return int(value) if isinstance(value, int | float) else 0
+
+
+def _worth(family: Family) -> tuple[bool, bool, int, float]:
+    """Return the order in which families are kept: first those that a site names or a person opened."""
+    return family.named or family.opened, family.waiting > 0, family.tried, family.sampled_at
