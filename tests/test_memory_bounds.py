@@ -63,6 +63,8 @@ LIMITS = {
     "newsbot.crawl.links.families": ("MAX_HOSTS", "MAX_SITES"),
     "newsbot.crawl.links.feed_details": ("MAX_WAITING", "MAX_SETTLED"),
     "newsbot.crawl.links.spellings": ("MAX_SETTLED",),
+    "newsbot.crawl.links.room": ("MAX_HOSTS",),
+    "newsbot.ranking.session_keys": ("MAX_SITES", "MAX_LISTED"),
     "newsbot.crawl.source_state": ("MAX_HOSTS",),
     "newsbot.crawl.politeness": ("MAX_HOSTS",),
     "newsbot.crawl.recrawl_policy": ("MAX_HOSTS",),

@@ -132,10 +132,10 @@ class Links:
                     self.session_keys.listed(rule.domain, url, short, link.text)
 
     def _queue(self, batch: Batch, visit: Visit | None, *, force: bool) -> int:
-        # The number of links that wait for their family has its own limit.
-        entries = (
-            list(batch.entries.values()) if force else self.room.fit(list(batch.entries.values()), visit)
-        )
+        entries = list(batch.entries.values())
+        if visit is not None:
+            every, entries = entries, self.room.fit(entries)
+            visit.left_out += len(every) - len(entries)
         if not entries:
             return 0
         fitting = {entry.fingerprint for entry in entries}

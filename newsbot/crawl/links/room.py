@@ -69,10 +69,8 @@ class Room:
         self._looked = 0.0
 
     # --- pages
-    def fit(self, entries: Sequence[Entry], visit: Visit | None) -> list[Entry]:
-        """Return the entries that are queued now. If links are left out, note this in the visit."""
-        if visit is None:
-            return list(entries)
+    def fit(self, entries: Sequence[Entry]) -> list[Entry]:
+        """Return the entries that are queued now. The others stay where they are."""
         left: set[bytes] = set()
         of_sites = Counter(entry.data["source"] for entry in entries)
         for domain, number in of_sites.items() if self._limit else ():
@@ -80,7 +78,6 @@ class Room:
             # Small sites are not counted, because this would take a query for each of them.
             if self._added[domain] > self._limit // STRANGERS // 2:
                 left |= self._without_room(domain, [one for one in entries if _counts(one, domain)])
-        visit.left_out += len(left)
         return [entry for entry in entries if entry.fingerprint not in left]
 
     def _without_room(self, domain: str, entries: list[Entry]) -> set[bytes]:

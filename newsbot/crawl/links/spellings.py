@@ -98,6 +98,8 @@ class Spellings:
             return False  # a home page has a fixed order of spellings (newsbot.crawl.completion)
         if entry.url in given or len(given) >= MAX_SPELLINGS:
             return False
+        if not given and page.last(EventKind.NOT_AN_ARTICLE) is not None:
+            return True  # that the site's own feed lists the page is evidence that it is an article
         return not _is_had(page, entry) or (not given and self._gave_another_text(page, entry))
 
     def _gave_another_text(self, page: PageRecord, entry: Entry) -> bool:
