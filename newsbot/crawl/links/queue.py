@@ -69,6 +69,8 @@ class Links:
         """Queue waiting links. Return the number of links that were not known before."""
         # ``force`` is needed for links that were leased while their family was closed. Families.leave has
         # marked them as done.
+        fitting = self.room.fit(list(batch.entries.values()))  # the other links go on waiting
+        batch.entries = {entry.fingerprint: entry for entry in fitting}
         new = self._queue(batch, visit, force=True)
         self.families.queued(batch)
         return new
@@ -133,7 +135,7 @@ class Links:
 
     def _queue(self, batch: Batch, visit: Visit | None, *, force: bool) -> int:
         entries = list(batch.entries.values())
-        if visit is not None:
+        if visit is not None and not force:
             every, entries = entries, self.room.fit(entries)
             visit.left_out += len(every) - len(entries)
         if not entries:
