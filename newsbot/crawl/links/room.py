@@ -35,6 +35,8 @@ MAX_OF_SITE = 100
 """Maximum number of hosts of a site whose waiting pages are counted."""
 FRESH = 5.0
 """Seconds after which the numbers are read from the frontier again."""
+RECENT = 0.2
+"""The same number of seconds if the queue of a site may be full."""
 WAIT = 60.0
 """Seconds after which a sitemap that waits for room is looked at again."""
 NOTE_EVERY = 600.0
@@ -86,6 +88,7 @@ class Room:
         waiting = self._waiting(domain)
         left: set[bytes] = set()
         if waiting + len(entries) > self._limit // STRANGERS:
+            waiting = self._waiting(domain, within=RECENT)  # some of the pages may be done by now
             known = self._context.frontier.known([entry.fingerprint for entry in entries])
             new = sorted(
                 (one for one in entries if one.fingerprint not in known), key=lambda one: -one.priority
@@ -103,11 +106,11 @@ class Room:
             return self._limit // STRANGERS
         return self._limit if entry.data["where"] == Where.SITEMAP else 2 * self._limit
 
-    def _waiting(self, domain: str) -> int:
-        """Return the number of waiting pages of a site."""
+    def _waiting(self, domain: str, within: float = FRESH) -> int:
+        """Return the number of waiting pages of a site, as counted within the last ``within`` seconds."""
         now = self._context.clock()
         at, number = self._counted.get(domain, (0.0, 0))
-        if not 0 <= now - at < FRESH:
+        if not 0 <= now - at < within:
             found = map(self._context.frontier.host, self._hosts.get(domain, ()))
             at, number = now, sum(host.ready for host in found if host is not None)
             self._counted[domain] = at, number
