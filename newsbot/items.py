@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime
 from enum import StrEnum
 from itertools import islice
@@ -73,6 +73,26 @@ class Kind(StrEnum):
     def is_source(self) -> bool:
         """True for kinds of pages that are read for their links. Such a page is called a source."""
         return self in (Kind.FEED, Kind.SITEMAP, Kind.SECTION)
+
+
+class GivenBy(str):
+    """The domain of the site that states something about a page: the site whose source has the link.
+
+    A site's word counts only for the site itself. If another site has the link, the address may be fetched,
+    but the headline, dates and authors that come with it are not used, and nothing is learned from them. The
+    text is empty if nobody vouches for the link.
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any]) -> GivenBy:
+        """Return who stated the data of a frontier entry. A person or a rule speaks for the entry's site."""
+        return cls(data.get("given_by", data.get("source", "")))
+
+    def counts_for(self, domain: str) -> bool:
+        """Return True if what this site states counts for the site ``domain``."""
+        return self == domain
 
 
 class Where(StrEnum):
@@ -200,6 +220,8 @@ class EventKind(StrEnum):
     LINKS_CUT = "links_cut"
     FEED_PROBLEMS = "feed_problems"
     SITEMAPS_LEFT = "sitemaps_left"
+    QUEUE_FULL = "queue_full"
+    """Some links of the source were not queued, because too many pages of the site wait."""
     MOVED = "moved"
     NOT_AN_ARTICLE = "not_an_article"
     PAGES_JOINED = "pages_joined"
@@ -231,6 +253,8 @@ class Details(TypedDict, total=False):
 
     In ``planned``: a sentence.
     """
+    given_by: str
+    """In ``discovered``: the domain of the site that has the link (:class:`GivenBy`)."""
     published_at: str
     authors: list[str]
     ruled: bool
@@ -316,6 +340,11 @@ class Link:
     modified_at: datetime | None = None
     authors: tuple[str, ...] = ()
     """The authors that a feed names, as the feed writes them."""
+
+    @property
+    def bare(self) -> Self:
+        """The link without what its source states about the page."""
+        return replace(self, text=None, lead=None, published_at=None, modified_at=None, authors=())
 
 
 @dataclass(slots=True, kw_only=True)

@@ -104,7 +104,8 @@ def canonicalize(url: str, drop_query: tuple[str, ...] = ()) -> str:
     """Return the canonical form of an absolute http(s) URL. The function is idempotent.
 
     ``drop_query`` has additional query keys to remove on this site. Case is ignored, and ``name*`` matches
-    all keys with this prefix. Raises ``ValueError`` with a message for users.
+    all keys with this prefix. ``name form`` matches a key only in URLs whose path has this form
+    (:func:`path_form`). Raises ``ValueError`` with a message for users.
     """
     scheme, host, port, path, query = _split(url)
     if "%" in path:
@@ -117,11 +118,19 @@ def canonicalize(url: str, drop_query: tuple[str, ...] = ()) -> str:
     if path[slash:].lower() in _DEFAULT_DOCUMENTS:
         path = path[:slash]
     if query:
-        query = _tidy_query(query, drop_query)
+        query = _tidy_query(query, drop_query, path)
     canonical = f"{scheme}{host}{port}{path}?{query}" if query else f"{scheme}{host}{port}{path}"
     if len(canonical) > MAX_URL:
         raise ValueError(f"{_short(url)} is too long: over {MAX_URL} characters")
     return canonical
+
+
+def path_form(path: str) -> str:
+    """Return the form of a path, e.g. ``/news/*``. Only short words, perhaps with an extension, are kept."""
+    return "/".join(part if _WORD.fullmatch(part) else "*" for part in path.split("/"))
+
+
+_WORD = re.compile(r"(?:[A-Za-z]{1,20}(?:\.[A-Za-z]{1,5})?)?")
 
 
 def canonical_or_same(url: str) -> str:
@@ -319,10 +328,12 @@ def _without_session(path: str) -> str:
     return ada_url.normalize_url("http://h" + stripped)[len("http://h") :]
 
 
-def _tidy_query(query: str, drop_query: tuple[str, ...]) -> str:
+def _tidy_query(query: str, drop_query: tuple[str, ...], path: str) -> str:
     if "%" in query:
         query = _UNTIDY_ESCAPE.sub(_tidy_escape, query)
-    names, starts = _dropped(drop_query)
+    names, starts, forms = _dropped(drop_query)
+    if forms:
+        names |= forms.get(path_form(path), frozenset())
     kept = []
     for part in query.split("&"):
         key, _, value = part.partition("=")
@@ -340,11 +351,17 @@ def _says_nothing(key: str, value: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _dropped(drop_query: tuple[str, ...]) -> tuple[frozenset[str], tuple[str, ...]]:
-    """Return the names of all query keys to drop, and the prefixes of such names."""
-    keys = [key.lower() for key in drop_query]
+def _dropped(
+    drop_query: tuple[str, ...],
+) -> tuple[frozenset[str], tuple[str, ...], dict[str, frozenset[str]]]:
+    """Return the names of all query keys to drop, the prefixes of such names, and more names by the form of
+    the path."""
+    keys = [key.lower() for key in drop_query if " " not in key]
     names = _TRACKING.union(key for key in keys if not key.endswith("*"))
-    return names, _TRACKING_STARTS + tuple(key[:-1] for key in keys if key.endswith("*"))
+    forms: dict[str, frozenset[str]] = {}
+    for key, _, form in (key.partition(" ") for key in drop_query if " " in key):
+        forms[form] = forms.get(form, frozenset()) | {key.lower()}
+    return names, _TRACKING_STARTS + tuple(key[:-1] for key in keys if key.endswith("*")), forms
 
 
 def _is_address(host: str) -> bool:

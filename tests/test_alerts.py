@@ -28,10 +28,11 @@ from newsbot.alerts.rules import (
     measure,
 )
 from newsbot.alerts.watch import Options, Watch, tell
+from newsbot.clock import system_clock
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Kind
 from newsbot.recrawl.sources import Rhythm
-from newsbot.sites.health import Pages
+from newsbot.sites.health import FULL_QUEUE, Pages, alarms, full_queues
 from newsbot.storage.sources import SiteRecord, SourceRecord
 from newsbot.storage.sqlite import SqliteStorage
 from tests.builders import START, ManualClock
@@ -227,6 +228,17 @@ def test_a_disk_that_fills_up_is_reported() -> None:
     assert alert.what.startswith("only 100 MiB are free")
     assert found(of(disk_free=100 * 2.0**20), "disk", disk=99.0) == []
     assert found(of(disk_free=None), "disk") == []
+
+
+def test_a_site_with_a_full_queue_is_reported_and_shown(tmp_path: Path) -> None:
+    with closing(SqliteStorage(tmp_path / "newsbot.db")) as storage:
+        storage.notes.save(FULL_QUEUE, SITE, {"at": system_clock() - 60, "waiting": 20_000})
+        storage.notes.save(FULL_QUEUE, "old.test", {"at": system_clock() - 2 * HOUR, "waiting": 20_000})
+        full = full_queues(storage.notes, system_clock())
+        assert alarms(storage.notes).keys() == full.keys() == {SITE}
+    (alert,) = found(of(full_queues=full), "queue")
+    assert (alert.subject, alert.what.partition(" of")[0]) == (SITE, "20,000 pages")
+    assert "NEWSBOT_QUEUE_PER_SITE" in alert.todo
 
 
 # --- messages

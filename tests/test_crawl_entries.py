@@ -92,6 +92,7 @@ def test_the_page_record_begins_with_its_discovery():
         "where": "feed",
         "referrer": "https://news.test/feed",
         "why": "likely_article",
+        "given_by": "news.test",
     }
     lonely = page_for(entry_of(Link(url="https://news.test/b", where=Where.SEED)), START)
     assert (lonely.referrers, lonely.referrer_count) == ([], 0)

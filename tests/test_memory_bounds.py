@@ -31,7 +31,7 @@ from newsbot.items import Bounded, Kind, Link, Where
 from newsbot.middlewares import robots
 from newsbot.middlewares.robots import RobotsMiddleware
 from newsbot.ranking.families import MAX_FAMILIES, Result, SiteFamilies
-from newsbot.ranking.url_learning import MAX_KEYS, SessionKeys
+from newsbot.ranking.session_keys import MAX_KEYS, SessionKeys
 from newsbot.sites import rights, statistics
 from newsbot.sites.canonical_trust import ENOUGH, Word
 from newsbot.sites.statistics import OTHERS, SiteCounters, site_figures, total
@@ -63,6 +63,8 @@ LIMITS = {
     "newsbot.crawl.links.families": ("MAX_HOSTS", "MAX_SITES"),
     "newsbot.crawl.links.feed_details": ("MAX_WAITING", "MAX_SETTLED"),
     "newsbot.crawl.links.spellings": ("MAX_SETTLED",),
+    "newsbot.crawl.links.room": ("MAX_HOSTS",),
+    "newsbot.ranking.session_keys": ("MAX_SITES", "MAX_LISTED"),
     "newsbot.crawl.source_state": ("MAX_HOSTS",),
     "newsbot.crawl.politeness": ("MAX_HOSTS",),
     "newsbot.crawl.recrawl_policy": ("MAX_HOSTS",),
@@ -249,7 +251,7 @@ def test_keys_of_urls_have_a_limit() -> None:
     for number in range(5 * MAX_KEYS):
         for turn in (1, 2):
             keys.saw(f"https://a.test/news?k{number}=ab12cd34ef{turn}", f"text {number} {turn}")
-    assert len(keys._telling) + len(keys._seen) + len(keys._same) <= MAX_KEYS
+    assert len(keys.refuted) + len(keys._seen) + len(keys._same) <= MAX_KEYS
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from newsbot.frontier.base import Frontier
 from newsbot.recrawl.planning import DEAD_AFTER
 from newsbot.recrawl.policy import HOUR
 from newsbot.recrawl.sources import HALF_LIFE, PRIOR_HOURS, PRIOR_ITEMS, Rhythm, overlaps
-from newsbot.sites.health import ENOUGH, NOTE_KIND, Pages, pages_from
+from newsbot.sites.health import ENOUGH, NOTE_KIND, Pages, full_queues, pages_from
 from newsbot.storage.base import Storage
 from newsbot.storage.notes import Notes
 from newsbot.storage.sources import SiteRecord, SourceRecord
@@ -59,6 +59,8 @@ class Measured:
     pending: int = 0
     workers: int = 0
     """Number of workers that hold leases."""
+    full_queues: Mapping[str, int] = field(default_factory=dict)
+    """Number of waiting pages of each site whose queue was full within the last hour."""
     disk_free: float | None = None
     """Free bytes on the disk of the data folder; None if unknown."""
 
@@ -81,6 +83,7 @@ def measure(storage: Storage, frontier: Frontier, folder: Path | None, now: floa
         totals=[*_kept(notes), _total(sites, now)],
         pending=frontier.counts()["pending"],
         workers=len(frontier.owners()),
+        full_queues=full_queues(notes, now),
         disk_free=_free(folder),
     )
 
@@ -471,9 +474,21 @@ def disk(measured: Measured, limits: Limits) -> Iterator[Alert]:
     )
 
 
+def queue(measured: Measured, _limits: Limits) -> Iterator[Alert]:
+    """Yield sites with as many waiting pages as NEWSBOT_QUEUE_PER_SITE allows."""
+    for site, waiting in measured.full_queues.items():
+        yield Alert(
+            rule="queue",
+            subject=site,
+            what=f"{counted(waiting, 'page')} of the site are in the queue; more links stay in its sitemaps",
+            cause="the site has a large archive, or its sitemaps list pages without end",
+            todo=f"exclude pages with deny in rules/{site}.yaml, or raise NEWSBOT_QUEUE_PER_SITE",
+        )
+
+
 Rule = Callable[[Measured, Limits], Iterator[Alert]]
 RULES: dict[str, Rule] = {
-    one.__name__: one for one in (silent, failing, extraction, refused, useful, lag, disk)
+    one.__name__: one for one in (silent, failing, extraction, refused, useful, lag, queue, disk)
 }
 _CAUSES = {
     "dns": "the host name does not resolve: the site has moved, or the DNS server is unreachable",

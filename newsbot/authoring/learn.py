@@ -17,7 +17,7 @@ from newsbot.backends import open_rules, rules_folder, stored
 from newsbot.cli.command import Call
 from newsbot.cli.terminal import counted
 from newsbot.errors import ArgumentError
-from newsbot.items import EventKind, Kind, PageRecord, Where
+from newsbot.items import EventKind, GivenBy, Kind, PageRecord, Where
 from newsbot.operations import families
 from newsbot.ranking.families import SiteFamilies, State
 from newsbot.ranking.url_learning import kept
@@ -94,7 +94,9 @@ def _label(page: PageRecord) -> bool | None:
     if page.last(EventKind.STORED) is not None:
         return True
     discovered = page.last(EventKind.DISCOVERED)
-    return True if discovered is not None and discovered.get("where") in _DECLARED else None
+    if discovered is None or not GivenBy.of({"source": page.source, **discovered}).counts_for(page.source):
+        return None
+    return True if discovered.get("where") in _DECLARED else None
 
 
 def judge_learning(labelled: Labelled) -> Learned:

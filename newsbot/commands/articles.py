@@ -159,6 +159,12 @@ class Command(NewsbotCommand):
             Argument("--limit", type=positive, default=50, help="maximum number (50)"),
         ),
         Action(
+            "split",
+            "Split a story whose articles do not belong together into one story for each group of them",
+            "newsbot.operations.articles:split",
+            Argument("story", metavar="STORY", help="id of a story, as in: scrapy articles stories --json"),
+        ),
+        Action(
             "index",
             "Update the search index of this machine, as each search does; with --anew, rebuild it from the "
             "articles, for example after a backup was restored or if the index takes too much space",

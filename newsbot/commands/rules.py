@@ -42,7 +42,9 @@ class Command(NewsbotCommand):
             Argument(
                 "--why", action="store_true", help="list the families of addresses, with the reason for each"
             ),
-            Argument("--forget", action="store_true", help="forget what was learned of the site's families"),
+            Argument(
+                "--forget", action="store_true", help="forget the families and session keys of the site"
+            ),
         ),
         Action(
             "new",

@@ -33,6 +33,7 @@ from newsbot.crawl.links.families import Families
 from newsbot.crawl.links.feed_details import FeedDetails
 from newsbot.crawl.links.judge import LinkJudge
 from newsbot.crawl.links.queue import Links
+from newsbot.crawl.links.room import Room
 from newsbot.crawl.links.spellings import Spellings
 from newsbot.crawl.links.trials import ListProbing
 from newsbot.crawl.links.usual_places import UsualPlaces
@@ -47,7 +48,7 @@ from newsbot.errors import DataError
 from newsbot.frontier.base import LeanFrontier
 from newsbot.frontier.owners import owner_name
 from newsbot.items import Bounded, PageRecord
-from newsbot.ranking.url_learning import session_keys
+from newsbot.ranking.session_keys import session_keys
 from newsbot.rules import RuleSet
 from newsbot.sites.pauses_and_removals import paused
 
@@ -97,6 +98,7 @@ class Crawl:
         self.spellings = Spellings(context)
         self.probing = ListProbing(context, self.scope, self.sources, self.families)
         self.feed_details = FeedDetails(context)
+        self.room = Room(context, settings.getint("NEWSBOT_QUEUE_PER_SITE"))
         self.links = Links(
             context=context,
             scope=self.scope,
@@ -108,6 +110,8 @@ class Crawl:
             canonical=self.canonical,
             spellings=self.spellings,
             feed_details=self.feed_details,
+            session_keys=self.sites.session_keys,
+            room=self.room,
         )
         budget = PollBudget(number_of(settings, "NEWSBOT_POLL_BUDGET"), clock)
         prices = PagePrices(number_of(settings, "NEWSBOT_PAGE_VISITS") or PAGE_VISITS, clock)
@@ -126,6 +130,7 @@ class Crawl:
             known=self.known,
             retry_scale=settings.getfloat("NEWSBOT_RETRY_SCALE"),
         )
+        self.sites.session_keys.changed = lambda: self.take_rules(context.rules)
         self.hubs = Hubs(context)
         self.reachability = Reachability()
         self.refill: Refill | None = None
@@ -134,8 +139,8 @@ class Crawl:
         It is None for other frontiers, and before :meth:`open`.
         """
         self.peers = Bounded[str, tuple[str, ...]](MAX_HOSTS)
-        """The peers of each article that is being stored, by canonical URL
-        (:mod:`newsbot.dedup.decision`)."""
+        """The peers of each article that is being stored, by the URL of its page (several pages may name one
+        canonical URL; :mod:`newsbot.dedup.decision`)."""
         self.before_close: list[Callable[[], None]] = [self.removals.take_out, self.feed_details.finish]
         """Functions that :meth:`close` calls while the backends are still open."""
         self._throwaway: tempfile.TemporaryDirectory[str] | None = None

@@ -28,6 +28,7 @@ from newsbot.crawl.group_calls import LARGEST, ReadAhead
 from newsbot.crawl.links.canonical import Canonical
 from newsbot.crawl.links.feed_details import FeedDetails
 from newsbot.crawl.links.queue import Links, parts
+from newsbot.crawl.links.room import WAIT
 from newsbot.crawl.links.spellings import Spellings, respelled
 from newsbot.crawl.links.trials import ListProbing
 from newsbot.crawl.links.usual_places import UsualPlaces
@@ -39,7 +40,7 @@ from newsbot.crawl.source_state import SourceState
 from newsbot.crawl.visit import META_KEY, Ending, Found, Visit
 from newsbot.errors import DataError, RecordRefused
 from newsbot.frontier.base import Entry, Lease
-from newsbot.items import Article, Details, EventKind, Kind, Link, PageRecord, Reason, Where
+from newsbot.items import Article, Details, EventKind, GivenBy, Kind, Link, PageRecord, Reason, Where
 from newsbot.recrawl.pages import seen_change
 from newsbot.recrawl.planning import KNOWN_PAGE, Plan, may_retry, plan, retry_delay
 from newsbot.urls import canonicalize
@@ -125,6 +126,9 @@ class Completion:
         self.usual_places.guess(visit)
         if visit.ending is Ending.FAULT:
             outcome.error = Reason.OURS.value
+        if visit.left_out:
+            visit.note(self.context.clock(), EventKind.QUEUE_FULL, left=visit.left_out)
+            visit.page.update(content_hash=None, etag=None, last_modified=None)  # it must be read again
         record = self._record(visit)
         home = _next_guess(visit)
         # If a guessed home page does not exist, it is not tried again. The next guess is queued at once.
@@ -177,6 +181,9 @@ class Completion:
         # The next guessed address of the home page has the same key as this page, so it can be queued only
         # after the lease has ended. The page is due at once, because the worker may be killed before the next
         # guess is queued.
+        if visit.left_out and visit.kind is Kind.SITEMAP:
+            self.context.frontier.nack(visit.lease, delay=WAIT)  # read again when there is room
+            return
         yield visit.lease, record.next_due if home is None else self.context.clock()
         self.context.count("frontier/acked")
         self._queue_what_follows(visit, home)
@@ -288,6 +295,9 @@ class Completion:
         if is_article is None:
             visit.taught = True
             return
+        if is_article and visit.text_key and GivenBy.of(visit.data).counts_for(visit.rule.domain):
+            # The last URL is used, because the text was read there.
+            self.sites.session_keys.read_text(visit.rule.domain, canonicalize(visit.url), visit.text_key)
         url = canonicalize(visit.lease.entry.url, visit.rule.drop_query)
         self.sites.url_learning.fetched(visit.rule, url, article=is_article)
         visit.taught = True
@@ -468,6 +478,7 @@ class CompletionQueue:
     def _item_scraped(self, item: Any, response: Response) -> None:
         visit = self._visit_of(response)
         if visit is not None:
+            visit.text_key = getattr(item, "content_hash", "")
             visit.note(self._context.clock(), EventKind.STORED, version=getattr(item, "version", None))
             if isinstance(item, Article):
                 others = (item.duplicate_of, *item.derived_from)
@@ -476,9 +487,10 @@ class CompletionQueue:
                     for url in others
                 )
 
-    def _item_dropped(self, response: Response, exception: Exception) -> None:
+    def _item_dropped(self, item: Any, response: Response, exception: Exception) -> None:
         visit = self._visit_of(response)
         if visit is not None:
+            visit.text_key = getattr(item, "content_hash", "")
             visit.note(self._context.clock(), EventKind.DROPPED, reason=str(exception))
             reason = getattr(exception, "reason", None)
             if reason == Reason.UNCHANGED:  # same text, although the markup may differ, for example in ads

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from newsbot.clock import iso
 from newsbot.frontier.base import Entry, EntryData
-from newsbot.items import Details, Event, EventKind, Kind, Link, PageRecord, Reason, Where
+from newsbot.items import Details, Event, EventKind, GivenBy, Kind, Link, PageRecord, Reason, Where
 from newsbot.ranking.judging import PATIENT_PRIORITY, SOURCE_PRIORITY, Judgement
 from newsbot.rules.rule import Rule
 from newsbot.urls import canonicalize, fingerprint, host_key
@@ -34,12 +34,13 @@ def entry_for(
     referrer: str | None,
     now: float,
     force: bool = False,
+    given_by: GivenBy | None = None,
 ) -> Entry:
     """Return the frontier entry for a judged link.
 
     ``depth``: number of clicks from a seed to the link. ``referrer``: the URL of the page that has the link.
-    ``now``: POSIX seconds. ``force``: a person requested the URL. Raises ``ValueError`` if the URL is not a
-    valid http(s) URL.
+    ``now``: POSIX seconds. ``force``: a person requested the URL. ``given_by``: the site that has the link;
+    None if a person or the rule names the URL. Raises ``ValueError`` if the URL is not a valid http(s) URL.
     """
     data: EntryData = {
         "source": rule.domain,
@@ -47,6 +48,7 @@ def entry_for(
         "where": link.where.value,
         "discovered_at": round(now, 3),
         "why": judgement.reason,
+        "given_by": rule.domain if given_by is None else given_by,
     }
     if link.text:
         data["title"] = link.text[:MAX_TITLE]
@@ -91,6 +93,8 @@ def entry_again(page: PageRecord) -> Entry:
         "why": found.get("why", Reason.DUE_AGAIN.value),
         "again": True,
     }
+    if "given_by" in found:
+        data["given_by"] = found["given_by"]
     if found.get("published_at"):
         data["published_at"] = found["published_at"]
     if found.get("authors"):
@@ -130,6 +134,8 @@ def page_for(entry: Entry, now: float) -> PageRecord:
         "referrer": referrer,
         "why": entry.data["why"],
     }
+    if "given_by" in entry.data:
+        discovered["given_by"] = entry.data["given_by"]
     if "published_at" in entry.data:
         discovered["published_at"] = entry.data["published_at"]
     if "authors" in entry.data:

@@ -35,6 +35,7 @@ from newsbot.config.contact import ASK_FOR_CONTACT
 from newsbot.crawl.assembly import Component, Crawl
 from newsbot.crawl.completion import CompletionQueue
 from newsbot.crawl.group_calls import LONGEST, TURN
+from newsbot.crawl.links.room import WAIT
 from newsbot.crawl.memory import renew_threads, trim
 from newsbot.crawl.reachability import UNREACHABLE
 from newsbot.crawl.recovery import Recovery
@@ -495,6 +496,11 @@ class FrontierScheduler(Component, BaseScheduler):
                 return _Decision.LEFT
         if reason := self._crawl.families.left(lease) or self._crawl.probing.left(lease):
             self._crawl.families.leave(lease, reason)
+            return _Decision.LEFT
+        if self._crawl.room.must_wait(lease):
+            self._context.frontier.nack(lease, delay=WAIT, counted=False)
+            self._context.frontier.return_turn(lease.entry.host, lease.turn)
+            self._context.count("queue/sitemaps_waiting")
             return _Decision.LEFT
         if not self._slots.take(lease):
             # A window of the entry's groups (newsbot.crawl.slots) is full. The frontier leases the entry

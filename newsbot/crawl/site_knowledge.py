@@ -9,6 +9,7 @@ from newsbot.crawl.context import MAX_HOSTS, Context
 from newsbot.crawl.scope import Removals
 from newsbot.items import Bounded
 from newsbot.ranking import url_learning
+from newsbot.ranking.session_keys import SessionLearning
 from newsbot.ranking.url_learning import UrlLearning
 from newsbot.sites import shared_lines
 from newsbot.sites.canonical_trust import CanonicalTrust
@@ -26,7 +27,9 @@ class SiteKnowledge:
     def __init__(self, context: Context, removals: Removals) -> None:
         self._context, self._removals = context, removals
         self.url_learning = UrlLearning()
-        """The form of article URLs, and the query keys that carry session ids."""
+        """The form of article URLs."""
+        self.session_keys = SessionLearning()
+        """The query keys that carry session ids."""
         self.families = FamilyNotes()
         """The families of the site's addresses, and how its articles look."""
         self.shared_lines = SharedLines()
@@ -44,7 +47,8 @@ class SiteKnowledge:
 
     def open(self) -> None:
         """Connect the parts to the storage."""
-        self.url_learning.storage = self.shared_lines.storage = self._context.notes
+        notes = self._context.notes
+        self.url_learning.storage = self.session_keys.storage = self.shared_lines.storage = notes
 
     def expect(self, domain: str, url: str) -> None:
         """Prepare for the first page of a site or host: read its notes together with the notes of other

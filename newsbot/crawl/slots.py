@@ -4,6 +4,9 @@ A feed may list hundreds of hosts that never answer. With a time-out of 30 secon
 all slots. Each request therefore belongs to groups: the registered domain of its host, its rule, and the site
 whose page named it. Each group has a window, the maximum number of its requests in flight. As in TCP (RFC
 5681), the window begins small, grows with each quick answer, and is halved if an answer is slow or missing.
+
+Requests that only another site's link has caused are limited even if all answers are quick: a quarter of all
+slots for the links of one site, and half of them for the links of all such sites.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from dataclasses import dataclass
 from newsbot.clock import Clock
 from newsbot.crawl.context import MAX_HOSTS
 from newsbot.frontier.base import Lease
-from newsbot.items import Bounded, Reason
+from newsbot.items import Bounded, GivenBy, Reason
 from newsbot.urls import host_key, site_of
 
 SMALLEST = 2
@@ -25,6 +28,8 @@ NO_ANSWER = (Reason.TIMEOUT, Reason.ROBOTS_UNREACHABLE)
 SLOW = 5.0
 """Seconds after which an answer counts as slow and halves the windows of its groups."""
 
+STRANGER, STRANGERS = "named by another site", "named by other sites"
+"""Kinds of groups: the links that one site gives to other sites, and all such links."""
 Group = tuple[str, str]
 
 
@@ -40,6 +45,8 @@ class Slots:
     def __init__(self, total: int, clock: Clock) -> None:
         self._total, self._clock = total, clock
         self._first = max(SMALLEST, total // 4)
+        self._most = {STRANGER: self._first, STRANGERS: max(SMALLEST, total // 2)}
+        """The largest window, by kind of group. For other kinds, it is the number of all slots."""
         self._windows = Bounded[Group, int](MAX_HOSTS)
         self._in_flight: Counter[Group] = Counter()
         self._flights: dict[bytes, _Flight] = {}
@@ -98,7 +105,8 @@ class Slots:
         self._in_flight.subtract(flight.groups)
         for group in flight.groups:
             window = self._window(group)
-            self._windows[group] = min(self._total, window + 1) if quick else max(SMALLEST, window // 2)
+            most = self._most.get(group[0], self._total)
+            self._windows[group] = min(most, window + 1) if quick else max(SMALLEST, window // 2)
             if self._in_flight[group] <= 0:
                 del self._in_flight[group]
 
@@ -120,4 +128,7 @@ def _groups(lease: Lease) -> frozenset[Group]:
         groups.add(("rule", source))
     if referrer := entry.data.get("referrer"):
         groups.add(("named by", site_of(host_key(referrer))))
+    given_by = GivenBy.of(entry.data)
+    if source and not given_by.counts_for(source):
+        groups |= {(STRANGER, given_by), (STRANGERS, "")}
     return frozenset(groups)

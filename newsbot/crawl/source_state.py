@@ -121,8 +121,10 @@ class SourceState:
 
     def __init__(self, context: Context, budget: PollBudget, visit: Visit, url: str) -> None:
         self._context, self._visit = context, visit
-        known = {source.url: source for source in context.storage.sources.all(visit.rule.domain)}
-        self._source = known.get(url) or SourceRecord(url=url, source=visit.rule.domain, kind=visit.kind)
+        known, domain = context.storage.sources.get(url), visit.rule.domain
+        if known is None or known.source != domain:
+            known = SourceRecord(url=url, source=domain, kind=visit.kind)
+        self._source = known
         self._recall_hints()
         self.policy: Policy = FixedIntervals()
         self.as_written = visit.rule.recrawl.get(visit.kind) == "fixed"

@@ -16,7 +16,7 @@ from typing import Any, Unpack
 from newsbot.clock import from_iso
 from newsbot.extraction.evidence import Evidence
 from newsbot.frontier.base import EntryData, Lease
-from newsbot.items import Details, Event, EventKind, Kind, Link, PageRecord, Where
+from newsbot.items import Details, Event, EventKind, GivenBy, Kind, Link, PageRecord, Where
 from newsbot.recrawl.policy import Outcome
 from newsbot.rights import PageRights
 from newsbot.rules.rule import Rule
@@ -36,6 +36,8 @@ TURN_KEY = "turn"
 
 A request without this key takes the next turn of its host when it is sent.
 """
+
+_LISTINGS = (Where.FEED, Where.NEWS_SITEMAP, Where.SITEMAP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,8 @@ class Visit:
     """The URLs that redirected, in the order of the requests."""
     found: list[Found] = field(default_factory=list)
     """Links of the page that are not queued yet."""
+    left_out: int = 0
+    """Number of links that did not fit into the queue (:mod:`newsbot.crawl.links.room`)."""
     queueing: Iterator[int] | None = None
     """The remaining steps to queue ``found[0]`` (:meth:`newsbot.crawl.links.queue.Links.steps`)."""
     parsed: asyncio.Future[Any] | None = None
@@ -91,6 +95,8 @@ class Visit:
     """Fields of the page record that were read from the response."""
     rights: PageRights = field(default_factory=PageRights)
     """The rights reservations that were found in the response so far."""
+    text_key: str = ""
+    """The ``content_hash`` of the page's article; empty if there is none."""
     ending: Ending = Ending.COMPLETE
     """How the visit ends; see :meth:`end`."""
     no_article: str = ""
@@ -172,10 +178,16 @@ class Visit:
         self.events.append(event)
 
     def hint(self) -> Link:
-        """Return the link that led to this page, as evidence for the extraction."""
+        """Return the link that led to this page, as evidence for the extraction.
+
+        If the link is from another site than the page, it is evidence for nothing but the address.
+        """
+        url, where = self.lease.entry.url, Where(self.data.get("where", Where.BODY))
+        if not GivenBy.of(self.data).counts_for(self.rule.domain):
+            return Link(url=url, where=Where.BODY if where in _LISTINGS else where, kind=self.kind)
         return Link(
-            url=self.lease.entry.url,
-            where=Where(self.data.get("where", Where.BODY)),
+            url=url,
+            where=where,
             kind=self.kind,
             text=self.data.get("title"),
             published_at=from_iso(self.data.get("published_at")),

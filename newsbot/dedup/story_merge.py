@@ -18,6 +18,10 @@ The index can be rebuilt from the stored texts of the last weeks (:func:`rebuild
 Redis has lost its data, or if parameters of signatures have changed. Texts that are already in the index are
 replaced, so a rebuild may run during a crawl and may be repeated.
 
+Similar articles of one site never join the stories of other sites (:func:`without_bridges`). Otherwise, a
+site could join any two stories with a few texts, each of which is a little more similar to the second story.
+:func:`regroup` splits a story into parts by the same rule.
+
 While an index is incomplete, a copy of a stored text begins a new story and does not join the story of that
 text. :func:`reunite` merges these stories later.
 """
@@ -25,24 +29,28 @@ text. :func:`reunite` merges these stories later.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from itertools import combinations, islice
 
 import numpy as np
 from numpy.typing import NDArray
 
 from newsbot.dedup.decision import (
     DERIVED,
+    SAME_STORY_EXACT,
     Decision,
     Neighbour,
+    Relation,
     continues,
     decide,
+    different_news,
     is_formula,
     numbers_in,
     without_formulas,
 )
 from newsbot.dedup.index import Near, NearIndex
 from newsbot.dedup.minhash import MIN_SHINGLES, exact, shingle_hashes, signature
-from newsbot.items import Article
+from newsbot.items import Article, ArticleFilter
 from newsbot.storage.base import Storage
 from newsbot.storage.stories import is_settled, story_id
 
@@ -183,9 +191,130 @@ def reunite(storage: Storage, article: Article, near: list[Near]) -> bool:
     # usually all near texts already belong to the article's story, and no texts need to be compared
     if {one.story for one in kept.values()} <= {article.story}:
         return False
-    peers = place(article, [one for one in near if one.doc_id in kept], kept).peers
+    decision = place(article, [one for one in near if one.doc_id in kept], kept)
+    peers = without_bridges(storage, article, decision, kept).peers
     stories = {one.story for one in kept.values() if one.canonical_url in peers}
     if stories <= {article.story}:
         return False
     join(storage, [article.canonical_url, *peers])
     return True
+
+
+# --- stories of several sites
+
+MAX_MEMBERS = 50
+"""Maximum number of a story's articles that are read to find its sites."""
+MAX_COMPARED = 20
+"""Maximum number of these articles whose texts are compared."""
+MAX_REGROUPED = 200
+"""Maximum number of a story's articles that :func:`regroup` compares. The others stay with the first part."""
+
+
+@dataclass(slots=True)
+class _Tie:
+    """How an article is tied to one story."""
+
+    peers: list[Article] = field(default_factory=list)
+    own: bool = False
+    """True if all these peers are of the article's own site."""
+    direct: bool = False
+    """True if the peers are of several sites, or similar to the rest of the story."""
+    others: bool = False
+    """True if the story has articles of other sites."""
+
+
+def without_bridges(
+    storage: Storage, article: Article, decision: Decision, kept: Mapping[str, Article]
+) -> Decision:
+    """Return the decision without the peers whose stories would be joined by articles of one site alone.
+
+    ``kept`` has the stored near texts. Two cases are excluded:
+
+    * The article is similar to an article of its own site in one story, and to an article of another site in
+      another story. An earlier version of the article counts as an article of its own site.
+    * All peers in a story are from one other site, and neither they nor the article are similar to an article
+      of a third site in this story.
+
+    Raises subclasses of :class:`newsbot.errors.DataError`.
+    """
+    if not decision.peers:
+        return decision
+    ties: dict[str, _Tie] = {}
+    stored = {one.canonical_url: one for one in kept.values()}
+    before = storage.articles.get(article.canonical_url)
+    home = before.story if before is not None and before.source == article.source else None
+    for peer in filter(None, (*map(stored.get, decision.peers), before if home else None)):
+        if peer.story:
+            ties.setdefault(peer.story, _Tie()).peers.append(peer)
+    for story, tie in ties.items():
+        _judge_tie(storage, article, story, tie)
+    out = _excluded(ties, home)
+    if not out:
+        return decision
+    peers = tuple(url for url in decision.peers if url not in stored or stored[url].story not in out)
+    left = [story for story in ties if story not in out]
+    story = decision.story if decision.story not in out else home or next(iter(left), "")
+    relation = decision.relation if peers else Relation.DERIVED if decision.derived_from else Relation.NEW
+    return replace(decision, peers=peers, relation=relation, story=story or story_id(article.canonical_url))
+
+
+def _judge_tie(storage: Storage, article: Article, story: str, tie: _Tie) -> None:
+    sites = {one.source for one in tie.peers} - {article.source}
+    tie.own = not sites
+    tie.direct = tie.others = len(sites) > 1
+    if tie.direct:
+        return
+    members = islice(storage.articles.iter(ArticleFilter(story=story)), MAX_MEMBERS)
+    others = [one for one in members if one.source != article.source]
+    tie.others = bool(others)
+    thirds = [one for one in others if one.source not in sites][:MAX_COMPARED]
+    near = [article, *(one for one in tie.peers if one.source in sites)]
+    alike = any(_is_alike(one, third) for third in thirds for one in near)
+    tie.direct = not tie.own and (alike or not thirds)
+
+
+def _excluded(ties: Mapping[str, _Tie], home: str | None) -> set[str]:
+    """Return the stories that the article must not be joined with. ``home`` is its present story."""
+    of_others = [story for story, tie in ties.items() if tie.others]
+    allowed = {story for story in of_others if ties[story].direct}
+    if home in of_others and home not in allowed:
+        allowed = {home}
+    elif not allowed:
+        # Only articles of its own site are similar. The article joins the story of one of them.
+        allowed = set([story for story in of_others if ties[story].own][:1])
+    return {story for story in of_others if story not in allowed}
+
+
+def _is_alike(one: Article, other: Article) -> bool:
+    """Return True if two articles would be peers (:mod:`newsbot.dedup.decision`)."""
+    likeness = exact(shingle_hashes(one.text), shingle_hashes(other.text))
+    if likeness[0] < SAME_STORY_EXACT and not continues(one, other, likeness):
+        return False
+    numbers = numbers_in(one.text), numbers_in(other.text)
+    return not different_news(*numbers, likeness[0], one_source=one.source == other.source)
+
+
+def regroup(members: Sequence[Article]) -> list[list[Article]]:
+    """Split the articles of a story into groups that belong together. The largest group comes first."""
+    compared = list(members[:MAX_REGROUPED])
+    parts = {one.canonical_url: [one] for one in compared}
+
+    def unite(one: Article, other: Article) -> None:
+        left, right = parts[one.canonical_url], parts[other.canonical_url]
+        if left is not right:
+            left.extend(right)
+            parts.update((member.canonical_url, left) for member in right)
+
+    pairs = [(one, other) for one, other in combinations(compared, 2) if _is_alike(one, other)]
+    for one, other in pairs:
+        if one.source != other.source:
+            unite(one, other)
+    for one, other in pairs:
+        both = parts[one.canonical_url], parts[other.canonical_url]
+        if one.source == other.source and not all(any(m.source != one.source for m in part) for part in both):
+            unite(one, other)
+    groups = list({id(part): part for part in parts.values()}.values())
+    groups.sort(key=len, reverse=True)
+    if groups:
+        groups[0].extend(members[MAX_REGROUPED:])
+    return groups

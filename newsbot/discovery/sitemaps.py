@@ -28,11 +28,17 @@ MAX_URLS = 50_000
 MAX_SEEN = 10 * MAX_URLS
 """Maximum number of pages of one file that are read. The newest pages are kept."""
 
+_NEWS = re.compile(r"//[^/]+/.*(?:news|latest|recent|today)", re.IGNORECASE)
 _UNDATED = datetime.min.replace(tzinfo=UTC)
 
 
 class SitemapError(SourceError):
     """Raised if a body is not a sitemap. Other faults are counted in ``problems``."""
+
+
+def is_news_file(url: str) -> bool:
+    """Return True if the name of a sitemap file suggests that it lists new articles."""
+    return _NEWS.search(url) is not None
 
 
 @dataclass(frozen=True, slots=True)

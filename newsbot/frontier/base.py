@@ -58,6 +58,9 @@ class EntryData(TypedDict, total=False):
     """POSIX seconds."""
     why: str
     """The reason why the entry was queued, see :func:`newsbot.items.read_reason`."""
+    given_by: str
+    """The domain of the site that has the link (:class:`newsbot.items.GivenBy`). ``title``, ``published_at``
+    and ``authors`` count only for this site."""
     title: str
     published_at: str
     authors: list[str]
@@ -190,6 +193,10 @@ class HostCopy:
     delay: float
     concurrency: int
     next_turn: float
+    ready: int = 0
+    """Number of entries that wait for a turn of the host."""
+    visited: bool = True
+    """False if the host never had a turn."""
 
 
 class Frontier(Protocol):
@@ -242,7 +249,8 @@ class Frontier(Protocol):
 
         Leases past their deadline are reclaimed first: their entries are pending again. A host gives at most
         one entry per turn, and each lease moves the host's next turn by its delay. A host never has more
-        leases than its concurrency. Hosts are served in the order of their turns. Within a host, the entry
+        leases than its concurrency. Hosts are served in the order of their turns;
+        the first turn of a new host is the time when it was added. Within a host, the entry
         with the highest priority is leased first. Among entries of equal priority, the entry that was due
         first is leased first. An owner never holds more than one suspect (an entry whose last lease was
         lost). A suspect is leased before the other entries of its host.

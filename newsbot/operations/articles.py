@@ -18,7 +18,7 @@ from newsbot.cli.files import atomic_target
 from newsbot.cli.terminal import Column, columns, counted
 from newsbot.clock import DAY, system_clock, utc
 from newsbot.dedup.index import Near
-from newsbot.dedup.story_merge import rebuild, reunite
+from newsbot.dedup.story_merge import rebuild, regroup, reunite
 from newsbot.errors import ArgumentError, UserError
 from newsbot.items import Article, ArticleFilter
 from newsbot.operations.exporting.feed import feed_of
@@ -294,6 +294,30 @@ def stories(call: Call) -> None:
         ),
         empty=f"no story has at least {counted(options.min_members, 'article')}{sites}{since}",
     )
+
+
+def split(call: Call) -> None:
+    """Split a story into the groups of articles that belong together."""
+    with stored(call.settings) as storage:
+        members = list(storage.articles.iter(ArticleFilter(story=call.options.story)))
+        if not members:
+            raise ArgumentError(
+                f"there is no story {call.options.story}; to list stories, run: "
+                "scrapy articles stories --json"
+            )
+        groups = regroup(members)
+        ids = storage.stories.split([[one.canonical_url for one in group] for group in groups])
+    rows = [
+        {"story": name, "articles": [one.canonical_url for one in group]}
+        for name, group in zip(ids, groups, strict=True)
+    ]
+    if call.json:
+        call.document({"stories": rows})
+        return
+    for row in rows:
+        call.text(f"{row['story']}: {', '.join(row['articles'])}")
+    if len(groups) == 1:
+        call.note("the articles belong together; nothing was changed")
 
 
 def index(call: Call) -> None:

@@ -34,7 +34,8 @@ from newsbot.items import (
 )
 from newsbot.ranking.families import SiteFamilies, family_of
 from newsbot.ranking.judging import Judgement, judge
-from newsbot.ranking.url_learning import kept, learns, session_keys
+from newsbot.ranking.session_keys import session_keys
+from newsbot.ranking.url_learning import kept, learns
 from newsbot.rules import RuleSet
 from newsbot.rules.learn import LearnedRule
 from newsbot.rules.rule import Match, Rule, classify

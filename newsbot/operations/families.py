@@ -16,6 +16,7 @@ from newsbot.frontier.base import Entry
 from newsbot.items import Reason
 from newsbot.operations.sources import chosen_site
 from newsbot.ranking.families import LISTS, Result
+from newsbot.ranking.session_keys import SESSION_NOTE, session_keys
 from newsbot.sites.families import FamilyNotes, read_site, rows_of
 from newsbot.storage.base import Storage
 
@@ -42,7 +43,13 @@ def forget(call: Call) -> None:
     with closing(open_storage(call.settings)) as storage:
         domain = chosen_site(call.options.domain, storage, open_rules(call.settings))
         waiting = reset(storage, domain)
+        keys = session_keys(storage.notes).get(domain, ())
+        storage.notes.forget(SESSION_NOTE, domain)
     call.note(f"{domain}: families forgotten; {counted(waiting, 'link')} of it wait to be tried again")
+    if keys:
+        call.note(
+            f"{domain}: session keys forgotten: {', '.join(keys)}; a running crawl keeps them until its end"
+        )
 
 
 def reset(storage: Storage, domain: str) -> int:

@@ -18,10 +18,12 @@ from newsbot.dedup.index import NearIndex
 from newsbot.errors import ArgumentError, UserError
 from newsbot.items import ArticleFilter, batched
 from newsbot.monitoring.kept_reports import forget_lists, forget_report, monitored
+from newsbot.ranking.session_keys import SESSION_NOTE
 from newsbot.ranking.url_learning import NOTE_KIND as LESSONS
 from newsbot.rules import RuleSet
 from newsbot.sites.canonical_trust import NOTE_KIND as CLAIMS
 from newsbot.sites.families import NOTE_KIND as FAMILIES
+from newsbot.sites.health import FULL_QUEUE
 from newsbot.sites.health import NOTE_KIND as HEALTH
 from newsbot.sites.pauses_and_removals import REFRESH, allow_again, buried, forget_texts, keep_out, within
 from newsbot.sites.rendering import NOTE_KIND as RENDERING
@@ -160,6 +162,8 @@ OWNERS: Mapping[str, Owner] = {
     FAMILIES: Owner.SITE,
     CLAIMS: Owner.SITE,
     RENDERING: Owner.SITE,
+    FULL_QUEUE: Owner.SITE,
+    SESSION_NOTE: Owner.SITE,
     FILES: Owner.HOST_IN_KIND,
     HUB: Owner.PAGE,
 }

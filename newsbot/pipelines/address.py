@@ -11,8 +11,10 @@ from __future__ import annotations
 from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.links.canonical import came_from_elsewhere
 from newsbot.dedup.decision import is_one_article
-from newsbot.extraction.page.canonical import is_variant
+from newsbot.dedup.minhash import signature
+from newsbot.extraction.page.canonical import is_variant, on_one_host
 from newsbot.items import Article
+from newsbot.sites.pauses_and_removals import forget_texts
 from newsbot.storage.articles import of_one_page
 from newsbot.urls import canonicalize, fingerprint
 
@@ -27,6 +29,7 @@ class AddressChoice:
     def __init__(self, crawl: Crawl) -> None:
         self._context, self._known = crawl.context, crawl.known
         self._canonical, self._trust = crawl.canonical, crawl.sites.canonical_trust
+        self._spellings = crawl.spellings
 
     def choose(self, item: Article) -> Article | None:
         """Set ``canonical_url`` of ``item``. Return the article that the storage has under this URL, or None.
@@ -41,9 +44,13 @@ class AddressChoice:
         self._known.forget(fingerprint(own))
         there = self._at_address(item, own)
         variant = is_variant(own, claim)
-        if not variant and self._canonical.is_of_another_site(item.source, claim):
-            return self._go_home(item, own)
         kept = self._context.storage.articles.get(claim)
+        if not variant and (
+            self._canonical.is_of_another_site(item.source, claim)
+            # One rule may cover the hosts of many blogs. Another host must confirm the claim by its own page.
+            or not (on_one_host(own, claim) or _confirms(kept, item, claim))
+        ):
+            return self._go_home(item, own)
         if kept is None:
             if _has_a_name(there, item, own) or not (variant or self._canonical.may_name(item.source, claim)):
                 return self._go_home(item, own)
@@ -56,6 +63,30 @@ class AddressChoice:
                 self._trust.saw(self._context.notes, item.source, own, right=True)
         item.canonical_url = kept.canonical_url  # the claim is another address of the stored article
         return kept
+
+    def takes_over(self, item: Article, kept: Article) -> bool:
+        """Move the stored article ``kept`` to the address of ``item``, which is the same article.
+
+        This is done if the site gives the address of ``item`` itself, and only other sites gave the address
+        of ``kept``. Return True if the article was moved. Raises :class:`newsbot.errors.DataError`.
+        """
+        old, new = kept.canonical_url, item.canonical_url
+        if (
+            kept.source != item.source
+            or fingerprint(old) == fingerprint(new)
+            or self._spellings.is_from_site(old, unknown=True)
+            or not self._spellings.is_from_site(item.url, unknown=False)
+        ):
+            return False
+        # The index is written before the storage, as in Canonical.free_address().
+        index, now = self._context.index, self._context.clock()
+        index.check_and_insert(new, kept.source, signature(kept.text), now)
+        if not self._context.storage.articles.readdress(old, kept.content_hash, new, item.url):
+            return False
+        forget_texts(index, [old], now)
+        self._known.forget(fingerprint(new))
+        self._context.count("canonical/of_site")
+        return True
 
     def _go_home(self, item: Article, own: str) -> Article | None:
         item.canonical_url = own
@@ -96,6 +127,11 @@ class AddressChoice:
         self._trust.saw(self._context.notes, item.source, item.url, right=False)
         if came_from_elsewhere(kept, claim):
             self._canonical.read_after_all(claim)  # probably, neither of the two pages is at the claimed URL
+
+
+def _confirms(kept: Article | None, item: Article, claim: str) -> bool:
+    """Return True if the page at the claimed URL was read and has the same text as ``item``."""
+    return kept is not None and of_one_page(kept.url, claim) and kept.content_hash == item.content_hash
 
 
 def _has_a_name(there: Article | None, item: Article, own: str) -> bool:

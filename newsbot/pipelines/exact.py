@@ -27,22 +27,15 @@ class ExactDuplicatePipeline(Component):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         crawl = Crawl.of(crawler)
-        self._context, self._learning = crawl.context, crawl.sites.url_learning
-        self._take_rules = crawl.take_rules
         self._copies = CopyFilter(crawl)
 
     async def process_item(self, item: Any) -> Any:
         """Return the article, or raise ``DropItem``. Wait while a backend is unavailable."""
         if not isinstance(item, Article):
             return item
-        await self._context.outage.patiently(self._learn, item)
+        item.content_hash = text_key(item.shown)
         await self._copies.drop(item)
         return item
-
-    def _learn(self, item: Article) -> None:
-        item.content_hash = text_key(item.shown)
-        if self._learning.read_text(item.source, canonicalize(item.url), item.content_hash):
-            self._take_rules(self._context.rules)
 
 
 class CopyFilter:
@@ -67,9 +60,15 @@ class CopyFilter:
                 kept = self._addresses.choose(item)  # reads again, because the first answer may be outdated
             return self._judge(item, kept, owner)
 
+    def _takes_over(self, item: Article, owner: str) -> bool:
+        stored = self._context.storage.articles.get(owner)
+        return stored is not None and self._addresses.takes_over(item, stored)
+
     def _judge(self, item: Article, kept: Article | None, owner: str | None) -> Article | None:
         if kept is not None:
             _keep_origin(kept, item)
+        elif owner is not None and self._takes_over(item, owner):
+            kept, owner = self._context.storage.articles.get(item.canonical_url), item.canonical_url
         if owner is not None and fingerprint(owner) != fingerprint(item.canonical_url):
             self._context.storage.articles.store(item)  # makes this address an alias of the stored article
             self._removals.stored(item)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ParamSpec, TypeVar
 
 from scrapy.crawler import Crawler
@@ -17,8 +17,9 @@ from newsbot.crawl.assembly import Component, Crawl
 from newsbot.dedup.decision import Decision, Relation
 from newsbot.dedup.index import Near
 from newsbot.dedup.minhash import Signature, signature
-from newsbot.dedup.story_merge import MAX_NEIGHBOURS, place
+from newsbot.dedup.story_merge import MAX_NEIGHBOURS, place, without_bridges
 from newsbot.items import Article
+from newsbot.pipelines.address import AddressChoice
 
 WAITS = (0.02, 0.08, 0.3, 0.6)
 """Pauses in seconds between reads of a similar text that another worker is about to store."""
@@ -76,7 +77,7 @@ class StoryFinder:
     """Adds articles to the index and finds their stories."""
 
     def __init__(self, crawl: Crawl) -> None:
-        self._context, self._peers = crawl.context, crawl.peers
+        self._context, self._peers, self._addresses = crawl.context, crawl.peers, AddressChoice(crawl)
 
     async def find(self, article: Article) -> None:
         """Add the article to the index under its URL and find its story.
@@ -100,7 +101,19 @@ class StoryFinder:
             stored = await self._all_stored(found)
         letters = len(article.text) + sum(len(one.text) for one in found.kept.values())
         with self._context.timed("dedup_near"):
-            self._decide(article, await _aside(letters, place, article, found.near, found.kept))
+            decision = await _aside(letters, place, article, found.near, found.kept)
+        twin = next((one for one in found.kept.values() if one.canonical_url == decision.duplicate_of), None)
+        # If the other address of the same article came from another site, this article is its next version.
+        if twin is not None and await self._context.outage.patiently(
+            self._addresses.takes_over, article, twin
+        ):
+            peers = tuple(one for one in decision.peers if one != twin.canonical_url)
+            decision = replace(decision, duplicate_of=None, peers=peers)
+        if decision.peers:
+            decision = await self._context.outage.patiently(
+                without_bridges, self._context.storage, article, decision, found.kept
+            )
+        self._decide(article, decision)
 
     def _ask(self, article: Article, mine: Signature) -> _Found:
         """Add the article to the index and return the similar texts that the index knows."""
@@ -127,10 +140,10 @@ class StoryFinder:
         article.derived_from = list(decision.derived_from)
         article.relation = decision.relation.value
         article.similarity = round(decision.similarity, 3) or None
-        self._peers.pop(article.canonical_url, None)
+        self._peers.pop(article.url, None)
         # An earlier decision for this URL may be left over from a visit that failed.
         if decision.peers:
-            self._peers[article.canonical_url] = decision.peers
+            self._peers[article.url] = decision.peers
         if decision.relation is Relation.DERIVED:
             self._context.count("duplicates/derived")
         elif decision.relation is not Relation.NEW:

@@ -54,7 +54,7 @@ class StorePipeline(Component):
             item.story = stored.joined.story
         if stored.verdict is not Verdict.NEW or not await self._is_settled(item, stored):
             await self._context.outage.patiently(self._settle, item, stored)
-        self._peers.pop(item.canonical_url, None)
+        self._peers.pop(item.url, None)
         return self._tell(item, stored)
 
     def _tell(self, item: Article, stored: Stored) -> Article:
@@ -72,7 +72,7 @@ class StorePipeline(Component):
 
     async def _store(self, article: Article, over: str | None = None) -> Stored:
         """Store the article. Wait while a backend is unavailable."""
-        peers, lost_answers = self._peers.get(article.canonical_url, ()), 0
+        peers, lost_answers = self._peers.get(article.url, ()), 0
 
         async def store() -> Stored:
             nonlocal lost_answers
@@ -106,7 +106,7 @@ class StorePipeline(Component):
                 self._context.index.check_and_insert,
                 *(other.canonical_url, other.source, text, self._context.clock()),
             )
-        self._peers.pop(before, None)
+        self._peers.pop(article.url, None)
         kept = await self._copies.drop(article)
         await self._stories.find(article)
         return kept
@@ -118,7 +118,7 @@ class StorePipeline(Component):
         """
         if is_out(article, self._removals.covers):
             forget_texts(self._context.index, [article.canonical_url], self._context.clock())
-            self._peers.pop(article.canonical_url, None)
+            self._peers.pop(article.url, None)
             self._context.count(f"dropped/{Reason.REMOVED}")
             raise DropItem(Reason.REMOVED)
 
@@ -141,7 +141,7 @@ class StorePipeline(Component):
         Other workers may have changed them in the meantime.
         """
         url = article.canonical_url
-        peers = self._peers.get(url, ())
+        peers = self._peers.get(article.url, ())
         with self._context.timed("store"):
             kept_as = stored.canonical_url if stored.verdict is Verdict.SAME_TEXT else None
             article.story = settle(self._context.storage, url, peers, kept_as)

@@ -2,8 +2,8 @@
 
 Such an item is probably the same article: sites list an article again when they move it or change the slug in
 its URL. The item is not dropped, because a headline such as "The weather for tomorrow" occurs every day with
-different news. It is marked and downloaded last. If both items have a lead (the text below the headline) and
-the leads differ, the item is a new article.
+different news. It is marked and downloaded after the site's other articles. If both items have a lead (the
+text below the headline) and the leads differ, the item is a new article.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hashlib import blake2b
 from itertools import takewhile
 
 from newsbot.frontier.base import Entry
-from newsbot.items import Kind, Reason, Where
+from newsbot.items import GivenBy, Kind, Reason, Where
 from newsbot.text.words import token_bytes
 
 PLACES = 65_536
@@ -107,8 +107,12 @@ MAX_ADDRESSES = 4
 LEAST_WORDS = 4
 """Minimum number of words of a headline that is checked. Shorter headlines ("News in brief") do not identify
 an article."""
-LAST = 1.0
-"""Priority of items whose headline was listed before under another URL. All other priorities are higher."""
+LAST = 39.8
+"""Priority of items whose headline was listed before under another URL.
+
+They are fetched after all other articles that the site lists, and before everything that may not be an
+article (see the table in :mod:`newsbot.ranking.judging`).
+"""
 _LISTS = (Where.FEED.value, Where.NEWS_SITEMAP.value)
 
 
@@ -120,16 +124,18 @@ class Headlines:
         self._table = HeadlineTable(places)
 
     def weigh(self, entry: Entry, lead: str | None = None) -> Entry:
-        """Return the entry. If its headline is known, it gets a mark and the lowest priority.
+        """Return the entry. If its headline is known, it gets a mark and a low priority.
 
         A headline is known if the site has listed it under another URL before. If both items have a lead and
         the leads differ, the headline counts as new. Items of news sitemaps have no lead. Only items of feeds
-        and news sitemaps are checked, and only if they were not requested by a user. ``lead`` is the text
-        below the headline. The mark is ``same_headline`` in the entry's data. :func:`name` replaces the mark
-        with the other URL.
+        and news sitemaps are checked, and only if the site itself lists them and no user requested them.
+        ``lead`` is the text below the headline. The mark is ``same_headline`` in the entry's data.
+        :func:`name` replaces the mark with the other URL.
         """
         data = entry.data
         if entry.kind is not Kind.ARTICLE or data.get("where") not in _LISTS or data.get("force"):
+            return entry
+        if not GivenBy.of(data).counts_for(data["source"]):
             return entry
         words = token_bytes(data.get("title") or "")
         if len(words) < LEAST_WORDS:

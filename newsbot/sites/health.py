@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from newsbot.cli.terminal import when
+from newsbot.cli.terminal import counted, when
+from newsbot.clock import system_clock
 from newsbot.recrawl.planning import DEAD_AFTER
 from newsbot.storage.notes import Notes, SharedSites
 from newsbot.storage.sources import SourceRecord
@@ -111,10 +112,26 @@ def next_due(sources: Iterable[SourceRecord], now: float) -> str | None:
     return f"next source due: {due} ({url}), {soon} of {len(planned)} within the hour"
 
 
+FULL_QUEUE = "queue_full"
+"""The kind of the notes about sites whose queue was full. The key is the domain."""
+FULL_FOR = 3600.0
+"""Seconds for which such a note is shown."""
+
+
+def full_queues(storage: Notes, now: float) -> dict[str, int]:
+    """Return the number of waiting pages of each site whose queue was full within the last hour."""
+    notes = storage.all(FULL_QUEUE)
+    return {site: int(note["waiting"]) for site, note in notes.items() if now - note["at"] <= FULL_FOR}
+
+
 def alarms(storage: Notes) -> dict[str, str]:
     """Return the alarm of each site that has an alarm."""
     found = {domain: pages_from(plain).alarm() for domain, plain in storage.all(NOTE_KIND).items()}
-    return {domain: alarm for domain, alarm in found.items() if alarm is not None}
+    full = {
+        domain: f"{counted(waiting, 'page')} in the queue; the rest stays in the sitemaps until there is room"
+        for domain, waiting in full_queues(storage, system_clock()).items()
+    }
+    return full | {domain: alarm for domain, alarm in found.items() if alarm is not None}
 
 
 class SiteHealth(SharedSites[Pages, str]):

@@ -17,7 +17,6 @@ have changed once are read at least as often as other sources.
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -25,7 +24,7 @@ from itertools import chain, zip_longest
 
 from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.visit import Found, Visit
-from newsbot.discovery.sitemaps import MAX_URLS, Child
+from newsbot.discovery.sitemaps import MAX_URLS, Child, is_news_file
 from newsbot.items import EventKind, Kind, Link, PageRecord, Where, batched
 from newsbot.ranking.judging import PATIENT_PRIORITY
 from newsbot.recrawl.planning import LONGEST_SOURCE_REST
@@ -51,7 +50,6 @@ _OLD_BY = 0.1
 """The interval of a file that lists only old pages, as a share of the age of its newest page."""
 _CHUNK = 1000
 """Number of files whose records are read from the storage together."""
-_NEWS = re.compile(r"//[^/]+/.*(?:news|latest|recent|today)", re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -210,14 +208,14 @@ def _is_live(visit: Visit) -> bool:
     """
     entry, before = visit.lease.entry, visit.record
     changed = before is not None and before.changes > 0
-    return entry.priority > PATIENT_PRIORITY and (changed or _NEWS.search(entry.url) is not None)
+    return entry.priority > PATIENT_PRIORITY and (changed or is_news_file(entry.url))
 
 
 def _sort(choice: _Choice, unread: Sequence[Child], now: float) -> None:
     dated = sorted((one for one in unread if one.lastmod is not None), key=_time, reverse=True)
     undated = [one for one in unread if one.lastmod is None]
-    news = [one for one in undated if _NEWS.search(one.url)]
-    rest = _from_both_ends([one for one in undated if not _NEWS.search(one.url)])
+    news = [one for one in undated if is_news_file(one.url)]
+    rest = _from_both_ends([one for one in undated if not is_news_file(one.url)])
     fresh = [one for one in dated if now - _time(one) <= FRESH]
     # Undated files may be archives of many years, so only a few of them are urgent.
     choice.urgent = [*fresh, *news[:UNDATED], *rest[:UNDATED]]

@@ -79,6 +79,9 @@ class Sources(Protocol):
     def all(self, source: str | None = None) -> list[SourceRecord]:
         """Return all records, or those of one site, sorted by URL."""
 
+    def get(self, url: str) -> SourceRecord | None:
+        """Return the record with this URL, or None."""
+
     def log_poll(self, url: str, poll: Poll) -> None:
         """Store a poll, and delete the polls of this source that are too old."""
 

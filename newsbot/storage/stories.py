@@ -93,6 +93,13 @@ class Stories(Protocol):
     def assign(self, canonical_url: str, story: str, duplicate_of: str | None) -> None:
         """Set the story and ``duplicate_of`` of an article. Does nothing if the article is not stored."""
 
+    def split(self, groups: Sequence[Sequence[str]]) -> list[str]:
+        """Give each group of articles its own story. Return the ids of these stories.
+
+        The groups are lists of the canonical URLs of one story's articles. The first group keeps the id,
+        unless this is the id that an article of another group would begin (:func:`story_id`).
+        """
+
     def recent(
         self,
         *,
@@ -119,6 +126,13 @@ def roots_of(stories: Collection[tuple[str, str | None]], merged: Mapping[str, s
     """
     roots = {merged.get(story, story) for _, story in stories if story}
     return roots | {merged.get(name, name) for name, story in stories if name in merged or not story}
+
+
+def split_ids(story: str, groups: Sequence[Sequence[str]]) -> list[str]:
+    """Return the ids of the groups into which ``story`` is split; see :meth:`Stories.split`."""
+    begun = [[story_id(url) for url in group] for group in groups]
+    keeps = next((place for place, ids in enumerate(begun) if story in ids), 0)
+    return [story if place == keeps else ids[0] for place, ids in enumerate(begun)]
 
 
 def overlapping(groups: Iterable[set[str]]) -> list[set[str]]:

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 from newsbot.clock import Clock, system_clock
 from newsbot.crawl.entries import entry_for, page_for
 from newsbot.frontier.base import Added, Entry, Frontier
-from newsbot.items import Kind, Link, PageRecord, Where
+from newsbot.items import GivenBy, Kind, Link, PageRecord, Where
 from newsbot.push.signatures import TOLERANCE
 from newsbot.push.trust import TRUST, Budget, Ledger, Trust
 from newsbot.ranking.families import State, family_of
@@ -131,7 +131,9 @@ class Desk:
         link = Link(url=page.url if page else url, where=Where.PUSH, kind=kind)
         now = self._clock()
         depth = page.depth if page else 1
-        entry = entry_for(link, rule, judgement, depth=depth, referrer=None, now=now, force=True)
+        entry = entry_for(
+            link, rule, judgement, depth=depth, referrer=None, now=now, force=True, given_by=GivenBy()
+        )
         if page is None:
             self.storage.pages.discover([page_for(entry, now)])
             self.frontier.set_politeness(host, delay=rule.delay, concurrency=rule.concurrency, at_least=True)
@@ -247,9 +249,10 @@ class Desk:
             # changes of this page.
             own = article and fingerprint(canonicalize(article.url, rule.drop_query)) == page.fingerprint
             return page.checks, article.version if article and own else 0
-        sources = self.storage.sources.all(page.source)
-        record = next((source for source in sources if source.url == page.url), None)
-        return (0, 0) if record is None else (record.polls, record.new_links)
+        record = self.storage.sources.get(page.url)
+        if record is None or record.source != page.source:
+            return 0, 0
+        return record.polls, record.new_links
 
     def review(self) -> None:
         """Check which notices led to changes, and store the trust in notifiers. Delete old records."""

@@ -119,3 +119,32 @@ def test_the_outlook_names_the_host_that_opens_next(frontier: Frontier, clock: F
     outlook = frontier.outlook(horizon=clock.now, accept=lambda host: host == "a")
     assert (outlook.next_at, outlook.host) == (clock.now + 50, "a")
     assert frontier.outlook(horizon=clock.now, accept=lambda host: host == "c").host is None
+
+
+def test_a_host_says_how_many_entries_wait_and_whether_it_had_a_turn(
+    frontier: Frontier, clock: FakeClock
+) -> None:
+    frontier.set_politeness("a", delay=5.0, concurrency=2)
+    frontier.add([make_entry(f"a{n}", host="a") for n in range(3)])
+    host = frontier.host("a")
+    assert host is not None
+    assert (host.ready, host.visited) == (3, False)
+    lease(frontier, clock)
+    host = frontier.host("a")
+    assert host is not None
+    assert (host.ready, host.visited) == (2, True)
+
+
+def test_a_new_host_waits_behind_hosts_whose_turn_has_come(frontier: Frontier, clock: FakeClock) -> None:
+    for name in ("a", "b"):
+        frontier.set_politeness(name, delay=5.0, concurrency=1)
+        frontier.add([make_entry(f"{name}{n}", host=name) for n in range(2)])
+    assert len(lease(frontier, clock)) == 2
+    clock.now += 6.0
+    frontier.set_politeness("new", delay=5.0, concurrency=1)
+    frontier.add([make_entry("n0", host="new")])
+    assert frontier.outlook(horizon=clock.now).pending == 3
+    for one in frontier.owners():
+        frontier.release(one)
+    found = frontier.lease("w", 2, horizon=clock.now, ttl=TTL)
+    assert {one.entry.host for one in found} == {"a", "b"}

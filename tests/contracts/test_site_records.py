@@ -30,6 +30,7 @@ def test_source_records_are_replaced_as_a_whole(storage: Storage) -> None:
     feed.polls, feed.next_due = 3, None
     storage.sources.save([feed])
     assert storage.sources.all("a.org") == [feed]
+    assert (storage.sources.get(front.url), storage.sources.get("https://c.org/")) == (front, None)
 
 
 def test_site_counters_add_up_and_later_times_win(storage: Storage) -> None:

@@ -101,3 +101,23 @@ def test_joining_a_group_equals_joining_its_articles_one_by_one(
 def test_groups_that_share_a_member_are_merged() -> None:
     assert overlapping([{"a"}, {"b", "c"}, {"d"}, {"c", "a"}]) == [{"d"}, {"a", "b", "c"}]
     assert overlapping([]) == []
+
+
+def test_a_split_story_can_be_joined_again_but_not_by_the_old_ids(storage: Storage) -> None:
+    for url, peers in ((A, []), (B, [A]), (C, [A]), (D, [C])):
+        storage.articles.store(new(url), None, peers)
+    assert stories(storage) == {frozenset({A, B, C, D})}
+    ids = storage.stories.split([[A, B], [C, D]])
+    assert ids == [story_id(A), story_id(C)]
+    assert stories(storage) == {frozenset({A, B}), frozenset({C, D})}
+    storage.articles.store(new(E), None, [D])
+    assert stories(storage) == {frozenset({A, B}), frozenset({C, D, E})}
+    storage.stories.join([B, E])
+    assert stories(storage) == {frozenset({A, B, C, D, E})}
+
+
+def test_the_id_of_a_split_story_stays_with_the_article_that_began_it(storage: Storage) -> None:
+    for url, peers in ((A, []), (B, [A]), (C, [B])):
+        storage.articles.store(new(url), None, peers)
+    assert storage.stories.split([[B, C], [A]]) == [story_id(B), story_id(A)]
+    assert stories(storage) == {frozenset({A}), frozenset({B, C})}

@@ -14,6 +14,8 @@ from reading the article:
   the site's claims are trusted and the headlines do not differ.
 * A section, a page of another site, or an address that the rule denies cannot be an article. It is therefore
   never a canonical address.
+* A page on another host of the site is read. Its address is the canonical address only if it has the same
+  text, because one rule may cover the hosts of many blogs.
 
 When both pages have been read, their texts decide (:mod:`newsbot.pipelines.address`). The result raises or
 lowers the trust in the site's claims (:mod:`newsbot.sites.canonical_trust`).
@@ -32,9 +34,9 @@ from newsbot.crawl.scope import Removals
 from newsbot.crawl.visit import Visit
 from newsbot.dedup.decision import headlines_agree, is_one_article
 from newsbot.dedup.minhash import signature
-from newsbot.extraction.page.canonical import is_variant
+from newsbot.extraction.page.canonical import is_variant, on_one_host
 from newsbot.frontier.base import Entry
-from newsbot.items import Article, EventKind, Kind, Link, PageRecord, Reason, Where, read_reason
+from newsbot.items import Article, EventKind, GivenBy, Kind, Link, PageRecord, Reason, Where, read_reason
 from newsbot.ranking.judging import Judgement
 from newsbot.rules.rule import classify
 from newsbot.sites.canonical_trust import CanonicalTrust, Word
@@ -96,7 +98,7 @@ class Canonical:
         ``claim`` is the address that the visited page calls canonical, and ``key`` is the fingerprint of
         ``claim``. Raises :class:`newsbot.errors.DataError`.
         """
-        if not self.may_name(visit.rule.domain, claim):
+        if not (on_one_host(visit.url, claim) and self.may_name(visit.rule.domain, claim)):
             return False
         known = self._context.frontier.known([key]).get(key)
         if known is None:
@@ -381,6 +383,8 @@ def alias_of(visit: Visit, url: str, key: bytes, now: float, why: Reason = Reaso
             "where": Where.REDIRECT.value,
             "discovered_at": now,
             "why": why.value,
+            # An address to which a stranger's link led is not an address that the site gives.
+            "given_by": GivenBy.of(visit.data),
         },
     )
 

@@ -14,7 +14,7 @@ from newsbot.clock import from_iso
 from newsbot.crawl.context import Context
 from newsbot.crawl.visit import Visit
 from newsbot.frontier.base import Entry, EntryData
-from newsbot.items import Article, Bounded, Kind, Where
+from newsbot.items import Article, Bounded, GivenBy, Kind, Where
 
 MAX_WAITING = 10_000
 """Maximum number of pages whose feed data wait for the article."""
@@ -48,7 +48,7 @@ class FeedDetails:
             for entry in known
             if entry.kind is Kind.ARTICLE
             and entry.data["where"] in _LISTINGS
-            and "published_at" in entry.data
+            and ("published_at" in entry.data or "authors" in entry.data)
             and entry.fingerprint not in self._settled
         }
         self._waiting.update(found)
@@ -78,7 +78,10 @@ class FeedDetails:
         if canonical_url is not None and (article := articles.get(canonical_url)) is not None:
             found = dict.fromkeys(keys, article)
         for key, article in found.items():
-            if filled(article, self._waiting.pop(key)):
+            data = self._waiting.pop(key)
+            if not GivenBy.of(data).counts_for(article.source):
+                continue
+            if filled(article, data):
                 articles.save_origin(article)
                 self._context.count("articles/dated_by_feed")
             self._settled.add(key)

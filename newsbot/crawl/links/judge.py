@@ -15,7 +15,7 @@ from newsbot.crawl.scope import Removals, Scope
 from newsbot.crawl.source_state import SourceRegistry
 from newsbot.crawl.visit import Found, Visit
 from newsbot.frontier.base import Entry
-from newsbot.items import Kind, Link, Reason, Where
+from newsbot.items import GivenBy, Kind, Link, Reason, Where
 from newsbot.ranking import headlines
 from newsbot.ranking.judging import (
     PATIENT_PRIORITY,
@@ -36,10 +36,10 @@ RANKED_OUT = frozenset((Reason.UNLIKELY_LIST, Reason.FRONT_PAGE))
 """Reasons for a rejection that are ignored if NEWSBOT_RANKING is off."""
 UNRANKED = 50.0
 """Priority of links that are followed only because NEWSBOT_RANKING is off."""
-_OF_STRANGERS = 0.4
+_OF_STRANGERS = 0.1
 """Factor for the priority of links from one site to another site that has a rule.
 
-It is below 1, so that the other site's own links come first.
+All links that the other site itself gives come first, also its lists.
 """
 NAMED = (Where.SEED, Where.ARGUMENT, Where.PUSH)
 """Origins of links that a person, a rule or a push notice named. These links are read without a judgement."""
@@ -79,28 +79,21 @@ class LinkJudge:
         """
         batch = Batch()
         now = self._context.clock()
-        seen: dict[str, tuple[Rule, list[Link]]] = {}
+        seen: dict[tuple[str, GivenBy], tuple[Rule, list[Link]]] = {}
         folders = folders_of_headlines(found.links)
         for place, link in enumerate(found.links):
             if place and place % LINKS_AT_ONCE == 0:
                 yield batch
             try:
                 rule = self._rule_of(link, found, visit)
+                given_by = self.given_by(rule, found, visit)
                 # this comes before the judgement, because rejected links show the forms of URLs too
-                seen.setdefault(rule.domain, (rule, []))[1].append(link)
+                seen.setdefault((rule.domain, given_by), (rule, []))[1].append(link)
                 judgement = self._judge(link, rule, found, visit, folders)
                 if not judgement.accepted:
                     batch.rejected[judgement.token] += 1
                     continue
-                entry = entry_for(
-                    link,
-                    rule,
-                    judgement,
-                    depth=found.depth,
-                    referrer=found.referrer,
-                    now=now,
-                    force=found.force,
-                )
+                entry = self._entry(link, rule, judgement, found, given_by)
                 if self._is_kept_out(entry, link):
                     batch.rejected[Reason.REMOVED] += 1
                     continue
@@ -119,11 +112,55 @@ class LinkJudge:
         batch.pages = [page_for(entry, now) for entry in batch.entries.values()]
         # The forms of a site's URLs are learned from the site's own links only. Another site may link to only
         # a few pages, which are not typical.
-        own = seen.values() if visit is None else filter(None, [seen.get(visit.rule.domain)])
+        own = [some for (domain, given_by), some in seen.items() if given_by.counts_for(domain)]
         for rule, links in own:
             self._learning.heard(rule, links)
             self._families.heard(rule, links)
         yield batch
+
+    def given_by(self, rule: Rule, found: Found, visit: Visit | None) -> GivenBy:
+        """Return the site that states what is known about a link to the site with ``rule``.
+
+        A feed or sitemap belongs to the site that names it, on any host. Other pages belong to the site of
+        their host. If a person requested the page, it speaks for all sites that have no rule.
+        """
+        if visit is None or found.source is not None:
+            return GivenBy(found.source or rule.domain)
+        here = self._context.rule_for(visit.url).domain
+        asked = visit.data.get("where") == Where.ARGUMENT and not self._is_crawled(rule)
+        listing = visit.kind in (Kind.FEED, Kind.SITEMAP)
+        # If a feed has moved to another site, it is a feed of that site too.
+        if asked or (here == rule.domain and (visit.hops or not listing)):
+            return GivenBy(rule.domain)
+        return GivenBy(visit.rule.domain if listing else here)
+
+    def may_go_to(self, link: Link, rule: Rule, visit: Visit) -> bool:
+        """Return True if a link of the visited page may lead to the site of ``rule``."""
+        if rule.domain == visit.rule.domain or is_onsite(link.url, visit.rule):
+            return True
+        listed = link.where in (Where.FEED, Where.NEWS_SITEMAP)
+        if self._is_where_it_moved(rule, visit) and (listed or visit.data.get("where") in NAMED):
+            return True
+        if not listed:
+            return False
+        # A feed may list articles of other sites. These links are followed if the other site has a rule. If a
+        # person or a rule named the feed, articles of any site are followed.
+        asked = visit.data.get("where") in (Where.ARGUMENT, Where.SEED)
+        return asked or (self._scope.limited_to is None and self._is_crawled(rule))
+
+    def _entry(self, link: Link, rule: Rule, judgement: Judgement, found: Found, given_by: GivenBy) -> Entry:
+        # The host of a site without a rule may be a service that redirects to the site that has the link.
+        counts = given_by.counts_for(rule.domain) or not self._is_crawled(rule)
+        return entry_for(
+            link if counts else link.bare,
+            rule,
+            judgement,
+            depth=found.depth,
+            referrer=found.referrer,
+            now=self._context.clock(),
+            force=found.force,
+            given_by=given_by,
+        )
 
     def _is_kept_out(self, entry: Entry, link: Link) -> bool:
         out = self._removals.covers(entry.fingerprint, entry.host)
@@ -165,7 +202,7 @@ class LinkJudge:
             kind = link.kind or Kind.ARTICLE
             priority = ASKED_PRIORITY if found.force else SOURCE_PRIORITY.get(kind, ASKED_PRIORITY)
             return Judgement(kind=kind, priority=priority, accepted=True, reason=link.where.value)
-        if visit is not None and found.source is None and not self._may_go_to(link, rule, visit):
+        if visit is not None and found.source is None and not self.may_go_to(link, rule, visit):
             return Judgement(kind=Kind.OTHER, priority=0.0, accepted=False, reason=Reason.OFFSITE)
         if link.kind in (Kind.FEED, Kind.SITEMAP):
             priority = PATIENT_PRIORITY if found.patient else SOURCE_PRIORITY[link.kind]
@@ -193,20 +230,6 @@ class LinkJudge:
 
     def _is_crawled(self, rule: Rule) -> bool:
         return self._context.rules.get(rule.domain) is not None
-
-    def _may_go_to(self, link: Link, rule: Rule, visit: Visit) -> bool:
-        """Return True if a link of the visited page may lead to the site of ``rule``."""
-        if rule.domain == visit.rule.domain or is_onsite(link.url, visit.rule):
-            return True
-        listed = link.where in (Where.FEED, Where.NEWS_SITEMAP)
-        if self._is_where_it_moved(rule, visit) and (listed or visit.data.get("where") in NAMED):
-            return True
-        if not listed:
-            return False
-        # A feed may list articles of other sites. These links are followed if the other site has a rule. If a
-        # person or a rule named the feed, articles of any site are followed.
-        asked = visit.data.get("where") in (Where.ARGUMENT, Where.SEED)
-        return asked or (self._scope.limited_to is None and self._is_crawled(rule))
 
     def _is_where_it_moved(self, rule: Rule, visit: Visit) -> bool:
         """Return True if the visited source was redirected to the site of ``rule``.

@@ -7,6 +7,7 @@ the page that has the links. After a crash in between, that page is read again a
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import compress
 
@@ -16,6 +17,7 @@ from newsbot.crawl.links.canonical import Canonical
 from newsbot.crawl.links.families import Families
 from newsbot.crawl.links.feed_details import FeedDetails
 from newsbot.crawl.links.judge import LINKS_AT_ONCE, LinkJudge
+from newsbot.crawl.links.room import Room
 from newsbot.crawl.links.spellings import Spellings
 from newsbot.crawl.links.trials import ListProbing
 from newsbot.crawl.politeness import Politeness
@@ -24,7 +26,9 @@ from newsbot.crawl.source_state import SourceRegistry
 from newsbot.crawl.visit import Found, Visit
 from newsbot.frontier.base import Added, Entry
 from newsbot.items import Kind, Reason, Where, batched, read_reason
+from newsbot.ranking.session_keys import SessionLearning
 from newsbot.rules.rule import Rule
+from newsbot.urls import canonicalize, host_key
 
 
 @dataclass(eq=False, kw_only=True)
@@ -44,6 +48,8 @@ class Links:
     canonical: Canonical
     spellings: Spellings
     feed_details: FeedDetails
+    session_keys: SessionLearning
+    room: Room
 
     def queue(self, found: Found, visit: Visit | None = None) -> int:
         """Judge and queue links. Return the number of links that were not known before."""
@@ -56,11 +62,15 @@ class Links:
         # Lists are tried one by one. The lists that are not queued now go on waiting.
         self.probing.weigh_waiting(batch)
         self.queue_waiting(batch, visit)
+        for found, source in self.room.released(visit):
+            self.queue(found, source)
 
     def queue_waiting(self, batch: Batch, visit: Visit | None) -> int:
         """Queue waiting links. Return the number of links that were not known before."""
         # ``force`` is needed for links that were leased while their family was closed. Families.leave has
         # marked them as done.
+        fitting = self.room.fit(list(batch.entries.values()))  # the other links go on waiting
+        batch.entries = {entry.fingerprint: entry for entry in fitting}
         new = self._queue(batch, visit, force=True)
         self.families.queued(batch)
         return new
@@ -71,6 +81,8 @@ class Links:
         Yields after each step the number of links that were not known before. ``visit`` is the visit of the
         page that has the links; None for seeds.
         """
+        if visit is not None and visit.kind in (Kind.FEED, Kind.SITEMAP) and found.source is None:
+            found = self._without_new_hosts(found, visit)
         batch, judging = Batch(), self.judge.judge(found, visit)
         while True:
             with self.context.timed("judge"):
@@ -83,6 +95,7 @@ class Links:
         with self.context.timed("judge"):
             self.families.weigh(batch, visit)
             self.probing.weigh(batch, visit)
+        self._check_session_keys(found, visit)
         self.context.count("links/found", len(found.links))
         for reason, number in batch.rejected.items():
             self.context.count(f"links/rejected/{reason}", number)
@@ -91,11 +104,44 @@ class Links:
                 new = self._queue(some, visit, force=found.force)
             yield new
 
+    def _without_new_hosts(self, found: Found, visit: Visit) -> Found:
+        """Return the links of a feed or sitemap without the links that must wait (:meth:`Room.admit`)."""
+        later = []
+        for link in found.links:
+            with suppress(ValueError):  # the URL is not valid; the judge rejects it
+                host = host_key(link.url)
+                if self.judge.may_go_to(link, self.context.rule_for(link.url), visit) and not self.room.admit(
+                    visit.rule.domain, host
+                ):
+                    later.append(link)
+        if not later:
+            return found
+        self.context.count("links/host_held", len(later))
+        self.room.hold(later, found, visit)
+        left = set(map(id, later))
+        return replace(found, links=tuple(link for link in found.links if id(link) not in left))
+
+    def _check_session_keys(self, found: Found, visit: Visit | None) -> None:
+        """Compare the headlines of links whose URLs differ only in learned session keys."""
+        for link in found.links:
+            if not link.text or "?" not in link.url:
+                continue
+            with suppress(ValueError):  # the URL is not valid
+                rule = self.context.rule_for(link.url)
+                url = canonicalize(link.url)
+                short = canonicalize(url, rule.drop_query)
+                if short != url and self.judge.given_by(rule, found, visit).counts_for(rule.domain):
+                    self.session_keys.listed(rule.domain, url, short, link.text)
+
     def _queue(self, batch: Batch, visit: Visit | None, *, force: bool) -> int:
         entries = list(batch.entries.values())
+        if visit is not None and not force:
+            every, entries = entries, self.room.fit(entries)
+            visit.left_out += len(every) - len(entries)
         if not entries:
             return 0
-        self.context.storage.pages.discover(batch.pages)
+        fitting = {entry.fingerprint for entry in entries}
+        self.context.storage.pages.discover([one for one in batch.pages if one.fingerprint in fitting])
         asked = visit is None or visit.data.get("where") == Where.ARGUMENT
         # The frontier must know a host's delay before the first entry is added, because another worker may
         # lease the entry at once.

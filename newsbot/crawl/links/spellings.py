@@ -19,7 +19,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from hashlib import blake2b
-from typing import Any
+from typing import Any, cast
 
 from newsbot.crawl.context import Context
 from newsbot.crawl.entries import page_for
@@ -28,7 +28,7 @@ from newsbot.crawl.links.canonical import alias_of
 from newsbot.crawl.visit import Visit
 from newsbot.dedup.decision import headlines_agree
 from newsbot.frontier.base import Entry, EntryData
-from newsbot.items import Bounded, Event, EventKind, Kind, PageRecord, Reason, Where
+from newsbot.items import Bounded, Event, EventKind, GivenBy, Kind, PageRecord, Reason, Where
 from newsbot.urls import canonicalize, fingerprint, host_key
 
 MAX_SPELLINGS = 3
@@ -49,8 +49,6 @@ class Spellings:
         self._context = context
         self._settled = Bounded[bytes, None](MAX_SETTLED)
         """Keys of the links that were checked and give no new spelling."""
-        self._read_for = Bounded[str, str | None](MAX_SETTLED)
-        """For each URL of a source, the domain of its site. The value is None if the URL is not a source."""
 
     def given_by_site(self, data: Mapping[str, Any], url: str) -> bool:
         """Return True if ``url`` comes from its own site, a rule or a person.
@@ -60,20 +58,17 @@ class Spellings:
         referrer = data.get("referrer")
         if referrer is None:
             return data.get("where") in (Where.SEED, Where.ARGUMENT, Where.GUESS)
-        domain = self._context.rule_for(url).domain
-        # A site's feed may be on another host. The links of the feed then count as links of the site.
-        return domain in (self._context.rule_for(referrer).domain, self._source_of(referrer))
+        # Data that earlier versions stored do not say who gave the link. The host of the referrer is used.
+        given_by = GivenBy(data.get("given_by") or self._context.rule_for(referrer).domain)
+        return given_by.counts_for(self._context.rule_for(url).domain)
 
-    def _source_of(self, referrer: str) -> str | None:
-        """Return the domain of the site that has the page ``referrer`` as a source, or None.
-
-        The page may be on a host of another site.
+    def is_from_site(self, url: str, *, unknown: bool) -> bool:
+        """Return True if the site of the page ``url`` gives this address. Return ``unknown`` if there is no
+        record of the page. Raises :class:`newsbot.errors.DataError`.
         """
-        if referrer not in self._read_for:
-            key = fingerprint(canonicalize(referrer))
-            page = self._context.storage.pages.get([key]).get(key)
-            self._read_for[referrer] = page.source if page is not None and page.kind.is_source else None
-        return self._read_for[referrer]
+        key = fingerprint(canonicalize(url, self._context.rule_for(url).drop_query))
+        page = self._context.storage.pages.get([key]).get(key)
+        return unknown if page is None else any(self._given_by_site(page))
 
     def offer(self, entries: Sequence[Entry]) -> None:
         """Use the spellings of a site's links to its own pages, if the pages are known already.
@@ -103,6 +98,8 @@ class Spellings:
             return False  # a home page has a fixed order of spellings (newsbot.crawl.completion)
         if entry.url in given or len(given) >= MAX_SPELLINGS:
             return False
+        if not given and page.last(EventKind.NOT_AN_ARTICLE) is not None:
+            return True  # that the site's own feed lists the page is evidence that it is an article
         return not _is_had(page, entry) or (not given and self._gave_another_text(page, entry))
 
     def _gave_another_text(self, page: PageRecord, entry: Entry) -> bool:
@@ -166,7 +163,7 @@ class Spellings:
         for event in () if page is None else self._given_by_site(page):
             if (url := event.get("to")) is not None and url not in tried:
                 source = self._context.rule_for(url).domain if visit.kind.is_source else entry.data["source"]
-                after = _respelled(entry, url, tried, referrer=event.get("referrer"), source=source)
+                after = _respelled(entry, url, {**_said(event), "source": source, "tried": tried})
                 return replace(after, kind=page.kind) if page is not None and named_source else after
         if not (has_failed and from_elsewhere):
             return None
@@ -178,8 +175,7 @@ class Spellings:
         untried = [url for url in spellings if url not in (*tried, entry.url)]
         if not untried:
             return None
-        referrer, source = entry.data.get("referrer"), entry.data["source"]
-        return _respelled(entry, untried[0], tried, referrer=referrer, source=source)
+        return _respelled(entry, untried[0], {**entry.data, "tried": tried})
 
     def target(self, visit: Visit) -> Entry | None:
         """Return an entry for a page of another site if a redirect led to it and failed, else None.
@@ -250,6 +246,12 @@ def _has_failed(visit: Visit, *, from_elsewhere: bool) -> bool:
     return outcome.failed or (from_elsewhere and visit.kind is Kind.ARTICLE and outcome.is_article is False)
 
 
-def _respelled(entry: Entry, url: str, tried: list[str], *, referrer: str | None, source: str) -> Entry:
-    data: EntryData = {**entry.data, "referrer": referrer, "tried": tried, "source": source}
+def _said(event: Event) -> EntryData:
+    """Return the data of an entry for a URL that was found as ``event`` says."""
+    keys = EntryData.__annotations__.keys() - {"discovered_at"}
+    return cast("EntryData", {key: value for key, value in event.items() if key in keys})
+
+
+def _respelled(entry: Entry, url: str, data: EntryData) -> Entry:
+    data = {**data, "discovered_at": entry.data["discovered_at"]}
     return replace(entry, url=url, host=host_key(url), due=0.0, data=data)

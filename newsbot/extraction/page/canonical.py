@@ -138,6 +138,11 @@ def is_variant(url: str, canonical: str) -> bool:
     return mine == theirs and _number(left) is not None and _number(left) == _number(right)
 
 
+def on_one_host(one: str, other: str) -> bool:
+    """Return True if the hosts of two URLs are equal, apart from prefixes such as ``www.`` and ``m.``."""
+    return _bare_host(urlsplit(one).netloc) == _bare_host(urlsplit(other).netloc)
+
+
 def _bare_host(host: str) -> str:
     return _HOSTS.sub("", host)
 

@@ -148,7 +148,7 @@ local function host_of(name)
       ready = ready, leased = leased}
     host.listed, host.listed_at = index_of(host), next_turn
   else
-    host = {delay = 1, concurrency = 1, last_turn = NEVER, next_turn = 0, ready = 0, leased = 0,
+    host = {delay = 1, concurrency = 1, last_turn = NEVER, next_turn = present(), ready = 0, leased = 0,
       changed = true}
   end
   if host.last_turn < since and host.next_turn < since + host.delay then

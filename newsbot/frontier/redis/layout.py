@@ -192,8 +192,15 @@ def entry_copy(fingerprint: bytes, raw: bytes) -> EntryCopy:
 
 def host_copy(name: bytes, raw: bytes) -> HostCopy:
     """Return the politeness settings of a host. ``raw`` was written by ``put_hosts`` of lib.lua."""
-    delay, concurrency, _, next_turn, _, _ = _HOST.unpack(raw)
-    return HostCopy(host=name.decode(), delay=delay, concurrency=concurrency, next_turn=next_turn)
+    delay, concurrency, last_turn, next_turn, ready, _ = _HOST.unpack(raw)
+    return HostCopy(
+        host=name.decode(),
+        delay=delay,
+        concurrency=concurrency,
+        next_turn=next_turn,
+        ready=ready,
+        visited=last_turn >= 0,
+    )
 
 
 def values(copy: EntryCopy, within: float) -> list[bytes | str]:

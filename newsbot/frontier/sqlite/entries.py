@@ -279,8 +279,8 @@ ENTRIES = """
 SELECT u.*, h.host AS host_name FROM frontier_urls u JOIN frontier_hosts h ON h.id = u.host
 WHERE u.id > ? ORDER BY u.id LIMIT ?
 """
-HOSTS = "SELECT id, host, delay, concurrency, next_turn FROM frontier_hosts WHERE id > ? ORDER BY id LIMIT ?"
-HOST = "SELECT host, delay, concurrency, next_turn FROM frontier_hosts WHERE host = ?"
+HOSTS = "SELECT * FROM frontier_hosts WHERE id > ? ORDER BY id LIMIT ?"
+HOST = "SELECT * FROM frontier_hosts WHERE host = ?"
 _TAKE = """
 INSERT OR IGNORE INTO frontier_urls (fingerprint, host, state, at, priority, due, kind, depth, url, data,
     attempts, lost, last_fetched)
@@ -292,7 +292,12 @@ _STATES: dict[str, Literal["held", "done", "aside"]] = {"held": "held", "done": 
 def host_copy(row: sqlite3.Row) -> HostCopy:
     """Return the copy of a host from its row."""
     return HostCopy(
-        host=row["host"], delay=row["delay"], concurrency=row["concurrency"], next_turn=row["next_turn"]
+        host=row["host"],
+        delay=row["delay"],
+        concurrency=row["concurrency"],
+        next_turn=row["next_turn"],
+        ready=row["ready"],
+        visited=row["last_turn"] is not None,
     )
 
 

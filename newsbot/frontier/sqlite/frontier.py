@@ -91,7 +91,7 @@ SELECT min(since) FROM (
 # a write if nothing changes. This is the usual case, because each worker sets the politeness of each of its
 # hosts.
 _SET_POLITENESS = """
-INSERT INTO frontier_hosts (host, delay, concurrency) VALUES (?, ?, ?)
+INSERT INTO frontier_hosts (host, delay, concurrency, next_turn) VALUES (?, ?, ?, ?)
 ON CONFLICT (host) DO UPDATE SET delay = excluded.delay, concurrency = excluded.concurrency,
     next_turn = CASE WHEN next_turn = last_turn + delay THEN last_turn + excluded.delay
         ELSE max(next_turn, coalesce(last_turn + excluded.delay, next_turn)) END
@@ -105,7 +105,7 @@ the last turn plus the new delay.
 """
 # last_turn is NULL for a host without requests; then coalesce() leaves next_turn as it is.
 _SLOW_DOWN = """
-INSERT INTO frontier_hosts (host, delay, concurrency) VALUES (?, ?, ?)
+INSERT INTO frontier_hosts (host, delay, concurrency, next_turn) VALUES (?, ?, ?, ?)
 ON CONFLICT (host) DO UPDATE SET delay = max(delay, excluded.delay),
     concurrency = min(concurrency, excluded.concurrency),
     next_turn = max(next_turn, coalesce(last_turn + max(delay, excluded.delay), next_turn))
@@ -276,7 +276,8 @@ class SqliteFrontier:
                 f"{host}: delay {delay} must be at least 0, and concurrency {concurrency} at least 1"
             )
         with self._writing() as db:
-            db.execute(_SLOW_DOWN if at_least else _SET_POLITENESS, (host, delay, concurrency))
+            now = self._clock()
+            db.execute(_SLOW_DOWN if at_least else _SET_POLITENESS, (host, delay, concurrency, now))
 
     def back_off(self, host: str, seconds: float) -> None:
         """Let the host rest for ``seconds`` from now. A rest is never shortened."""

@@ -132,10 +132,13 @@ class MongoArticles(Repository, Articles):
             documents = _unknown(database, documents) if len(documents) > 1 else []
         return {}
 
-    def readdress(self, canonical_url: str, content_hash: str, to: str) -> bool:
+    def readdress(self, canonical_url: str, content_hash: str, to: str, fetched: str | None = None) -> bool:
         with self._server.readable() as database:
             old, new = clean(canonical_url), clean(to)
-            return self._server.transact(partial(_readdress, database, old, clean(content_hash), new))
+            work = partial(
+                _readdress, database, old, clean(content_hash), new, fetched=fetched and clean(fetched)
+            )
+            return self._server.transact(work)
 
     def get_many(self, canonical_urls: Sequence[str]) -> dict[str, Article]:
         keys = {url: fingerprint(clean(url)) for url in canonical_urls}
@@ -401,7 +404,9 @@ def _update(database: Collections, session: Session, given: Document, own: Docum
     database["articles"].replace_one({"_id": key}, given, session=session)
 
 
-def _readdress(database: Collections, old: str, content_hash: str, new: str, session: Session) -> bool:
+def _readdress(
+    database: Collections, old: str, content_hash: str, new: str, session: Session, *, fetched: str | None
+) -> bool:
     """Change the URL of an article. Its ``_id`` depends on the URL, so it is deleted and inserted again."""
     before, after = fingerprint(old), fingerprint(new)
     articles, aliases = database["articles"], database["aliases"]
@@ -410,7 +415,7 @@ def _readdress(database: Collections, old: str, content_hash: str, new: str, ses
         return False
     articles.delete_one({"_id": before}, session=session)
     # The change number is cleared, so that the article under its new URL counts as a change.
-    moved = own | {"_id": after, "canonical_url": new, changes.NUMBER: None}
+    moved = own | {"_id": after, "canonical_url": new, changes.NUMBER: None, "url": fetched or own["url"]}
     articles.insert_one(moved, session=session)
     changes.note_removed(database, [before], session)
     texts = _move_versions(database, session, own, after, new)

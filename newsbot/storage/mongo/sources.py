@@ -53,7 +53,12 @@ class MongoSources(Repository, Sources):
                 write_in_turns(partial(database["sources"].bulk_write, operations, ordered=True))
 
     def all(self, source: str | None = None) -> list[SourceRecord]:
-        query = {} if source is None else {"source": clean(source)}
+        return self._where({} if source is None else {"source": clean(source)})
+
+    def get(self, url: str) -> SourceRecord | None:
+        return next(iter(self._where({"_id": clean(url)})), None)
+
+    def _where(self, query: Document) -> list[SourceRecord]:
         with self._server.readable() as database:
             found = list(database["sources"].find(query).sort("_id", 1))
         return [SourceRecord(url=one.pop("_id"), kind=Kind(one.pop("kind")), **one) for one in found]

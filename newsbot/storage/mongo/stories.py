@@ -18,7 +18,7 @@ from pymongo import UpdateMany, UpdateOne
 from newsbot.connections.mongo import Collections, Document, Session
 from newsbot.storage.mongo.connection import Repository
 from newsbot.storage.mongo.documents import from_document, micros, strings
-from newsbot.storage.stories import Joined, Stories, Story, overlapping, roots_of, story_id
+from newsbot.storage.stories import Joined, Stories, Story, overlapping, roots_of, split_ids, story_id
 from newsbot.text.words import clean
 from newsbot.urls import fingerprint
 
@@ -46,6 +46,10 @@ class MongoStories(Repository, Stories):
                 {"$set": {"story": clean(story), "duplicate_of": duplicate_of and clean(duplicate_of)}},
             )
 
+    def split(self, groups: Sequence[Sequence[str]]) -> list[str]:
+        with self._server.readable() as database:
+            return self._server.transact(partial(_split, database, groups))
+
     def recent(
         self,
         *,
@@ -65,6 +69,25 @@ class MongoStories(Repository, Stories):
             for member in members.sort({"moment": 1, "_id": 1}):
                 found[member["story"]].members.append(from_document(member | {"text": ""}))
         return list(found.values())
+
+
+def _split(database: Collections, groups: Sequence[Sequence[str]], session: Session) -> list[str]:
+    (first,) = _kept(database, session, groups[0][:1])
+    story = (first or {}).get("story") or story_id(clean(groups[0][0]))
+    ids = split_ids(story, [[clean(url) for url in group] for group in groups])
+    redirects: list[UpdateOne] = []
+    changes: list[UpdateMany] = []
+    for name, group in zip(ids, groups, strict=True):
+        # As in _unite(), each story gets a document, so that a join at the same time conflicts.
+        redirects += [
+            UpdateOne({"_id": own}, {"$set": {"into": name}, "$inc": {"times": 1}}, upsert=True)
+            for own in {name, *(story_id(clean(url)) for url in group)}
+        ]
+        keys = [fingerprint(clean(url)) for url in group]
+        changes.append(UpdateMany({"_id": {"$in": keys}}, {"$set": {"story": name}}))
+    database["joined"].bulk_write(redirects, session=session)
+    database["articles"].bulk_write(changes, session=session)
+    return ids
 
 
 def _newest(database: Collections, since: datetime | None, patience: int) -> Iterator[list[str]]:

@@ -129,7 +129,7 @@ class SqliteArticles(Repository, Articles):
             return [None] * len(articles)
         return results
 
-    def readdress(self, canonical_url: str, content_hash: str, to: str) -> bool:
+    def readdress(self, canonical_url: str, content_hash: str, to: str, fetched: str | None = None) -> bool:
         old, new = clean(canonical_url), clean(to)
         before, after = fingerprint(old), fingerprint(new)
         with self._file.writing() as database:
@@ -143,7 +143,8 @@ class SqliteArticles(Repository, Articles):
             # The new URL gets an article, so it can no longer be an alias.
             database.execute("DELETE FROM article_alias WHERE fingerprint = ?", (after,))
             database.execute(
-                "UPDATE article SET fingerprint = ?, canonical_url = ? WHERE id = ?", (after, new, number)
+                "UPDATE article SET fingerprint = ?, canonical_url = ?, url = coalesce(?, url) WHERE id = ?",
+                (after, new, fetched and clean(fetched), number),
             )
             database.execute(
                 "UPDATE article_version SET document = json_set(document, '$.canonical_url', ?)"

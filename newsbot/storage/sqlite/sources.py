@@ -91,7 +91,12 @@ class SqliteSources(Repository, Sources):
             database.executemany(_SAVE, rows)
 
     def all(self, source: str | None = None) -> list[SourceRecord]:
-        chosen, values = ("", []) if source is None else ("WHERE source = ?", [source])
+        return self._where("", []) if source is None else self._where("WHERE source = ?", [source])
+
+    def get(self, url: str) -> SourceRecord | None:
+        return next(iter(self._where("WHERE url = ?", [url])), None)
+
+    def _where(self, chosen: str, values: list[str]) -> list[SourceRecord]:
         with self._file.reading() as database:
             rows = database.execute(f"SELECT {', '.join(_COLUMNS)} FROM source {chosen} ORDER BY url", values)
             return [

@@ -10,7 +10,7 @@ from datetime import datetime
 from newsbot.clock import stamp
 from newsbot.storage.sqlite.connection import Repository
 from newsbot.storage.sqlite.rows import READ, THESE, from_row
-from newsbot.storage.stories import Joined, Stories, Story, roots_of, story_id
+from newsbot.storage.stories import Joined, Stories, Story, roots_of, split_ids, story_id
 from newsbot.urls import fingerprint
 
 _MEMBER = READ.replace("a.text", "'' AS text")
@@ -47,6 +47,24 @@ class SqliteStories(Repository, Stories):
                 "UPDATE article SET story = ?, duplicate_of = ? WHERE fingerprint = ?",
                 (story, duplicate_of, fingerprint(canonical_url)),
             )
+
+    def split(self, groups: Sequence[Sequence[str]]) -> list[str]:
+        with self._file.writing() as database:
+            story = _kept(database, groups[0][0])[1] or story_id(groups[0][0])
+            ids = split_ids(story, groups)
+            for name, group in zip(ids, groups, strict=True):
+                own = [story_id(url) for url in group]
+                database.execute(f"DELETE FROM story_joined WHERE story IN {THESE}", (json.dumps(own),))
+                # The stories that the other articles would begin lead to the story of their group.
+                database.executemany(
+                    "INSERT OR REPLACE INTO story_joined VALUES (?, ?)",
+                    [(one, name) for one in own if one != name],
+                )
+                database.executemany(
+                    "UPDATE article SET story = ? WHERE fingerprint = ?",
+                    [(name, fingerprint(url)) for url in group],
+                )
+        return ids
 
     def recent(
         self,
