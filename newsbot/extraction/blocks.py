@@ -8,6 +8,7 @@ from typing import Literal
 
 from lxml import etree
 
+from newsbot.extraction.page.visible import PHRASING, is_in_sentence
 from newsbot.extraction.strings import resolved, squash, word_set
 
 Kind = Literal["paragraph", "heading", "quote", "item", "cell"]
@@ -20,15 +21,9 @@ KINDS: dict[str, Kind] = {
     "blockquote": "quote", "li": "item", "dt": "item", "dd": "item", "td": "cell", "th": "cell",
 }  # fmt: skip
 """Kind of a block by the name of its element."""
-# Elements that begin a new block.
-_BREAKS = word_set(
-    "p div section article main header footer ul ol dl table tbody thead tfoot tr pre code br "
-    "hr address details summary center "
-    "figure body html form fieldset"
-) | frozenset(KINDS)
 # Elements whose content is not part of a text.
 _SKIPPED = word_set(
-    "script style noscript template svg iframe object embed video audio canvas button select option input "
+    "script style noscript template svg iframe object embed video audio canvas select option input "
     "textarea form nav figcaption "
     "aside head title img picture source menu dialog"
 )
@@ -87,10 +82,10 @@ class _Renderer:
             return False
         if not isinstance(name, str) or element in self._removed:
             return True
-        return name in _SKIPPED
+        return name in _SKIPPED or (name == "button" and not is_in_sentence(element))
 
     def _start(self, element: etree._Element) -> None:
-        if element.tag in _BREAKS:
+        if _is_break(element):
             self._flush()
             if element.tag in KINDS:
                 self._kinds.append(KINDS[str(element.tag)])
@@ -99,7 +94,7 @@ class _Renderer:
 
     def _end(self, element: etree._Element) -> None:
         # A skipped element has not pushed its kind, so it must not pop one.
-        if element.tag in _BREAKS and not (element is not self._root and self._is_skipped(element)):
+        if _is_break(element) and not (element is not self._root and self._is_skipped(element)):
             self._flush()
             if element.tag in KINDS:
                 self._kinds.pop()
@@ -113,3 +108,9 @@ class _Renderer:
         self._parts.clear()
         if text:
             self._blocks.append(Block(self._kinds[-1], text))
+
+
+def _is_break(element: etree._Element) -> bool:
+    """True for an element that begins a new block. Custom elements do not."""
+    name = str(element.tag)
+    return name not in PHRASING and "-" not in name and ":" not in name

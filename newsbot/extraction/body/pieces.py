@@ -11,6 +11,7 @@ from typing import Any
 from lxml import etree
 from lxml.html import HtmlElement
 
+from newsbot.extraction.page.visible import PHRASING, SENTENCES, is_in_sentence
 from newsbot.extraction.strings import resolved, squash, word_list, word_set
 
 MAX_PIECES = 4000
@@ -77,22 +78,13 @@ SUBJECTS = {
 Programmers use these words in markup, whatever the language of the page is.
 """
 
-_INLINE = word_set(
-    "a abbr acronym b bdi bdo big cite code del dfn em font i ins kbd label mark nobr q s samp small span",
-    "strike strong sub sup time tt u var wbr",
-)
 _SKIPPED = word_set(
     "script style noscript template svg head iframe object embed video audio canvas link meta select option",
-    "input textarea button math map",
+    "input textarea math map",
 )
 _MOVING = frozenset({"iframe", "video", "object", "embed"})
 _STRONG = frozenset({"b", "strong", "em", "i"})
-_SENTENCES = word_set("p li h1 h2 h3 h4 h5 h6 blockquote dd dt figcaption")
-"""Elements that contain sentences.
-
-Custom elements (with a hyphen in the name) inside them do not begin a new line.
-"""
-_PLAIN = _INLINE - _STRONG - {"a"}
+_PLAIN = PHRASING - _STRONG - {"a", "button"}
 """Elements that change only the look of words. They do not matter for the pieces."""
 _NAMES = ("class", "id", "itemprop", "role", "data-testid", "data-component")
 # the words of "article-body", "articleBody" and "ARTICLE_body"
@@ -104,6 +96,10 @@ _TAG_NUMBERS = {name: number for number, name in enumerate(TAGS)}
 _REGION_BITS = {name: 1 << number for number, name in enumerate(REGIONS)}
 _IS_HIDDEN = _REGION_BITS["hidden"]
 _LEAST_ALT = 15
+_EMOJI = re.compile(
+    "[\u200d\u20e3\u2190-\u2bff\u3030\u303d\ufe0f\U0001f000-\U0001faff#*0-9]{1,12}(?<![0-9#*])"
+)
+"""Matches the description of a picture that stands for an emoji."""
 _DEEP = 255
 """From this depth on, the subjects of boxes are not counted, because a count has one byte."""
 _MOST_ATTRIBUTES = 300
@@ -189,7 +185,12 @@ class _Cutter:
         removed, parts, texts, root = self._removed, self._parts, self._found.texts, self._root
         for event, element in walker:
             name = element.tag
-            if name in _SKIPPED or not isinstance(name, str) or (removed and element in removed):
+            if (
+                name in _SKIPPED
+                or not isinstance(name, str)
+                or (name == "button" and not is_in_sentence(element))
+                or (removed and element in removed)
+            ):
                 if event == "start":
                     # A skipped element has no text, but the text after it (its tail) belongs to the page.
                     # iterwalk still yields its end event, for which the tail is added below.
@@ -220,14 +221,19 @@ class _Cutter:
         elif name == "br":
             self._flush()
             self._broken = True
+        elif name == "button":
+            pass  # a word of a sentence
         elif name == "img":
+            if (alt := element.get("alt")) and _EMOJI.fullmatch(alt):
+                self._add(alt)
+                return
             self._break()
             self._pictures += 1
             if len(alt := element.get("alt") or "") >= _LEAST_ALT:
                 self._found.alts.append(alt)
         # Every other element begins a box, including custom elements (<my-box>), unless it is inside a
         # sentence.
-        elif element is not self._root and not ("-" in name and self._names[-1] in _SENTENCES):
+        elif element is not self._root and not self._is_unknown(name):
             self._break()
             self._names.append(name)
             self._open.append(element)
@@ -237,12 +243,16 @@ class _Cutter:
             self._in_link -= 1
         elif name in _STRONG:
             self._in_strong -= 1
-        elif name not in ("br", "img") and element is not self._root and self._names[-1] == name:
+        elif name not in ("br", "img", "button") and element is not self._root and self._names[-1] == name:
             self._break()
             self._names.pop()
             self._open.pop()
             # the boxes of closed elements are no longer current
             del self._box_of[len(self._open) :]
+
+    def _is_unknown(self, name: str) -> bool:
+        """True for custom elements and elements of text processors (``<st1:city>``) inside a sentence."""
+        return ":" in name or ("-" in name and self._names[-1] in SENTENCES)
 
     def _add(self, text: str) -> None:
         self._parts.append(text)
