@@ -72,6 +72,7 @@ SUBJECTS = {
     "main_text": word_list(
         r"(?:article|post|entry|story|news|page|single|main|art|full)[-_\s]{0,2}(?:body|text|content|copy|detail)"
     ),
+    "cookies": word_list("cookie consent onetrust optanon gdpr ccpa didomi usercentrics"),
 }
 """Subjects of a box, with patterns for the words in its ``class``, ``id``, ``role`` and ``itemprop``.
 
@@ -80,7 +81,7 @@ Programmers use these words in markup, whatever the language of the page is.
 
 _SKIPPED = word_set(
     "script style noscript template svg head iframe object embed video audio canvas link meta select option",
-    "input textarea math map",
+    "input textarea math map dialog",
 )
 _MOVING = frozenset({"iframe", "video", "object", "embed"})
 _STRONG = frozenset({"b", "strong", "em", "i"})

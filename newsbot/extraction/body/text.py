@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from html import unescape
-from itertools import islice
+from itertools import islice, takewhile
 
 import numpy as np
 from lxml import etree
@@ -24,6 +24,7 @@ from newsbot.extraction.body.tidy import tidy, trim_edges
 from newsbot.extraction.fields.authors import author_candidates
 from newsbot.extraction.fields.evidence import JSON_LD, RULE
 from newsbot.extraction.kinds_and_paywalls import form_of, is_gallery
+from newsbot.extraction.page.hidden import hidden_elements
 from newsbot.extraction.page.jsonld import texts
 from newsbot.extraction.page.page import Page, text_of
 from newsbot.extraction.selectors import Selected
@@ -41,6 +42,8 @@ _MOST_PICTURES = 500
 """Maximum number of pictures whose captions are read."""
 _REPEATED = 40
 """Minimum length of a line that is dropped if another box has the same line (a copy for phones or print)."""
+_MOST_HIDDEN = 3
+"""Maximum amount of hidden text relative to the visible prose. If there is more, no text counts as hidden."""
 _BESIDE = 12
 """Maximum number of characters outside the link in a line that is only a link to another page."""
 _LEAST_LINK = 20
@@ -107,7 +110,12 @@ def find_body(page: Page, selected: Selected) -> Body:
 
     stated = stated_blocks(page)
     # The elements that a rule removes are removed even if the rule does not select the text.
-    view = View(cut(page.tree, selected.removed | next_articles(page)), known_of(page, stated))
+    removed = selected.removed | next_articles(page)
+    known, hidden = known_of(page, stated), hidden_elements(page.tree)
+    view = View(cut(page.tree, removed | hidden), known)
+    # Some pages hide the whole article until their scripts have run.
+    if hidden and sum(size(text_of(element, 2000)) for element in hidden) > _MOST_HIDDEN * view.all_prose:
+        view = View(cut(page.tree, removed), known)
     blocks = tidy(judged_blocks(view))
     if stated and _is_better(stated, blocks):
         return Body(tuple(stated), JSON_LD, view)
@@ -248,38 +256,99 @@ def _is_better(stated: list[Block], found: list[Block]) -> bool:
     return length >= 200 and size(join(found)) * 2 < length and not looks_like_code(join(stated))
 
 
-MAX_HEADLINES = 10
+MAX_HEADLINES = 60
 """Maximum number of headings that are checked."""
-_LEAST = 600
+_LEAST = 200
 """Minimum length of the page's own article. A shorter article may be the box of a teaser."""
+_HEADING = 15
+"""Minimum length of the headline of another article."""
+_BYLINE = re.compile(
+    r"byline|author|dateline|timestamp|published|pubdate|post-?meta|entry-?meta", re.IGNORECASE
+)
+_FOLLOWING = 4
+"""Maximum number of elements from a headline to its byline or time."""
 
 
 def next_articles(page: Page) -> frozenset[HtmlElement]:
-    """Return the other complete articles that some pages show below their own article.
+    """Return the other articles that some pages show below their own article.
 
-    These articles are ``<article>`` elements with an ``<h1>``. The result is empty unless the first ``<h1>``
-    of the page is its title and is inside an ``<article>``.
+    Such an article is in a box like the box of the page's own article, or it is an ``<article>``. It has its
+    own headline: an ``<h1>``, a heading with a link, or a heading with a byline or time. The result is empty
+    unless the first ``<h1>`` of the page is its title.
     """
-    if len(page.h1) < 2:
+    if not page.h1:
         return frozenset()
-    headline, own = key(text_of(page.h1[0])), _holder(page.h1[0])
+    own = page.h1[0]
+    headline = key(text_of(own))
     titled = key(page.title_tag or page.meta("og:title"))
-    if own is None or not headline or not titled.startswith(headline) or size(text_of(own)) < _LEAST:
-        return frozenset()
     # The entries of a live blog are <article> elements with headings too.
-    if form_of(page, page.title_tag, "") == "live":
+    if (
+        len(headline) < _HEADING
+        or not titled.startswith(headline)
+        or form_of(page, page.title_tag, "") == "live"
+    ):
         return frozenset()
-    holders = ((_holder(element), key(text_of(element))) for element in page.h1[1:MAX_HEADLINES])
-    return frozenset(
-        holder
-        for holder, words in holders
-        if holder is not None and words not in ("", headline) and not _nested(holder, own)
+    places = {box: number for number, box in enumerate((own, *own.iterancestors()))}
+    path = list(places)
+    found: dict[HtmlElement, None] = {}
+    for heading in islice(page.tree.iter("h1", "h2", "h3"), MAX_HEADLINES):
+        words = key(text_of(heading, 500))
+        if heading is own or len(words) < _HEADING or words == headline:
+            continue
+        box = heading
+        while (around := box.getparent()) is not None and around not in places:
+            box = around
+        if around is None or box in found or places[around] == 0:
+            continue
+        mine = path[places[around] - 1]
+        if around.index(mine) > around.index(box):
+            continue
+        if box is heading:
+            found.update(dict.fromkeys(_flat(own, heading) if mine is own else ()))
+        elif _is_alike(mine, box) and _has_headline(heading) and _prose(mine) >= max(_LEAST, _prose(box) / 3):
+            found[box] = None
+    return frozenset(found)
+
+
+def _prose(box: HtmlElement) -> int:
+    """Return the number of letters in the paragraphs of a box."""
+    return sum(size(text_of(element, 2000)) for element in islice(box.iter("p"), 50))
+
+
+def _is_alike(own: HtmlElement, other: HtmlElement) -> bool:
+    if own.tag != other.tag:
+        return other.tag == "article" and own.find(".//article") is None
+    return (
+        other.tag == "article"
+        or bool(_classes(own) & _classes(other))
+        or not (_classes(own) | _classes(other))
     )
 
 
-def _holder(element: HtmlElement) -> HtmlElement | None:
-    return next(element.iterancestors("article"), None)
+def _classes(element: HtmlElement) -> set[str]:
+    return set((element.get("class") or "")[:500].split())
 
 
-def _nested(one: HtmlElement, other: HtmlElement) -> bool:
-    return one is other or other in one.iterancestors() or one in other.iterancestors()
+def _has_headline(heading: HtmlElement) -> bool:
+    """True if a heading has a link, or if a byline or a time follows it."""
+    if heading.tag == "h1" or heading.find(".//a[@href]") is not None:
+        return True
+    if (parent := heading.getparent()) is not None and parent.tag == "a":
+        return True
+    return _is_signed(heading)
+
+
+def _is_signed(heading: HtmlElement) -> bool:
+    """True if a byline or a time follows the heading."""
+    return any(
+        near.tag == "time" or near.find(".//time") is not None or _BYLINE.search(near.get("class") or "")
+        for near in islice(heading.itersiblings(), _FOLLOWING)
+    )
+
+
+def _flat(own: HtmlElement, heading: HtmlElement) -> list[HtmlElement]:
+    """Return another article that is not in a box: a second ``<h1>`` with a byline or time, and the rest."""
+    between = takewhile(lambda element: element is not heading, own.itersiblings())
+    if heading.tag != "h1" or sum(size(text_of(one, 1000)) for one in islice(between, 100)) < _LEAST:
+        return []
+    return [heading, *heading.itersiblings()] if _is_signed(heading) else []

@@ -55,7 +55,7 @@ _MIN_SCRIPT_SCORE = 0.5
 _MIN_EAST_ASIAN_SCORE = 0.5
 """Minimum score at which an encoding of East Asia is accepted."""
 _UTF8 = 0.33
-"""Minimum share of valid characters in UTF-8. In the encodings of East Asia, up to .28 are valid by chance."""
+"""Minimum share of valid characters in UTF-8. In other encodings, up to .28 are valid by chance."""
 _UTF8_DECLARED = 0.05
 """Minimum number of valid characters per invalid byte, if UTF-8 is declared and the letters are Latin."""
 _DECLARED_BONUS = 0.1
