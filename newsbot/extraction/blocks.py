@@ -9,16 +9,16 @@ from typing import Literal
 from lxml import etree
 
 from newsbot.extraction.page.visible import PHRASING, is_in_sentence
-from newsbot.extraction.strings import resolved, squash, word_set
+from newsbot.extraction.strings import preformatted, resolved, squash, word_set
 
-Kind = Literal["paragraph", "heading", "quote", "item", "cell"]
+Kind = Literal["paragraph", "heading", "quote", "item", "table"]
 
 MAX_BLOCKS = 5000
 """Maximum number of blocks of a text. Further blocks are dropped."""
 
 KINDS: dict[str, Kind] = {
     "h1": "heading", "h2": "heading", "h3": "heading", "h4": "heading", "h5": "heading", "h6": "heading",
-    "blockquote": "quote", "li": "item", "dt": "item", "dd": "item", "td": "cell", "th": "cell",
+    "blockquote": "quote", "li": "item", "dt": "item", "dd": "item", "td": "table", "th": "table",
 }  # fmt: skip
 """Kind of a block by the name of its element."""
 # Elements whose content is not part of a text.
@@ -59,6 +59,7 @@ class _Renderer:
         self._blocks = blocks
         self._parts: list[str] = []
         self._kinds: list[Kind] = ["paragraph"]
+        self._depth_of_pre = 0
 
     def run(self) -> None:
         walker = etree.iterwalk(self._root, events=("start", "end"))
@@ -87,6 +88,7 @@ class _Renderer:
     def _start(self, element: etree._Element) -> None:
         if _is_break(element):
             self._flush()
+            self._depth_of_pre += element.tag == "pre"
             if element.tag in KINDS:
                 self._kinds.append(KINDS[str(element.tag)])
         if element.text:
@@ -96,6 +98,7 @@ class _Renderer:
         # A skipped element has not pushed its kind, so it must not pop one.
         if _is_break(element) and not (element is not self._root and self._is_skipped(element)):
             self._flush()
+            self._depth_of_pre -= element.tag == "pre"
             if element.tag in KINDS:
                 self._kinds.pop()
         if element.tail and element is not self._root:
@@ -104,10 +107,10 @@ class _Renderer:
     def _flush(self) -> None:
         if not self._parts:
             return
-        text = squash(resolved("".join(self._parts)))
+        text = resolved("".join(self._parts))
         self._parts.clear()
-        if text:
-            self._blocks.append(Block(self._kinds[-1], text))
+        lines = preformatted(text) if self._depth_of_pre else (text,)
+        self._blocks.extend(Block(self._kinds[-1], line) for line in map(squash, lines) if line)
 
 
 def _is_break(element: etree._Element) -> bool:

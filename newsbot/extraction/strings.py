@@ -35,7 +35,13 @@ _IN_WORDS = frozenset({"b", "em", "font", "i", "mark", "small", "span", "strong"
 _WORDS = re.compile(
     r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af_]+"
 )
+_BLANK_LINES = re.compile(r"\n[ \t]*\n")
+_WIDTH = 55
+"""Minimum length of the lines of a wrapped paragraph, except the last."""
 _CJK = re.compile("[\u3040-\u9fff\uac00-\ud7af]")
+_SHORTCODE = re.compile(r"(?:\[/?[a-z][\w-]{1,30}(?:\s[\w-]{1,30}=[^\[\]]{0,300})?/?\]\s?){1,5}")
+# Matches rules of CSS, calls and assignments.
+_STATEMENT = re.compile(r"[\w)\]-]\s?\{\s?[\w-]+\s?:|\w\.\w+\(|\b(?:var|let|const)\s\w+\s?=|\)\s?\{|@media")
 _CODE = re.compile(r"[{}]|function\s{0,3}\(|\bvar\s|document\.")
 
 
@@ -57,6 +63,16 @@ def squash(text: str) -> str:
     line = " ".join(text.split())
     # Nearly all lines are printable. isprintable() is much faster than the regex.
     return line if line.isprintable() else " ".join(_INVISIBLE.sub("", line).split())
+
+
+def preformatted(text: str) -> list[str]:
+    """Return the lines of a ``<pre>``. Lines of a paragraph that was wrapped to a width are joined."""
+    found: list[str] = []
+    for paragraph in _BLANK_LINES.split(text.replace("\r", "")):
+        lines = paragraph.split("\n")
+        is_wrapped = len(lines) > 2 and min(map(len, lines[:-1])) >= _WIDTH
+        found += [paragraph] if is_wrapped else lines
+    return found
 
 
 def plain(text: str) -> str:
@@ -119,6 +135,13 @@ def key(text: str) -> str:
 def looks_like_code(text: str) -> bool:
     """True for JavaScript or CSS that was mistaken for text."""
     return len(_CODE.findall(text[:2000])) > 3
+
+
+def is_code(text: str) -> bool:
+    """True for a line of JavaScript or CSS, or a shortcode of WordPress that was not replaced."""
+    if text[0] == "[" and _SHORTCODE.fullmatch(text):
+        return True
+    return text[-1] in ";}" and len(_CODE.findall(text[:2000])) > 1 and _STATEMENT.search(text) is not None
 
 
 def size(text: str) -> int:

@@ -12,7 +12,7 @@ from lxml import etree
 from lxml.html import HtmlElement
 
 from newsbot.extraction.page.visible import PHRASING, SENTENCES, is_in_sentence
-from newsbot.extraction.strings import resolved, squash, word_list, word_set
+from newsbot.extraction.strings import preformatted, resolved, squash, word_list, word_set
 
 MAX_PIECES = 4000
 """Maximum number of pieces of a page. The longest real articles have about 1,000."""
@@ -269,19 +269,24 @@ class _Cutter:
 
     def _flush(self) -> None:
         text = "".join(self._parts)
-        if text and not text.isspace() and (text := squash(resolved(text))):
-            found = self._found
-            found.texts.append(text)
-            found.boxes.append(self._box())
-            found.linked.append(min(len(text), self._linked))
-            found.strong.append(min(len(text), self._strong))
-            found.links.append(self._links)
-            found.broken.append(self._broken)
-            found.pictures.append(self._pictures)
-            self._pictures = 0
+        if text and not text.isspace():
+            for line in preformatted(text) if self._names[-1] == "pre" else (text,):
+                if squashed := squash(resolved(line)):
+                    self._append(squashed)
         self._parts.clear()
         self._linked = self._strong = self._links = 0
         self._broken = False
+
+    def _append(self, text: str) -> None:
+        found = self._found
+        found.texts.append(text)
+        found.boxes.append(self._box())
+        found.linked.append(min(len(text), self._linked))
+        found.strong.append(min(len(text), self._strong))
+        found.links.append(self._links)
+        found.broken.append(self._broken)
+        found.pictures.append(self._pictures)
+        self._pictures = 0
 
     def _box(self) -> int:
         """Return the number of the innermost open box. Boxes are created here, from the outside in."""

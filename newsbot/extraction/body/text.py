@@ -16,6 +16,7 @@ from lxml import etree
 from lxml.html import HtmlElement, fragment_fromstring
 
 from newsbot.extraction.blocks import KINDS, Block, Kind, join, render
+from newsbot.extraction.body import tables
 from newsbot.extraction.body.embedded import embedded_blocks, sentence_blocks
 from newsbot.extraction.body.features import Known, Marks, View
 from newsbot.extraction.body.judge import HEADINGS, taken
@@ -28,7 +29,7 @@ from newsbot.extraction.page.hidden import hidden_elements
 from newsbot.extraction.page.jsonld import texts
 from newsbot.extraction.page.page import Page, text_of
 from newsbot.extraction.selectors import Selected
-from newsbot.extraction.strings import key, looks_like_code, size, squash
+from newsbot.extraction.strings import is_code, key, looks_like_code, size, squash
 
 MAX_TEXT = 500_000
 """Maximum length of a text, in characters."""
@@ -52,6 +53,7 @@ _LEAST_LINK = 20
 _INNER = frozenset({"p", "div", "span"})
 # The shortest beginning of 20 to 160 characters that ends with a sign before a blank.
 _SENTENCE = re.compile(r"^.{20,160}?[.!?…](?=\s|$)")
+_CODE_BOXES = frozenset({"pre", "samp"})
 _MARKUP = re.compile(r"</?(?:p|br|div|h[1-6]|li|ul|strong|em|a|span)\b", re.IGNORECASE)
 
 
@@ -141,8 +143,19 @@ def judged_blocks(view: View) -> list[Block]:
     pieces = view.pieces
     found: list[Block] = []
     first: dict[str, int] = {}
-    for place in np.flatnonzero(chosen & ~_pointers(view)).tolist():
+    rows, items = tables.rows(view, chosen), tables.items(view, chosen)
+    cells = {place for row in rows.values() for place in row}
+    chosen = (chosen & ~_pointers(view)) | items
+    chosen[list(rows)] = True
+    for place in np.flatnonzero(chosen).tolist():
+        if place in cells:
+            if place in rows:
+                found.append(Block("table", " ".join(pieces.texts[one] for one in rows[place])))
+            continue
         text, around = pieces.texts[place], pieces.tree.parents[pieces.boxes[place]]
+        # Code is text only where the page shows it as code.
+        if is_code(text) and pieces.tree.tags[pieces.boxes[place]] not in _CODE_BOXES:
+            continue
         # The same text in the same box is a refrain or a real repetition, so it stays.
         if len(text) >= _REPEATED and first.setdefault(text, around) != around:
             continue
@@ -305,7 +318,7 @@ def next_articles(page: Page) -> frozenset[HtmlElement]:
             continue
         if box is heading:
             found.update(dict.fromkeys(_flat(own, heading) if mine is own else ()))
-        elif _is_alike(mine, box) and _has_headline(heading) and _prose(mine) >= max(_LEAST, _prose(box) / 3):
+        elif _is_other(mine, box, heading) and _prose(mine) >= max(_LEAST, _prose(box) / 3):
             found[box] = None
     return frozenset(found)
 
@@ -315,14 +328,15 @@ def _prose(box: HtmlElement) -> int:
     return sum(size(text_of(element, 2000)) for element in islice(box.iter("p"), 50))
 
 
-def _is_alike(own: HtmlElement, other: HtmlElement) -> bool:
-    if own.tag != other.tag:
-        return other.tag == "article" and own.find(".//article") is None
-    return (
-        other.tag == "article"
-        or bool(_classes(own) & _classes(other))
-        or not (_classes(own) | _classes(other))
-    )
+def _is_other(own: HtmlElement, box: HtmlElement, heading: HtmlElement) -> bool:
+    """True if ``box`` is like the box of the page's own article, and its heading is a headline."""
+    if own.tag == box.tag == "article":
+        return _has_headline(heading)
+    # The cards of a round-up have headings with links too.
+    if box.tag == "article":
+        return own.find(".//article") is None and _is_signed(heading)
+    alike = own.tag == box.tag and (_classes(own) & _classes(box) or not (_classes(own) | _classes(box)))
+    return bool(alike) and (heading.tag == "h1" or _is_signed(heading))
 
 
 def _classes(element: HtmlElement) -> set[str]:

@@ -1,0 +1,130 @@
+"""Finds the tables and lists that stand between the paragraphs of an article.
+
+The judge looks at single pieces. A cell of a table, or an item that is a link, looks like a piece of a menu.
+So a table or list counts as a whole if it follows a paragraph of the article in the same box.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from newsbot.extraction.body.features import Marks, View
+from newsbot.extraction.body.pieces import Boxes
+
+MAX_WRAPPERS = 3
+"""Maximum number of boxes between a table and the box of the paragraphs."""
+_LONG_CELL = 200
+"""Maximum number of letters of a cell. A longer cell is part of a layout."""
+_LINKED = 0.8
+"""Maximum share of links in a table."""
+_LEAST_ITEMS = 8
+"""Minimum number of items of a list that consists of links."""
+_FRAMES = ("aside", "nav", "footer", "form")
+
+
+@dataclass(slots=True)
+class _Table:
+    box: int
+    rows: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
+    """Box of the row -> places of its pieces."""
+    cells: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
+    """Box of the row -> boxes of its cells."""
+    is_layout: bool = False
+
+    def places(self) -> list[int]:
+        return [place for row in self.rows.values() for place in row]
+
+
+def rows(view: View, taken: Marks) -> dict[int, list[int]]:
+    """Return the rows of the tables of the article: place of the first piece -> places of all pieces.
+
+    ``taken`` marks the pieces that the judge takes.
+    """
+    found: dict[int, list[int]] = {}
+    for table in _tables(view):
+        if _is_data(table, view) and _follows_text(table.box, table.places(), view, taken):
+            found |= {row[0]: row for row in table.rows.values()}
+    return found
+
+
+def items(view: View, taken: Marks) -> Marks:
+    """Return True for the items of lists of links that stand between two paragraphs of the article."""
+    tree = view.pieces.tree
+    found = np.zeros(view.count, np.bool_)
+    lists: dict[int, list[int]] = defaultdict(list)
+    for place, box in enumerate(view.pieces.boxes):
+        item = _inside(tree, box, ("li",))
+        if item is not None and tree.tags[tree.parents[item]] in ("ul", "ol"):
+            lists[tree.parents[item]].append(place)
+    for box, places in lists.items():
+        if len(places) >= _LEAST_ITEMS and not taken[places].all():
+            parent = tree.parents[box]
+            after = [place for place in range(places[-1] + 1, view.count) if view.pieces.boxes[place] != box]
+            is_between = _is_text_beside(view, taken, parent, after)
+            if is_between and _follows_text(box, places, view, taken, wrappers=1):
+                found[places] = True
+    return found
+
+
+def _tables(view: View) -> list[_Table]:
+    tree = view.pieces.tree
+    tables: dict[int, _Table] = {}
+    for place, box in enumerate(view.pieces.boxes):
+        cell = _inside(tree, box, ("td", "th"))
+        row = None if cell is None else _inside(tree, cell, ("tr",))
+        table = None if row is None else _inside(tree, row, ("table",))
+        if table is None or row is None or cell is None:
+            continue
+        own = tables.setdefault(table, _Table(table))
+        own.rows[row].append(place)
+        own.cells[row].add(cell)
+        outer = _inside(tree, tree.parents[table], ("table",))
+        while outer is not None:
+            tables.setdefault(outer, _Table(outer)).is_layout = True
+            outer = _inside(tree, tree.parents[outer], ("table",))
+    return list(tables.values())
+
+
+def _inside(tree: Boxes, box: int, names: tuple[str, ...]) -> int | None:
+    """Return the innermost box with one of these names around ``box``, or ``box`` itself."""
+    while box and tree.tags[box] not in names:
+        if tree.tags[box] == "table" and "table" not in names:
+            return None
+        box = tree.parents[box]
+    return box or None
+
+
+def _is_data(table: _Table, view: View) -> bool:
+    if table.is_layout or sum(len(cells) > 1 for cells in table.cells.values()) < 2:
+        return False
+    places = table.places()
+    lengths = view.length[places]
+    return bool(lengths.max() <= _LONG_CELL and view.linked[places].sum() <= _LINKED * lengths.sum())
+
+
+def _follows_text(
+    box: int, places: list[int], view: View, taken: Marks, *, wrappers: int = MAX_WRAPPERS
+) -> bool:
+    """True if a paragraph of the article precedes the box, beside it or beside one of its wrappers."""
+    tree = view.pieces.tree
+    before = list(range(places[0]))
+    for _ in range(wrappers):
+        parent = tree.parents[box]
+        if not box or tree.tags[box] in _FRAMES:
+            return False
+        if _is_text_beside(view, taken, parent, before):
+            return True
+        box = parent
+    return False
+
+
+def _is_text_beside(view: View, taken: Marks, parent: int, places: list[int]) -> bool:
+    """True if one of the pieces is a taken paragraph directly in the box ``parent``."""
+    if not places:
+        return False
+    boxes = view.box[places]
+    beside = (boxes == parent) | (view.parent[boxes] == parent)
+    return bool((beside & taken[places] & (view.prose[places] > 0)).any())
