@@ -17,7 +17,7 @@ from lxml.html import HtmlElement, fragment_fromstring
 
 from newsbot.extraction.blocks import KINDS, Block, Kind, join, render
 from newsbot.extraction.body import tables
-from newsbot.extraction.body.embedded import embedded_blocks, sentence_blocks
+from newsbot.extraction.body.embedded import embedded_blocks, sentence_blocks, whole_blocks
 from newsbot.extraction.body.features import Known, Marks, View
 from newsbot.extraction.body.judge import HEADINGS, taken
 from newsbot.extraction.body.pieces import Pieces, cut
@@ -124,6 +124,8 @@ def find_body(page: Page, selected: Selected) -> Body:
     # Headings do not count, because a page whose scripts load the text may still contain the headline.
     if sum(len(block.text) for block in blocks if block.kind != "heading") < _HARDLY_ANY:
         return _carried(page, view) or Body(tuple(blocks), LEARNED, view)
+    if whole := tidy(whole_blocks(page.tree, blocks)):
+        return Body(tuple(whole), "embedded", view)
     return Body(tuple(blocks), LEARNED, view)
 
 
