@@ -94,6 +94,7 @@ class Known:
     stated: str = ""
     """The text in the structured data, one paragraph per line."""
     headline: str = ""
+    title_tag: str = ""
     site: frozenset[str] = frozenset()
     """Names of the site without spaces: parts of its host, and its ``og:site_name``."""
     authors: frozenset[str] = frozenset()

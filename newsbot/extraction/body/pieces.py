@@ -33,7 +33,10 @@ REGIONS = (
 """Names of elements. Each box records which of these elements it is in. "hidden" stands for any hidden
 element."""
 SUBJECTS = {
-    "comment": word_list("comment disqus discuss reply replies respond"),
+    "comment": word_list(
+        "comment disqus discuss reply replies respond trackback pingback talkback koment komment coment",
+        "^opini[ei]s?$ ^reacties?$ ^yorum otzyv otziv hozzaszol diskuse diskusjon diskussion pinglun sxolia",
+    ),
     "share": word_list("share sharing social follow facebook twitter like vote rating"),
     "related": word_list(
         "relat recommend more also popular trend teaser promo outbrain taboola similar readmore most",
@@ -72,6 +75,7 @@ SUBJECTS = {
     "main_text": word_list(
         r"(?:article|post|entry|story|news|page|single|main|art|full)[-_\s]{0,2}(?:body|text|content|copy|detail)"
     ),
+    "sidebar": word_list("sidebar complementary"),
     "cookies": word_list("cookie consent onetrust optanon gdpr ccpa didomi usercentrics"),
 }
 """Subjects of a box, with patterns for the words in its ``class``, ``id``, ``role`` and ``itemprop``.

@@ -20,6 +20,7 @@ _LONG_CELL = 200
 """Maximum number of letters of a cell. A longer cell is part of a layout."""
 _LINKED = 0.8
 """Maximum share of links in a table."""
+_LEAST_ROWS = 3
 _LEAST_ITEMS = 8
 """Minimum number of items of a list that consists of links."""
 _FRAMES = ("aside", "nav", "footer", "form")
@@ -98,9 +99,12 @@ def _inside(tree: Boxes, box: int, names: tuple[str, ...]) -> int | None:
 
 
 def _is_data(table: _Table, view: View) -> bool:
-    if table.is_layout or sum(len(cells) > 1 for cells in table.cells.values()) < 2:
-        return False
+    count = sum(len(cells) > 1 for cells in table.cells.values())
     places = table.places()
+    numbers = sum(any(map(str.isdigit, view.pieces.texts[place])) for place in places)
+    # A table of two rows without numbers is a form or a box of contacts.
+    if table.is_layout or count < _LEAST_ROWS - (numbers >= count):
+        return False
     lengths = view.length[places]
     return bool(lengths.max() <= _LONG_CELL and view.linked[places].sum() <= _LINKED * lengths.sum())
 
@@ -117,8 +121,20 @@ def _follows_text(
             return False
         if _is_text_beside(view, taken, parent, before):
             return True
+        # A wrapper contains at most a caption and a note besides the table.
+        if any(_is_within(view, place, parent) for place in (places[0] - 2, places[-1] + 2)):
+            return False
         box = parent
     return False
+
+
+def _is_within(view: View, place: int, box: int) -> bool:
+    if not 0 <= place < view.count:
+        return False
+    inner = view.pieces.boxes[place]
+    while inner > box:  # a box comes after its parent
+        inner = view.pieces.tree.parents[inner]
+    return inner == box
 
 
 def _is_text_beside(view: View, taken: Marks, parent: int, places: list[int]) -> bool:

@@ -19,6 +19,7 @@ from newsbot.extraction.blocks import KINDS, Block, Kind, join, render
 from newsbot.extraction.body import tables
 from newsbot.extraction.body.embedded import embedded_blocks, sentence_blocks, whole_blocks
 from newsbot.extraction.body.features import Known, Marks, View
+from newsbot.extraction.body.furniture import without_furniture
 from newsbot.extraction.body.judge import HEADINGS, taken
 from newsbot.extraction.body.pieces import Pieces, cut
 from newsbot.extraction.body.tidy import tidy, trim_edges
@@ -142,6 +143,7 @@ def judged_blocks(view: View) -> list[Block]:
     if int(view.length[chosen & ~is_heading].sum()) < _HARDLY_ANY:
         dense = view.in_densest & (view.prose > 0)
         chosen = dense if int(view.prose[dense].sum()) >= _HARDLY_ANY else chosen
+    chosen = without_furniture(view, chosen)
     pieces = view.pieces
     found: list[Block] = []
     first: dict[str, int] = {}
@@ -229,6 +231,7 @@ def known_of(page: Page, stated: list[Block]) -> Known:
         description=page.meta("og:description", "description"),
         stated=join(stated),
         headline=page.meta("og:title") or next(iter(page.headings), page.title_tag),
+        title_tag=page.title_tag,
         site=_site(page),
         authors=_authors(page),
     )
@@ -303,31 +306,48 @@ def next_articles(page: Page) -> frozenset[HtmlElement]:
         or form_of(page, page.title_tag, "") == "live"
     ):
         return frozenset()
-    places = {box: number for number, box in enumerate((own, *own.iterancestors()))}
-    path = list(places)
     found: dict[HtmlElement, None] = {}
+    path = [own, *own.iterancestors()]
     for heading in islice(page.tree.iter("h1", "h2", "h3"), MAX_HEADLINES):
-        words = key(text_of(heading, 500))
-        if heading is own or len(words) < _HEADING or words == headline:
-            continue
-        box = heading
-        while (around := box.getparent()) is not None and around not in places:
-            box = around
-        if around is None or box in found or places[around] == 0:
-            continue
-        mine = path[places[around] - 1]
-        if around.index(mine) > around.index(box):
-            continue
-        if box is heading:
-            found.update(dict.fromkeys(_flat(own, heading) if mine is own else ()))
-        elif _is_other(mine, box, heading) and _prose(mine) >= max(_LEAST, _prose(box) / 3):
-            found[box] = None
+        if heading is not own and key(text_of(heading, 500)) not in ("", headline):
+            found.update(dict.fromkeys(_next_article(path, heading)))
     return frozenset(found)
+
+
+def _next_article(path: list[HtmlElement], heading: HtmlElement) -> list[HtmlElement]:
+    """Return the elements of the article that begins with ``heading``; empty if none begins there.
+
+    ``path`` has the headline of the page's own article and all boxes around it.
+    """
+    own = path[0]
+    holder, mine = _holder(heading), _holder(own)
+    if heading.tag == "h1" and holder is not None and mine is not None and not _nested(holder, mine):
+        return [holder] if _prose(mine) >= _LEAST else []
+    box = heading
+    while (around := box.getparent()) is not None and around not in path:
+        box = around
+    if around is None or around is own:
+        return []
+    beside = path[path.index(around) - 1]
+    if around.index(beside) > around.index(box):
+        return []
+    if box is heading:
+        return _flat(own, heading) if beside is own else []
+    is_other = len(key(text_of(heading, 500))) >= _HEADING and _is_other(beside, box, heading)
+    return [box] if is_other and _prose(beside) >= max(_LEAST, _prose(box) / 3) else []
+
+
+def _nested(one: HtmlElement, other: HtmlElement) -> bool:
+    return one is other or other in one.iterancestors() or one in other.iterancestors()
 
 
 def _prose(box: HtmlElement) -> int:
     """Return the number of letters in the paragraphs of a box."""
     return sum(size(text_of(element, 2000)) for element in islice(box.iter("p"), 50))
+
+
+def _holder(element: HtmlElement) -> HtmlElement | None:
+    return next(element.iterancestors("article"), None)
 
 
 def _is_other(own: HtmlElement, box: HtmlElement, heading: HtmlElement) -> bool:
