@@ -11,8 +11,8 @@ REMARK = (
 )
 HEADINGS = [
     "Comments (12)", "Leave a reply", "3 Kommentare", "Commentaires", "Comentarios", "Comentários",
-    "Commenti", "Reacties (2)", "Komentarze", "Opinie (8)", "Комментарии (3)", "Komentáře", "Kommentarer", "Yorumlar",
-    "Σχόλια", "网友评论", "コメント", "댓글 3", "تعليقات", "Bình luận",
+    "Commenti", "Reacties (2)", "Komentarze", "Opinie (8)", "Комментарии (3)", "Komentáře", "Kommentarer",
+    "Yorumlar", "Σχόλια", "网友评论", "コメント", "댓글 3", "تعليقات", "Bình luận",
 ]  # fmt: skip
 
 

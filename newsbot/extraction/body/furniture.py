@@ -13,7 +13,7 @@ import numpy as np
 
 from newsbot.extraction.body.features import Marks, View
 from newsbot.extraction.body.judge import HEADINGS
-from newsbot.extraction.body.pieces import SUBJECTS
+from newsbot.extraction.body.pieces import SUBJECTS, Pieces
 from newsbot.extraction.strings import key
 from newsbot.text.languages import compiled
 
@@ -24,11 +24,10 @@ _COUNTER = re.compile(r"\d{1,3}\s?(?:/|of|von|de|из|sur)\s?\d{1,3}\b")
 """Matches the number of a picture in a gallery: "3/43"."""
 _LEAST_PICTURES = 3
 """Minimum number of numbered captions of a gallery."""
-_LEAST_LEFT, _LEAST_LETTERS = 0.25, 60
-"""Minimum share of the prose, and minimum number of its letters, that are left.
-
-Some sites name the box of the article after a side column.
-"""
+_PROSE = 60
+"""Minimum length of a piece that is prose."""
+_LEAST_LEFT = 0.25
+"""Minimum share of the prose that is left. Some sites name the box of the article after a side column."""
 _LONGEST_MOTTO = 300
 _SIDEBAR = list(SUBJECTS).index("sidebar")
 _PARTS = re.compile(r"\s*[|–—:»]\s*|\s-\s")
@@ -40,13 +39,9 @@ def without_furniture(view: View, chosen: Marks) -> Marks:
     """Return ``chosen`` without these pieces. A group of pieces is kept if hardly any prose would be left."""
     chosen = chosen & ~_after_comments(view, chosen)
     least = _LEAST_LEFT * view.prose[chosen].sum()
-    for marks, needed in (
-        (_captions(view), _LEAST_LETTERS),
-        (_sidebars(view), least),
-        (_motto(view, chosen), least),
-    ):
+    for marks in (_sidebars(view), _motto(view, chosen)):
         kept: Marks = chosen & ~marks
-        if view.prose[kept].sum() > needed:
+        if view.prose[kept].sum() > least:
             chosen = kept
     return chosen
 
@@ -60,13 +55,28 @@ def _after_comments(view: View, chosen: Marks) -> Marks:
     return np.arange(view.count) >= start
 
 
-def _captions(view: View) -> Marks:
-    """True for the pieces in items of a gallery, in which each picture has a number and a caption."""
-    counters = [place for place, text in enumerate(view.pieces.texts) if _is_counter(text)]
-    items = {int(view.parent[view.pieces.boxes[place]]) for place in counters}
-    of = Counter(int(view.parent[item]) for item in items)
-    galleries = [item for item in items if of[int(view.parent[item])] >= _LEAST_PICTURES]
-    return np.isin(view.box, galleries) | np.isin(view.parent[view.box], galleries)
+def without_captions(pieces: Pieces) -> Pieces:
+    """Return the pieces that are not in a gallery in which each picture has a number and a caption.
+
+    All pieces are returned if there is no other prose.
+    """
+    parents = pieces.tree.parents
+    items = {parents[box] for text, box in zip(pieces.texts, pieces.boxes, strict=True) if _is_counter(text)}
+    of = Counter(parents[item] for item in items)
+    galleries = {item for item in items if of[parents[item]] >= _LEAST_PICTURES}
+    if not galleries:
+        return pieces
+    kept = [
+        place
+        for place, box in enumerate(pieces.boxes)
+        if box not in galleries and parents[box] not in galleries
+    ]
+    if not any(len(pieces.texts[place]) >= _PROSE for place in kept):
+        return pieces
+    found = Pieces(alts=pieces.alts, tree=pieces.tree)
+    for name in ("texts", "boxes", "linked", "strong", "links", "broken", "pictures"):
+        setattr(found, name, [getattr(pieces, name)[place] for place in kept])
+    return found
 
 
 def _is_counter(text: str) -> bool:

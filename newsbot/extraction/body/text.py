@@ -19,7 +19,7 @@ from newsbot.extraction.blocks import KINDS, Block, Kind, join, render
 from newsbot.extraction.body import tables
 from newsbot.extraction.body.embedded import embedded_blocks, sentence_blocks, whole_blocks
 from newsbot.extraction.body.features import Known, Marks, View
-from newsbot.extraction.body.furniture import without_furniture
+from newsbot.extraction.body.furniture import without_captions, without_furniture
 from newsbot.extraction.body.judge import HEADINGS, taken
 from newsbot.extraction.body.pieces import Pieces, cut
 from newsbot.extraction.body.tidy import tidy, trim_edges
@@ -115,10 +115,10 @@ def find_body(page: Page, selected: Selected) -> Body:
     # The elements that a rule removes are removed even if the rule does not select the text.
     removed = selected.removed | next_articles(page)
     known, hidden = known_of(page, stated), hidden_elements(page.tree)
-    view = View(cut(page.tree, removed | hidden), known)
+    view = View(without_captions(cut(page.tree, removed | hidden)), known)
     # Some pages hide the whole article until their scripts have run.
     if hidden and sum(size(text_of(element, 2000)) for element in hidden) > _MOST_HIDDEN * view.all_prose:
-        view = View(cut(page.tree, removed), known)
+        view = View(without_captions(cut(page.tree, removed)), known)
     blocks = tidy(judged_blocks(view))
     if stated and _is_better(stated, blocks):
         return Body(tuple(stated), JSON_LD, view)
