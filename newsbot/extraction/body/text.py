@@ -112,13 +112,7 @@ def find_body(page: Page, selected: Selected) -> Body:
         return Body(tuple(blocks), RULE)
 
     stated = stated_blocks(page)
-    # The elements that a rule removes are removed even if the rule does not select the text.
-    removed = selected.removed | next_articles(page)
-    known, hidden = known_of(page, stated), hidden_elements(page.tree)
-    view = View(without_captions(cut(page.tree, removed | hidden)), known)
-    # Some pages hide the whole article until their scripts have run.
-    if hidden and sum(size(text_of(element, 2000)) for element in hidden) > _MOST_HIDDEN * view.all_prose:
-        view = View(without_captions(cut(page.tree, removed)), known)
+    view = view_of(page, stated, selected.removed)
     blocks = tidy(judged_blocks(view))
     if stated and _is_better(stated, blocks):
         return Body(tuple(stated), JSON_LD, view)
@@ -128,6 +122,20 @@ def find_body(page: Page, selected: Selected) -> Body:
     if whole := tidy(whole_blocks(page.tree, blocks)):
         return Body(tuple(whole), "embedded", view)
     return Body(tuple(blocks), LEARNED, view)
+
+
+def view_of(page: Page, stated: list[Block], removed: frozenset[HtmlElement] = frozenset()) -> View:
+    """Return the pieces of a page that are judged, without other articles and hidden text.
+
+    ``stated`` is the text in the structured data. ``removed`` are the elements that a rule removes.
+    """
+    removed |= next_articles(page)
+    known, hidden = known_of(page, stated), hidden_elements(page.tree)
+    view = View(without_captions(cut(page.tree, removed | hidden)), known)
+    # Some pages hide the whole article until their scripts have run.
+    if hidden and sum(size(text_of(element, 2000)) for element in hidden) > _MOST_HIDDEN * view.all_prose:
+        view = View(without_captions(cut(page.tree, removed)), known)
+    return view
 
 
 def judged_blocks(view: View) -> list[Block]:
