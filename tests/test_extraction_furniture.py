@@ -62,6 +62,30 @@ def test_a_lead_above_the_headline_is_text() -> None:
     assert read(html.encode()).text.split("\n") == [lead, *PROSE]
 
 
+LEAD = "After a night of rain the council had no choice, and nobody complains about it in the town."
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<h2>{LEAD}</h2>{TEXT}",
+        "<div class=lead>{LEAD}</div>{TEXT}",
+        "<h2>{LEAD}</h2><p>{LEAD}</p>{TEXT}",
+        "<div class=sub>{LEAD}</div><div class=text><p><strong>{LEAD}</strong></p>{TEXT}</div>",
+        "<figure><img src=/r.jpg><figcaption>A road</figcaption></figure><div class=chapo>{LEAD}</div>{TEXT}",
+    ],
+)
+def test_the_lead_is_in_the_text_once(body: str) -> None:
+    article = read(page(body=body.replace("{LEAD}", LEAD).replace("{TEXT}", TEXT)))
+    assert article.text.split("\n") == [LEAD, *PROSE]
+
+
+def test_a_summary_in_a_menu_is_not_text() -> None:
+    menu = f"<header><nav><div class=ai><h4>Summary</h4><p>{LEAD}</p></div></nav></header>"
+    html = page(head=f'<meta name=description content="{LEAD}">').replace(b"<body>", f"<body>{menu}".encode())
+    assert read(html).text.split("\n") == PROSE
+
+
 def test_a_notice_in_a_side_column_is_not_text() -> None:
     notice = (
         "This part of the paper has texts that were first printed elsewhere. Rights stay with the owners."

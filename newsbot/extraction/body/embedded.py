@@ -172,7 +172,7 @@ def _blocks(markup: str) -> list[Block]:
 
 # --- the rest of a text whose beginning is visible
 
-_LONG_ENOUGH = 4000
+_LONG_ENOUGH = 2000
 """A visible text with at least this number of letters is not continued."""
 _MORE = 1.3
 """Minimum length of the whole text relative to the visible text."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from newsbot.extraction.body.features import Marks, View
 from newsbot.extraction.body.judge import HEADINGS
-from newsbot.extraction.body.pieces import SUBJECTS, Pieces
+from newsbot.extraction.body.pieces import REGIONS, SUBJECTS, Pieces
 from newsbot.extraction.strings import key
 from newsbot.text.languages import compiled
 
@@ -30,6 +30,7 @@ _LEAST_LEFT = 0.25
 """Minimum share of the prose that is left. Some sites name the box of the article after a side column."""
 _LONGEST_MOTTO = 300
 _SIDEBAR = list(SUBJECTS).index("sidebar")
+_NAV = 1 << REGIONS.index("nav")
 _PARTS = re.compile(r"\s*[|–—:»]\s*|\s-\s")
 _FAR = 3
 """Minimum number of steps from a headline up to the box that it shares with the motto of the blog."""
@@ -84,7 +85,10 @@ def _is_counter(text: str) -> bool:
 
 
 def _sidebars(view: View) -> Marks:
-    marks: Marks = view.subjects[view.box, _SIDEBAR] > 0
+    """True for the pieces in side columns and menus that do not contain the headline."""
+    regions = np.array(view.pieces.tree.regions)
+    menus = regions[view.box] & ~regions[view.common[view.box]] & _NAV
+    marks: Marks = (view.subjects[view.box, _SIDEBAR] > 0) | (menus > 0)
     return marks
 
 

@@ -55,13 +55,13 @@ def items(view: View, taken: Marks) -> Marks:
     """Return True for the items of lists of links that stand between two paragraphs of the article."""
     tree = view.pieces.tree
     found = np.zeros(view.count, np.bool_)
+    item_of = _innermost(tree, ("li",))
     lists: dict[int, list[int]] = defaultdict(list)
     for place, box in enumerate(view.pieces.boxes):
-        item = _inside(tree, box, ("li",))
-        if item is not None and tree.tags[tree.parents[item]] in ("ul", "ol"):
+        if item := item_of[box]:
             lists[tree.parents[item]].append(place)
     for box, places in lists.items():
-        if len(places) >= _LEAST_ITEMS and not taken[places].all():
+        if len(places) >= _LEAST_ITEMS and tree.tags[box] in ("ul", "ol") and not taken[places].all():
             parent = tree.parents[box]
             after = [place for place in range(places[-1] + 1, view.count) if view.pieces.boxes[place] != box]
             is_between = _is_text_beside(view, taken, parent, after)
@@ -72,30 +72,32 @@ def items(view: View, taken: Marks) -> Marks:
 
 def _tables(view: View) -> list[_Table]:
     tree = view.pieces.tree
+    if "table" not in tree.tags:
+        return []
+    table_of, row_of = _innermost(tree, ("table",)), _innermost(tree, ("tr",))
+    cell_of = _innermost(tree, ("td", "th"))
     tables: dict[int, _Table] = {}
     for place, box in enumerate(view.pieces.boxes):
-        cell = _inside(tree, box, ("td", "th"))
-        row = None if cell is None else _inside(tree, cell, ("tr",))
-        table = None if row is None else _inside(tree, row, ("table",))
-        if table is None or row is None or cell is None:
-            continue
-        own = tables.setdefault(table, _Table(table))
-        own.rows[row].append(place)
-        own.cells[row].add(cell)
-        outer = _inside(tree, tree.parents[table], ("table",))
-        while outer is not None:
+        cell, row, table = cell_of[box], row_of[box], table_of[box]
+        if table < row < cell and table:
+            own = tables.setdefault(table, _Table(table))
+            own.rows[row].append(place)
+            own.cells[row].add(cell)
+    for inner in list(tables):
+        outer = table_of[tree.parents[inner]]
+        while outer:
             tables.setdefault(outer, _Table(outer)).is_layout = True
-            outer = _inside(tree, tree.parents[outer], ("table",))
+            outer = table_of[tree.parents[outer]]
     return list(tables.values())
 
 
-def _inside(tree: Boxes, box: int, names: tuple[str, ...]) -> int | None:
-    """Return the innermost box with one of these names around ``box``, or ``box`` itself."""
-    while box and tree.tags[box] not in names:
-        if tree.tags[box] == "table" and "table" not in names:
-            return None
-        box = tree.parents[box]
-    return box or None
+def _innermost(tree: Boxes, names: tuple[str, ...]) -> list[int]:
+    """For each box, return the innermost box around it, or itself, with one of these names; 0 if none has."""
+    found: list[int] = []
+    for box, (tag, parent) in enumerate(zip(tree.tags, tree.parents, strict=True)):
+        # A parent comes before its boxes. The root has no such name.
+        found.append(box if tag in names else found[parent] if box else 0)
+    return found
 
 
 def _is_data(table: _Table, view: View) -> bool:

@@ -168,8 +168,11 @@ def judged_blocks(view: View) -> list[Block]:
         # Code is text only where the page shows it as code.
         if is_code(text) and pieces.tree.tags[pieces.boxes[place]] not in _CODE_BOXES:
             continue
-        # The same text in the same box is a refrain or a real repetition, so it stays.
-        if len(text) >= _REPEATED and first.setdefault(text, around) != around:
+        # The same text in the same box is a refrain or a real repetition, so it stays, unless it is a lead
+        # that follows itself.
+        if len(text) >= _REPEATED and (
+            first.setdefault(text, around) != around or (found and found[-1].text == text)
+        ):
             continue
         found.append(Block(_kind(pieces, place), text))
     return found

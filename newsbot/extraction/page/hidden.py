@@ -13,13 +13,13 @@ from itertools import islice
 from lxml import etree
 from lxml.html import HtmlElement
 
-from newsbot.extraction.page.page import text_of, texts_of, xpath
+from newsbot.extraction.page.page import text_of, xpath
 from newsbot.extraction.page.visible import PHRASING
 from newsbot.extraction.strings import size, squash
 
 MAX_HIDDEN = 200
 """Maximum number of elements with such attributes that are checked."""
-_MARKED = xpath(f"(//body//*[@hidden or @aria-hidden or @style])[position() <= 8 * {MAX_HIDDEN}]")
+_MARKED = xpath("descendant::*[@hidden or @aria-hidden or @style]")
 _STYLE = re.compile(
     r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|font-size\s*:\s*0(?![.\d]*[1-9])"
     r"|text-indent\s*:\s*-\d{3}|clip\s*:\s*rect\(\s*[01](?:px)?\b|clip-path\s*:\s*inset\(\s*(?:50|100)%)",
@@ -35,8 +35,8 @@ _PROSE = 40
 _REST = 200
 """Minimum number of letters of the hidden rest of an article."""
 _TOGGLES = ("aria-expanded", "aria-controls", "onclick", "data-toggle", "data-target", "data-bs-toggle")
-_ITSELF = xpath("descendant-or-self::*[self::h1 or self::main or self::article or @itemprop='articleBody']")
-_CONTROLS = texts_of("//@aria-controls | //@data-target | //@data-bs-target")
+_BODY = xpath("//*[@itemprop='articleBody']")
+_CONTROLS = xpath("//*[@aria-controls or @data-target or @data-bs-target]")
 _SIBLINGS = 40
 """Maximum number of elements beside a hidden element that are read on each side."""
 _NEAR = 3
@@ -48,20 +48,29 @@ def hidden_elements(tree: HtmlElement) -> frozenset[HtmlElement]:
 
     Elements that contain the headline or the article are left out.
     """
-    found: dict[HtmlElement, None] = {}
-    for element in _MARKED(tree):
-        if len(found) >= MAX_HIDDEN:
-            break
-        if _is_hidden(element) and not _ITSELF(element):
-            found[element] = None
+    found = dict.fromkeys(
+        islice(
+            (element for element in islice(_MARKED(tree), 8 * MAX_HIDDEN) if _is_hidden(element)), MAX_HIDDEN
+        )
+    )
     if not found:
         return frozenset()
-    opened = {name.lstrip("#") for value in _CONTROLS(tree)[:MAX_HIDDEN] for name in value.split()}
+    for element in (*islice(tree.iter("h1", "main", "article"), MAX_HIDDEN), *_BODY(tree)[:MAX_HIDDEN]):
+        for box in (element, *element.iterancestors()):
+            found.pop(box, None)
+    opened = _opened(tree) if any("id" in element.attrib for element in found) else frozenset()
     return frozenset(
         element
         for element in found
         if element.get("id") not in opened and not _is_late(element) and not _is_rest(element, found)
     )
+
+
+def _opened(tree: HtmlElement) -> frozenset[str]:
+    """Return the ids of the elements that a control shows."""
+    names = ("aria-controls", "data-target", "data-bs-target")
+    values = [element.get(name) or "" for element in _CONTROLS(tree)[:MAX_HIDDEN] for name in names]
+    return frozenset(word.lstrip("#") for value in values for word in value[:500].split())
 
 
 def _is_hidden(element: HtmlElement) -> bool:

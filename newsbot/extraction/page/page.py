@@ -319,17 +319,6 @@ def xpath(expression: str) -> Callable[[HtmlElement], list[HtmlElement]]:
     return run
 
 
-def texts_of(expression: str) -> Callable[[HtmlElement], list[str]]:
-    """Compile an XPath that selects attributes. Several threads may call the returned function."""
-    compiled = etree.XPath(expression, smart_strings=False)
-
-    def run(element: HtmlElement) -> list[str]:
-        found = compiled(element)
-        return [hit for hit in found if isinstance(hit, str)] if isinstance(found, list) else []
-
-    return run
-
-
 _ITEM = xpath("/descendant::*[@itemprop]")
 _CODE = frozenset({"script", "style"})
 
