@@ -11,6 +11,7 @@ from typing import Any
 from lxml import etree
 from lxml.html import HtmlElement
 
+from newsbot.extraction.page.hidden import Hidden
 from newsbot.extraction.page.visible import PHRASING, SENTENCES, is_in_sentence
 from newsbot.extraction.strings import preformatted, resolved, squash, word_list, word_set
 
@@ -151,23 +152,27 @@ class Pieces:
     tree: Boxes = field(default_factory=Boxes)
 
 
-def cut(tree: HtmlElement, removed: Collection[etree._Element] = ()) -> Pieces:
-    """Return the pieces of a page that are not in ``removed`` elements. The tree is not changed."""
+def cut(tree: HtmlElement, removed: Collection[etree._Element] = (), hidden: Hidden | None = None) -> Pieces:
+    """Return the pieces of a page that are not in ``removed`` or ``hidden`` elements.
+
+    The tree is not changed.
+    """
     body = tree.find("body")
-    return _Cutter(tree if body is None else body, removed).run()
+    return _Cutter(tree if body is None else body, removed, hidden).run()
 
 
 class _Cutter:
     """Walks through a page and collects its pieces."""
 
     __slots__ = (
-        "_box_of", "_broken", "_found", "_in_link", "_in_strong", "_linked", "_links", "_names", "_open",
-        "_parts", "_pictures", "_removed", "_root", "_strong",
+        "_box_of", "_broken", "_found", "_hidden", "_in_link", "_in_strong", "_linked", "_links", "_names",
+        "_open", "_parts", "_pictures", "_removed", "_root", "_strong",
     )  # fmt: skip
 
-    def __init__(self, root: HtmlElement, removed: Collection[etree._Element]) -> None:
+    def __init__(self, root: HtmlElement, removed: Collection[etree._Element], hidden: Hidden | None) -> None:
         self._root = root
-        self._removed = removed
+        self._removed: set[etree._Element] = set(removed)
+        self._hidden = hidden
         self._found = Pieces()
         self._parts: list[str] = []
         self._names = ["body"]
@@ -190,25 +195,20 @@ class _Cutter:
         removed, parts, texts, root = self._removed, self._parts, self._found.texts, self._root
         for event, element in walker:
             name = element.tag
-            if (
-                name in _SKIPPED
-                or not isinstance(name, str)
-                or (name == "button" and not is_in_sentence(element))
-                or (removed and element in removed)
-            ):
-                if event == "start":
+            if event == "start":
+                if name in _SKIPPED or element in removed or self._is_left_out(element):
                     # A skipped element has no text, but the text after it (its tail) belongs to the page.
                     # iterwalk still yields its end event, for which the tail is added below.
                     self._pictures += name in _MOVING
+                    removed.add(element)
                     walker.skip_subtree()
                     continue
-            elif event == "start":
                 if name not in _PLAIN:
                     self._start(element, name)
                 if (text := element.text) and (parts or not text.isspace()):
                     self._add(text)
                 continue
-            elif name not in _PLAIN:
+            if name not in _PLAIN and element not in removed:
                 self._end(element, name)
             if (text := element.tail) and (parts or not text.isspace()) and element is not root:
                 self._add(text)
@@ -216,6 +216,17 @@ class _Cutter:
                 return self._found
         self._flush()
         return self._found
+
+    def _is_left_out(self, element: etree._Element) -> bool:
+        """True for comments, buttons beside sentences and hidden elements."""
+        name, get = element.tag, element.get
+        if not isinstance(name, str) or (name == "button" and not is_in_sentence(element)):
+            return True
+        if self._hidden is None or (
+            get("style") is None and get("hidden") is None and get("aria-hidden") is None
+        ):
+            return False
+        return isinstance(element, HtmlElement) and self._hidden.covers(element)
 
     def _start(self, element: etree._Element, name: str) -> None:
         if name == "a":

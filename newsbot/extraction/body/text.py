@@ -26,7 +26,7 @@ from newsbot.extraction.body.tidy import tidy, trim_edges
 from newsbot.extraction.fields.authors import author_candidates
 from newsbot.extraction.fields.evidence import JSON_LD, RULE
 from newsbot.extraction.kinds_and_paywalls import form_of, is_gallery
-from newsbot.extraction.page.hidden import hidden_elements
+from newsbot.extraction.page.hidden import Hidden
 from newsbot.extraction.page.jsonld import texts
 from newsbot.extraction.page.page import Page, text_of
 from newsbot.extraction.selectors import Selected
@@ -130,10 +130,10 @@ def view_of(page: Page, stated: list[Block], removed: frozenset[HtmlElement] = f
     ``stated`` is the text in the structured data. ``removed`` are the elements that a rule removes.
     """
     removed |= next_articles(page)
-    known, hidden = known_of(page, stated), hidden_elements(page.tree)
-    view = View(without_captions(cut(page.tree, removed | hidden)), known)
+    known, hidden = known_of(page, stated), Hidden(page.tree)
+    view = View(without_captions(cut(page.tree, removed, hidden)), known)
     # Some pages hide the whole article until their scripts have run.
-    if hidden and sum(size(text_of(element, 2000)) for element in hidden) > _MOST_HIDDEN * view.all_prose:
+    if sum(size(text_of(element, 2000)) for element in hidden.found) > _MOST_HIDDEN * view.all_prose:
         view = View(without_captions(cut(page.tree, removed)), known)
     return view
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import islice
 
 from lxml import etree
@@ -43,34 +44,51 @@ _NEAR = 3
 """Maximum number of elements between the hidden rest and its button."""
 
 
-def hidden_elements(tree: HtmlElement) -> frozenset[HtmlElement]:
-    """Return the elements whose text no reader sees.
+class Hidden:
+    """Decides which elements of a page are hidden. The result is the same for any order of the calls."""
 
-    Elements that contain the headline or the article are left out.
-    """
-    found = dict.fromkeys(
-        islice(
-            (element for element in islice(_MARKED(tree), 8 * MAX_HIDDEN) if _is_hidden(element)), MAX_HIDDEN
+    def __init__(self, tree: HtmlElement) -> None:
+        self._tree = tree
+        self.found: list[HtmlElement] = []
+        """The elements that were found to be hidden, in the order of the calls."""
+
+    def covers(self, element: HtmlElement) -> bool:
+        """True for a hidden element. Elements that contain the headline or the article are not hidden."""
+        if len(self.found) >= MAX_HIDDEN or not _is_hidden(element):
+            return False
+        name = str(element.get("id", ""))
+        # React moves parts such as <div hidden id="S:1"> to their places when the page is complete.
+        if (
+            element in self._shown
+            or name.startswith("S:")
+            or (name and name in self._opened)
+            or _is_rest(element)
+        ):
+            return False
+        self.found.append(element)
+        return True
+
+    @cached_property
+    def _shown(self) -> frozenset[HtmlElement]:
+        """The elements around headlines and articles, and these elements."""
+        inner = (
+            *islice(self._tree.iter("h1", "main", "article"), MAX_HIDDEN),
+            *_BODY(self._tree)[:MAX_HIDDEN],
         )
-    )
-    if not found:
-        return frozenset()
-    for element in (*islice(tree.iter("h1", "main", "article"), MAX_HIDDEN), *_BODY(tree)[:MAX_HIDDEN]):
-        for box in (element, *element.iterancestors()):
-            found.pop(box, None)
-    opened = _opened(tree) if any("id" in element.attrib for element in found) else frozenset()
-    return frozenset(
-        element
-        for element in found
-        if element.get("id") not in opened and not _is_late(element) and not _is_rest(element, found)
-    )
+        return frozenset(box for element in inner for box in (element, *element.iterancestors()))
+
+    @cached_property
+    def _opened(self) -> frozenset[str]:
+        """The ids of the elements that a control shows."""
+        names = ("aria-controls", "data-target", "data-bs-target")
+        values = [element.get(name) or "" for element in _CONTROLS(self._tree)[:MAX_HIDDEN] for name in names]
+        return frozenset(word.lstrip("#") for value in values for word in value[:500].split())
 
 
-def _opened(tree: HtmlElement) -> frozenset[str]:
-    """Return the ids of the elements that a control shows."""
-    names = ("aria-controls", "data-target", "data-bs-target")
-    values = [element.get(name) or "" for element in _CONTROLS(tree)[:MAX_HIDDEN] for name in names]
-    return frozenset(word.lstrip("#") for value in values for word in value[:500].split())
+def hidden_elements(tree: HtmlElement) -> frozenset[HtmlElement]:
+    """Return the elements whose text no reader sees."""
+    hidden = Hidden(tree)
+    return frozenset(element for element in islice(_MARKED(tree), 8 * MAX_HIDDEN) if hidden.covers(element))
 
 
 def _is_hidden(element: HtmlElement) -> bool:
@@ -88,11 +106,6 @@ def _is_hidden(element: HtmlElement) -> bool:
 
 def _is_unspoken(element: etree._Element) -> bool:
     return element.get("aria-hidden") == "true" and size(text_of(element, 500)) >= _PROSE
-
-
-def _is_late(element: HtmlElement) -> bool:
-    """True for a part that React moves to its place when the page is complete (``<div hidden id="S:1">``)."""
-    return str(element.get("id", "")).startswith("S:")
 
 
 def _is_off_screen(style: str) -> bool:
@@ -131,7 +144,7 @@ def _same(color: str, background: str) -> bool:
     return color == background or bool(_WHITE.fullmatch(color) and _WHITE.fullmatch(background))
 
 
-def _is_rest(element: HtmlElement, hidden: dict[HtmlElement, None]) -> bool:
+def _is_rest(element: HtmlElement) -> bool:
     """True for the hidden rest of an article: prose at the end of a box with visible prose, and a button."""
     parent = element.getparent()
     while parent is not None and len(parent) == 1 and not (parent.text or "").strip():
@@ -140,11 +153,13 @@ def _is_rest(element: HtmlElement, hidden: dict[HtmlElement, None]) -> bool:
         return False
     before = _nearest(element, preceding=True)
     after = _nearest(element, preceding=False)
-    if any(size(_own_text(one)) >= _PROSE for one in after if one not in hidden):
+    if any(size(_own_text(one)) >= _PROSE for one in after if not _is_hidden(one)):
         return False
-    prose = size(squash(parent.text or "")) + sum(size(_own_text(one)) for one in before if one not in hidden)
+    prose = size(squash(parent.text or "")) + sum(
+        size(_own_text(one)) for one in before if not _is_hidden(one)
+    )
     rest = sum(
-        size(text_of(one, _REST)) for one in (element, *before, *after) if one is element or one in hidden
+        size(text_of(one, _REST)) for one in (element, *before, *after) if one is element or _is_hidden(one)
     )
     return prose >= _PROSE and rest >= _REST and any(map(_is_toggle, _around(element, parent)))
 
