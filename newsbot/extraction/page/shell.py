@@ -21,14 +21,15 @@ _IN_HEAD = frozenset({
 })  # fmt: skip
 _MOST_ATTRIBUTES = 2000
 """Number of characters after which no more attributes of repeated tags are kept."""
-_SHELL_END = re.compile(r"</html(?=[\s>/])[^>]*>(?:\s|<!--.*?-->)*+(?!\Z)", re.IGNORECASE | re.DOTALL)
-_SHELL_START = re.compile(r"<body(?=[\s>/])", re.IGNORECASE)
+_SHELL_END = re.compile(r"</html[^>]*>(?:\s|<!--.*?-->)*+", re.IGNORECASE | re.DOTALL)
 _CLOSED = re.compile(r"<html[^>]{0,300}/>", re.IGNORECASE)
 
 
 def is_odd(markup: str) -> bool:
     """True if libxml2 would read the shell of a page in another way than browsers."""
-    if len(_SHELL_START.findall(markup)) != 1 or _SHELL_END.search(markup) is not None:
+    # Most pages write these tags in lower case. A page that does not is repaired without need.
+    end = markup.find("</html")
+    if markup.count("<body") != 1 or (end >= 0 and _SHELL_END.fullmatch(markup, end) is None):
         return True
     return _CLOSED.search(markup[:2000]) is not None
 
