@@ -43,6 +43,18 @@ def test_a_second_headline_with_a_byline_in_the_same_box_begins_another_article(
     assert "Bakers of" not in article.text
 
 
+@pytest.mark.parametrize(
+    "following",
+    [
+        "<hr><h2><a href='/bread'>{HEAD}</a></h2><p class=byline>By Al Roe</p>{OTHER}",
+        "<article><h2><a href='/bread'>{HEAD}</a></h2><time>3 May</time>{OTHER}</article>",
+    ],
+)
+def test_an_article_inside_the_box_of_the_page_is_another_article(following: str) -> None:
+    markup = f"<article>{{H1}}{{TEXT}}{following.replace('{HEAD}', HEAD).replace('{OTHER}', OTHER)}</article>"
+    assert read(story(markup, "")).text.split("\n") == PROSE
+
+
 def test_further_sections_of_the_article_stay() -> None:
     following = "<section><h2>What happens next on the road</h2>{OTHER}</section>"
     assert "Bakers of" in read(story("<section>{H1}{TEXT}</section>", following)).text

@@ -344,6 +344,8 @@ def _next_article(path: list[HtmlElement], heading: HtmlElement) -> list[HtmlEle
         return []
     if box is heading:
         return _flat(own, heading) if beside is own else []
+    if around.tag == box.tag == "article":
+        return [box] if _is_signed(heading) and _prose(around) >= _LEAST + _prose(box) else []
     is_other = len(key(text_of(heading, 500))) >= _HEADING and _is_other(beside, box, heading)
     return [box] if is_other and _prose(beside) >= max(_LEAST, _prose(box) / 3) else []
 
@@ -394,8 +396,9 @@ def _is_signed(heading: HtmlElement) -> bool:
 
 
 def _flat(own: HtmlElement, heading: HtmlElement) -> list[HtmlElement]:
-    """Return another article that is not in a box: a second ``<h1>`` with a byline or time, and the rest."""
+    """Return another article that is not in a box: a headline with a byline or time, and what follows."""
     between = takewhile(lambda element: element is not heading, own.itersiblings())
-    if heading.tag != "h1" or sum(size(text_of(one, 1000)) for one in islice(between, 100)) < _LEAST:
+    is_headline = heading.tag == "h1" or heading.find(".//a[@href]") is not None
+    if not is_headline or sum(size(text_of(one, 1000)) for one in islice(between, 100)) < _LEAST:
         return []
     return [heading, *heading.itersiblings()] if _is_signed(heading) else []
