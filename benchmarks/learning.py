@@ -35,15 +35,19 @@ from numpy.typing import NDArray
 from benchmarks import mixed
 from benchmarks.extraction import DATA, fold_of, load_definitions
 from newsbot.errors import NotAnArticle
-from newsbot.extraction.body.features import View, columns_of
+from newsbot.extraction.body.features import columns_of
 from newsbot.extraction.body.judge import LEAVES, SCALE
-from newsbot.extraction.body.pieces import cut
-from newsbot.extraction.body.text import known_of, next_articles, stated_blocks
+from newsbot.extraction.body.text import stated_blocks, view_of
 from newsbot.extraction.page.page import Page, parse_html
 from newsbot.extraction.strings import key, squash
 
 HERE = Path(__file__).parent.parent
 SETS = ("fundus", "aeb", "fundeval", "daniel-ru", "traf")
+MORE = {"wcxb": 0.5, "daniel-en": 0.5, "daniel-pl": 0.5, "daniel-el": 0.5, "daniel-zh": 0.5}
+"""Further sets with whole texts, in the folder ``gold``, and the weight of their pages.
+
+Their gold texts are less exact than those of :data:`SETS`, or their pages are rarely news.
+"""
 LABELLED = ("traf", "htmldate")
 """Sets without gold texts. Their pages are labelled by the texts that an earlier extraction found."""
 TARGET = HERE / "newsbot" / "extraction" / "body" / "forest.json"
@@ -165,6 +169,12 @@ def read_all(definitions: ModuleType, folder: Path, labels: Path | None) -> Iter
             sample = read(definitions, name, page, frozen.get((name, page["id"])))
             if sample is not None:
                 yield sample
+    for name, weight in MORE.items():
+        if (folder / "gold" / name).is_dir():
+            for page in definitions.ds_flat(str(folder / "gold" / name)):
+                sample = read(definitions, name, page, None)
+                if sample is not None:
+                    yield replace(sample, weights=weight * sample.weights)
 
 
 def read_mixed(definitions: ModuleType, folder: Path) -> Iterator[Sample]:
@@ -216,7 +226,7 @@ def read(definitions: ModuleType, name: str, page: Gold, label: Gold | None) -> 
         found = Page.read(parse_html(page["read"]()), page["url"])
     except NotAnArticle:
         return None
-    view = View(cut(found.tree, next_articles(found)), known_of(found, stated_blocks(found)))
+    view = view_of(found, stated_blocks(found))
     if not view.count or not view.is_open.any():
         return None
     columns = columns_of(view)

@@ -419,7 +419,7 @@ class Article:
     tags: list[str] = field(default_factory=list)
     image: str | None = None
     structure: dict[str, list[int]] = field(default_factory=dict)
-    """Lines of ``text`` (from 0) that are not plain paragraphs, by kind: heading, quote, item, cell."""
+    """Lines of ``text`` (from 0) that are not plain paragraphs, by kind: heading, quote, item, table."""
     form: Form = "article"
     """The form of the text: one article, a live blog, or a gallery of pictures with captions."""
     partial: bool = False

@@ -47,7 +47,7 @@ DOWNLOADER_MIDDLEWARES = {
     "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware": None,  # links are judged before they are queued
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
     "scrapy.downloadermiddlewares.retry.RetryMiddleware": None,  # the frontier plans further attempts
-    "scrapy.downloadermiddlewares.redirect.MetaRefreshMiddleware": None,  # it would have to decode every page
+    "scrapy.downloadermiddlewares.redirect.MetaRefreshMiddleware": None,
     "scrapy.downloadermiddlewares.redirect.RedirectMiddleware": None,
     "scrapy.downloadermiddlewares.httpcompression.HttpCompressionMiddleware": None,
     "scrapy.downloadermiddlewares.httpauth.HttpAuthMiddleware": None,
@@ -57,6 +57,7 @@ DOWNLOADER_MIDDLEWARES = {
     "newsbot.middlewares.tdmrep.TdmRepMiddleware": 110,
     "newsbot.middlewares.rendering.RenderingMiddleware": 540,
     "newsbot.middlewares.politeness.PolitenessMiddleware": 550,
+    "newsbot.middlewares.redirects.RefreshMiddleware": 580,
     "newsbot.middlewares.compression.CompressionMiddleware": 590,
     "newsbot.middlewares.redirects.RedirectMiddleware": 600,
     "newsbot.middlewares.archive.WireMiddleware": 900,  # nearest to the network, so it gets raw bodies

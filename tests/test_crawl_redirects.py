@@ -115,3 +115,76 @@ def test_a_site_that_moved_to_another_host_is_read_there(site, world, feed):
     crawl = world.crawl("-a", "sites=news.test")
     assert world.urls() == stories
     assert "site moved domain=news.test to=new.test" in crawl.err
+
+
+FORWARDS = [
+    '<html><head><meta http-equiv="refresh" content="0; url={}"></head></html>',
+    "<head><noscript><META HTTP-EQUIV=Refresh CONTENT=\"1;URL='{}'\"></noscript></head><p>Please wait",
+    '<title>Moved</title><meta content="0;{}" http-equiv="REFRESH"><a href="{}">Go on</a>',
+]
+
+
+@pytest.mark.parametrize("markup", FORWARDS)
+def test_a_page_that_only_forwards_is_followed_like_a_redirect(site, world, markup):
+    site.page(f"{HOST}/go/1", markup.replace("{}", f"{HOST}/story/1"))
+    site.page(f"{HOST}/story/1", article_html(1))
+    feed_of(site, world, f"{HOST}/go/1")
+    crawl = world.crawl()
+    assert world.urls() == [f"{HOST}/story/1"]
+    assert crawl.stat("errors/redirect_stub") == 0
+
+
+def test_the_header_refresh_forwards_too(site, world):
+    site.page(
+        f"{HOST}/go/1", "<p>One moment", headers={"Refresh": "0; url=/story/1", "Content-Type": "text/html"}
+    )
+    site.page(f"{HOST}/story/1", article_html(1))
+    feed_of(site, world, f"{HOST}/go/1")
+    world.crawl()
+    assert world.urls() == [f"{HOST}/story/1"]
+
+
+def test_a_home_page_that_forwards_is_read_at_its_target(site, world):
+    site.page(f"{HOST}/", FORWARDS[0].format("/front/"))
+    links = "".join(
+        f'<h2><a href="/story/{n}">Council of the old town votes on plan {n}</a></h2>' for n in range(1, 6)
+    )
+    site.page(f"{HOST}/front/", f"<html><body><main>{links}</main></body></html>")
+    for n in range(1, 6):
+        site.page(f"{HOST}/story/{n}", article_html(n))
+    world.rule("news.test", f"domain: news.test\nseeds: {HOST}/\narticle: ['^/story/']\n")
+    world.crawl()
+    assert sorted(world.urls()) == [f"{HOST}/story/{n}" for n in range(1, 6)]
+
+
+def test_pages_that_forward_in_a_circle_are_an_error(site, world):
+    site.page(f"{HOST}/go/1", FORWARDS[0].format("/go/2"))
+    site.page(f"{HOST}/go/2", FORWARDS[0].format("/go/1"))
+    feed_of(site, world, f"{HOST}/go/1")
+    crawl = world.crawl()
+    assert crawl.stat("errors/redirects") == 1
+    assert site.seen().count("/go/1") == 1
+
+
+def test_a_page_with_a_text_of_its_own_is_read_although_it_forwards(site, world):
+    markup = article_html(1).replace(
+        "<head>", '<head><noscript><meta http-equiv=refresh content="0;/no"></noscript>'
+    )
+    site.page(f"{HOST}/story/1", markup)
+    site.page(f"{HOST}/no", "<p>Please switch on scripts")
+    feed_of(site, world, f"{HOST}/story/1")
+    world.crawl()
+    assert world.urls() == [f"{HOST}/story/1"]
+    assert "/no" not in site.seen()
+
+
+@pytest.mark.parametrize("coding", ["aws-chunked", "UTF-8", "none", "", "gzip"])
+def test_a_page_with_an_unknown_or_wrong_coding_is_read(site, world, coding):
+    site.page(
+        f"{HOST}/story/1",
+        article_html(1),
+        headers={"Content-Encoding": coding, "Content-Type": "text/html; charset=utf-8"},
+    )
+    feed_of(site, world, f"{HOST}/story/1")
+    world.crawl()
+    assert world.urls() == [f"{HOST}/story/1"]

@@ -277,3 +277,15 @@ def test_a_crawl_waits_while_the_disk_is_full_and_then_continues(site, tmp_path)
         assert world.urls() == sorted(urls)
     finally:
         subprocess.run(["umount", "-l", str(disk)], check=False)
+
+
+def test_a_page_that_was_cut_on_the_way_is_partial_if_it_is_read_at_all(site, world):
+    from benchmarks.demoweb.messages import Answer
+
+    body = article_html(1).encode()
+    cut = body.rindex(b"</p>") - 10
+    site.page(f"{HOST}/cut", lambda _: Answer(body=body, headers={"Content-Type": "text/html"}, cut=cut))
+    feed_of(site, world, f"{HOST}/cut")
+    world.crawl("-s", "DOWNLOAD_FAIL_ON_DATALOSS=0")
+    (article,) = world.articles()
+    assert article.partial

@@ -77,9 +77,6 @@ PRIVATE: Mapping[str, Private] = {
     "_Decompress": Private(
         "", "the type of zlib.decompressobj() in an annotation, known to type checkers only"
     ),
-    "_DecompressionMaxSizeExceeded": Private(
-        "scrapy.utils._compression:_DecompressionMaxSizeExceeded", "what Scrapy's own middleware catches"
-    ),
     "_Element": Private("lxml.etree:_Element", "the type of elements; lxml has no other name for it"),
     "_LenientHTTPClientParser": Private(
         "scrapy.core.downloader.handlers.http11:_LenientHTTPClientParser",
@@ -104,8 +101,11 @@ PRIVATE: Mapping[str, Private] = {
     "_actions": Private(
         "argparse:ArgumentParser._actions", "names of all options, to suggest one that is near"
     ),
+    "_build_redirect_request": Private(
+        "scrapy.downloadermiddlewares.redirect:BaseRedirectMiddleware._build_redirect_request",
+        "makes the next request as Scrapy does for redirects; pages that forward are not among them",
+    ),
     "_cache": Private("encodings:_cache", "names of unknown encodings, which Python keeps without a limit"),
-    "_compression": Private("scrapy.utils._compression:", "the module of _DecompressionMaxSizeExceeded"),
     "_connections": Private(
         "twisted.web.client:HTTPConnectionPool", "keys of hosts, which are never removed"
     ),
@@ -118,10 +118,6 @@ PRIVATE: Mapping[str, Private] = {
         "what Scrapy's own crawl command calls; the public create_crawler() does the same and can replace it",
     ),
     "_default_executor": Private("", "the threads of asyncio.to_thread, which asyncio can only replace"),
-    "_handle_encoding": Private(
-        "scrapy.downloadermiddlewares.httpcompression:HttpCompressionMiddleware._handle_encoding",
-        "the decompression itself, without the copy of the response that runs the charset detector (1.7 ms)",
-    ),
     "_max_size": Private(
         "scrapy.downloadermiddlewares.httpcompression:HttpCompressionMiddleware._max_size",
         "DOWNLOAD_MAXSIZE as the base class has read it",
@@ -136,6 +132,10 @@ PRIVATE: Mapping[str, Private] = {
     ),
     "_print_unknown_command": Private(
         "scrapy.cmdline:_print_unknown_command", "what Scrapy prints for a mistyped command; no hint there"
+    ),
+    "_redirect": Private(
+        "scrapy.downloadermiddlewares.redirect:BaseRedirectMiddleware._redirect",
+        "counts the hop against the same limit as redirects",
     ),
     "_slot": Private(
         "scrapy.core.engine:ExecutionEngine._slot",

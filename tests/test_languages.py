@@ -19,6 +19,7 @@ import yaml
 from lxml.html import document_fromstring
 
 from newsbot.extraction import is_substantial, kinds_and_paywalls, verdict
+from newsbot.extraction.body import furniture
 from newsbot.extraction.body.tidy import is_foreign
 from newsbot.extraction.fields import authors, language, titles
 from newsbot.extraction.fields.authors import agency_of, clean_authors
@@ -148,6 +149,7 @@ CHECKS: Mapping[str, Callable[[str, str], bool]] = {
     "number_words": lambda text, _: is_substantial(("Rain", "Rain in May"), ("Rain", text)),
     "logins": lambda text, _: verdict.is_login(text),
     "consent": lambda text, _: verdict.asks_consent(text),
+    "comments": _in_form(furniture._COMMENTS),
     "read_also": _foreign,
     "labels": _foreign,
     "appeals": _foreign,

@@ -54,7 +54,8 @@ def third_party(folder: str) -> dict[str, str]:
     for file in sorted((ROOT / folder).rglob("*.py")):
         for module in imports(ast.parse(file.read_text(encoding="utf-8"))):
             found.setdefault(module.partition(".")[0], str(file.relative_to(ROOT)))
-    ours = {*sys.stdlib_module_names, "newsbot", "tests", "benchmarks"}
+    # compression is in the standard library since Python 3.14
+    ours = {*sys.stdlib_module_names, "compression", "newsbot", "tests", "benchmarks"}
     return {top: file for top, file in found.items() if top not in ours}
 
 

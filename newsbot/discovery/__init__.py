@@ -4,7 +4,7 @@ Files in reading order:
 
 * ``feeds``: reads any feed: RSS, RDF, Atom, JSON Feed
 * ``sitemaps``: reads sitemaps and their indexes
-* ``xml_events``, ``gzipped``, ``dates``: read broken XML, gzip files and dates; used for feeds and sitemaps
+* ``xml_events``, ``dates``: read broken XML and dates; used for feeds and sitemaps
 * ``sections``: links of HTML pages
 * ``autodiscovery``: finds feeds, sitemaps and sections in a home page, in robots.txt and at usual places
 * ``list_pages``: recognises lists of pages, archives and endless calendars by their URLs; finds the next page

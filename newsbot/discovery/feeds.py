@@ -26,10 +26,11 @@ from w3lib.encoding import http_content_type_encoding
 
 from newsbot.clock import system_clock, utc
 from newsbot.discovery.dates import parse_date
-from newsbot.discovery.gzipped import gunzip
 from newsbot.discovery.xml_events import Enough, Handler, pieces, read, unescape
 from newsbot.extraction.page.charset import decode
+from newsbot.extraction.strings import squash, untagged
 from newsbot.items import Kind, Link, Where
+from newsbot.text.codings import gunzip
 from newsbot.urls import absolute
 
 # --- the data of a feed, and the conversion of its items to links, for all formats
@@ -47,14 +48,8 @@ _MAX_RAW_LEAD = 4_000
 """Maximum number of characters, including markup, that are read for the lead of an item. The lead is the text
 below its title."""
 
-# Blanks include control characters, the no-break space, the zero-width space and the byte order mark.
-_BLANKS = re.compile(r"[\s\x00-\x1f\x7f\xa0\u200b\ufeff]+")
-_MARKUP = re.compile(r"</?[A-Za-z][A-Za-z0-9:-]{0,20}(?:\s[^<>]{0,2000})?/?>|<!--.{0,2000}?-->", re.DOTALL)
-"""Matches tags and comments. Any other "<" in a title is kept."""
 # jane@example.org (Jane Doe)
 _MAILED = re.compile(r"[^\s()]{1,200}@[^\s()]{1,200}\s?\(([^()]{1,100})\)")
-_BREAKS = re.compile(r"</?(?:br|p|div|li)\b", re.IGNORECASE)
-"""Tags that separate words. Other tags, such as ``<b>``, may be inside a word."""
 
 
 class SourceError(ValueError):
@@ -242,9 +237,7 @@ class _Collector(SourceCollector):
 def clean_title(text: str) -> str | None:
     """Return a title as one line of plain text, with markup and entities resolved."""
     # The markup is removed before entities are resolved. An escaped "&lt;b&gt;" is text and not a tag.
-    if "<" in text:
-        text = _MARKUP.sub(lambda tag: " " if _BREAKS.match(tag[0]) else "", text)
-    return _BLANKS.sub(" ", unescape(text)).strip()[:_MAX_TITLE].strip() or None
+    return squash(unescape(untagged(text)))[:_MAX_TITLE].strip() or None
 
 
 def _clean_author(text: str) -> str | None:
@@ -656,6 +649,7 @@ MAX_BODY = 16 << 20
 _JUNK = 1 << 16
 """Maximum number of characters before the feed, where some servers print warnings."""
 # <rss version=…>, <rdf:RDF …>, <atom:feed …>, <channel>: with or without a prefix
+_JSON = re.compile(rb"(?:\xef\xbb\xbf)?\s{0,200}\{")
 _ROOT = re.compile(r"<(?:[A-Za-z][\w.\-]{0,20}:)?(?:rss|rdf|feed|channel)(?=[\s>/])", re.IGNORECASE)
 _HTML = re.compile(r"<(?:!doctype\s{1,9}html|html|head|body)(?=[\s>/])", re.IGNORECASE)
 # Possessive quantifiers (*+) never backtrack, so matching takes linear time. (?:[^-]|-(?!->)) is any
@@ -700,7 +694,9 @@ def parse_feed(
     if len(body) > MAX_BODY:
         problems.append("too_long")
         body = body[:MAX_BODY]
-    text = decode(body, http_content_type_encoding(content_type)).strip("\0 \t\r\n")
+    # JSON is always in UTF-8 (RFC 8259, 8.1).
+    charset = "utf-8" if _JSON.match(body) else http_content_type_encoding(content_type)
+    text = decode(body, charset).strip("\0 \t\r\n")
     if not text:
         raise FeedError("empty")
     return read_json(text, collector()) if text[0] == "{" else _read_xml(text, collector, problems)

@@ -17,10 +17,10 @@ from functools import partial
 
 from newsbot.clock import system_clock, utc
 from newsbot.discovery.feeds import FeedError, SourceCollector, SourceError, clean_title, parse_feed
-from newsbot.discovery.gzipped import gunzip, unpacked
 from newsbot.discovery.xml_events import Enough, Handler, read
 from newsbot.extraction.page.charset import detect
 from newsbot.items import Kind, Link, Where
+from newsbot.text.codings import gunzip, unpacked
 from newsbot.urls import absolute, canonical_or_same
 
 MAX_URLS = 50_000

@@ -8,27 +8,22 @@ from typing import Literal
 
 from lxml import etree
 
-from newsbot.extraction.strings import resolved, squash, word_set
+from newsbot.extraction.page.visible import PHRASING, is_in_sentence
+from newsbot.extraction.strings import preformatted, resolved, squash, word_set
 
-Kind = Literal["paragraph", "heading", "quote", "item", "cell"]
+Kind = Literal["paragraph", "heading", "quote", "item", "table"]
 
 MAX_BLOCKS = 5000
 """Maximum number of blocks of a text. Further blocks are dropped."""
 
 KINDS: dict[str, Kind] = {
     "h1": "heading", "h2": "heading", "h3": "heading", "h4": "heading", "h5": "heading", "h6": "heading",
-    "blockquote": "quote", "li": "item", "dt": "item", "dd": "item", "td": "cell", "th": "cell",
+    "blockquote": "quote", "li": "item", "dt": "item", "dd": "item", "td": "table", "th": "table",
 }  # fmt: skip
 """Kind of a block by the name of its element."""
-# Elements that begin a new block.
-_BREAKS = word_set(
-    "p div section article main header footer ul ol dl table tbody thead tfoot tr pre code br "
-    "hr address details summary center "
-    "figure body html form fieldset"
-) | frozenset(KINDS)
 # Elements whose content is not part of a text.
 _SKIPPED = word_set(
-    "script style noscript template svg iframe object embed video audio canvas button select option input "
+    "script style noscript template svg iframe object embed video audio canvas select option input "
     "textarea form nav figcaption "
     "aside head title img picture source menu dialog"
 )
@@ -64,6 +59,7 @@ class _Renderer:
         self._blocks = blocks
         self._parts: list[str] = []
         self._kinds: list[Kind] = ["paragraph"]
+        self._depth_of_pre = 0
 
     def run(self) -> None:
         walker = etree.iterwalk(self._root, events=("start", "end"))
@@ -87,11 +83,12 @@ class _Renderer:
             return False
         if not isinstance(name, str) or element in self._removed:
             return True
-        return name in _SKIPPED
+        return name in _SKIPPED or (name == "button" and not is_in_sentence(element))
 
     def _start(self, element: etree._Element) -> None:
-        if element.tag in _BREAKS:
+        if _is_break(element):
             self._flush()
+            self._depth_of_pre += element.tag == "pre"
             if element.tag in KINDS:
                 self._kinds.append(KINDS[str(element.tag)])
         if element.text:
@@ -99,8 +96,9 @@ class _Renderer:
 
     def _end(self, element: etree._Element) -> None:
         # A skipped element has not pushed its kind, so it must not pop one.
-        if element.tag in _BREAKS and not (element is not self._root and self._is_skipped(element)):
+        if _is_break(element) and not (element is not self._root and self._is_skipped(element)):
             self._flush()
+            self._depth_of_pre -= element.tag == "pre"
             if element.tag in KINDS:
                 self._kinds.pop()
         if element.tail and element is not self._root:
@@ -109,7 +107,13 @@ class _Renderer:
     def _flush(self) -> None:
         if not self._parts:
             return
-        text = squash(resolved("".join(self._parts)))
+        text = resolved("".join(self._parts))
         self._parts.clear()
-        if text:
-            self._blocks.append(Block(self._kinds[-1], text))
+        lines = preformatted(text) if self._depth_of_pre else (text,)
+        self._blocks.extend(Block(self._kinds[-1], line) for line in map(squash, lines) if line)
+
+
+def _is_break(element: etree._Element) -> bool:
+    """True for an element that begins a new block. Custom elements do not."""
+    name = str(element.tag)
+    return name not in PHRASING and "-" not in name and ":" not in name

@@ -12,6 +12,7 @@ from lxml import etree
 from lxml.html import HtmlElement
 
 from newsbot.extraction.blocks import Block, render
+from newsbot.extraction.page.hidden import hidden_elements
 from newsbot.extraction.page.page import text_of
 from newsbot.extraction.strings import plain, resolved, squash
 from newsbot.rules.expressions import Selector
@@ -99,6 +100,7 @@ class Selected:
 
     def blocks(self, field: str = "text") -> list[Block]:
         """Return the text of ``field`` as blocks in page order."""
+        removed = self.removed | hidden_elements(self._tree)
         for selector in self._selectors(field):
             blocks: list[Block] = []
             for hit in _outermost(self._hits(selector)):
@@ -107,7 +109,7 @@ class Selected:
                         Block("paragraph", line) for line in map(squash, resolved(hit).splitlines()) if line
                     )
                 else:
-                    blocks.extend(render([hit], self.removed))
+                    blocks.extend(render([hit], removed))
             if blocks:
                 return blocks
         return []

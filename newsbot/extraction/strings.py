@@ -5,17 +5,43 @@ from __future__ import annotations
 import re
 from html import unescape
 
+# The scripts from Hebrew to Mongolian, further scripts of Asia, and emoji. In these scripts, joiners are
+# spelling: they separate or connect the shapes of letters.
+_JOINED = "\u0590-\u1aff\ua840-\uabff\ufb1d-\ufdff\ufe0f\ufe70-\ufefc\u2190-\u2bff\U00010a00-\U0001faff"
+# The virama of each Indian script. A joiner after it may end a word.
+_VIRAMAS = "\u094d\u09cd\u0a4d\u0acd\u0b4d\u0bcd\u0c4d\u0ccd\u0d4d\u0dca"
+# Thai, Lao, Burmese and Khmer, in which U+200B separates words.
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
+_SPELLING = (
+    f"(?<=[{_JOINED}])\u200c(?=\u200c*[{_JOINED}])|(?<=[{_VIRAMAS}])[\u200c\u200d]|(?<=[{_JOINED}])\u200d(?!\\s|$)|"
+    f"(?<=[{_UNSPACED}])\u200b(?=\u200b*[{_UNSPACED}])"
+)
+"""Matches joiners and separators of words that belong to the spelling of a word."""
 # Soft hyphens, zero-width characters, direction marks, byte order marks and control characters.
 _INVISIBLE = re.compile(
+    f"(?!{_SPELLING})"
     "[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\ufffe\uffff\x00-\x08\x0e-\x1b\x7f]"
 )
+_JOINERS = dict.fromkeys(map(ord, "\u200c\u200d"))
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,24});")
-_TAG = re.compile(r"</?[a-zA-Z][^<>]{0,500}>")
+_TAG = re.compile(
+    r"<(/?)([a-zA-Z][a-zA-Z\d:-]{0,20})(\s[^<>]{0,2000})?/?>|</?[a-zA-Z][^<>]{0,500}>|<!--.{0,2000}?-->",
+    re.DOTALL,
+)
+# Elements whose end tag is missing in texts that were cut.
+_FORMATS = frozenset({"b", "br", "em", "font", "hr", "i", "img", "li", "p", "span", "strong", "u", "wbr"})
+_IN_WORDS = frozenset({"b", "em", "font", "i", "mark", "small", "span", "strong", "sub", "sup", "u", "wbr"})
 # Each Chinese, Japanese or Korean character is a word, because these scripts have no spaces between words.
 _WORDS = re.compile(
     r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af_]+"
 )
+_BLANK_LINES = re.compile(r"\n[ \t]*\n")
+_WIDTH = 55
+"""Minimum length of the lines of a wrapped paragraph, except the last."""
 _CJK = re.compile("[\u3040-\u9fff\uac00-\ud7af]")
+_SHORTCODE = re.compile(r"(?:\[/?[a-z][\w-]{1,30}(?:\s[\w-]{1,30}=[^\[\]]{0,300})?/?\]\s?){1,5}")
+# Matches rules of CSS, calls and assignments.
+_STATEMENT = re.compile(r"[\w)\]-]\s?\{\s?[\w-]+\s?:|\w\.\w+\(|\b(?:var|let|const)\s\w+\s?=|\)\s?\{|@media")
 _CODE = re.compile(r"[{}]|function\s{0,3}\(|\bvar\s|document\.")
 
 
@@ -39,6 +65,16 @@ def squash(text: str) -> str:
     return line if line.isprintable() else " ".join(_INVISIBLE.sub("", line).split())
 
 
+def preformatted(text: str) -> list[str]:
+    """Return the lines of a ``<pre>``. Lines of a paragraph that was wrapped to a width are joined."""
+    found: list[str] = []
+    for paragraph in _BLANK_LINES.split(text.replace("\r", "")):
+        lines = paragraph.split("\n")
+        is_wrapped = len(lines) > 2 and min(map(len, lines[:-1])) >= _WIDTH
+        found += [paragraph] if is_wrapped else lines
+    return found
+
+
 def plain(text: str) -> str:
     """Return a metadata value as readable text. Entities are decoded, and tags are removed.
 
@@ -46,15 +82,33 @@ def plain(text: str) -> str:
 
     >>> plain("Black &amp;amp; white: <i>a  story</i>")
     'Black & white: a story'
+    >>> plain("The &lt;dialog&gt; element")
+    'The <dialog> element'
     """
     # Systems that encode a text for HTML and again for JSON-LD write &amp;amp;.
     for _ in range(3):
         if not _ENTITY.search(text):
             break
         text = unescape(text)
-    if "<" in text:
-        text = _TAG.sub(" ", text)
-    return squash(text)
+    return squash(untagged(text))
+
+
+def untagged(text: str) -> str:
+    """Return ``text`` without tags and comments.
+
+    The name of an element in angle brackets is text if it has neither attributes nor an end tag.
+    """
+    if "<" not in text:
+        return text
+    lowered = text.lower()
+
+    def replacement(tag: re.Match[str]) -> str:
+        name = (tag[2] or "").lower()
+        if name and not (tag[1] or tag[3] or name in _FORMATS or f"</{name}>" in lowered):
+            return tag[0]
+        return "" if name in _IN_WORDS else " "
+
+    return _TAG.sub(replacement, text)
 
 
 def resolved(text: str) -> str:
@@ -67,7 +121,7 @@ def resolved(text: str) -> str:
 
 def words(text: str) -> list[str]:
     """Return the words of ``text`` in lower case. Each Chinese, Japanese or Korean character is a word."""
-    return _WORDS.findall(text.casefold())
+    return _WORDS.findall((text if text.isascii() else text.translate(_JOINERS)).casefold())
 
 
 def key(text: str) -> str:
@@ -81,6 +135,13 @@ def key(text: str) -> str:
 def looks_like_code(text: str) -> bool:
     """True for JavaScript or CSS that was mistaken for text."""
     return len(_CODE.findall(text[:2000])) > 3
+
+
+def is_code(text: str) -> bool:
+    """True for a line of JavaScript or CSS, or a shortcode of WordPress that was not replaced."""
+    if text[0] == "[" and _SHORTCODE.fullmatch(text):
+        return True
+    return text[-1] in ";}" and len(_CODE.findall(text[:2000])) > 1 and _STATEMENT.search(text) is not None
 
 
 def size(text: str) -> int:

@@ -8,18 +8,18 @@ response. If the header has no charset, ``replace()`` runs a detector over the c
 from __future__ import annotations
 
 from scrapy import Spider
-from scrapy.downloadermiddlewares.httpcompression import ACCEPTED_ENCODINGS, HttpCompressionMiddleware
+from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
 from scrapy.http import Request, Response
 from scrapy.responsetypes import responsetypes
-from scrapy.utils._compression import _DecompressionMaxSizeExceeded  # Scrapy's middleware catches it
 
 from newsbot.crawl.failures import Ignored
 from newsbot.items import Reason
+from newsbot.text.codings import CodingError, TooLargeError, decoded
 
 AS_SENT_KEY = "as sent"
 """Request meta key: a body that cannot be decompressed is returned as it was sent.
 
-The response then keeps its Content-Encoding. Unknown encodings are ignored, as in browsers.
+The response then keeps its Content-Encoding.
 """
 
 
@@ -28,11 +28,8 @@ def is_damaged(response: Response) -> bool:
     return "dataloss" in response.flags or "Content-Encoding" in response.headers
 
 
-_KNOWN = frozenset((*ACCEPTED_ENCODINGS, b"x-gzip"))
-
-
 class CompressionMiddleware(HttpCompressionMiddleware):
-    """Scrapy's middleware with a faster last step. Errors raise :class:`Ignored` with a token."""
+    """Scrapy's middleware with another decoder and a faster last step. Errors raise :class:`Ignored`."""
 
     def process_response(
         self, request: Request, response: Response, spider: Spider | None = None
@@ -45,25 +42,19 @@ class CompressionMiddleware(HttpCompressionMiddleware):
             return response
         limit = request.meta.get("download_maxsize", self._max_size)
         as_sent = AS_SENT_KEY in request.meta
-        if as_sent:
-            names = (name.strip() for name in b",".join(encodings).lower().split(b","))
-            encodings = [name for name in names if name in _KNOWN]
+        declared = b",".join(encodings).decode("latin-1")
         try:
-            body, unknown = self._handle_encoding(response.body, encodings, limit)
-        except _DecompressionMaxSizeExceeded as error:
+            body = decoded(response.body, declared, limit)
+        except TooLargeError as error:
             if as_sent:
                 return response
-            raise Ignored(Reason.TOO_LARGE, f"more than {limit} bytes when decompressed") from error
-        except Exception as error:
+            raise Ignored(Reason.TOO_LARGE, str(error)) from error
+        except CodingError as error:
             if as_sent:
                 return response
-            raise Ignored("bad_encoding", f"the compressed body is broken: {error}") from error
+            raise Ignored("bad_encoding", f"Content-Encoding is {declared}, but {error}") from error
         if self.stats is not None and len(body) > len(response.body):
             self.stats.inc_value("newsbot/bytes_saved/compression", len(body) - len(response.body))
-        if unknown:
-            raise Ignored(
-                "bad_encoding", f"Content-Encoding {b','.join(unknown).decode('latin-1')} is not known"
-            )
         # The class of the response depends on its content. It is determined again, because before
         # decompression it is the class for unknown bytes.
         headers = response.headers.copy()

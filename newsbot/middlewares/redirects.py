@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from http import HTTPStatus
 from typing import Self
 
 from scrapy import Spider
@@ -10,6 +11,7 @@ from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares import redirect
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Request, Response
+from w3lib.encoding import http_content_type_encoding
 
 from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.context import Context
@@ -18,7 +20,10 @@ from newsbot.crawl.failures import Ignored
 from newsbot.crawl.links.canonical import Canonical, alias_of
 from newsbot.crawl.links.queue import Links
 from newsbot.crawl.visit import META_KEY, Visit
+from newsbot.extraction.page.refresh import forward_target
 from newsbot.items import EventKind, Reason
+from newsbot.middlewares import content_type_of
+from newsbot.middlewares.archive import RAW_KEY
 from newsbot.rules.rule import classify
 from newsbot.urls import canonicalize, fingerprint
 
@@ -53,7 +58,7 @@ class RedirectMiddleware(redirect.RedirectMiddleware):
         """
         visit: Visit | None = request.meta.get(META_KEY)
         try:
-            result = super().process_response(request, response)
+            result = await self._next_hop(request, response)
         except IgnoreRequest as error:
             raise Ignored(Reason.REDIRECTS, "too many redirects in a row") from error
         except ValueError as error:
@@ -69,6 +74,9 @@ class RedirectMiddleware(redirect.RedirectMiddleware):
         visit.hops.append(request.url)
         visit.note(self._context.clock(), EventKind.REDIRECT, status=response.status, to=result.url)
         return result
+
+    async def _next_hop(self, request: Request, response: Response) -> Request | Response:
+        return super().process_response(request, response)
 
     def _check_target(self, visit: Visit, request: Request, target: Request) -> None:
         """Record the target in the visit. Raises :class:`Ignored` if it must not or need not be fetched."""
@@ -96,3 +104,24 @@ class RedirectMiddleware(redirect.RedirectMiddleware):
             # redirect.
             self._links.offer([replace(alias, priority=visit.lease.entry.priority)])
             raise Ignored(Reason.REDIRECT_KNOWN, f"redirects to a known page: {canonical}")
+
+
+class RefreshMiddleware(RedirectMiddleware):
+    """Follows pages that only forward their readers, like redirects. It needs decompressed responses."""
+
+    async def _next_hop(self, request: Request, response: Response) -> Request | Response:
+        if (
+            request.meta.get("dont_redirect")
+            or request.method == "HEAD"
+            or response.status >= HTTPStatus.MULTIPLE_CHOICES
+        ):
+            return response
+        header = (response.headers.get("Refresh") or b"").decode("latin-1")
+        charset = http_content_type_encoding(content_type_of(response))
+        target = forward_target(response.body, response.url, header, charset)
+        if target is None:
+            return response
+        exchange = request.meta.pop(RAW_KEY, None)
+        if exchange is not None and self._context.archive is not None:
+            await self._context.archive.keep(exchange)
+        return self._redirect(self._build_redirect_request(request, response, url=target), request, "refresh")

@@ -36,7 +36,7 @@ from newsbot.search.query import BETWEEN, EVERY, author_stem, language_mark, sit
 from newsbot.text.stems import stemming, stems
 from newsbot.text.words import clean
 
-LAYOUT = 6
+LAYOUT = 7
 """Version of the layout. It is increased when the form of rows or stems changes. A generation with another
 layout is deleted, and the index is built again."""
 MAX_COUNTED = 20_000

@@ -495,6 +495,8 @@ def _read_article(page: HtmlPage, tree: HtmlElement, response: Response, visit: 
             page.article, page.evidence = reading.article, reading.evidence
             if page.article is None:
                 raise NotAnArticle(reading.refusal)
+            # With DOWNLOAD_FAIL_ON_DATALOSS=0, Scrapy passes on bodies that were cut on the way.
+            page.article.partial |= "dataloss" in response.flags
     except NotAnArticle as error:
         page.refusal = error.reason
         page.scripts = RENDERED not in response.flags and made_by_scripts(tree)

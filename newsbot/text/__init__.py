@@ -6,5 +6,6 @@ Files in reading order:
 * ``stems``: stems of words, for search
 * ``languages``: words and phrases of each language, from the files in ``newsbot/extraction/languages/``
 * ``names``: names of months and time zones
+* ``codings``: removes the content codings of bodies, such as gzip
 * ``differences``: the differences between two versions of an article
 """

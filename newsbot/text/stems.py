@@ -16,7 +16,7 @@ from itertools import islice, product
 
 import Stemmer
 
-from newsbot.text.words import MAX_TEXT, letters, word_pattern
+from newsbot.text.words import MAX_TEXT, WRITTEN, letters, word_pattern
 
 MAX_VARIANTS = 32
 """Maximum number of stem sequences that are searched for one query."""
@@ -75,7 +75,7 @@ def stem(word: str, language: str = "") -> str:
         return str(_stemmer("russian").stemWord(folded))
     if language:
         # These algorithms need accents. So accents are removed from the stem and not from the word.
-        whole = unicodedata.normalize("NFC", word.casefold())
+        whole = unicodedata.normalize("NFC", word.casefold().translate(WRITTEN))
         return letters(str(_stemmer(_ALGORITHMS[language]).stemWord(whole))) or folded
     return str(_stemmer("english").stemWord(folded)) if folded.isascii() else folded
 
@@ -123,4 +123,6 @@ def _stemmer(algorithm: str) -> Stemmer.Stemmer:
 
 
 def _spaced(text: str) -> str:
-    return text[:MAX_TEXT].replace("_", " ")  # same length, so offsets into the text stay valid
+    # The length stays the same, so offsets into the text stay valid. The letter apostrophe (U+02BC) separates
+    # words like the apostrophes U+0027 and U+2019, which other people write in the same words.
+    return text[:MAX_TEXT].replace("_", " ").replace("\u02bc", "'")

@@ -131,9 +131,15 @@ def _in_one_script(word: re.Match[str]) -> str:
     return word[0]
 
 
+WRITTEN: dict[int, str | None] = str.maketrans({"œ": "oe", "æ": "ae"}) | dict.fromkeys(
+    map(ord, "\u00ad\u200b\u200c\u200d")
+)
+"""For searches: letters that many people write as two letters, and signs that many people leave out."""
+
+
 def letters(word: str) -> str:
-    """Return a word in folded form, with letters and digits only. The result may be empty."""
-    return "".join(one for one in fold(word) if one.isalnum() or one in _VOWELS)
+    """Return a word as it is searched: folded, with letters and digits only. The result may be empty."""
+    return "".join(one for one in fold(word.casefold().translate(WRITTEN)) if one.isalnum() or one in _VOWELS)
 
 
 def tokens(text: str) -> list[str]:

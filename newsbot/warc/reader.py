@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 from newsbot.errors import NewsbotError
+from newsbot.text.codings import CodingError, TooLargeError, decoded
 
 MAX_LINE = 16 * 1024
 """Maximum number of bytes of a header line."""
@@ -312,14 +313,13 @@ def _body(headers: _Headers, body: bytes, max_body: int) -> bytes | None:
     if "chunked" in headers.get("transfer-encoding", "").lower():
         joined = _unchunked(body)
         body = body if joined is None else joined
-    if headers.get("content-encoding", "").strip().lower() in ("gzip", "x-gzip", "deflate"):
-        # wbits=47 accepts gzip. Bodies with "deflate" have the zlib format (RFC 9110, 8.4.1.2).
-        unpacker = zlib.decompressobj(wbits=47 if body.startswith(_GZIP) else zlib.MAX_WBITS)
+    if "content-encoding" in headers:
         try:
-            unpacked = unpacker.decompress(body, max_body + 1)
-        except zlib.error:
+            body = decoded(body, headers["content-encoding"], max_body)
+        except TooLargeError:
+            return None
+        except CodingError:
             return body
-        body = unpacked
     return body if len(body) <= max_body else None
 
 

@@ -7,6 +7,8 @@ Files in reading order:
 * ``pieces``: cuts the page into pieces of text, each with the boxes of markup around it, in one walk
 * ``features``: computes numbers about each piece
 * ``judge``: decides by decision trees (``forest.json``) which pieces belong to the article
+* ``furniture``: leaves out comments, captions of galleries, mottos and side columns
+* ``tables``: tables and lists between the paragraphs of an article
 * ``tidy``: drops lines whose words show that they are not part of the article, and the headline, names and
   date
 * ``embedded``: finds text that a page contains only as data for its scripts, and pages whose scripts fetch it

@@ -8,13 +8,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from lxml import etree
 from lxml.html import HtmlElement, fragment_fromstring
 
 from newsbot.extraction.blocks import Block, render
 from newsbot.extraction.page.page import xpath
-from newsbot.extraction.strings import looks_like_code, size, squash
+from newsbot.extraction.strings import key, looks_like_code, size, squash, untagged
 
 MAX_SCRIPT = 1_000_000
 """Maximum number of characters of a script that are searched."""
@@ -167,3 +168,134 @@ def _blocks(markup: str) -> list[Block]:
     except (etree.ParserError, ValueError, AssertionError):  # control characters or a declared encoding
         return []
     return [block for block in blocks if not looks_like_code(block.text)]
+
+
+# --- the rest of a text whose beginning is visible
+
+_LONG_ENOUGH = 2000
+"""A visible text with at least this number of letters is not continued."""
+_MORE = 1.3
+"""Minimum length of the whole text relative to the visible text."""
+_LEAST_VISIBLE = 2
+"""Minimum number of visible paragraphs that show that a list has the paragraphs of the article."""
+_MOST_ITEMS, _MOST_PARTS = 500, 100
+"""Maximum number of items of a list, and of values in one item, that are read."""
+_MOST_NODES = 100_000
+"""Maximum number of values in the data of a script that are visited."""
+_PROBE = 16
+"""Number of characters at the start of the text that are searched for in the scripts."""
+_OBJECT = re.compile(r"[{\[]")
+# JSON in a string; React puts a number and a colon before it.
+_PACKED = re.compile(r"\s{0,9}(?:\w{1,4}:)?[{\[]")
+# The escapes in the state of Angular.
+_ANGULAR = (("&q;", '"'), ("&s;", "'"), ("&l;", "<"), ("&g;", ">"), ("&a;", "&"))
+
+Json = dict[str, Any] | list[Any] | str | int | float | None
+
+
+def whole_blocks(tree: HtmlElement, visible: list[Block]) -> list[Block]:
+    """Return the whole text if the data of a script contain it and only its beginning is visible.
+
+    The result is empty if no data go on after the ``visible`` text.
+    """
+    prose = [block.text for block in visible if size(block.text) >= _LEAST_SENTENCE]
+    length = sum(map(size, prose))
+    if not prose or length >= _LONG_ENOUGH:
+        return []
+    start = prose[0][:_PROBE].rpartition(" ")[0] or prose[0][:_PROBE]
+    probes = (start, json.dumps(start)[1:-1])
+    for script in tree.iter("script"):
+        text = script.text or ""
+        if "ld+json" in (script.get("type") or "") or not any(probe in text for probe in probes):
+            continue
+        found = _continued(_document(text[:MAX_SCRIPT]), {key(text) for text in prose})
+        if sum(size(block.text) for block in found) >= max(_MORE * length, length + _LEAST_SENTENCE):
+            return found
+    return []
+
+
+def _document(text: str) -> Json:
+    """Return the first JSON value in a script. Some data are JSON inside a JSON string."""
+    if "&q;" in text:
+        for escape, sign in _ANGULAR:
+            text = text.replace(escape, sign)
+    begin = _OBJECT.search(text)
+    try:
+        found: Json = json.JSONDecoder(strict=False).raw_decode(text, begin.start() if begin else 0)[0]
+    except (ValueError, RecursionError):
+        return None
+    return found
+
+
+def _opened(value: Json) -> Json:
+    """Return the value in a string that is JSON, and any other value unchanged."""
+    if isinstance(value, str) and len(value) > LEAST and _PACKED.match(value):
+        return _document(value) or value
+    return value
+
+
+def _continued(value: Json, prose: set[str]) -> list[Block]:
+    """Return the text in a JSON value that contains the paragraphs with the keys ``prose``.
+
+    The text is a string with all paragraphs, or a list with one paragraph per item.
+    """
+    waiting, left = [value], _MOST_NODES
+    while waiting and left > 0:
+        one = _opened(waiting.pop())
+        left -= 1
+        found: list[Block] = []
+        if isinstance(one, str):
+            found = _paragraphs(one, prose)
+        elif isinstance(one, list) and len(one) > len(prose) >= _LEAST_VISIBLE:
+            texts = [_texts(item) for item in one[:_MOST_ITEMS]]
+            left -= sum(map(len, texts))
+            found = _listed(texts, prose)
+        if found:
+            return found
+        if isinstance(one, dict | list):
+            waiting += reversed(list(one.values()) if isinstance(one, dict) else one)
+    return []
+
+
+def _paragraphs(value: str, prose: set[str]) -> list[Block]:
+    """Return the blocks of a string with several paragraphs, if they contain all of ``prose``."""
+    if len(value) <= LEAST:
+        return []
+    if _PARAGRAPHS.search(value):
+        blocks = _blocks(value)
+    else:
+        blocks = [Block("paragraph", line) for line in map(squash, value.splitlines()) if line]
+    return blocks if prose <= {key(block.text) for block in blocks} else []
+
+
+def _listed(texts: list[dict[str, str]], prose: set[str]) -> list[Block]:
+    """Return the texts of the items of a list, if one name in the items stands for paragraphs."""
+    for name in dict.fromkeys(name for text in texts for name in text):
+        lines = [line for text in texts if (line := squash(text.get(name, "")))]
+        if prose <= set(map(key, lines)):
+            return [
+                Block("paragraph", line) for line in map(_bare, lines) if line and not looks_like_code(line)
+            ]
+    return []
+
+
+def _texts(item: Json) -> dict[str, str]:
+    """Return the texts in an item of a list by their name. Parts with equal names are joined."""
+    found: dict[str, str] = {}
+    waiting: list[tuple[str, Json]] = [("", item)]
+    for _ in range(_MOST_PARTS):
+        if not waiting:
+            break
+        name, one = waiting.pop()
+        if isinstance(one, str):
+            found[name] = found.get(name, "") + one
+        elif isinstance(one, dict):
+            waiting += reversed(list(one.items()))
+        elif isinstance(one, list):
+            waiting += [(name, inner) for inner in reversed(one[:_MOST_PARTS])]
+    return found
+
+
+def _bare(line: str) -> str:
+    """Return a line without tags."""
+    return squash(untagged(line))

@@ -94,6 +94,7 @@ class Known:
     stated: str = ""
     """The text in the structured data, one paragraph per line."""
     headline: str = ""
+    title_tag: str = ""
     site: frozenset[str] = frozenset()
     """Names of the site without spaces: parts of its host, and its ``og:site_name``."""
     authors: frozenset[str] = frozenset()
@@ -218,15 +219,15 @@ class View:
     def is_open(self) -> Marks:
         """True for pieces that are judged.
 
-        Short links, labels far from any prose, and comments of readers are not judged.
+        Short links, labels far from any prose, comments and questions about cookies are not judged.
         """
         held = np.bincount(self.groups[3], self.prose).astype(np.int64)
         # True if a group has less than a fiftieth of the prose of the richest group, computed with integers.
         few = 50 * held[self.groups[3]] < held.max()
         links = (self.link_share > 0.9) & (self.length < 80)
         labels = (self.length < 25) & few & ~np.isin(self.tag, _HEADINGS)
-        comments = self.subjects[self.box, _COMMENT] > 0
-        result: Marks = ((~links & ~labels) | self.addresses) & ~comments
+        foreign = self.subjects[self.box][:, _FOREIGN].any(axis=1)
+        result: Marks = ((~links & ~labels) | self.addresses) & ~foreign
         return result
 
     @cached_property
@@ -571,6 +572,7 @@ def _window(values: Numbers, reach: int) -> Numbers:
     return sums[np.minimum(places + reach + 1, len(values))] - sums[np.maximum(places - reach, 0)]
 
 
-_COMMENT = list(SUBJECTS).index("comment")
+_FOREIGN = [list(SUBJECTS).index(name) for name in ("comment", "cookies")]
+"""Subjects of boxes that never belong to the article."""
 _QUOTES = "\"'“”«»„‘’"
 _HEADINGS = tuple(tag_number(name) for name in ("h1", "h2", "h3", "h4", "blockquote"))

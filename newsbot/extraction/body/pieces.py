@@ -11,7 +11,9 @@ from typing import Any
 from lxml import etree
 from lxml.html import HtmlElement
 
-from newsbot.extraction.strings import resolved, squash, word_list, word_set
+from newsbot.extraction.page.hidden import Hidden
+from newsbot.extraction.page.visible import PHRASING, SENTENCES, is_in_sentence
+from newsbot.extraction.strings import preformatted, resolved, squash, word_list, word_set
 
 MAX_PIECES = 4000
 """Maximum number of pieces of a page. The longest real articles have about 1,000."""
@@ -32,7 +34,10 @@ REGIONS = (
 """Names of elements. Each box records which of these elements it is in. "hidden" stands for any hidden
 element."""
 SUBJECTS = {
-    "comment": word_list("comment disqus discuss reply replies respond"),
+    "comment": word_list(
+        "comment disqus discuss reply replies respond trackback pingback talkback koment komment coment",
+        "^opini[ei]s?$ ^reacties?$ ^yorum otzyv otziv hozzaszol diskuse diskusjon diskussion pinglun sxolia",
+    ),
     "share": word_list("share sharing social follow facebook twitter like vote rating"),
     "related": word_list(
         "relat recommend more also popular trend teaser promo outbrain taboola similar readmore most",
@@ -71,28 +76,21 @@ SUBJECTS = {
     "main_text": word_list(
         r"(?:article|post|entry|story|news|page|single|main|art|full)[-_\s]{0,2}(?:body|text|content|copy|detail)"
     ),
+    "sidebar": word_list("sidebar complementary"),
+    "cookies": word_list("cookie consent onetrust optanon gdpr ccpa didomi usercentrics"),
 }
 """Subjects of a box, with patterns for the words in its ``class``, ``id``, ``role`` and ``itemprop``.
 
 Programmers use these words in markup, whatever the language of the page is.
 """
 
-_INLINE = word_set(
-    "a abbr acronym b bdi bdo big cite code del dfn em font i ins kbd label mark nobr q s samp small span",
-    "strike strong sub sup time tt u var wbr",
-)
 _SKIPPED = word_set(
     "script style noscript template svg head iframe object embed video audio canvas link meta select option",
-    "input textarea button math map",
+    "input textarea math map dialog",
 )
 _MOVING = frozenset({"iframe", "video", "object", "embed"})
 _STRONG = frozenset({"b", "strong", "em", "i"})
-_SENTENCES = word_set("p li h1 h2 h3 h4 h5 h6 blockquote dd dt figcaption")
-"""Elements that contain sentences.
-
-Custom elements (with a hyphen in the name) inside them do not begin a new line.
-"""
-_PLAIN = _INLINE - _STRONG - {"a"}
+_PLAIN = PHRASING - _STRONG - {"a", "button"}
 """Elements that change only the look of words. They do not matter for the pieces."""
 _NAMES = ("class", "id", "itemprop", "role", "data-testid", "data-component")
 # the words of "article-body", "articleBody" and "ARTICLE_body"
@@ -104,6 +102,10 @@ _TAG_NUMBERS = {name: number for number, name in enumerate(TAGS)}
 _REGION_BITS = {name: 1 << number for number, name in enumerate(REGIONS)}
 _IS_HIDDEN = _REGION_BITS["hidden"]
 _LEAST_ALT = 15
+_EMOJI = re.compile(
+    "[\u200d\u20e3\u2190-\u2bff\u3030\u303d\ufe0f\U0001f000-\U0001faff#*0-9]{1,12}(?<![0-9#*])"
+)
+"""Matches the description of a picture that stands for an emoji."""
 _DEEP = 255
 """From this depth on, the subjects of boxes are not counted, because a count has one byte."""
 _MOST_ATTRIBUTES = 300
@@ -150,23 +152,27 @@ class Pieces:
     tree: Boxes = field(default_factory=Boxes)
 
 
-def cut(tree: HtmlElement, removed: Collection[etree._Element] = ()) -> Pieces:
-    """Return the pieces of a page that are not in ``removed`` elements. The tree is not changed."""
+def cut(tree: HtmlElement, removed: Collection[etree._Element] = (), hidden: Hidden | None = None) -> Pieces:
+    """Return the pieces of a page that are not in ``removed`` or ``hidden`` elements.
+
+    The tree is not changed.
+    """
     body = tree.find("body")
-    return _Cutter(tree if body is None else body, removed).run()
+    return _Cutter(tree if body is None else body, removed, hidden).run()
 
 
 class _Cutter:
     """Walks through a page and collects its pieces."""
 
     __slots__ = (
-        "_box_of", "_broken", "_found", "_in_link", "_in_strong", "_linked", "_links", "_names", "_open",
-        "_parts", "_pictures", "_removed", "_root", "_strong",
+        "_box_of", "_broken", "_found", "_hidden", "_in_link", "_in_strong", "_linked", "_links", "_names",
+        "_open", "_parts", "_pictures", "_removed", "_root", "_strong",
     )  # fmt: skip
 
-    def __init__(self, root: HtmlElement, removed: Collection[etree._Element]) -> None:
+    def __init__(self, root: HtmlElement, removed: Collection[etree._Element], hidden: Hidden | None) -> None:
         self._root = root
-        self._removed = removed
+        self._removed: set[etree._Element] = set(removed)
+        self._hidden = hidden
         self._found = Pieces()
         self._parts: list[str] = []
         self._names = ["body"]
@@ -189,20 +195,20 @@ class _Cutter:
         removed, parts, texts, root = self._removed, self._parts, self._found.texts, self._root
         for event, element in walker:
             name = element.tag
-            if name in _SKIPPED or not isinstance(name, str) or (removed and element in removed):
-                if event == "start":
+            if event == "start":
+                if name in _SKIPPED or element in removed or self._is_left_out(element):
                     # A skipped element has no text, but the text after it (its tail) belongs to the page.
                     # iterwalk still yields its end event, for which the tail is added below.
                     self._pictures += name in _MOVING
+                    removed.add(element)
                     walker.skip_subtree()
                     continue
-            elif event == "start":
                 if name not in _PLAIN:
                     self._start(element, name)
                 if (text := element.text) and (parts or not text.isspace()):
                     self._add(text)
                 continue
-            elif name not in _PLAIN:
+            if name not in _PLAIN and element not in removed:
                 self._end(element, name)
             if (text := element.tail) and (parts or not text.isspace()) and element is not root:
                 self._add(text)
@@ -210,6 +216,17 @@ class _Cutter:
                 return self._found
         self._flush()
         return self._found
+
+    def _is_left_out(self, element: etree._Element) -> bool:
+        """True for comments, buttons beside sentences and hidden elements."""
+        name, get = element.tag, element.get
+        if not isinstance(name, str) or (name == "button" and not is_in_sentence(element)):
+            return True
+        if self._hidden is None or (
+            get("style") is None and get("hidden") is None and get("aria-hidden") is None
+        ):
+            return False
+        return isinstance(element, HtmlElement) and self._hidden.covers(element)
 
     def _start(self, element: etree._Element, name: str) -> None:
         if name == "a":
@@ -220,14 +237,19 @@ class _Cutter:
         elif name == "br":
             self._flush()
             self._broken = True
+        elif name == "button":
+            pass  # a word of a sentence
         elif name == "img":
+            if (alt := element.get("alt")) and _EMOJI.fullmatch(alt):
+                self._add(alt)
+                return
             self._break()
             self._pictures += 1
             if len(alt := element.get("alt") or "") >= _LEAST_ALT:
                 self._found.alts.append(alt)
         # Every other element begins a box, including custom elements (<my-box>), unless it is inside a
         # sentence.
-        elif element is not self._root and not ("-" in name and self._names[-1] in _SENTENCES):
+        elif element is not self._root and not self._is_unknown(name):
             self._break()
             self._names.append(name)
             self._open.append(element)
@@ -237,12 +259,16 @@ class _Cutter:
             self._in_link -= 1
         elif name in _STRONG:
             self._in_strong -= 1
-        elif name not in ("br", "img") and element is not self._root and self._names[-1] == name:
+        elif name not in ("br", "img", "button") and element is not self._root and self._names[-1] == name:
             self._break()
             self._names.pop()
             self._open.pop()
             # the boxes of closed elements are no longer current
             del self._box_of[len(self._open) :]
+
+    def _is_unknown(self, name: str) -> bool:
+        """True for custom elements and elements of text processors (``<st1:city>``) inside a sentence."""
+        return ":" in name or ("-" in name and self._names[-1] in SENTENCES)
 
     def _add(self, text: str) -> None:
         self._parts.append(text)
@@ -258,19 +284,24 @@ class _Cutter:
 
     def _flush(self) -> None:
         text = "".join(self._parts)
-        if text and not text.isspace() and (text := squash(resolved(text))):
-            found = self._found
-            found.texts.append(text)
-            found.boxes.append(self._box())
-            found.linked.append(min(len(text), self._linked))
-            found.strong.append(min(len(text), self._strong))
-            found.links.append(self._links)
-            found.broken.append(self._broken)
-            found.pictures.append(self._pictures)
-            self._pictures = 0
+        if text and not text.isspace():
+            for line in preformatted(text) if self._names[-1] == "pre" else (text,):
+                if squashed := squash(resolved(line)):
+                    self._append(squashed)
         self._parts.clear()
         self._linked = self._strong = self._links = 0
         self._broken = False
+
+    def _append(self, text: str) -> None:
+        found = self._found
+        found.texts.append(text)
+        found.boxes.append(self._box())
+        found.linked.append(min(len(text), self._linked))
+        found.strong.append(min(len(text), self._strong))
+        found.links.append(self._links)
+        found.broken.append(self._broken)
+        found.pictures.append(self._pictures)
+        self._pictures = 0
 
     def _box(self) -> int:
         """Return the number of the innermost open box. Boxes are created here, from the outside in."""

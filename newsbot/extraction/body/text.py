@@ -9,25 +9,28 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from html import unescape
-from itertools import islice
+from itertools import islice, takewhile
 
 import numpy as np
 from lxml import etree
 from lxml.html import HtmlElement, fragment_fromstring
 
 from newsbot.extraction.blocks import KINDS, Block, Kind, join, render
-from newsbot.extraction.body.embedded import embedded_blocks, sentence_blocks
+from newsbot.extraction.body import tables
+from newsbot.extraction.body.embedded import embedded_blocks, sentence_blocks, whole_blocks
 from newsbot.extraction.body.features import Known, Marks, View
+from newsbot.extraction.body.furniture import without_captions, without_furniture
 from newsbot.extraction.body.judge import HEADINGS, taken
 from newsbot.extraction.body.pieces import Pieces, cut
 from newsbot.extraction.body.tidy import tidy, trim_edges
 from newsbot.extraction.fields.authors import author_candidates
 from newsbot.extraction.fields.evidence import JSON_LD, RULE
 from newsbot.extraction.kinds_and_paywalls import form_of, is_gallery
+from newsbot.extraction.page.hidden import Hidden
 from newsbot.extraction.page.jsonld import texts
 from newsbot.extraction.page.page import Page, text_of
 from newsbot.extraction.selectors import Selected
-from newsbot.extraction.strings import key, looks_like_code, size, squash
+from newsbot.extraction.strings import is_code, key, looks_like_code, size, squash
 
 MAX_TEXT = 500_000
 """Maximum length of a text, in characters."""
@@ -41,6 +44,8 @@ _MOST_PICTURES = 500
 """Maximum number of pictures whose captions are read."""
 _REPEATED = 40
 """Minimum length of a line that is dropped if another box has the same line (a copy for phones or print)."""
+_MOST_HIDDEN = 3
+"""Maximum amount of hidden text relative to the visible prose. If there is more, no text counts as hidden."""
 _BESIDE = 12
 """Maximum number of characters outside the link in a line that is only a link to another page."""
 _LEAST_LINK = 20
@@ -49,6 +54,7 @@ _LEAST_LINK = 20
 _INNER = frozenset({"p", "div", "span"})
 # The shortest beginning of 20 to 160 characters that ends with a sign before a blank.
 _SENTENCE = re.compile(r"^.{20,160}?[.!?…](?=\s|$)")
+_CODE_BOXES = frozenset({"pre", "samp"})
 _MARKUP = re.compile(r"</?(?:p|br|div|h[1-6]|li|ul|strong|em|a|span)\b", re.IGNORECASE)
 
 
@@ -106,15 +112,30 @@ def find_body(page: Page, selected: Selected) -> Body:
         return Body(tuple(blocks), RULE)
 
     stated = stated_blocks(page)
-    # The elements that a rule removes are removed even if the rule does not select the text.
-    view = View(cut(page.tree, selected.removed | next_articles(page)), known_of(page, stated))
+    view = view_of(page, stated, selected.removed)
     blocks = tidy(judged_blocks(view))
     if stated and _is_better(stated, blocks):
         return Body(tuple(stated), JSON_LD, view)
     # Headings do not count, because a page whose scripts load the text may still contain the headline.
     if sum(len(block.text) for block in blocks if block.kind != "heading") < _HARDLY_ANY:
         return _carried(page, view) or Body(tuple(blocks), LEARNED, view)
+    if whole := tidy(whole_blocks(page.tree, blocks)):
+        return Body(tuple(whole), "embedded", view)
     return Body(tuple(blocks), LEARNED, view)
+
+
+def view_of(page: Page, stated: list[Block], removed: frozenset[HtmlElement] = frozenset()) -> View:
+    """Return the pieces of a page that are judged, without other articles and hidden text.
+
+    ``stated`` is the text in the structured data. ``removed`` are the elements that a rule removes.
+    """
+    removed |= next_articles(page)
+    known, hidden = known_of(page, stated), Hidden(page.tree)
+    view = View(without_captions(cut(page.tree, removed, hidden)), known)
+    # Some pages hide the whole article until their scripts have run.
+    if sum(size(text_of(element, 2000)) for element in hidden.found) > _MOST_HIDDEN * view.all_prose:
+        view = View(without_captions(cut(page.tree, removed)), known)
+    return view
 
 
 def judged_blocks(view: View) -> list[Block]:
@@ -130,13 +151,28 @@ def judged_blocks(view: View) -> list[Block]:
     if int(view.length[chosen & ~is_heading].sum()) < _HARDLY_ANY:
         dense = view.in_densest & (view.prose > 0)
         chosen = dense if int(view.prose[dense].sum()) >= _HARDLY_ANY else chosen
+    chosen = without_furniture(view, chosen)
     pieces = view.pieces
     found: list[Block] = []
     first: dict[str, int] = {}
-    for place in np.flatnonzero(chosen & ~_pointers(view)).tolist():
+    rows, items = tables.rows(view, chosen), tables.items(view, chosen)
+    cells = {place for row in rows.values() for place in row}
+    chosen = (chosen & ~_pointers(view)) | items
+    chosen[list(rows)] = True
+    for place in np.flatnonzero(chosen).tolist():
+        if place in cells:
+            if place in rows:
+                found.append(Block("table", " ".join(pieces.texts[one] for one in rows[place])))
+            continue
         text, around = pieces.texts[place], pieces.tree.parents[pieces.boxes[place]]
-        # The same text in the same box is a refrain or a real repetition, so it stays.
-        if len(text) >= _REPEATED and first.setdefault(text, around) != around:
+        # Code is text only where the page shows it as code.
+        if is_code(text) and pieces.tree.tags[pieces.boxes[place]] not in _CODE_BOXES:
+            continue
+        # The same text in the same box is a refrain or a real repetition, so it stays, unless it is a lead
+        # that follows itself.
+        if len(text) >= _REPEATED and (
+            first.setdefault(text, around) != around or (found and found[-1].text == text)
+        ):
             continue
         found.append(Block(_kind(pieces, place), text))
     return found
@@ -206,6 +242,7 @@ def known_of(page: Page, stated: list[Block]) -> Known:
         description=page.meta("og:description", "description"),
         stated=join(stated),
         headline=page.meta("og:title") or next(iter(page.headings), page.title_tag),
+        title_tag=page.title_tag,
         site=_site(page),
         authors=_authors(page),
     )
@@ -248,38 +285,120 @@ def _is_better(stated: list[Block], found: list[Block]) -> bool:
     return length >= 200 and size(join(found)) * 2 < length and not looks_like_code(join(stated))
 
 
-MAX_HEADLINES = 10
+MAX_HEADLINES = 60
 """Maximum number of headings that are checked."""
-_LEAST = 600
+_LEAST = 200
 """Minimum length of the page's own article. A shorter article may be the box of a teaser."""
+_HEADING = 15
+"""Minimum length of the headline of another article."""
+_BYLINE = re.compile(
+    r"byline|author|dateline|timestamp|published|pubdate|post-?meta|entry-?meta", re.IGNORECASE
+)
+_FOLLOWING = 4
+"""Maximum number of elements from a headline to its byline or time."""
 
 
 def next_articles(page: Page) -> frozenset[HtmlElement]:
-    """Return the other complete articles that some pages show below their own article.
+    """Return the other articles that some pages show below their own article.
 
-    These articles are ``<article>`` elements with an ``<h1>``. The result is empty unless the first ``<h1>``
-    of the page is its title and is inside an ``<article>``.
+    Such an article is in a box like the box of the page's own article, or it is an ``<article>``. It has its
+    own headline: an ``<h1>``, a heading with a link, or a heading with a byline or time. The result is empty
+    unless the first ``<h1>`` of the page is its title.
     """
-    if len(page.h1) < 2:
+    if not page.h1:
         return frozenset()
-    headline, own = key(text_of(page.h1[0])), _holder(page.h1[0])
+    own = page.h1[0]
+    headline = key(text_of(own))
     titled = key(page.title_tag or page.meta("og:title"))
-    if own is None or not headline or not titled.startswith(headline) or size(text_of(own)) < _LEAST:
-        return frozenset()
     # The entries of a live blog are <article> elements with headings too.
-    if form_of(page, page.title_tag, "") == "live":
+    if (
+        len(headline) < _HEADING
+        or not titled.startswith(headline)
+        or form_of(page, page.title_tag, "") == "live"
+    ):
         return frozenset()
-    holders = ((_holder(element), key(text_of(element))) for element in page.h1[1:MAX_HEADLINES])
-    return frozenset(
-        holder
-        for holder, words in holders
-        if holder is not None and words not in ("", headline) and not _nested(holder, own)
-    )
+    found: dict[HtmlElement, None] = {}
+    path = [own, *own.iterancestors()]
+    for heading in islice(page.tree.iter("h1", "h2", "h3"), MAX_HEADLINES):
+        if heading is not own and key(text_of(heading, 500)) not in ("", headline):
+            found.update(dict.fromkeys(_next_article(path, heading)))
+    return frozenset(found)
+
+
+def _next_article(path: list[HtmlElement], heading: HtmlElement) -> list[HtmlElement]:
+    """Return the elements of the article that begins with ``heading``; empty if none begins there.
+
+    ``path`` has the headline of the page's own article and all boxes around it.
+    """
+    own = path[0]
+    holder, mine = _holder(heading), _holder(own)
+    if heading.tag == "h1" and holder is not None and mine is not None and not _nested(holder, mine):
+        return [holder] if _prose(mine) >= _LEAST else []
+    box = heading
+    while (around := box.getparent()) is not None and around not in path:
+        box = around
+    if around is None or around is own:
+        return []
+    beside = path[path.index(around) - 1]
+    if around.index(beside) > around.index(box):
+        return []
+    if box is heading:
+        return _flat(own, heading) if beside is own else []
+    if around.tag == box.tag == "article":
+        return [box] if _is_signed(heading) and _prose(around) >= _LEAST + _prose(box) else []
+    is_other = len(key(text_of(heading, 500))) >= _HEADING and _is_other(beside, box, heading)
+    return [box] if is_other and _prose(beside) >= max(_LEAST, _prose(box) / 3) else []
+
+
+def _nested(one: HtmlElement, other: HtmlElement) -> bool:
+    return one is other or other in one.iterancestors() or one in other.iterancestors()
+
+
+def _prose(box: HtmlElement) -> int:
+    """Return the number of letters in the paragraphs of a box."""
+    return sum(size(text_of(element, 2000)) for element in islice(box.iter("p"), 50))
 
 
 def _holder(element: HtmlElement) -> HtmlElement | None:
     return next(element.iterancestors("article"), None)
 
 
-def _nested(one: HtmlElement, other: HtmlElement) -> bool:
-    return one is other or other in one.iterancestors() or one in other.iterancestors()
+def _is_other(own: HtmlElement, box: HtmlElement, heading: HtmlElement) -> bool:
+    """True if ``box`` is like the box of the page's own article, and its heading is a headline."""
+    if own.tag == box.tag == "article":
+        return _has_headline(heading)
+    # The cards of a round-up have headings with links too.
+    if box.tag == "article":
+        return own.find(".//article") is None and _is_signed(heading)
+    alike = own.tag == box.tag and (_classes(own) & _classes(box) or not (_classes(own) | _classes(box)))
+    return bool(alike) and (heading.tag == "h1" or _is_signed(heading))
+
+
+def _classes(element: HtmlElement) -> set[str]:
+    return set((element.get("class") or "")[:500].split())
+
+
+def _has_headline(heading: HtmlElement) -> bool:
+    """True if a heading has a link, or if a byline or a time follows it."""
+    if heading.tag == "h1" or heading.find(".//a[@href]") is not None:
+        return True
+    if (parent := heading.getparent()) is not None and parent.tag == "a":
+        return True
+    return _is_signed(heading)
+
+
+def _is_signed(heading: HtmlElement) -> bool:
+    """True if a byline or a time follows the heading."""
+    return any(
+        near.tag == "time" or near.find(".//time") is not None or _BYLINE.search(near.get("class") or "")
+        for near in islice(heading.itersiblings(), _FOLLOWING)
+    )
+
+
+def _flat(own: HtmlElement, heading: HtmlElement) -> list[HtmlElement]:
+    """Return another article that is not in a box: a headline with a byline or time, and what follows."""
+    between = takewhile(lambda element: element is not heading, own.itersiblings())
+    is_headline = heading.tag == "h1" or heading.find(".//a[@href]") is not None
+    if not is_headline or sum(size(text_of(one, 1000)) for one in islice(between, 100)) < _LEAST:
+        return []
+    return [heading, *heading.itersiblings()] if _is_signed(heading) else []

@@ -32,6 +32,17 @@ _ENOUGH = 0.06
 """Minimum score of a language that is detected by its words. If all scores are lower, the stated language is
 returned."""
 
+_STRONG = 0.2
+"""Minimum score at which a language overrules a stated language whose function words are not known."""
+_RELATIVES = {
+    "ca": "oc", "cs": "csb dsb hsb szl", "da": "fo", "de": "bar gsw ksh nds", "en": "sco",
+    "es": "an ast ext gl lad", "fa": "ckb glk ps", "fr": "oc wa", "hi": "bho mai ne", "hr": "bs cnr sh",
+    "id": "jv su", "is": "fo", "it": "co fur lmo nap sc scn vec", "mr": "kok ne", "nl": "fy li", "no": "nn",
+    "pl": "csb szl", "pt": "ast gl mwl", "ru": "rue", "sr": "bs cnr sh", "tr": "crh gag tk", "uk": "rue",
+    "ur": "sd",
+}  # fmt: skip
+"""Language -> smaller languages, whose texts have many function words of it."""
+
 
 @cache
 def _renamed() -> dict[str, str]:
@@ -73,7 +84,8 @@ def detect(text: str, prior: str | None = None) -> str | None:
     """Return the language of ``text`` as an ISO 639-1 code, or None if the language cannot be found.
 
     ``prior`` is the language tag that the page states. The score of this language is increased by a quarter.
-    If the text is too short to be classified, this language is returned.
+    If its function words are not known, only a language with a high score overrules it. If the text is too
+    short to be classified, the stated language is returned.
     """
     expected = normal_code(prior)
     sample = text[:SAMPLE]
@@ -91,9 +103,22 @@ def detect(text: str, prior: str | None = None) -> str | None:
         return possible[0]
     scores = _scores(sample, signs, possible, expected)
     winner = max(scores, key=lambda code: scores[code], default=None)
-    if winner is not None and scores[winner] >= _ENOUGH:
-        return winner
-    return expected
+    if winner is None or scores[winner] < _ENOUGH:
+        return expected
+    return expected if _is_believed(expected, script, winner, scores[winner]) else winner
+
+
+def _is_believed(expected: str | None, script: str, winner: str, score: float) -> bool:
+    """True if a stated language without known function words is not overruled by the language ``winner``.
+
+    Many sites state a language of another script or the code of a country. Their texts have many function
+    words of the winner.
+    """
+    if expected in (None, "mul", "und", "zxx") or expected in by_language("stop_words"):
+        return False
+    if expected in _RELATIVES.get(winner, "").split():
+        return True
+    return by_language("script").get(str(expected), (script,))[0] == script and score < _STRONG
 
 
 def _script(signs: Counter[str]) -> str | None:

@@ -54,6 +54,10 @@ _MIN_SCRIPT_SCORE = 0.5
 """Score above which an encoding of :data:`_SCRIPTS` or a Cyrillic encoding is accepted."""
 _MIN_EAST_ASIAN_SCORE = 0.5
 """Minimum score at which an encoding of East Asia is accepted."""
+_UTF8 = 0.33
+"""Minimum share of valid characters in UTF-8. In other encodings, up to .28 are valid by chance."""
+_UTF8_DECLARED = 0.05
+"""Minimum number of valid characters per invalid byte, if UTF-8 is declared and the letters are Latin."""
 _DECLARED_BONUS = 0.1
 """Bonus for the score of a declared Latin encoding. The score of another encoding must be better by more than
 this bonus."""
@@ -74,16 +78,21 @@ _MAX_SCORED = 8000
 """Maximum number of bytes whose letters are scored."""
 _NON_ASCII = bytes(range(128, 256))
 _PAIR = re.compile(rb"[\x80-\xff](?=[\x80-\xff])")
+# Characters that are not ASCII, in UTF-8. The end of a character may be cut off.
+_VALID = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{1,2}|[\xf0-\xf4][\x80-\xbf]{1,3}")
+_LATIN_SIGNS = re.compile("[\u00a0-\u024f\u2010-\u20cf]")
+_MARKS = re.compile("\ufffd{2,}")
 _RUN = re.compile(rb"[A-Za-z]?[\x80-\xff][\x80-\xff\x20A-Za-z,.]{0,400}")
 
 
 def decode(page: bytes, declared: str | None = None) -> str:
     """Return ``page`` as text, without a byte order mark. The function never raises.
 
-    ``declared`` is the charset that the server declared. Bytes that are invalid in the chosen encoding become
-    U+FFFD.
+    ``declared`` is the charset that the server declared. Each run of bytes that are invalid in the chosen
+    encoding becomes U+FFFD.
     """
-    return page.decode(detect(page, declared), "replace").removeprefix("\ufeff")
+    text = page.decode(detect(page, declared), "replace").removeprefix("\ufeff")
+    return _MARKS.sub("\ufffd", text) if "\ufffd" in text else text
 
 
 def detect(page: bytes, declared: str | None = None) -> str:
@@ -101,7 +110,7 @@ def detect(page: bytes, declared: str | None = None) -> str:
             return name
     if _JAPANESE.search(page[:_MAX_SEARCHED]) and page[:_MAX_SEARCHED].isascii():
         return "iso2022_jp"
-    return "utf-8" if _is_utf8(page) else _eight_bit(page, names)
+    return "utf-8" if _is_utf8(page, declared="utf-8" in names) else _eight_bit(page, names)
 
 
 def _without_bom(page: bytes) -> str | None:
@@ -148,20 +157,24 @@ def _is_text_codec(name: str) -> bool:
     )
 
 
-def _is_utf8(page: bytes) -> bool:
+def _is_utf8(page: bytes, *, declared: bool) -> bool:
     """True for text in UTF-8. The text may end in the middle of a character.
 
-    A few invalid bytes are allowed, for example where a site has cut a text in the middle of a character.
+    Invalid bytes are allowed, for example where a site has cut a text in the middle of a character, or has
+    inserted a comment in another encoding.
     """
     try:
         codecs.getincrementaldecoder("utf-8")().decode(page)
     except UnicodeDecodeError:
-        # In another encoding, most bytes above 127 are invalid as UTF-8. One invalid byte in twenty is
-        # accepted.
         sample = page[:_MAX_SEARCHED]
-        broken = sample.decode("utf-8", "replace").count("\ufffd")
-        high = len(sample) - len(sample.translate(None, _NON_ASCII))
-        return broken * 20 < high
+        text = sample.decode("utf-8", "replace")
+        broken = text.count("\ufffd")
+        valid = len(text) - len(sample.translate(None, _NON_ASCII)) - broken
+        if valid >= _UTF8 * (valid + broken):
+            return True
+        # In the Latin encodings, hardly any bytes are valid by chance.
+        least = (_UTF8_DECLARED if declared else _UTF8) * broken
+        return len(_LATIN_SIGNS.findall(text)) >= least and not _has_runs(_VALID.sub(b" ", sample))
     return True
 
 

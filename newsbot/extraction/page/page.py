@@ -18,6 +18,8 @@ from lxml.html import HtmlElement, HTMLParser, document_fromstring
 from newsbot.errors import NotAnArticle
 from newsbot.extraction.page.charset import decode
 from newsbot.extraction.page.jsonld import Node, Nodes
+from newsbot.extraction.page.shell import is_odd, with_standard_shell
+from newsbot.extraction.page.visible import PHRASING
 from newsbot.extraction.strings import plain, squash, word_set
 
 # --- parsing
@@ -47,6 +49,8 @@ LONG_MARKUP = 500_000
 MAX_CLASS = 500
 """Maximum length of a class attribute in markup longer than :data:`LONG_MARKUP`."""
 
+_READINGS = ("rt", "rp", "rtc")
+"""Readings of the characters of a ``<ruby>``. They are not part of the sentence."""
 # Elements that contain a <main> only if their end tags are missing.
 _NEVER_AROUND_MAIN = ("button", "nav", "header", "footer", "aside", "select", "label", "svg", "dialog")
 # The first bytes of files that are not text.
@@ -98,6 +102,8 @@ def parse_html(html: bytes, charset: str | None = None) -> HtmlElement:
     for sign, most in (("<", MAX_TAGS), ("=", MAX_ATTRIBUTES)):
         if markup.count(sign) > most:
             markup = sign.join(markup.split(sign, most)[:most])
+    if is_odd(markup):
+        markup = with_standard_shell(markup)
     tree, too_deep = _parse(markup)
     # libxml2 stops at a depth of 256. Such pages are parsed again without the tags that are only layout.
     if too_deep:
@@ -119,11 +125,23 @@ def _mend(tree: HtmlElement) -> None:
     memory.
     """
     found: dict[str, list[HtmlElement]] = {"main": [], "tr": [], "a": [], "span": [], "sup": []}
-    for element in tree.iter(*found):
-        found[str(element.tag)].append(element)
+    readings: list[HtmlElement] = []
+    for element in tree.iter(*found, *_READINGS):
+        found.get(str(element.tag), readings).append(element)
+    for element in readings:
+        _drop(element)
     _free_main(found["main"])
     _narrow_rows(found["tr"])
     _without_asides((*found["a"], *found["span"], *found["sup"]))
+
+
+def _drop(element: HtmlElement) -> None:
+    """Remove an element. The text after it, and the base texts of unclosed readings in it, are kept."""
+    parent = element.getparent()
+    if parent is not None:
+        for base in element.findall(".//rb"):
+            element.addprevious(base)
+        element.drop_tree()
 
 
 def _free_main(mains: list[HtmlElement]) -> None:
@@ -525,12 +543,14 @@ def text_of(element: HtmlElement, limit: int = 20_000) -> str:
         length += len(part)
         if length > limit:
             break
-    # Inline elements may be inside a word (<b>T</b>he), so no space is put between their texts.
-    return squash(" ".join(parts) if len(parts) > 1 and _has_blocks(element) else "".join(parts))
+    return squash("".join(parts))
 
 
 def _pieces(element: HtmlElement) -> Iterator[str]:
-    """Yield the texts in an element in document order. At most :data:`MAX_STEPS` tags are visited."""
+    """Yield the texts in an element in document order. At most :data:`MAX_STEPS` tags are visited.
+
+    Inline elements may be inside a word (``<b>T</b>he``). So only other elements are separated by a space.
+    """
     if not len(element):
         if element.text and element.tag not in _CODE:
             yield element.text
@@ -538,16 +558,13 @@ def _pieces(element: HtmlElement) -> Iterator[str]:
     # lxml stores the text after an element as the tail of the element. Reading the tail at the end event
     # keeps the document order.
     for event, inner in islice(etree.iterwalk(element, events=("start", "end")), MAX_STEPS):
+        if inner.tag not in PHRASING:
+            yield " "
         if event == "end":
             if inner.tail and inner is not element:
                 yield inner.tail
         elif inner.text and inner.tag not in _CODE:
             yield inner.text
-
-
-def _has_blocks(element: HtmlElement) -> bool:
-    """True if the element has children that begin a new line, so that a space must be put between texts."""
-    return element.find("br") is not None or element.find("p") is not None or element.find("div") is not None
 
 
 def _nearest_scope(element: HtmlElement) -> HtmlElement | None:

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from lxml import etree
 from lxml.html import HtmlElement
 
+from newsbot.extraction.strings import word_set
+
 MAX_TEXT = 1_000_000
 """Maximum length of the text of one page, in characters."""
 
@@ -20,15 +22,19 @@ _UNSEEN = frozenset((
     "head", "title", "script", "style", "template", "noscript", "iframe", "object", "svg", "math", "datalist",
     "meta", "link", "param", "source", "track", "audio", "video", "canvas",
 ))  # fmt: skip
-# Elements that do not begin a new line.
-_IN_LINE = frozenset((
-    "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "button", "cite", "code", "data", "del", "dfn", "em",
-    "font", "i", "input", "ins", "kbd", "label", "mark", "meter", "nobr", "output", "q", "rp", "rt", "ruby",
-    "s", "samp", "select", "small", "span", "strike", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr",
-))  # fmt: skip
+PHRASING = word_set(
+    "a abbr acronym b basefont bdi bdo big blink button cite code data del dfn em font i ins kbd label mark",
+    "meter nobr output progress q rb rp rt rtc ruby s samp slot small span strike strong sub sup time tt u",
+    "var wbr",
+)
+"""Elements inside sentences. They do not begin a new line."""
+SENTENCES = word_set("p li h1 h2 h3 h4 h5 h6 blockquote dd dt td figcaption")
+"""Elements that contain sentences. Elements of unknown names inside them do not begin a new line."""
+_IN_LINE = PHRASING | {"img", "input", "picture", "select"}
 _HIDING = re.compile(
     r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))\b", re.IGNORECASE
 )
+_STOPS = re.compile(r"[.!?…:;。！？]\W*$")
 _BLANK = re.compile(r"\s+")
 _NO_WIDTH = dict.fromkeys((0xAD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF))
 
@@ -46,6 +52,22 @@ def plain_lines(text: str) -> str:
 def smooth(text: str) -> str:
     """Return a text with single spaces and without zero-width characters."""
     return _BLANK.sub(" ", text.translate(_NO_WIDTH)).strip()
+
+
+def is_in_sentence(control: etree._Element) -> bool:
+    """True for a button whose text is part of the sentence around it, as in glossaries.
+
+    In a paragraph, a sentence must go on after the button or be unfinished before it. Elsewhere, both.
+    """
+    before = after = False
+    element: etree._Element | None = control
+    while element is not None and (element is control or element.tag in PHRASING):
+        after = after or bool((element.tail or "").strip())
+        previous, parent = element.getprevious(), element.getparent()
+        text = (parent.text if parent is not None else "") if previous is None else previous.tail
+        before = before or bool(text and text.strip() and not _STOPS.search(text[-20:]))
+        element = parent
+    return (before or after) if element is not None and element.tag in SENTENCES else (before and after)
 
 
 def _lines(text: str) -> Iterator[str]:

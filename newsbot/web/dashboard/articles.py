@@ -190,7 +190,7 @@ def _story_of(article: Article) -> str:
 def blocks(text: str, structure: Mapping[str, Sequence[int]]) -> list[tuple[str, list[str]]]:
     """Return the blocks of a text, each with its kind and lines.
 
-    The kinds are paragraph, heading, quote, item and cell. Consecutive lines of a quote, a list or a table
+    The kinds are paragraph, heading, quote, item and table. Consecutive lines of a quote, a list or a table
     form one block. ``structure`` has the numbers of lines by kind, see :class:`newsbot.items.Article`.
     """
     kinds = {line: kind for kind, lines in structure.items() for line in lines}
@@ -199,7 +199,7 @@ def blocks(text: str, structure: Mapping[str, Sequence[int]]) -> list[tuple[str,
         kind = kinds.get(number, "paragraph")
         if not line.strip():
             continue
-        if found and found[-1][0] == kind and kind in ("quote", "item", "cell"):
+        if found and found[-1][0] == kind and kind in ("quote", "item", "table"):
             found[-1][1].append(line)
         else:
             found.append((kind, [line]))

@@ -1,0 +1,102 @@
+"""Comments, captions of galleries, mottos of blogs and side columns are not part of the article."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.extraction_pages import PROSE, TEXT, page, read
+
+REMARK = (
+    "<p>What nonsense, says the man who has never seen a dam from near, and he is not alone with that.</p>"
+)
+HEADINGS = [
+    "Comments (12)", "Leave a reply", "3 Kommentare", "Commentaires", "Comentarios", "Comentários",
+    "Commenti", "Reacties (2)", "Komentarze", "Opinie (8)", "Комментарии (3)", "Komentáře", "Kommentarer",
+    "Yorumlar", "Σχόλια", "网友评论", "コメント", "댓글 3", "تعليقات", "Bình luận",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("heading", HEADINGS)
+def test_the_text_ends_at_the_heading_of_the_comments(heading: str) -> None:
+    article = read(page(body=f"{TEXT}<div><h3>{heading}</h3>{REMARK * 3}</div>"))
+    assert article.text.split("\n") == PROSE
+
+
+@pytest.mark.parametrize(
+    "name", ["trackbacks", "respond", "komentarze", "opinie", "comentarios", "reacties", "otzyvy"]
+)
+def test_boxes_named_after_comments_are_not_text(name: str) -> None:
+    assert read(page(body=f"{TEXT}<div id={name}>{REMARK * 4}</div>")).text.split("\n") == PROSE
+
+
+def test_numbered_captions_of_a_gallery_are_not_text() -> None:
+    items = "".join(
+        f"<li><p>{n}/40</p><p>The dam seen from the {n}th tower, when the sun had gone down.</p></li>"
+        for n in range(1, 20)
+    )
+    text = read(
+        page(body=f"<p>{PROSE[0]}</p><div><ul>{items}</ul></div><p>{PROSE[1]}</p><p>{PROSE[2]}</p>")
+    ).text
+    assert "tower" not in text
+    assert PROSE[0] in text
+
+
+def test_the_motto_of_a_blog_is_not_text() -> None:
+    motto = "I grind corn all day and write in the evening, and what I write is read by few, which is right."
+    post = f"<h3>Rain closes the lower road</h3><div class=post-body>{TEXT.replace('p>', 'div>')}</div>"
+    html = (
+        "<html><head><title>Notes of a Miller: Rain closes the lower road</title></head><body><div id=header>"
+        f"<div><h1>Notes of a Miller</h1><div><p class=description>{motto}</p></div></div></div>"
+        f"<div class=main><div class=post>{post}</div></div>"
+    )
+    assert read(html.encode()).text.split("\n") == PROSE
+
+
+def test_a_lead_above_the_headline_is_text() -> None:
+    title = "Rain closes the lower road for the whole week"
+    lead = "After a night of rain the council had no choice, and nobody complains."
+    html = (
+        f"<html><head><title>{title} | News</title></head><body><main><article><header><h2>{lead}</h2>"
+        f"<h1>{title}</h1></header>{TEXT}</article></main></body></html>"
+    )
+    assert read(html.encode()).text.split("\n") == [lead, *PROSE]
+
+
+LEAD = "After a night of rain the council had no choice, and nobody complains about it in the town."
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<h2>{LEAD}</h2>{TEXT}",
+        "<div class=lead>{LEAD}</div>{TEXT}",
+        "<h2>{LEAD}</h2><p>{LEAD}</p>{TEXT}",
+        "<div class=sub>{LEAD}</div><div class=text><p><strong>{LEAD}</strong></p>{TEXT}</div>",
+        "<figure><img src=/r.jpg><figcaption>A road</figcaption></figure><div class=chapo>{LEAD}</div>{TEXT}",
+    ],
+)
+def test_the_lead_is_in_the_text_once(body: str) -> None:
+    article = read(page(body=body.replace("{LEAD}", LEAD).replace("{TEXT}", TEXT)))
+    assert article.text.split("\n") == [LEAD, *PROSE]
+
+
+def test_a_summary_in_a_menu_is_not_text() -> None:
+    menu = f"<header><nav><div class=ai><h4>Summary</h4><p>{LEAD}</p></div></nav></header>"
+    html = page(head=f'<meta name=description content="{LEAD}">').replace(b"<body>", f"<body>{menu}".encode())
+    assert read(html).text.split("\n") == PROSE
+
+
+def test_a_notice_in_a_side_column_is_not_text() -> None:
+    notice = (
+        "This part of the paper has texts that were first printed elsewhere. Rights stay with the owners."
+    )
+    html = page(body=f"<p>{PROSE[0]}</p><p>{PROSE[1]}</p>").replace(
+        b"</body>",
+        f"<div id=side><div id=main-sidebar><h2>About</h2><p>{notice}</p></div></div></body>".encode(),
+    )
+    assert read(html).text.split("\n") == PROSE[:2]
+
+
+def test_a_box_named_after_a_side_column_may_hold_the_article() -> None:
+    html = page(h1="", body=f"<div class='content sidebar-left'>{TEXT}</div>")
+    assert read(html).text.split("\n") == PROSE
