@@ -271,5 +271,7 @@ def test_the_hubs_of_removed_sources_are_removed(place, what, left):
 
 def test_each_kind_of_note_about_sites_names_its_owner():
     texts = [one.read_text(encoding="utf8") for one in Path(removing.__file__).parent.parent.rglob("*.py")]
-    kinds = re.findall(r'^(?:NOTE_KIND|HUB|FULL_QUEUE|SESSION_NOTE) = "(.*)"$', "\n".join(texts), re.MULTILINE)
+    kinds = re.findall(
+        r'^(?:NOTE_KIND|HUB|FULL_QUEUE|SESSION_NOTE) = "(.*)"$', "\n".join(texts), re.MULTILINE
+    )
     assert set(kinds) == set(removing.OWNERS)

@@ -121,8 +121,9 @@ def test_the_whole_story_of_a_stored_article(place: Place) -> None:
         assert any(line.startswith(part) for line in lines), part
     assert "example.org.yaml:7)" in answer.out
     assert "2 h ago" in answer.out
-    events = lines[lines.index("") + 1 :]
+    events = lines[lines.index("") + 1 : -2]
     assert [line.split()[2] for line in events] == ["discovered", "fetched", "stored", "planned"]
+    assert lines[-1].endswith(f"scrapy articles show '{ARTICLE}'")
     assert "status=200 bytes=12345" in events[1]
     assert "next_due=20" in events[3]
 
@@ -304,9 +305,9 @@ def test_a_failed_attempt_is_not_a_reason_after_a_later_download(tmp_path: Path)
 
 def test_why_explains_a_queued_link_that_was_not_followed_and_what_helps(place: Place) -> None:
     url = "https://example.org/gallery/ten-best-1"
-    left = [{"at": NOW, "event": "left", "reason": "failed_shape"}]
+    left = [{"at": NOW, "event": "left", "reason": "waits"}]
     with place.storage() as storage:
         storage.pages.save([page(url, state="done", history=left)])
     output = place.run("why", url).out
-    assert "not fetched   pages with URLs of this form were not articles" in output
-    assert "scrapy add URL" in output
+    assert "not fetched   links of this form wait" in output
+    assert output.rstrip().endswith(f"scrapy add '{url}'")

@@ -10,7 +10,6 @@ import pytest
 from benchmarks.demoweb.messages import Answer
 from newsbot.clock import utc
 from newsbot.items import Kind, Where
-from newsbot.ranking.families import Result
 from newsbot.spiders.sitemap_index import AT_ONCE, LONGEST_REST, SHARE, UNDATED
 from tests.builders import START, make_request, make_response
 from tests.crawls import article_html, feed_xml
@@ -205,14 +204,12 @@ def test_files_that_get_new_articles_rest_no_longer_than_other_sources(
     make_desk, name, changes, priority, longest
 ):
     desk, url = make_desk(), f"https://news.test/{name}"
-    opened = Result(family="/story/#", is_opened=True)
-    desk.crawl.sites.families.add(desk.context.notes, "news.test", opened)
     rests = []
     for turn in range(12):
         desk.queue(url, Kind.SITEMAP, where=Where.SITEMAP, priority=priority)
         [lease] = desk.context.frontier.lease("test", 1, horizon=desk.clock() + 1, ttl=60)
         visit = desk.begin(lease)
-        visit.found = read(desk, visit, sitemap_xml({f"https://news.test/story/{min(turn, changes)}": ""}))
+        visit.found = read(desk, visit, sitemap_xml({f"https://elsewhere.test/{min(turn, changes)}": ""}))
         desk.settle(visit)
         page = desk.context.storage.pages.get([lease.entry.fingerprint])[lease.entry.fingerprint]
         rests.append(page.next_due - desk.clock())

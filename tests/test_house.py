@@ -39,9 +39,9 @@ class Count:
 
 COUNTS: Mapping[str, Count] = {
     "lines": Count(
-        43_750, 38_700, "lines of code: not blank, no comment, no docstring (nor a string below a name)"
+        46_700, 38_700, "lines of code: not blank, no comment, no docstring (nor a string below a name)"
     ),
-    "files": Count(353, 353, "Python files, __init__.py included"),
+    "files": Count(371, 353, "Python files, __init__.py included"),
     "top_modules": Count(8, 8, "modules at the top of newsbot/, __init__.py not included"),
     "module_circles": Count(0, 0, "modules that are in an import circle"),
     "unit_circles": Count(0, 0, "modules and packages at the top that import each other in a circle"),
@@ -50,6 +50,7 @@ COUNTS: Mapping[str, Count] = {
 }
 
 SMALL_ALLOWED: Mapping[str, str] = {
+    "newsbot/storage/waiting.py": "an interface with one type",
     **{
         f"newsbot/commands/{name}.py": "Scrapy takes the name from the module; operations/ has the rest"
         for name in ("alerts", "article", "remove", "sensor", "serve", "sources", "why", "workers")

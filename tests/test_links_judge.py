@@ -15,6 +15,7 @@ from newsbot.crawl.visit import Found, Visit
 from newsbot.discovery.list_pages import ListTrials
 from newsbot.frontier.base import Entry, EntryData
 from newsbot.items import Kind, Link, Where
+from newsbot.ranking.families import Result, family_of
 from newsbot.recrawl.policy import Outcome
 from newsbot.urls import fingerprint
 from tests.builders import START
@@ -32,6 +33,15 @@ OTHER_RULE = {
 
 def story(number, host="news.test"):
     return f"https://{host}/politics/2026/11/the-council-met-and-talked-about-bridge-number-{number}"
+
+
+def opened(desk, *hosts):
+    """Make all families of stories on these hosts open."""
+    for host in hosts or ("news.test",):
+        for address in (STORY, story(1, host), story(2, host)):
+            result = Result(family=family_of(address), is_opened=True)
+            desk.crawl.sites.families.add(desk.context.notes, host.removeprefix("www."), result)
+    return desk
 
 
 def found(*urls, where=Where.BODY, kind=None, depth=1, force=False, referrer=SECTION, **more):
@@ -82,6 +92,7 @@ def test_a_long_sitemap_is_queued_in_parts(make_desk, monkeypatch):
 
 
 def test_found_links_are_recorded_and_queued(section):
+    opened(section)
     assert section.crawl.links.queue(found(STORY), section.front) == 1
     queued = entry(section, STORY)
     assert (queued.kind, queued.depth, queued.data["referrer"]) == (Kind.ARTICLE, 1, SECTION)
@@ -92,6 +103,7 @@ def test_found_links_are_recorded_and_queued(section):
 
 
 def test_known_links_are_counted_as_known_and_their_referrer_is_kept(section):
+    opened(section)
     section.crawl.links.queue(found(STORY), section.front)
     again = found(STORY, STORY + "?utm_source=x", referrer="https://news.test/other")
     assert section.crawl.links.queue(again, section.front) == 0
@@ -102,6 +114,7 @@ def test_known_links_are_counted_as_known_and_their_referrer_is_kept(section):
 
 def test_a_page_record_is_written_before_its_entry(section, monkeypatch):
     """In the other order, a crash would leave an entry without a record of its origin."""
+    opened(section)
     written = []
     for backend, method in ((section.context.storage.pages, "discover"), (section.context.frontier, "add")):
         original = getattr(backend, method)
@@ -121,7 +134,6 @@ def test_a_page_record_is_written_before_its_entry(section, monkeypatch):
         ("https://elsewhere.test/2026/11/a-long-headline-of-many-words", "offsite"),
         ("mailto:a@news.test", "bad_url"),
         ("https://news.test:99999/", "bad_url"),
-        ("https://news.test/about", "unlikely_article"),
     ],
 )
 def test_refused_links_are_counted_by_reason_and_not_queued(section, url, reason):
@@ -210,7 +222,7 @@ def test_hosts_outside_the_scope_are_accepted_if_this_crawl_found_them(make_desk
     ],
 )
 def test_only_feeds_can_link_to_other_sites_and_only_to_sites_with_rules(make_desk, where, host, taken):
-    desk = make_desk(OTHER_RULE)
+    desk = opened(make_desk(OTHER_RULE), host)
     visit = desk.visit(FEED, Kind.FEED, where=Where.AUTODISCOVERY)
     assert desk.crawl.links.queue(found(story(1, host), where=where), visit) == taken
     assert rejected(desk) == ({} if taken else {"offsite": 1})
@@ -230,7 +242,7 @@ def test_items_of_a_feed_of_a_rule_may_be_on_any_site(make_desk):
 
 
 def test_links_of_a_section_that_redirects_to_another_site_are_ignored(make_desk):
-    desk = make_desk()
+    desk = opened(make_desk(), "elsewhere.test")
     for where, taken in ((Where.NAVIGATION, 0), (Where.SEED, 1)):
         visit = desk.visit(f"https://news.test/jobs-{taken}/", Kind.SECTION, where=where)
         visit.url = "https://jobs.elsewhere.test/"
@@ -323,7 +335,7 @@ def test_links_outside_the_dates_are_rejected(make_desk, days, since, until, tak
 
 @pytest.mark.parametrize(("limit", "days", "taken"), [(30, 29, True), (30, 31, False), (0, 3000, True)])
 def test_old_pages_of_sitemaps_are_rejected(make_desk, limit, days, taken):
-    desk = make_desk(settings={"NEWSBOT_MAX_AGE_DAYS": limit})
+    desk = opened(make_desk(settings={"NEWSBOT_MAX_AGE_DAYS": limit}))
     visit = desk.visit("https://news.test/map.xml", Kind.SITEMAP)
     link = found(STORY, where=Where.SITEMAP, modified_at=NOW - timedelta(days=days))
     assert desk.crawl.links.queue(link, visit) == taken

@@ -60,7 +60,7 @@ def test_a_bounded_mapping_drops_the_oldest_entries() -> None:
 # --- all parts of a crawl together
 LIMITS = {
     "newsbot.crawl.links.trials": ("MAX_HOSTS",),
-    "newsbot.crawl.links.families": ("MAX_HOSTS", "MAX_SITES"),
+    "newsbot.crawl.links.families": ("MAX_HOSTS", "MAX_SITES", "MAX_HELD", "MAX_LISTED"),
     "newsbot.crawl.links.feed_details": ("MAX_WAITING", "MAX_SETTLED"),
     "newsbot.crawl.links.spellings": ("MAX_SETTLED",),
     "newsbot.crawl.links.room": ("MAX_HOSTS",),

@@ -57,7 +57,7 @@ def of(
         ("/rubric/economy/", Where.BODY, Kind.SECTION, True, "rule:^/rubric/"),
         ("/front/", Where.NAVIGATION, Kind.SECTION, True, "rule"),
         ("/own.xml", Where.BODY, Kind.FEED, True, "rule"),
-        ("/2024/12/31/a-long-headline-of-an-article.html", Where.BODY, Kind.OTHER, False, "not_in_rule"),
+        ("/2024/12/31/a-long-headline-of-an-article.html", Where.BODY, Kind.ARTICLE, True, "not_in_rule"),
         ("/2024/12/31/a-long-headline-of-an-article.html", Where.FEED, Kind.ARTICLE, True, "feed"),
         ("/news?page=2", Where.BODY, Kind.SECTION, True, "list"),
     ],
@@ -102,12 +102,6 @@ def test_urls_of_articles(path: str) -> None:
     [
         ("/", "front_page"),
         ("/?utm_source=x", "front_page"),
-        ("/politics/", "unlikely_article"),
-        ("/search?q=bridge", "unlikely_article"),
-        ("/login?next=/2024/12/31/bridge", "unlikely_article"),
-        ("/video/", "unlikely_article"),
-        ("/privacy-policy", "unlikely_article"),
-        ("https://shop.site.example/some-nice-mug", "unlikely_article"),
         ("https://other.example/2024/12/31/bridge-opens/", "offsite"),
         ("https://notsite.example/2024/12/31/bridge-opens/", "offsite"),
         ("mailto:a@site.example", "bad_url"),
@@ -147,13 +141,27 @@ def test_lists_are_sections(path: str) -> None:
     assert (judged.kind, judged.accepted) == (Kind.SECTION, True)
 
 
-def test_the_place_and_the_text_of_a_link_decide_in_doubt() -> None:
+@pytest.mark.parametrize(
+    "path", ["/politics/", "/search?q=bridge", "/login?next=/2024/12/31/bridge", "/privacy-policy", "/news/9"]
+)
+def test_no_link_is_refused_by_its_address_or_text(path: str) -> None:
+    for text in (None, "Bridge", HEADLINE):
+        judged = of(path, text=text)
+        assert (judged.accepted, judged.reason) == (True, "likely_article"), "its family decides"
+
+
+def test_the_place_and_the_text_of_a_link_decide_the_order() -> None:
     path = "/world/bridge-opens-late"
-    assert of(path, text=HEADLINE).accepted
-    assert not of(path, text="Bridge").accepted
-    assert of("/news/960123").accepted
-    assert not of("/news/960123", Where.NAVIGATION, text="Weather").accepted
-    assert of(path, text="橋が十年ぶりに開通し多くの人が渡った").accepted
+    assert of(path, text=HEADLINE).priority > of(path, text="Bridge").priority
+    assert of("/news/960123").priority > of("/news/960123", Where.NAVIGATION, text="Weather").priority
+    assert of(path, text="橋が十年ぶりに開通し多くの人が渡った").priority > of(path, text="橋").priority
+
+
+def test_a_link_of_an_open_family_is_an_article_even_if_its_address_looks_like_a_list() -> None:
+    link = Link(url="https://site.example/category/bridge", where=Where.BODY)
+    rule = Rule(domain="site.example")
+    assert judge(link, rule, depth=1, now=NOW).kind is Kind.SECTION
+    assert judge(link, rule, depth=1, now=NOW, is_open=lambda _: True).kind is Kind.ARTICLE
 
 
 @pytest.mark.parametrize("where", [Where.FEED, Where.NEWS_SITEMAP])

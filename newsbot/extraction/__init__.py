@@ -12,6 +12,7 @@ Files in reading order:
 * ``page``: parses bytes to a tree with its metadata and structured data
 * ``fields``: title, authors, dates and the smaller fields
 * ``body``: the text of the article
+* ``evidence``: measures the evidence that a page is an article, and its likeness to the articles of the site
 * ``verdict``: decides whether the page is an article, and recognises errors, logins and cookie notices;
   ``kinds_and_paywalls`` recognises live blogs, galleries and teasers
 * ``selectors``: applies the selectors of a site's rule

@@ -290,11 +290,20 @@ def _is_in_manual(page: Page) -> bool:
     )
 
 
+def is_headline(text: str) -> bool:
+    """True if a heading is a headline and not a name.
+
+    Three Chinese or Japanese characters count as a word.
+    """
+    words = max(len(text.split()), (size(text) - len(text)) // 6)
+    return size(text) >= LONG_HEADLINE and words >= MANY_WORDS
+
+
 def is_headed(page: Page) -> bool:
     """True if the page's title begins with its first heading, and this heading is a headline and not a
     name."""
     heading = page.headings[0] if page.headings else ""
-    if len(heading) < LONG_HEADLINE or len(heading.split()) < MANY_WORDS:
+    if not is_headline(heading):
         return False
     words = key(heading)
     return key(page.title_tag).startswith(words) and words not in map(key, site_names(page))
@@ -303,10 +312,7 @@ def is_headed(page: Page) -> bool:
 def _is_headed_as_shared(page: Page) -> bool:
     """True if a headline on the page equals the title for shared links (``og:title``)."""
     shared = key(page.meta("og:title"))
-    return any(
-        len(heading) >= LONG_HEADLINE and len(heading.split()) >= MANY_WORDS and key(heading) == shared
-        for heading in page.headings
-    )
+    return any(is_headline(heading) and key(heading) == shared for heading in page.headings)
 
 
 # --- the articles of one site

@@ -47,7 +47,8 @@ class Standing(IntEnum):
 
 
 FIRST_SAMPLE = 1.5
-"""Minimum log-odds of a sample on a site of which no article is known. There is nothing to compare it with."""
+"""Minimum log-odds of a sample on a site of which no article is known. There is nothing to compare it
+with."""
 REQUIRED = {Standing.ALONE: 0.0, Standing.SAMPLE: 3.0, Standing.MEMBER: -1.0}
 """Minimum log-odds. Half of the pages that are not articles and reach 0 do not reach 3
 (``python -m benchmarks.verdict``)."""

@@ -7,6 +7,7 @@ package. Some actions are elsewhere: those of ``scrapy rules new|test|learn|impo
 ``scrapy demo`` is in :mod:`newsbot.demo.check`.
 
 * ``add``, ``remove``, ``prune``: change data
+* ``families``: shows, opens and resets the families of a site's addresses
 * ``explain``: explains one URL (``scrapy why``)
 * ``sources``: reports on sites and their sources
 * ``articles``: finds, shows and exports articles

@@ -17,8 +17,10 @@ from newsbot.items import Reason
 from newsbot.operations.sources import chosen_site
 from newsbot.ranking.families import LISTS, Result
 from newsbot.ranking.session_keys import SESSION_NOTE, session_keys
+from newsbot.ranking.url_learning import note_names
 from newsbot.sites.families import FamilyNotes, read_site, rows_of
 from newsbot.storage.base import Storage
+from newsbot.urls import ascii_host
 
 
 def show(call: Call) -> None:
@@ -36,26 +38,42 @@ def show(call: Call) -> None:
 
 
 def forget(call: Call) -> None:
-    """Forget what was learned of a site's families (``scrapy rules learn DOMAIN --forget``).
+    """Forget what was learned of the addresses of a site (``scrapy rules learn DOMAIN --forget``).
 
-    The links that wait are kept. Their families are tried again.
+    This is: its families, the learned examples and patterns, and its session keys. The links that wait are
+    kept, and their families are tried again.
     """
+    domain = ascii_host(call.options.domain)
     with closing(open_storage(call.settings)) as storage:
-        domain = chosen_site(call.options.domain, storage, open_rules(call.settings))
-        waiting = reset(storage, domain)
+        rule = open_rules(call.settings).get(domain)
+        domain = domain if rule is None else rule.domain
         keys = session_keys(storage.notes).get(domain, ())
-        storage.notes.forget(SESSION_NOTE, domain)
-    call.note(f"{domain}: families forgotten; {counted(waiting, 'link')} of it wait to be tried again")
-    if keys:
-        call.note(
-            f"{domain}: session keys forgotten: {', '.join(keys)}; a running crawl keeps them until its end"
+        names = (FamilyNotes().note_name(domain), (SESSION_NOTE, domain), *note_names(domain))
+        found = [bool(storage.notes.get_many([name])) for name in names]
+        waiting = reset(storage, domain)
+        for name in names[1:]:
+            storage.notes.forget(*name)
+    if call.json:
+        call.document(
+            {"domain": domain, "forgotten": any(found), "session_keys": list(keys), "waiting": waiting}
         )
+        return
+    if not any(found):
+        call.text(f"{domain}: nothing was learned about its URLs")
+        return
+    said = f"session keys: {', '.join(keys)}" if keys else "no session keys"
+    call.text(
+        f"{domain}: forgotten what was learned about its URLs ({said}); {counted(waiting, 'link')} wait"
+    )
+    call.note("a running crawl keeps what it has learned until it is started again")
 
 
 def reset(storage: Storage, domain: str) -> int:
     """Forget the families of a site, except the number of links that wait. Return this number."""
     storage.notes.forget(*FamilyNotes().note_name(domain))
     counts = storage.waiting.counts(domain)
+    if not counts:
+        return 0
     notes = FamilyNotes()
     for name, number in counts.items():
         notes.add(storage.notes, domain, Result(family=name, waiting=number))

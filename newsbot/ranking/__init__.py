@@ -3,8 +3,8 @@
 Files in reading order:
 
 * ``judging``: the judgement of a link
-* ``url_learning``: learns during a crawl what the article URLs of a site look like, and which shapes of URLs
-  lead to articles
+* ``families``: families of addresses: whether their members are fetched
+* ``url_learning``: learns during a crawl what the article URLs of a site look like
 * ``session_keys``: learns which query keys contain a session id
 * ``headlines``: recognises headlines that a site has recently listed under another URL
 """

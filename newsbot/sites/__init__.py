@@ -6,6 +6,7 @@ Files in reading order:
 
 * ``statistics``: computes totals, rates and a row for each site from the stats of a crawl; stores counters,
   last article and last error of each site across crawls
+* ``families``: the families of a site's addresses, with their reasons for people
 * ``health``: decides whether the crawl still gets articles from a site
 * ``canonical_trust``: decides whether the canonical URLs of a site can be trusted
 * ``shared_lines``: lines that the articles of a site have in common

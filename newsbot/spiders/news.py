@@ -182,8 +182,9 @@ class NewsSpider(Spider):
 
     def _queue_matching(self, rule: Rule) -> None:
         """Queue the waiting links that match the rule, if the rule has changed since the last crawl."""
-        new = self._crawl.links.queue_waiting(self._crawl.families.matching(rule), None)
-        if new:
+        batch = self._crawl.families.matching(rule)
+        self._crawl.links.queue_waiting(batch, None)
+        if new := len(batch.entries):
             logger.info(
                 "waiting links queued domain=%s number=%d; they match the changed rule", rule.domain, new
             )

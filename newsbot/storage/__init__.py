@@ -11,6 +11,7 @@
 * ``sources``: feeds, sitemaps and sections with their polls; counters of sites, in total and by hour
 * ``notes``: small JSON documents of other parts of newsbot. Several workers may write the same document, for
   example to share what they have learned about a site
+* ``waiting``: links that wait until their family is open
 * ``spider_results``: results of the spiders ``monitor`` (checks) and ``search`` (searches)
 * ``upkeep``: deletion of data on request and of old data; copies of all data for ``scrapy move``
 * ``sqlite``: the backend in the embedded data file

@@ -34,7 +34,8 @@ MAX_WAITING = 2000
 """Maximum number of waiting links of a family."""
 MAX_SOURCES = 400
 """Maximum number of feeds and sitemaps of a site for which samples wait."""
-_MOST_HELD, _MOST_LISTED = 50_000, 100_000
+MAX_HELD, MAX_LISTED = 50_000, 100_000
+"""Maximum numbers of fingerprints of held links, and of links that sources list, that are kept in memory."""
 _FOUND_ON_PAGES = frozenset((Where.BODY, Where.NAVIGATION))
 SAMPLE_PRIORITY = 5.0
 """Priority of samples on a site that names its articles. They are fetched last."""
@@ -49,13 +50,13 @@ class Families:
     def __init__(self, context: Context, notes: FamilyNotes, *, explore: float) -> None:
         """``explore`` is NEWSBOT_EXPLORE."""
         self._context, self._notes, self._explore = context, notes, explore
-        self._held = Bounded[bytes, None](_MOST_HELD)
+        self._held = Bounded[bytes, None](MAX_HELD)
         """Fingerprints of links that this worker has stored as waiting links."""
         self._sources = Bounded[str, dict[bytes, None]](MAX_SITES)
         """For each domain, the feeds and sitemaps that samples wait for (fingerprints)."""
         self._touched: set[str] = set()
         """Domains whose links were held since the last call of :meth:`end`."""
-        self._listed = Bounded[bytes, None](_MOST_LISTED)
+        self._listed = Bounded[bytes, None](MAX_LISTED)
         """Fingerprints of the links that the sites' own feeds and sitemaps list."""
         self._with_read_sources = Bounded[str, None](MAX_HOSTS)
         """Domains with a feed or sitemap that has been read."""
@@ -404,9 +405,15 @@ class Families:
             lacks = refused is not None and refused.get("reason") in ("no_evidence", "section_front")
             if page.kind is Kind.SECTION or (lacks and page.last(EventKind.STORED) is None):
                 again = entry_again(page)
-                yield replace(
-                    again, kind=Kind.ARTICLE, due=0.0, data={**again.data, "why": Reason.RULE.value}
-                )
+                # ``force`` is needed because the page may be younger than its interval. A visit counts as
+                # forced until the page is fetched after its discovery.
+                data: EntryData = {
+                    **again.data,
+                    "why": Reason.RULE.value,
+                    "force": True,
+                    "discovered_at": self._context.clock(),
+                }
+                yield replace(again, kind=Kind.ARTICLE, due=0.0, data=data)
 
     def _name(self, entry: Entry) -> str:
         rule = self._context.rules.get(entry.data["source"]) or self._context.rule_for(entry.url)

@@ -103,12 +103,16 @@ class UsualPlaces:
         if self._registry.of(domain).feed and self._registry.of(domain).sitemap:
             return
         note = self._context.notes.all(NOTE_KIND + domain).get("asked", {})
-        until = note.get("until")
-        if isinstance(until, int | float) and self._context.clock() < until:
-            return
+        until, kinds = note.get("until"), note.get("kinds", [])
         places = self._places(visit, url)
+        if isinstance(until, int | float) and self._context.clock() < until:
+            # A source that died in the meantime may be of a kind that was not looked for.
+            places = [place for place in places if place.kind not in kinds]
         if places:
-            self._remember(domain, ASK_AGAIN)  # written before the request, so that no other worker tries too
+            wanted = sorted({str(place.kind) for place in places} | {*map(str, kinds)})
+            self._remember(
+                domain, ASK_AGAIN, kinds=wanted
+            )  # written before the request, so that no other worker tries too
             self._ask(visit, places[0])
 
     def end(self, visit: Visit) -> bool:
@@ -166,10 +170,11 @@ class UsualPlaces:
         found = Found(links=(place,), referrer=None, depth=1, force=True, source=visit.rule.domain)
         self._links.queue(found, visit)
 
-    def _remember(self, domain: str, rest: float, **more: str) -> None:
-        self._context.notes.save(
-            NOTE_KIND + domain, "asked", {"until": round(self._context.clock() + rest), **more}
-        )
+    def _remember(self, domain: str, rest: float, **more: str | list[str]) -> None:
+        known = self._context.notes.all(NOTE_KIND + domain).get("asked", {})
+        kinds = {"kinds": known.get("kinds", [])}
+        until = {"until": round(self._context.clock() + rest)}
+        self._context.notes.save(NOTE_KIND + domain, "asked", {**kinds, **until, **more})
 
 
 def _is_dead(visit: Visit) -> bool:
