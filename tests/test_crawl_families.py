@@ -27,7 +27,8 @@ def poor(number: int) -> str:
     text = (
         f"We look for people number {number} for our shop in the town. Please call us, or write to us today."
     )
-    return f"<html><head><title>Job {number}</title></head><body><h1>Job {number}</h1><p>{text * 4}</p></body></html>"
+    head = f"<head><title>Job {number}</title></head>"
+    return f"<html>{head}<body><h1>Job {number}</h1><p>{text * 4}</p></body></html>"
 
 
 def bare(urls: list[str], *, feed: str = "") -> str:

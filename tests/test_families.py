@@ -167,8 +167,8 @@ def test_the_reasons_are_sentences_with_a_command() -> None:
     )
     lines = sentences(rows_of("news.example", site), 1)
     assert lines[0] == (
-        "6 links of /jobs/* at news.example wait: 2 of 2 tried pages had too little evidence of being articles; "
-        "to fetch: scrapy add --family news.example '/jobs/*'"
+        "6 links of /jobs/* at news.example wait: 2 of 2 tried pages had too little evidence of being "
+        "articles; to fetch: scrapy add --family news.example '/jobs/*'"
     )
     assert lines[1].startswith("1 link of 1 more famil")
 
