@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
@@ -22,6 +22,7 @@ from newsbot.items import ArticleFilter, Kind
 from newsbot.push.trust import Notifier, notifiers
 from newsbot.rules import RuleSet
 from newsbot.rules.rule import Rule, classify
+from newsbot.sites.families import sentences, waiting_rows
 from newsbot.sites.health import Health, alarms, health, next_due
 from newsbot.sites.statistics import percent, share
 from newsbot.storage.articles import RepeatedText
@@ -200,6 +201,8 @@ SOURCE_COLUMNS = columns(
     "kind | polls > 3 | unchanged > 5 | new links > 4 | last new > 1 | last poll > 2 | next poll > "
     "| health * | source *"
 )
+SHOWN_WAITING = 5
+"""Maximum number of families with waiting links that are named."""
 NOTIFIER_COLUMNS = columns("notifier | notices > | precision > 2 | recall > 3 | believed > 1 | last >")
 
 
@@ -212,6 +215,7 @@ def sources(call: Call) -> None:
         sites = list(sites_of(storage, rules, chosen_site(wanted, storage, rules) if wanted else None))
         aside = frontier.aside(LISTED)
         number = frontier.counts()["aside"]
+        waiting = waiting_rows(storage.notes, {site.domain for site in sites})
         repeated = storage.texts.repeated(limit=OF_ALL_SITES if call.options.domain else MOST_REPEATED)
         fallen = alarms(storage.notes)
         senders = [] if call.options.domain or call.options.failing else notifiers(storage.notes, now)
@@ -241,6 +245,7 @@ def sources(call: Call) -> None:
                     for entry in aside
                 ],
                 "aside_count": number,
+                "waiting": [asdict(row) for row in waiting],
                 "repeated_texts": repeated,
                 "notifiers": senders,
             }
@@ -272,7 +277,10 @@ def sources(call: Call) -> None:
     alarmed = [f"{domain}: {text}" for domain, text in sorted(fallen.items())]
     ahead = None if call.options.failing else next_due(all_sources, now)
     due = [] if ahead is None else [f"{ahead}; to poll a site now, run: scrapy add --due SITE"]
-    for line in (*unread, *due, *alarmed, *aside_lines(aside, number), *repeated_lines(repeated)):
+    for line in (
+        *(*unread, *due, *alarmed, *aside_lines(aside, number)),
+        *(*sentences(waiting, SHOWN_WAITING), *repeated_lines(repeated)),
+    ):
         call.note(line)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
 from newsbot.cli.terminal import counted
@@ -89,6 +89,18 @@ def _row(domain: str, site: SiteFamilies, name: str, family: Family) -> FamilyRo
         why=reason_for(site, name),
         command=f"scrapy add --family {domain} {shlex.quote(name)}" if family.waiting else "",
     )
+
+
+def waiting_rows(notes: Notes, domains: Container[str]) -> list[FamilyRow]:
+    """Return the families with waiting links of these sites: those with most links first."""
+    rows = [
+        row
+        for domain, note in notes.all(NOTE_KIND).items()
+        if domain in domains
+        for row in rows_of(domain, SiteFamilies.read(note))
+        if row.waiting
+    ]
+    return sorted(rows, key=lambda row: (-row.waiting, row.site, row.family))
 
 
 def reason_for(site: SiteFamilies, name: str) -> str:

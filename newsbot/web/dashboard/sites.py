@@ -13,6 +13,7 @@ from newsbot.clock import utc_of
 from newsbot.frontier.base import ASIDE
 from newsbot.operations.sources import Site, SourceRow, known_sites, sites_of, source_row
 from newsbot.ranking.url_learning import kept
+from newsbot.sites.families import FamilyRow, read_site, rows_of
 from newsbot.sites.health import Health, alarms, health
 from newsbot.sites.pauses_and_removals import paused
 from newsbot.storage.sources import HOUR, SourceRecord
@@ -30,6 +31,8 @@ URLs that are set aside are no longer fetched.
 """
 MAX_ASIDE = 10
 """Maximum number of set-aside URLs of one site that are shown."""
+MAX_FAMILIES = 30
+"""Maximum number of families of one site that are shown."""
 MAX_PATTERNS = 40
 """Maximum number of learned patterns of one site that are shown."""
 
@@ -100,6 +103,8 @@ class SiteSheet:
     hours: list[Period]
     """The last 48 hours, oldest first. The current hour is not complete."""
     aside: list[AsideRow] = field(default_factory=list)
+    families: list[FamilyRow] = field(default_factory=list)
+    """The families of the site's addresses, those with most waiting links first."""
 
 
 # The states of sources, the worst state first.
@@ -146,6 +151,7 @@ def one_site(data: Data, domain: str) -> SiteSheet | None:
         causes=_causes(site.record.counters),
         hours=periods(hours, now, HOUR, HOURS),
         aside=[AsideRow(one.url, str(one.data.get(ASIDE, "unknown"))) for one in aside[:MAX_ASIDE]],
+        families=rows_of(domain, read_site(data.storage.notes, domain))[:MAX_FAMILIES],
     )
 
 
