@@ -22,7 +22,7 @@ from newsbot.extraction import is_substantial, kinds_and_paywalls, verdict
 from newsbot.extraction.body.tidy import is_foreign
 from newsbot.extraction.fields import authors, language, titles
 from newsbot.extraction.fields.authors import agency_of, clean_authors
-from newsbot.extraction.fields.dates import candidates, moments, published
+from newsbot.extraction.fields.dates import candidates, moments, zones
 from newsbot.extraction.fields.dates.moments import find_date
 from newsbot.extraction.fields.dates.relative import relative_moment
 from newsbot.extraction.fields.language import detect, normal_code
@@ -80,9 +80,10 @@ CHECKS: Mapping[str, Callable[[str, str], bool]] = {
     "script": lambda text, code: detect(text) == code,
     "letters": lambda text, code: detect(text) == code,
     "stop_words": lambda text, code: detect(text) == code,
-    "country": lambda text, _: bool(list(published._zone_names("www.example.com", text))),
+    "country": lambda text, _: bool(list(zones._zone_names("www.example.com", text))),
     "months": lambda text, code: _written(text, code).endswith("14:05"),
     "solar_months": lambda text, code: find_date(text, code) is not None,
+    "nepali_months": lambda text, code: find_date(text, code) is not None,
     "weekdays": _clock("14:05"),
     "ordinals": _clock("14:05"),
     "of": _clock("14:05"),

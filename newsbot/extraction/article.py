@@ -30,7 +30,7 @@ from newsbot.extraction.fields.evidence import DERIVED, FEED, RULE, Candidate, b
 from newsbot.extraction.fields.language import detect, normal_code
 from newsbot.extraction.fields.titles import choose_title, clean_title, site_names, title_candidates
 from newsbot.extraction.kinds_and_paywalls import form_of, is_partial
-from newsbot.extraction.page.canonical import canonical_url
+from newsbot.extraction.page.canonical import base_of, canonical_url
 from newsbot.extraction.page.jsonld import first_text
 from newsbot.extraction.page.page import Page, parse_html
 from newsbot.extraction.selectors import Selected, layout_for
@@ -259,11 +259,12 @@ class _Reader:
         context = published.DateContext(
             self.hint, self.rule.timezone if self.rule is not None else None, self.now
         )
-        when = published.published(self.page, self.selected.strings("published_at"), context)
+        when, note = published.published(self.page, self.selected.strings("published_at"), context)
+        if note:
+            article.extraction["published_at"] = note
         if when is not None:
             article.published_at, article.published_source = when.at, when.source
             article.published_precision = when.precision
-            article.extraction["published_at"] = when.note
         stated = self.selected.strings("modified_at")
         changed = published.modified(self.page, stated, context, article.published_at)
         if changed is not None:
@@ -301,7 +302,7 @@ class _Reader:
 
     def _stated_image(self) -> Candidate[str] | None:
         for value in self.selected.addresses("image"):
-            resolved = urls.resolve(self.page.url, value)
+            resolved = urls.resolve(base_of(self.page), value)
             if resolved is not None:
                 return Candidate(resolved, RULE, 1.0)
         return None
