@@ -117,6 +117,7 @@ CHECKS: Mapping[str, Callable[[str, str], bool]] = {
     "and_in_lower_case": _byline(BOTH),
     "text_labels": _byline(BOTH),
     "photo_labels": lambda text, _: clean_authors([text])[0] == "Jane Doe",
+    "translated": _byline(BOTH),
     "edited": _byline(JANE),
     "in_places": _byline(JANE),
     "roles": _byline(JANE),

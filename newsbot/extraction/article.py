@@ -21,6 +21,7 @@ from newsbot.extraction.fields import details
 from newsbot.extraction.fields.authors import (
     VISIBLE_TRUST,
     author_candidates,
+    is_account,
     named_agencies,
     rule_authors,
     visible_authors,
@@ -292,9 +293,16 @@ class _Reader:
             return stated
         found = best(author_candidates(self.page, self.hint))
         # The visible byline is trusted more than weak metadata, which often name the site or the editor.
-        if found is not None and found.confidence > VISIBLE_TRUST:
+        if found is not None and found.confidence > VISIBLE_TRUST and not is_account(found.value):
             return found
-        return visible_authors(self.page) or found
+        seen = visible_authors(self.page)
+        if (
+            found is not None
+            and found.confidence > VISIBLE_TRUST
+            and (seen is None or is_account(seen.value))
+        ):
+            return found
+        return seen or found
 
     def _stated(self, field: str) -> Candidate[str] | None:
         value = self.selected.string(field)

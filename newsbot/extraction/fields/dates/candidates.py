@@ -219,7 +219,9 @@ def time_tags(page: Page, region: str | None) -> Iterator[Moment]:
     tags = page.times[:MAX_TAGS]
     own = [tag for tag in tags if is_own(tag.element, page)]
     # Some themes print the times of the article in a side column. More than two are a list of articles.
-    beside = [] if own else [tag for tag in tags if is_own(tag.element, page, beside=True)]
+    beside = (
+        [] if own else [tag for tag in tags if ":" in tag.stamp and is_own(tag.element, page, beside=True)]
+    )
     for index, tag in enumerate(own or beside[: 2 * (len(beside) < 3)]):
         confidence = 0.35 if tag is later else _time_confidence(tag, index, page)
         written = parse_stamp(tag.stamp, region) if tag.stamp else None

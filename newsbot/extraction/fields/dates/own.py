@@ -42,9 +42,9 @@ def is_own(element: HtmlElement, page: Page, *, beside: bool = False) -> bool:
     words, tags = (_OTHER, _OTHER_TAGS) if beside else (_BOTH, _OTHER_TAGS | _SIDE_TAGS)
     if page.is_aside(element, words, tags):
         return False
-    return not _is_page_header(element, page) and (
-        _is_below_headline(element, page) or not _is_teaser(element, page)
-    )
+    if not beside and _is_page_header(element, page):
+        return False
+    return _is_below_headline(element, page) or not _is_teaser(element, page)
 
 
 _BOTH = re.compile(f"{_OTHER.pattern}|{_SIDE.pattern}", re.IGNORECASE)

@@ -23,7 +23,7 @@ from newsbot.text.languages import by_language
 
 # Offsets of zones are between _WEST and _EAST and, except a few rare offsets, multiples of _STEP.
 _STEP = timedelta(minutes=30)
-_WEST, _EAST = timedelta(hours=-12), timedelta(hours=14)
+_WEST, _EAST = timedelta(hours=-11), timedelta(hours=14)
 
 
 @cache
