@@ -196,7 +196,7 @@ def absolute(base: str, href: str) -> str | None:
     A URL that is already absolute is not changed: the crawler fetches the URL as the site wrote it. Only
     ``&amp;`` from double escaping is resolved, because it is always an error.
     """
-    href = href.strip()
+    href = with_scheme(base, href.strip())
     if not href:
         return None
     if "&amp;" in href or "&#38;" in href:
@@ -220,6 +220,26 @@ def without_dots(url: str) -> str:
         return ada_url.normalize_url(url)
     except ValueError:
         return url
+
+
+_HOST_FIRST = re.compile(r"((?:[A-Za-z0-9-]{1,63}\.){1,6}[A-Za-z]{2,63})(?::\d{1,5})?(?=[/?#]|$)")
+"""Matches an absolute URL without a scheme: ``www.example.org/a``."""
+
+
+def with_scheme(base: str, href: str) -> str:
+    """Return an absolute URL without a scheme with the scheme of ``base``. Other links are not changed.
+
+    ``news.example/a`` is such a URL if it is on the site of ``base``. Otherwise it is a relative path.
+
+    >>> with_scheme("https://news.example/sitemap.xml", "www.news.example/a")
+    'https://www.news.example/a'
+    """
+    match = _HOST_FIRST.match(href)
+    if match is None:
+        return href
+    scheme, _, rest = base.partition("://")
+    host = rest.partition("/")[0]
+    return f"{scheme}://{href}" if rest and site_of(match[1]) == site_of(host) else href
 
 
 @lru_cache(maxsize=65536)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newsbot.extraction.fields.dates.moments import Written, find_date, parse_stamp
+from newsbot.extraction.fields.dates.moments import Written, find_date, parse_stamp, settled
 from newsbot.text.names import MONTHS, month
 from tests.extraction_pages import TEXT, json_ld, page, read, rule
 
@@ -16,6 +16,8 @@ from tests.extraction_pages import TEXT, json_ld, page, read, rule
 def stamp(text: str, language: str | None = None) -> tuple[str, str, float | None] | None:
     """Return local time, precision, and offset in hours."""
     written = parse_stamp(text, language)
+    if written is not None and written.order is not None:
+        written = settled(written, datetime(2026, 1, 1, tzinfo=UTC))
     if written is None:
         return None
     offset = written.zone.utcoffset(None) if written.zone else None
@@ -251,9 +253,7 @@ def test_the_visible_time_decides_whether_utc_is_meant(markup: str, expected: st
     ("head", "body", "source"),
     [
         ("", TEXT + "<p>Anna, 3 May 2024</p>", "visible"),
-        ("", "<div class=teaser-box><b>3.5.24</b></div>" + TEXT, "visible"),
         ("<script>var state = {'pubDate': '2024-05-03T00:00:00'}</script>", TEXT, "generic"),
-        ("<meta property=og:image content=https://img.example.org/2024/05/03/rain.jpg>", TEXT, "url"),
     ],
 )
 def test_fallback_sources_of_a_date(head: str, body: str, source: str) -> None:
@@ -278,6 +278,5 @@ def test_a_known_date_decides_which_number_is_the_month() -> None:
     body = f"<p class=date>05/03/2024 2:05 PM</p>{TEXT}"
     known = read(page(body=body), "https://example.org/2024/05/03/rain")
     assert known.published_at == datetime(2024, 5, 3, 14, 5, tzinfo=UTC)
-    assert read(page(body=body), "https://example.org/rain").published_at == datetime(
-        2024, 3, 5, 14, 5, tzinfo=UTC
-    )
+    british = page(body=body).replace(b"<html", b"<html lang=en-GB")
+    assert read(british, "https://example.org/rain").published_at == datetime(2024, 3, 5, 14, 5, tzinfo=UTC)

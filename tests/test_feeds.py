@@ -363,3 +363,35 @@ def test_the_language_of_the_feed_decides_which_number_is_the_month() -> None:
     entry = '<entry><link href="/1"/><published>11/12/2024 10:00</published></entry>'
     atom = f'<feed xml:lang="en-US">{entry}</feed>'
     assert parse(atom).links[0].published_at == at(2024, 11, 12, 10)
+
+
+def test_all_dates_of_a_feed_decide_the_order_of_day_and_month() -> None:
+    items = "".join(
+        f"<item><link>https://a.example/{number}</link><pubDate>{date}</pubDate></item>"
+        for number, date in enumerate(("05/06/2024 08:00", "05/23/2024 08:00", "06/07/2024 09:00"))
+    )
+    links = parse(f"<rss><channel>{items}</channel></rss>").links
+    assert [link.published_at and link.published_at.month for link in links] == [5, 5, 6]
+
+
+def test_one_time_for_all_items_is_that_of_the_feed() -> None:
+    items = "".join(
+        f"<item><link>https://a.example/{number}</link><pubDate>2024-05-03T14:05:10Z</pubDate></item>"
+        for number in range(5)
+    )
+    feed = parse(f"<rss><channel>{items}</channel></rss>")
+    assert {link.published_at for link in feed.links} == {None}
+    assert "one_date:1" in feed.problems
+
+
+def test_a_plain_title_of_atom_keeps_its_brackets() -> None:
+    title = "<title>When to use &lt;table&gt; &amp;amp; why</title>"
+    entry = f"<entry>{title}<link href='https://a.example/1'/></entry>"
+    assert parse(f"<feed>{entry}</feed>").links[0].text == "When to use <table> & why"
+
+
+def test_a_feed_inside_a_page_that_has_nothing_else() -> None:
+    feed = "<rss><channel><item><link>https://a.example/1</link></item></channel></rss>"
+    escaped = feed.replace("<", "&lt;").replace(">", "&gt;")
+    for page in (f"<html><body>{feed}</body></html>", f"<html><body><pre>{escaped}</pre></body></html>"):
+        assert [link.url for link in parse(page).links] == ["https://a.example/1"]

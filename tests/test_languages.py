@@ -23,7 +23,7 @@ from newsbot.extraction.body import furniture
 from newsbot.extraction.body.tidy import is_foreign
 from newsbot.extraction.fields import authors, language, titles
 from newsbot.extraction.fields.authors import agency_of, clean_authors
-from newsbot.extraction.fields.dates import candidates, moments, published
+from newsbot.extraction.fields.dates import candidates, moments, zones
 from newsbot.extraction.fields.dates.moments import find_date
 from newsbot.extraction.fields.dates.relative import relative_moment
 from newsbot.extraction.fields.language import detect, normal_code
@@ -81,9 +81,10 @@ CHECKS: Mapping[str, Callable[[str, str], bool]] = {
     "script": lambda text, code: detect(text) == code,
     "letters": lambda text, code: detect(text) == code,
     "stop_words": lambda text, code: detect(text) == code,
-    "country": lambda text, _: bool(list(published._zone_names("www.example.com", text))),
+    "country": lambda text, _: bool(list(zones._zone_names("www.example.com", text))),
     "months": lambda text, code: _written(text, code).endswith("14:05"),
     "solar_months": lambda text, code: find_date(text, code) is not None,
+    "nepali_months": lambda text, code: find_date(text, code) is not None,
     "weekdays": _clock("14:05"),
     "ordinals": _clock("14:05"),
     "of": _clock("14:05"),
@@ -117,6 +118,7 @@ CHECKS: Mapping[str, Callable[[str, str], bool]] = {
     "and_in_lower_case": _byline(BOTH),
     "text_labels": _byline(BOTH),
     "photo_labels": lambda text, _: clean_authors([text])[0] == "Jane Doe",
+    "translated": _byline(BOTH),
     "edited": _byline(JANE),
     "in_places": _byline(JANE),
     "roles": _byline(JANE),

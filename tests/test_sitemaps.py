@@ -87,7 +87,7 @@ def test_an_index_is_read_without_itself_and_duplicates() -> None:
         Child("https://map.example/news.xml", datetime(2024, 12, 31, tzinfo=UTC)),
         Child("https://map.example/2024-12.xml.gz"),
     ]
-    assert sorted(sitemap.problems) == ["bad_link:1", "duplicate_child:1", "self_reference:1"]
+    assert sorted(sitemap.problems) == ["bad_link:2", "duplicate_child:1", "self_reference:1"]
 
 
 def test_index_of_itself_only() -> None:
@@ -225,3 +225,13 @@ def test_any_bytes_give_a_sitemap_or_a_sitemap_error(body: bytes, packed: bool) 
     except SitemapError:
         return
     assert all(link.url.lower().startswith(("http://", "https://")) for link in sitemap.links)
+
+
+def test_the_address_of_a_picture_is_not_the_page() -> None:
+    sitemap = parse(
+        "<urlset><url><image><loc>https://cdn.example/1.jpg</loc></image>"
+        "<loc>www.map.example/1</loc></url></urlset>"
+    )
+    assert [link.url for link in sitemap.links] == ["https://www.map.example/1"]
+    index = parse("<sitemapindex><sitemap>https://map.example/2.xml</sitemap></sitemapindex>")
+    assert [child.url for child in index.children] == ["https://map.example/2.xml"]

@@ -14,8 +14,6 @@ from newsbot.text.names import hours_ahead
 
 _MAX_LENGTH = 100
 
-_MONTH_FIRST = frozenset({"en-us", "en-ph", "es-us", "es-pr", "fil"})
-"""Languages that write the month before the day: 12/31/2024."""
 _COMMENT = re.compile(r"\s{0,3}\([^()]{0,40}\)$")
 """Matches a time zone in parentheses at the end, as in mail: ``… +0300 (MSK)``."""
 _MAIL = re.compile(
@@ -24,25 +22,32 @@ _MAIL = re.compile(
 )
 """Matches dates of RFC 2822, and of asctime: Tue Dec 31 23:59:59 MSK 2024."""
 _PARTIAL = re.compile(r"\d{4}(?:-\d\d)?")
-_SLASHES = re.compile(r"(\d{1,2})/(\d{1,2})/\d{4}")
-_SHORT_OFFSET = re.compile(r"\s([+-])(\d:\d\d)$")
+_TWO_READINGS = re.compile(r"(?<![\d/-])\d{1,2}[/-]\d{1,2}[/-]\d{2,4}(?!\d)")
 _OFFSET = re.compile(r":\d\d[+-]\d\d:?\d\d$")
 
 
-def parse_date(text: str, *, now: datetime, zone: tzinfo = UTC, language: str = "") -> datetime | None:
+def parse_date(
+    text: str,
+    *,
+    now: datetime,
+    zone: tzinfo = UTC,
+    language: str = "",
+    host: str = "",
+    month_first: bool | None = None,
+) -> datetime | None:
     """Return the time in ``text``, in UTC; None if it contains no time or an impossible time.
 
-    ``zone`` is used if the text has no time zone. ``language`` (BCP 47) decides whether 11/12/2024 is in
-    November or in December. If ``language`` is empty or ``en``, a text with AM or PM is read as in the USA
-    (November). Without AM and PM, the result is None. A time is impossible if it is before 1990 or more than
-    a day after ``now``.
+    ``zone`` is used if the text has no time zone. A time is impossible if it is before 1990 or more than a
+    day after ``now``. 11/12/2024 is in November or in December: ``month_first`` is the order in the other
+    dates of the source, if it is known. Otherwise the weekday, the zone, ``language`` (BCP 47) and the
+    country of ``host`` decide as on pages. If they do not decide, the result is None.
     """
     text = text.strip()
     if not text or len(text) > _MAX_LENGTH:
         return None
     text = _COMMENT.sub("", text)
     try:
-        moment = _of_machine(text, zone) or _of_page(text, zone, language.lower())
+        moment = _of_machine(text, zone) or _of_page(text, now, zone, (language.lower(), host), month_first)
         moment = moment.astimezone(UTC) if moment is not None else None
     except (ValueError, OverflowError):
         return None
@@ -82,30 +87,23 @@ def _of_mail(text: str) -> datetime | None:
     return local.replace(tzinfo=timezone(offset))
 
 
-def _of_page(text: str, zone: tzinfo, language: str) -> datetime | None:
+def has_two_readings(text: str) -> bool:
+    """True if ``text`` may be a date whose day and month can be exchanged."""
+    return _TWO_READINGS.search(text[:_MAX_LENGTH]) is not None
+
+
+def _of_page(
+    text: str, now: datetime, zone: tzinfo, place: tuple[str, str], month_first: bool | None
+) -> datetime | None:
     """Return the aware time if ``text`` has a form that pages use, else None.
 
-    Raises ``ValueError`` if the time is ambiguous.
+    ``place`` is the language and the host of the source.
     """
-    text = _SHORT_OFFSET.sub(r" \g<1>0\2", text)
-    if (match := _SLASHES.match(text)) is not None:
-        language = _order(int(match[1]), int(match[2]), text, language)
-    from newsbot.extraction.fields.dates.moments import parse_stamp  # noqa: PLC0415
+    from newsbot.extraction.fields.dates.moments import parse_stamp, settled  # noqa: PLC0415
+    from newsbot.extraction.fields.dates.zones import region  # noqa: PLC0415
 
-    written = parse_stamp(text, language)
+    written = parse_stamp(text, region(place[0][:5].replace("_", "-"), place[1]))
     if written is None or (written.zone is None and _OFFSET.search(text)):
         return None
-    return written.local.replace(tzinfo=written.zone or zone)
-
-
-def _order(one: int, other: int, text: str, language: str) -> str:
-    """Return the language that decides between day and month. Raises ``ValueError`` if the order is not
-    known."""
-    if language in _MONTH_FIRST:
-        return "en-us"
-    if language not in ("", "en") or max(one, other) > 12 or one == other:
-        return language
-    # Most pages with this form are from the USA, but some are not.
-    if text.rstrip(".")[-1] not in "mM":
-        raise ValueError("day or month?")
-    return "en-us"
+    written = settled(written, now, month_first)
+    return written.local.replace(tzinfo=written.zone or zone) if written is not None else None

@@ -15,7 +15,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from functools import partial
 from itertools import islice
@@ -25,7 +25,7 @@ from urllib.parse import urlsplit
 from w3lib.encoding import http_content_type_encoding
 
 from newsbot.clock import system_clock, utc
-from newsbot.discovery.dates import parse_date
+from newsbot.discovery.dates import has_two_readings, parse_date
 from newsbot.discovery.xml_events import Enough, Handler, pieces, read, unescape
 from newsbot.extraction.page.charset import decode
 from newsbot.extraction.strings import squash, untagged
@@ -94,8 +94,12 @@ class Feed:
     """Faults with the number of times they occurred, e.g. ``bad_date:3``.
 
     The names are malformed, cut_off, too_long, leading_junk, trailing_junk, bad_date, item_without_link,
-    bad_link, duplicate_item, too_many_items and no_items.
+    bad_link, duplicate_item, too_many_items, one_date and no_items.
     """
+
+
+_ONE_DATE = 5
+"""Minimum number of items with one and the same time that make this time doubtful."""
 
 
 class SourceCollector:
@@ -109,6 +113,8 @@ class SourceCollector:
         self._links: dict[str, Link] = {}
         self.language = ""
         """The language that the source declares (BCP 47)."""
+        self._host = _host(url) or ""
+        self._two_readings: list[tuple[str, str, str]] = []
 
     def problem(self, token: str, count: int = 1) -> None:
         """Count a fault."""
@@ -119,19 +125,52 @@ class SourceCollector:
         """Return the faults with the number of times they occurred, e.g. ``bad_date:3``."""
         return [f"{token}:{count}" for token, count in self._problems.items()]
 
-    def date(self, texts: Iterable[str]) -> datetime | None:
-        """Return the first time in ``texts``. If no text can be parsed, a fault is counted."""
+    def date(self, texts: Iterable[str], address: str = "", field: str = "") -> datetime | None:
+        """Return the first time in ``texts``. If no text can be parsed, a fault is counted.
+
+        ``address`` is the URL of the link to which the time belongs, and ``field`` is the name of its field.
+        If day and month of the time cannot be told apart, it is set at the end (:meth:`settle`).
+        """
         written = False
         for text in texts:
             if not text:
                 continue
-            moment = parse_date(text, now=self._now, zone=self._zone, language=self.language)
+            if two := address and has_two_readings(text):
+                self._two_readings.append((address, field, text))
+            moment = self._parsed(text)
             if moment:
                 return moment
+            if two:  # another form of the date is probably not a better one
+                break
             written = written or bool(text.strip())
         if written:
             self.problem("bad_date")
         return None
+
+    def settle(self) -> None:
+        """Set the order of day and month from all dates of the source, and read these dates again."""
+        if not self._two_readings:
+            return
+        from newsbot.extraction.fields.dates.moments import order_in  # noqa: PLC0415
+
+        order = order_in(text for _, _, text in self._two_readings)
+        for address, name, text in self._two_readings:
+            link = self._links.get(address)
+            moment = self._parsed(text, order)
+            if link is not None and moment is not None:
+                self._links[address] = replace(link, **{name: moment})  # type: ignore[arg-type]
+            elif link is not None:
+                self.problem("bad_date")
+
+    def _parsed(self, text: str, order: bool | None = None) -> datetime | None:
+        return parse_date(
+            text,
+            now=self._now,
+            zone=self._zone,
+            language=self.language,
+            host=self._host,
+            month_first=order,
+        )
 
 
 class _Collector(SourceCollector):
@@ -180,11 +219,12 @@ class _Collector(SourceCollector):
         modified: Iterable[str],
         lead: str,
         authors: Iterable[str],
+        plain: bool = False,
     ) -> None:
         """Convert an item to a link, or count the fault if it has no usable URL.
 
         ``addresses`` are pairs (href, base of relative URLs), most reliable first. ``lead`` is the text below
-        the title, with its markup.
+        the title, with its markup. If ``plain`` is true, the title is a text without markup.
         """
         self._items += 1  # items without a link count too, because reading them takes time
         address = self._address(addresses)
@@ -197,10 +237,10 @@ class _Collector(SourceCollector):
             url=address,
             where=Where.FEED,
             kind=Kind.ARTICLE,
-            text=clean_title(title),
+            text=plain_title(title) if plain else clean_title(title),
             lead=_clean_lead(lead),
-            published_at=self.date(published),
-            modified_at=self.date(modified),
+            published_at=self.date(published, address, "published_at"),
+            modified_at=self.date(modified, address, "modified_at"),
             authors=tuple(dict.fromkeys(name for text in authors if (name := _clean_author(text)))),
         )
 
@@ -208,9 +248,20 @@ class _Collector(SourceCollector):
         """Return the feed with the items, hubs and faults that were found."""
         if not self._links:
             self.problem("no_items")
+        self.settle()
+        self._drop_one_date()
         self.feed.links, self.feed.hubs = list(self._links.values()), list(self._hubs.values())
         self.feed.problems = self.problems()
         return self.feed
+
+    def _drop_one_date(self) -> None:
+        """Remove the publication times if all items have the same one, which is that of the feed itself."""
+        times = {link.published_at for link in self._links.values()}
+        if len(self._links) < _ONE_DATE or len(times) != 1 or (at := times.pop()) is None:
+            return
+        if at.time() != datetime.min.time():  # at midnight, it is only a day
+            self.problem("one_date")
+            self._links = {key: replace(link, published_at=None) for key, link in self._links.items()}
 
     def _address(self, addresses: Sequence[tuple[str, str | None]]) -> str | None:
         if not addresses:
@@ -238,6 +289,16 @@ def clean_title(text: str) -> str | None:
     """Return a title as one line of plain text, with markup and entities resolved."""
     # The markup is removed before entities are resolved. An escaped "&lt;b&gt;" is text and not a tag.
     return squash(unescape(untagged(text)))[:_MAX_TITLE].strip() or None
+
+
+def plain_title(text: str) -> str | None:
+    """Return a title that is declared as plain text, as one line. Its ``<`` is a character like any other.
+
+    Some sites declare a title with markup as plain text. It has an end tag.
+    """
+    if "</" in text:
+        return clean_title(text)
+    return squash(unescape(text))[:_MAX_TITLE].strip() or None
 
 
 def _clean_author(text: str) -> str | None:
@@ -321,6 +382,9 @@ class _Item:
     authors: list[str] = field(default_factory=list)
     links: list[tuple[int, str, str | None]] = field(default_factory=list)
     """Links as (rank, href, base of relative URLs). The lowest rank is the best (:func:`_rank`)."""
+    atom: bool = False
+    plain_title: bool = False
+    """True if the title is declared as plain text."""
 
     def add_to(self, found: _Collector) -> None:
         """Add the item to the feed.
@@ -348,6 +412,7 @@ class _Item:
             modified=[self.texts[key] for key in _MODIFIED if key in self.texts],
             lead=next((self.texts[key] for key in _LEADS if key in self.texts), ""),
             authors=self.authors,
+            plain=self.plain_title,
         )
 
 
@@ -374,7 +439,7 @@ class FeedHandler(Handler):
         # Items are checked before skipped elements, because an item ends all open elements, even a skipped
         # element without a closing tag.
         if name in _ITEM_NAMES:
-            self._open_item(attributes)
+            self._open_item(name, attributes)
         elif self._skipped:
             self._depth += name == self._skipped  # an inner element with the same name has an end tag too
             if self.wants_text:
@@ -405,12 +470,13 @@ class FeedHandler(Handler):
         # feed does not state it.
         self.found.feed.update_period = period / frequency or None
 
-    def _open_item(self, attributes: dict[str, str]) -> None:
+    def _open_item(self, name: str, attributes: dict[str, str]) -> None:
         self._close_item()
         base = attributes.get("xml:base")
         self._item = _Item(
             base=self.found.resolve(base) if base else None,
             about=attributes.get("rdf:about"),
+            atom=name == "entry",
         )
 
     def _close_item(self) -> None:
@@ -455,6 +521,10 @@ class FeedHandler(Handler):
             if text and name in _AUTHORS:
                 self._item.authors += [text] * (len(self._item.authors) < MAX_AUTHORS)
             elif text:
+                if name == "title" and "title" not in self._item.texts:
+                    # RFC 4287, 3.1.1: a title of Atom is plain text unless its type says otherwise
+                    kind = self._attributes.get("type", "text").strip().lower()
+                    self._item.plain_title = self._item.atom and kind == "text"
                 self._item.texts.setdefault(name, text)
         elif text:
             self._feed_text(name, text)
@@ -697,9 +767,19 @@ def parse_feed(
     # JSON is always in UTF-8 (RFC 8259, 8.1).
     charset = "utf-8" if _JSON.match(body) else http_content_type_encoding(content_type)
     text = decode(body, charset).strip("\0 \t\r\n")
+    if (shown := _SHOWN.match(text)) is not None:
+        text = unescape(shown[1])
     if not text:
         raise FeedError("empty")
     return read_json(text, collector()) if text[0] == "{" else _read_xml(text, collector, problems)
+
+
+_TAGS = re.compile(r"<[^<>]{0,2000}>")
+# An HTML page that has nothing but the escaped source of a feed in <pre>.
+_SHOWN = re.compile(
+    r"(?:<(?!pre\b)[^>]{0,500}>\s{0,50}){0,20}<pre[^>]{0,300}>\s{0,50}(&lt;(?:\?xml|rss|feed|rdf).*)</pre>",
+    re.IGNORECASE | re.DOTALL,
+)
 
 
 def _with_entities(text: str, prologue: str) -> str:
@@ -725,7 +805,9 @@ def _read_xml(text: str, collector: Callable[[], _Collector], problems: list[str
     if root is None:  # text before the root element does not belong to the feed
         root = _ROOT.search(text, 0, _JUNK)
         # an HTML page may contain the text of a feed, e.g. in an example
-        if _HTML.search(text, 0, root.start() if root else _JUNK):
+        before = text[: root.start() if root else _JUNK]
+        wrapped = root is not None and not _TAGS.sub("", before).strip() and _ITEM.search(text)
+        if _HTML.search(before) and not wrapped:
             raise FeedError("html")
         if root is None:
             raise FeedError("not_a_feed")

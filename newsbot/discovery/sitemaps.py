@@ -96,7 +96,7 @@ class SitemapCollector(SourceCollector):
 
     def add_child(self, entry: Entry) -> None:
         """Add a child of an index, or count its fault."""
-        url = absolute(self._url, entry.loc)
+        url = absolute(self._url, entry.loc) if entry.loc else None
         if url is None:
             self.problem("bad_link")
             return
@@ -175,6 +175,9 @@ _FIELDS = {
     "news:publication_date": "published",
 }
 
+_MEDIA = frozenset(("image", "video"))
+"""Elements of a page with the URL of a picture or video, which is not the URL of the page."""
+
 
 class SitemapHandler(Handler):
     """Receives the events of a document and fills a :class:`SitemapCollector`."""
@@ -184,6 +187,7 @@ class SitemapHandler(Handler):
         self.found = found
         self._entry: Entry | None = None
         self._is_child = False
+        self._inside: str | None = None
         self._captured: str | None = None
         self._elements = 0
 
@@ -195,9 +199,14 @@ class SitemapHandler(Handler):
             raise Enough
         if name in ("url", "sitemap"):
             self._close_entry()  # the previous entry may have no closing tag
-            self._entry, self._is_child = Entry(), name == "sitemap"
-        elif self._entry is not None:
-            if name in _FIELDS:
+            self._entry, self._is_child, self._inside = Entry(), name == "sitemap", None
+            if self._is_child:  # some files have the URL directly in the element
+                self._captured = name
+                self.begin_text(_MAX_TEXT)
+        elif self._entry is not None and self._inside is None:
+            if name.rpartition(":")[2] in _MEDIA:
+                self._inside = name
+            elif name in _FIELDS:
                 self._captured = name
                 self.begin_text(_MAX_TEXT)
             elif name == "news:news":
@@ -205,7 +214,9 @@ class SitemapHandler(Handler):
 
     def end(self, name: str) -> None:
         """See :class:`newsbot.discovery.xml_events.Handler`."""
-        if name == self._captured:
+        if name == self._inside:
+            self._inside = None
+        elif name == self._captured and name in _FIELDS:
             if self._entry is not None:
                 setattr(self._entry, _FIELDS[name], self.end_text().strip())
             self._captured, self.wants_text = None, False
@@ -219,9 +230,10 @@ class SitemapHandler(Handler):
 
     def _close_entry(self) -> None:
         entry, self._entry = self._entry, None
+        if entry is not None and self._captured == "sitemap":
+            entry.loc = self.end_text().strip()
         self._captured, self.wants_text = None, False
-        # a page without a URL counts as a fault; a child without a URL is ignored
-        if entry is not None and (entry.loc or not self._is_child):
+        if entry is not None:
             (self.found.add_child if self._is_child else self.found.add)(entry)
 
 

@@ -21,6 +21,7 @@ from newsbot.extraction.fields import details
 from newsbot.extraction.fields.authors import (
     VISIBLE_TRUST,
     author_candidates,
+    is_account,
     named_agencies,
     rule_authors,
     visible_authors,
@@ -30,7 +31,7 @@ from newsbot.extraction.fields.evidence import DERIVED, FEED, RULE, Candidate, b
 from newsbot.extraction.fields.language import detect, normal_code
 from newsbot.extraction.fields.titles import choose_title, clean_title, site_names, title_candidates
 from newsbot.extraction.kinds_and_paywalls import form_of, is_partial
-from newsbot.extraction.page.canonical import canonical_url
+from newsbot.extraction.page.canonical import base_of, canonical_url
 from newsbot.extraction.page.jsonld import first_text
 from newsbot.extraction.page.page import Page, parse_html
 from newsbot.extraction.selectors import Selected, layout_for
@@ -259,11 +260,12 @@ class _Reader:
         context = published.DateContext(
             self.hint, self.rule.timezone if self.rule is not None else None, self.now
         )
-        when = published.published(self.page, self.selected.strings("published_at"), context)
+        when, note = published.published(self.page, self.selected.strings("published_at"), context)
+        if note:
+            article.extraction["published_at"] = note
         if when is not None:
             article.published_at, article.published_source = when.at, when.source
             article.published_precision = when.precision
-            article.extraction["published_at"] = when.note
         stated = self.selected.strings("modified_at")
         changed = published.modified(self.page, stated, context, article.published_at)
         if changed is not None:
@@ -291,9 +293,16 @@ class _Reader:
             return stated
         found = best(author_candidates(self.page, self.hint))
         # The visible byline is trusted more than weak metadata, which often name the site or the editor.
-        if found is not None and found.confidence > VISIBLE_TRUST:
+        if found is not None and found.confidence > VISIBLE_TRUST and not is_account(found.value):
             return found
-        return visible_authors(self.page) or found
+        seen = visible_authors(self.page)
+        if (
+            found is not None
+            and found.confidence > VISIBLE_TRUST
+            and (seen is None or is_account(seen.value))
+        ):
+            return found
+        return seen or found
 
     def _stated(self, field: str) -> Candidate[str] | None:
         value = self.selected.string(field)
@@ -301,7 +310,7 @@ class _Reader:
 
     def _stated_image(self) -> Candidate[str] | None:
         for value in self.selected.addresses("image"):
-            resolved = urls.resolve(self.page.url, value)
+            resolved = urls.resolve(base_of(self.page), value)
             if resolved is not None:
                 return Candidate(resolved, RULE, 1.0)
         return None

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 from typing import Any
 
 from lxml import etree
@@ -39,7 +39,7 @@ _AND = r"(?:&|%(and)s|(?-i:%(and_in_lower_case)s))"
 Smith" is one name."""
 _SPLIT = (
     rf"\s*[;|•·/\n、，]\s*|\s*[,،]\s+(?:{_AND}\s+)?|(?<=[a-zа-яё]),(?=[A-ZА-ЯЁ])|\s+{_AND}\s+|"
-    r"\.?\s+(?=(?:%(photo_labels)s|%(text_labels)s)\s?[:：])"
+    r"\.?\s+(?=(?:%(photo_labels)s|%(text_labels)s)\s?[:：])|[／＝●]|\s+%(translated)s\s*[:：]?\s*"
 )
 BY = r"^(?:%(bylines)s\s*[:：\-–—.]?\s*)+|^%(byline_labels)s\s?[:：\-–]\s?"
 """Words before the first name of a byline."""
@@ -82,6 +82,10 @@ def clean_authors(values: Iterable[str]) -> list[str]:
         # If there is also the name of a person, "Science Desk" is a job title and is removed. Alone, it is
         # the author.
         persons = [name for name in found if not compiled(_ROLE).match(name)]
+        if any(_is_full_name(name) for name in persons):  # "CEO" beside a name is a title too
+            persons = [name for name in persons if not _is_title(name)]
+        elif han := [name for name in persons if _HAN_NAME.fullmatch(name)]:
+            persons = han
         for name in persons or found:
             if key(name) not in seen and len(names) < MAX_AUTHORS:
                 seen.add(key(name))
@@ -89,11 +93,23 @@ def clean_authors(values: Iterable[str]) -> list[str]:
     return names
 
 
+_HAN_NAME = re.compile("[㐀-鿿々ぁ-んァ-ヴー]{2,6}")
+"""A Chinese or Japanese name."""
+
+
+def _is_title(name: str) -> bool:
+    """True for a single word in capitals that is not an agency."""
+    return name.isupper() and " " not in name and agency_of(name) is None
+
+
 @lru_cache(maxsize=512)  # the authors of a page are read several times, and a site has few authors
 def _names(value: str) -> tuple[str, ...]:
+    if _TEMPLATE.search(value):
+        return ()
     text = compiled(_EDITED).sub("", _ADDRESS.sub(" ", plain(value))).strip()
+    text = _GLUED_BY.sub("", _before_date(compiled(_PLACED).sub("", text)).strip("[]［］【】（）"))
     by = compiled(BY)
-    text = by.sub("", compiled(_PLACED).sub("", compiled(_IN_PLACE).sub("", text)))
+    text = by.sub("", compiled(_IN_PLACE).sub("", text))
     # In Open Graph, article:author is the URL of a profile, and many sites follow this definition.
     if not text or text.startswith(("http:", "https:", "/", "www.")):
         return ()
@@ -109,6 +125,42 @@ def _names(value: str) -> tuple[str, ...]:
         if _is_name(name):
             names.append(name)
     return tuple(names)
+
+
+_GLUED_BY = re.compile("^By(?=[A-Z][a-z])")
+_ONE_LAST_FIRST = (
+    r"\s*(?:(?:van|von|de|der|den|del|di|da|la|le)\s){0,3}[^\W\d_][^\W\d_’'-]*(?:[’'-][^\W\d_]+)?,\s"
+    r"[^\W\d_]+(?:-[^\W\d_]+)?(?:\s[^\W\d_]\.?)?\s*"
+)
+_LAST_FIRST = re.compile(rf"{_ONE_LAST_FIRST}(?:;{_ONE_LAST_FIRST}){{0,20}}")
+"""Matches names of the form "Last, First", with semicolons between them."""
+
+
+def _in_order(value: str) -> str:
+    """Return a value of the metadata with the first names first: "Doe, Jane" becomes "Jane Doe"."""
+    if not _LAST_FIRST.fullmatch(value := plain(value)):
+        return value
+    turned = (one.strip().partition(", ") for one in value.split(";"))
+    return "; ".join(f"{first} {last}" for last, _, first in turned)
+
+
+_TEMPLATE = re.compile(r"\[\[.{0,40}|\{\{|\$\{|%%|<%|\[[a-z]+_[a-z_]+\]")
+"""Marks of a template that was not filled in: ``[[author]]``."""
+_DATE = re.compile(
+    r"(?<![\d./-])(?:\d{1,2}\.?\s[^\W\d]{3,12}\.?\s(?:19|20)\d\d|\d{1,2}[./-]\s?\d{1,2}[./-]\s?\d{2,4}|(?:19|20)\d\d[./-]\d{1,2}[./-]\d{1,2})(?![\d/-])"
+)
+
+
+def _before_date(text: str) -> str:
+    """Return ``text`` without a date and what follows: "By Jane Doe on 27/11/2026, 10:04"."""
+    date = _DATE.search(text)
+    if date is None or len(text[: date.start()]) < _LEAST_BEFORE_DATE:
+        return text
+    return compiled(r"\W{0,5}(?:%(on)s|%(at)s)?\W{0,5}$").sub("", text[: date.start()])
+
+
+_LEAST_BEFORE_DATE = 5
+"""A date with fewer characters before it is at the start of the byline."""
 
 
 def _is_name(name: str) -> bool:
@@ -169,6 +221,8 @@ MAX_LOOKED_AT = 10_000
 """Maximum number of elements that are searched for labels or signatures."""
 MAX_DATE_LINES = 30
 """Maximum number of paragraphs that are searched for a place at their start ("Munich, Germany –")."""
+MAX_PROFILES = 4
+"""Maximum number of names that are read from one box about authors."""
 MAX_LABELLED = 300
 """Maximum number of lines with a label such as "By" or "Text:" that are searched for names."""
 MAX_SURE = 20
@@ -201,8 +255,8 @@ _SITE_TRUST = 0.3
 """Confidence in a list of authors that has only the name of the site."""
 
 _LABEL = (
-    r"[(\[]?(?:(?P<sure>%(author_labels)s\s?[:：]?)|"
-    r"(?!%(other_makers)s)(?:-+\s)?(?:[^\W\d_]+\s){0,2}%(by)s\s)"
+    r"[(\[（【]?(?:(?P<sure>%(author_labels)s\s?[:：]?)|"
+    r"(?!%(other_makers)s)(?:-+\s)?(?:[^\W\d_]+\s){0,2}?%(by)s\s)"
 )
 """Labels before the names in a line.
 
@@ -246,6 +300,10 @@ def _stated_authors(page: Page) -> Iterator[Candidate[list[str]]]:
         # Many sites state their publisher as the author, so the confidence in organisations is lower than in
         # the meta elements.
         persons, others = _by_type(node.get("author") or node.get("creator"), page.nodes)
+        if persons:  # a second author; alone, a contributor may be an editor
+            persons += [
+                name for name in _by_type(node.get("contributor"), page.nodes)[0] if agency_of(name) is None
+            ]
         found = clean_authors(persons + others)
         if found:
             yield Candidate(found, JSON_LD, 0.9 if persons else 0.72)
@@ -255,7 +313,7 @@ def _stated_authors(page: Page) -> Iterator[Candidate[list[str]]]:
         (page.meta_all(*preview), META, 0.72),
         *((page.meta_all(*names), META, confidence) for names, confidence in _METAS),
     ):
-        found = clean_authors(values)
+        found = clean_authors(map(_in_order, values) if method == META else values)
         if found and not all(_is_site(name, page) for name in found):
             yield Candidate(found, method, confidence)
     for weak in page.nodes.weaker():
@@ -271,7 +329,13 @@ def visible_authors(page: Page) -> Candidate[list[str]] | None:
     The caller uses them only if no better source has names.
     """
     found = _without_places(clean_authors(_bylines(page)), page)
+    found = [name for name in found if not _is_site(name, page)] or found
     return Candidate(found, VISIBLE, VISIBLE_TRUST) if found else None
+
+
+def is_account(names: list[str]) -> bool:
+    """True if none of ``names`` is the full name of a person, as in "wpeditor7" or "news feed"."""
+    return not any(_is_full_name(name) or not name[:1].isascii() for name in names)
 
 
 def rule_authors(values: list[str]) -> Candidate[list[str]] | None:
@@ -352,16 +416,28 @@ def _bylines(page: Page) -> list[str]:
     for element in marks.named:
         if _is_aside(element, page):
             continue
-        text = text_of(element, 400)
+        text = _unglued(element)
         names = clean_authors([text]) if 3 < len(text) <= 120 else []
         # Boxes without an author may also have classes with the word "author". So if the text has no "by",
         # its words must begin with capitals.
         if any(
-            compiled(BY).match(text) or (_capitalised(text) and (" " in one or agency_of(one)))
+            compiled(BY).match(text)
+            or _HAN_NAME.fullmatch(one)
+            or (_capitalised(text) and (" " in one or agency_of(one)))
             for one in names
         ):
             return [text]
     return _labelled_names(page) or _signature(page) or _profile(page, marks)
+
+
+def _unglued(element: HtmlElement) -> str:
+    """Return the text of an element, with a semicolon where only markup separates two words."""
+    text = text_of(element, 400)
+    parts = [part for part in map(plain, islice(element.itertext(), 20)) if part]
+    glued = any(
+        f"{one}{other}" in text for one, other in pairwise(parts) if one[-1].isalpha() and other[0].isupper()
+    )
+    return "; ".join(parts) if glued else text
 
 
 def _labelled_names(page: Page) -> list[str]:
@@ -371,9 +447,9 @@ def _labelled_names(page: Page) -> list[str]:
     label_of = compiled(_LABEL).match
     labelled = (element for element in islice(lines, MAX_LOOKED_AT) if label_of(_start(element)))
     for element in islice(labelled, MAX_LABELLED):
-        text = text_of(element, 200).strip("()[] ")
+        text = text_of(element, 200).strip("()[]（）【】 ")
         label = label_of(text)
-        if label is None or len(text) > 100 or _is_aside(element, page) or _in_link(element):
+        if label is None or len(text) > 100 or _is_aside(element, page) or _in_link(element, text):
             continue
         names = clean_authors([_BEHIND.split(text[label.end() :])[0]])
         # "By Friday the water went down" begins like a byline, so only full names count after "by".
@@ -390,8 +466,12 @@ def _profile(page: Page, marks: AuthorMarks) -> list[str]:
     """
     names: set[str] = set()
     for box in marks.named:
-        heads = list(islice(box.iter("h2", "h3", "h4", "h5", "h6", "strong", "b", "a"), 1))
+        heads = list(islice(box.iter("h2", "h3", "h4", "h5", "h6", "strong", "b", "a"), MAX_PROFILES))
         found = clean_authors(text_of(head, 60) for head in heads)
+        if len(found) < len(heads) or not all(_is_full_name(name) for name in found):
+            found = clean_authors(text_of(head, 60) for head in heads[:1])
+        if len(found) > 1 and not page.is_aside(box, _OTHERS, frozenset({"form"})):
+            return found
         # Boxes with different names are teasers of other articles or a list of the staff.
         outside = frozenset({"form"} if not any(True for _ in box.iter("a")) else {"nav", "form"})
         if len(found) == 1 and _is_full_name(found[0]) and not page.is_aside(box, _OTHERS, outside):
@@ -399,9 +479,15 @@ def _profile(page: Page, marks: AuthorMarks) -> list[str]:
     return list(names) if len(names) == 1 else []
 
 
-def _in_link(element: HtmlElement) -> bool:
-    """True for an element inside a link. Such a link usually leads to another article."""
-    return next(element.iterancestors("a"), None) is not None
+def _in_link(element: HtmlElement, text: str) -> bool:
+    """True for an element inside a link, or whose whole text is a link with the label in it.
+
+    Such a link usually leads to another article or is part of a menu.
+    """
+    inner = next(element.iter("a"), None)
+    return next(element.iterancestors("a"), None) is not None or (
+        inner is not None and len(text_of(inner, 200).strip("()[]（）【】 ")) >= len(text)
+    )
 
 
 def _signature(page: Page) -> list[str]:
@@ -426,9 +512,60 @@ def _start(element: HtmlElement) -> str:
     return f"{own} {(element[0].text or '').strip()}".strip()[:60] + " "
 
 
+_SMALL = frozenset(
+    [
+        "de",
+        "del",
+        "della",
+        "di",
+        "da",
+        "do",
+        "dos",
+        "das",
+        "du",
+        "la",
+        "le",
+        "los",
+        "las",
+        "van",
+        "von",
+        "der",
+        "den",
+        "ter",
+        "ten",
+        "zu",
+        "zum",
+        "zur",
+        "af",
+        "av",
+        "al",
+        "el",
+        "bin",
+        "ibn",
+        "bint",
+        "abu",
+        "ben",
+        "y",
+        "e",
+        "i",
+    ]
+)
+"""Small words inside a name. They are names everywhere, whatever the language of the page is."""
+
+
 def _is_full_name(name: str) -> bool:
     words = name.split()
-    return 2 <= len(words) <= 4 and all(word[:1].isupper() for word in words)
+    big = [word for word in words if not _is_small(word)]
+    return (
+        2 <= len(words) <= 6
+        and len(big) + ("-" in name and len(words) > 1 and len(big) < 2) >= 2
+        and len(big) <= 4
+        and all(word[:1].isupper() for word in big)
+    )
+
+
+def _is_small(word: str) -> bool:
+    return word in _SMALL or word.startswith(("al-", "el-", "d'", "d’"))
 
 
 def _marked_names(page: Page, marks: AuthorMarks) -> list[str]:
@@ -450,8 +587,8 @@ def _marked_names(page: Page, marks: AuthorMarks) -> list[str]:
 
 def _capitalised(text: str) -> bool:
     names = text.split()
-    return 2 <= len(names) <= 8 and all(
-        word[0].isupper() or not word[0].isalpha() or len(word) <= 3 for word in names
+    return 2 <= len(names) <= 12 and all(
+        word[0].isupper() or not word[0].isalpha() or len(word) <= 3 or _is_small(word) for word in names
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from newsbot import urls
 from newsbot.extraction.fields.evidence import JSON_LD, META, MICRODATA, OPEN_GRAPH, Candidate
+from newsbot.extraction.page.canonical import base_of
 from newsbot.extraction.page.jsonld import first_text, texts
 from newsbot.extraction.page.page import Page, text_of
 from newsbot.extraction.strings import key, plain, word_list
@@ -96,7 +97,7 @@ def clean_tags(values: Iterable[str], title: str = "") -> list[str]:
 def image(page: Page) -> Candidate[str] | None:
     """Return the absolute URL of the main picture, or None."""
     for value, method in _images(page):
-        resolved = urls.resolve(page.url, value) if value and len(value) < 2000 else None
+        resolved = urls.resolve(base_of(page), value) if value and len(value) < 2000 else None
         if resolved is not None:
             return Candidate(resolved, method, 0.8)
     return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice
 from urllib.parse import urlsplit
 
 from lxml.html import HtmlElement
@@ -176,12 +176,39 @@ def _leads_up(heading: HtmlElement, page: Page) -> bool:
     """
     link = next(chain(heading.iter("a"), heading.iterancestors("a")), None)
     target = urls.resolve(page.url, link.get("href") or "") if link is not None else None
-    # A single heading is the headline, even if it is a link, as on a home page with one story.
-    if target is None or len(page.h1) < 2:
+    # A single heading is the headline, even if it is a link, as on a home page with one story. But if the
+    # page has another heading that equals the rest of its title, the single heading is the logo.
+    if target is None or (len(page.h1) < 2 and _logo(page) is None):
         return False
     there, here = urlsplit(target), page.parts.path
     folder = re.sub(r"/index\.\w{3,5}$", "/", there.path or "/")
     return there.hostname == page.host and folder.endswith("/") and here != folder and here.startswith(folder)
+
+
+def _logo(page: Page) -> HtmlElement | None:
+    """Return the only ``<h1>`` if it is the name of the site, as in the logo, else None."""
+    logo = page.h1[0] if len(page.h1) == 1 else None
+    return logo if logo is not None and _heading_of_title(page, logo) is not None else None
+
+
+def _heading_of_title(page: Page, logo: HtmlElement) -> str | None:
+    """Return the text of the smaller heading that is the title of the page without ``logo``, or None."""
+    title = key(page.title_tag or page.meta("og:title"))
+    name = key(text_of(logo, 100))
+    if not name or not title.endswith(f" {name}"):
+        return None
+    for heading in islice(page.tree.iter("h2", "h3"), MAX_SMALLER):
+        text = text_of(heading, MAX_TITLE)
+        own = key(text)
+        if len(own) >= _LEAST_HEADING and title == f"{own} {name}":
+            return text
+    return None
+
+
+MAX_SMALLER = 40
+"""Maximum number of smaller headings that are compared with the title of the page."""
+_LEAST_HEADING = 8
+"""Minimum length of a smaller heading that can be the headline. Shorter headings are sections."""
 
 
 def site_names(page: Page) -> list[str]:
@@ -197,6 +224,7 @@ def site_names(page: Page) -> list[str]:
         page.meta("apple-mobile-web-app-title"),
         first_text(page.nodes.follow(publisher)),
         *(text_of(heading, 100) for heading in page.h1[:3] if _leads_up(heading, page)),
+        text_of(logo, 100) if (logo := _logo(page)) is not None else "",
     ]
     labels = [
         label
@@ -233,6 +261,8 @@ def title_candidates(page: Page, hint: Link | None) -> Iterator[Candidate[str]]:
         raw.append((first_text(page.article.get("name")), JSON_LD, 0.7))
     raw.append((page.meta("og:title"), OPEN_GRAPH, 0.81))
     raw.extend((text, VISIBLE, trust) for text, trust in _visible(page))
+    if (logo := _logo(page)) is not None:
+        raw.append((_heading_of_title(page, logo) or "", VISIBLE, 0.8))
     for_search = {key(clean_title(text_of(heading), sites)) for heading in page.h1 if _is_for_search(heading)}
     raw.extend(
         (item.get("content") or text_of(item, 600), MICRODATA, 0.8)
@@ -276,6 +306,24 @@ def _visible(page: Page) -> Iterator[tuple[str, float]]:
         if len(lead) >= _LEAST_LINE and any(child.tag in _NEXT_LINE for child in heading):
             yield lead, trust + 0.01
         trust -= 0.1  # a heading further down more often belongs to another part of the page
+    # Without a heading of the first level, the heading that is directly above the text is the headline.
+    if not page.headings and (above := _above_text(page)):
+        yield above, trust - 0.1
+
+
+def _above_text(page: Page) -> str:
+    """Return the text of the first ``<h2>`` of the article if paragraphs follow it, else an empty string."""
+    for heading in islice(page.tree.iter("h2"), MAX_SMALLER):
+        text = text_of(heading, MAX_TITLE)
+        follow = sum(1 for one in islice(heading.itersiblings(), 12) if one.tag == "p")
+        if text and follow >= _LEAST_PARAGRAPHS and not page.is_aside(heading, _ASIDE, _ASIDE_TAGS):
+            return text
+    return ""
+
+
+_LEAST_PARAGRAPHS = 2
+_ASIDE = re.compile(r"comment|related|sidebar|recommend|popular|latest|teaser", re.IGNORECASE)
+_ASIDE_TAGS = frozenset({"aside", "nav", "form"})
 
 
 def _is_for_search(heading: HtmlElement) -> bool:

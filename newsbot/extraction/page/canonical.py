@@ -34,12 +34,20 @@ def canonical_url(page: Page, drop_query: tuple[str, ...] = (), stated: str | No
     return own, "url"
 
 
+def base_of(page: Page) -> str:
+    """Return the URL against which the relative URLs of a page are resolved (``<base href>``)."""
+    for element in page.tree.iter("base"):
+        if href := (element.get("href") or "").strip():
+            return urls.resolve(page.url, href) or page.url
+    return page.url
+
+
 def _trusted(value: str, page: Page, own: str, drop_query: tuple[str, ...]) -> str | None:
     """Return the canonical form of the stated URL ``value`` if it can be trusted, else None.
 
     ``own`` is the canonical form of the page's own URL.
     """
-    resolved = urls.resolve(page.url, value)
+    resolved = urls.absolute(base_of(page), value)
     if resolved is None:
         return None
     try:

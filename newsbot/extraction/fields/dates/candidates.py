@@ -1,7 +1,7 @@
 """Yields candidates for the times of an article, each with its source and confidence.
 
 The times come from a page, its URL and the link to the page. The confidence is from 0 to 1. In all functions,
-``region`` is the result of :func:`region_of`.
+``region`` is the result of :func:`~newsbot.extraction.fields.dates.zones.region_of`.
 """
 
 from __future__ import annotations
@@ -14,9 +14,17 @@ from itertools import islice
 from lxml import etree
 from lxml.html import HtmlElement
 
-from newsbot.extraction.fields.dates.moments import Written, find_date, has_digit, parse_stamp
+from newsbot.extraction.fields.dates.moments import (
+    Written,
+    date_without_year,
+    find_date,
+    has_digit,
+    parse_stamp,
+)
+from newsbot.extraction.fields.dates.own import is_own
 from newsbot.extraction.fields.dates.relative import MAX_TEXT as MAX_RELATIVE
 from newsbot.extraction.fields.dates.relative import relative_moment
+from newsbot.extraction.fields.dates.zones import region_of
 from newsbot.extraction.fields.evidence import (
     FEED,
     GENERIC,
@@ -82,15 +90,6 @@ _URL_FORMS = (
 )
 
 
-def region_of(page: Page) -> str | None:
-    """Return the language and country of a page (``en-us``), or None.
-
-    It decides the order of day and month in 3/4/2024.
-    """
-    tag = page.meta("og:locale") or page.html_lang or ""
-    return tag.replace("_", "-").lower()[:5] or None
-
-
 def _stamp(text: str, method: str, confidence: float, region: str | None) -> Iterator[Moment]:
     """Yield the time in a value that contains only a date. Yield nothing if the value is not a date."""
     written = parse_stamp(text, region) if text else None
@@ -119,7 +118,12 @@ def structured(page: Page, region: str | None) -> Iterator[Moment]:
         # A draft may be created long before its publication.
         yield from _stamp(scalar(node.get("dateCreated")), JSON_LD, 0.62, region)
     yield from _stamp(
-        page.meta("article:published_time", "og:article:published_time", "og:published_time"),
+        page.meta(
+            "article:published_time",
+            "article:published:time",
+            "og:article:published_time",
+            "og:published_time",
+        ),
         OPEN_GRAPH,
         0.92,
         region,
@@ -140,16 +144,10 @@ def changed(page: Page, region: str | None) -> Iterator[Moment]:
 
     They come from the metadata, from ``<time>`` elements, and from the text around the headline.
     """
-    if page.article is not None:
-        yield from _stamp(scalar(page.article.get("dateModified")), JSON_LD, 0.9, region)
-    for item in page.items.get("dateModified", [])[:1]:
-        value = item.get("content") or item.get("datetime") or text_of(item, 100)
-        yield from _stamp(value, MICRODATA, 0.8, region)
-    for name in _MODIFIED:
-        yield from _stamp(page.meta(name), OPEN_GRAPH if ":" in name else META, 0.7, region)
+    yield from stated_changes(page, region)
     later = _later_of_two(page, region)
     for tag in page.times[:MAX_TAGS]:
-        if (tag is later or _tells_change(tag)) and not is_aside(tag.element, page):
+        if (tag is later or _tells_change(tag)) and is_own(tag.element, page, beside=True):
             written = parse_stamp(tag.stamp or tag.text, region)
             if written is not None:
                 yield Candidate(written, TIME_TAG, 0.6)
@@ -160,6 +158,17 @@ def changed(page: Page, region: str | None) -> Iterator[Moment]:
         shown = find_date(text[label.end() : label.end() + 60], region) if label is not None else None
         if shown is not None:
             yield Candidate(shown, VISIBLE, 0.5)
+
+
+def stated_changes(page: Page, region: str | None) -> Iterator[Moment]:
+    """Yield the times of the last change in the metadata."""
+    if page.article is not None:
+        yield from _stamp(scalar(page.article.get("dateModified")), JSON_LD, 0.9, region)
+    for item in page.items.get("dateModified", [])[:1]:
+        value = item.get("content") or item.get("datetime") or text_of(item, 100)
+        yield from _stamp(value, MICRODATA, 0.8, region)
+    for name in _MODIFIED:
+        yield from _stamp(page.meta(name), OPEN_GRAPH if ":" in name else META, 0.7, region)
 
 
 def _tells_change(tag: Times) -> bool:
@@ -207,24 +216,34 @@ def time_tags(page: Page, region: str | None) -> Iterator[Moment]:
     """Yield the times of ``<time>`` elements. Times that are marked as publication have the highest
     confidence."""
     later = _later_of_two(page, region)
-    for index, tag in enumerate(page.times[:MAX_TAGS]):
+    tags = page.times[:MAX_TAGS]
+    own = [tag for tag in tags if is_own(tag.element, page)]
+    # Some themes print the times of the article in a side column. More than two are a list of articles.
+    beside = (
+        [] if own else [tag for tag in tags if ":" in tag.stamp and is_own(tag.element, page, beside=True)]
+    )
+    for index, tag in enumerate(own or beside[: 2 * (len(beside) < 3)]):
         confidence = 0.35 if tag is later else _time_confidence(tag, index, page)
         written = parse_stamp(tag.stamp, region) if tag.stamp else None
         # Some sites put only the day into the attribute and the time into the text.
-        shown = find_date(tag.text, region) if written is None or written.precision == "day" else None
+        shown = _shown(tag.text, region) if written is None or written.precision == "day" else None
         if shown is not None and (written is None or shown.local.date() == written.local.date()):
             written = shown
         if written is not None:
-            yield Candidate(written, TIME_TAG, confidence)
+            yield Candidate(written, TIME_TAG, confidence - (0.1 if beside else 0.0))
 
 
 def _time_confidence(tag: Times, index: int, page: Page) -> float:
     if _tells_change(tag):
         return 0.35
     marked = _NAMED_PUBLISHED.search(tag.names) or tag.element.get("pubdate") is not None
-    beside = 0.2 if is_aside(tag.element, page) else 0.0
     # Elements further down the page belong to other articles more often.
-    return (0.72 if marked else 0.66 if len(page.times) == 1 else 0.58) - 0.01 * min(index, 10) - beside
+    return (0.72 if marked else 0.66 if len(page.times) == 1 else 0.58) - 0.01 * min(index, 10)
+
+
+def _shown(text: str, region: str | None) -> Written | None:
+    """Return the first date in a line beside the headline or in an element for dates."""
+    return find_date(text, region) or date_without_year(text, region)
 
 
 def from_url(url: str) -> Iterator[Moment]:
@@ -251,20 +270,14 @@ def visible(page: Page, region: str | None) -> Iterator[Moment]:
 
 
 def remaining(page: Page) -> list[Moment]:
-    """Return the dates in scripts, in short lines and in the URL of the picture.
+    """Return the dates in scripts and in short lines.
 
     The caller uses them only if no better source has a date.
     """
     region = region_of(page)
     found = [Candidate(written, GENERIC, 0.4) for written in _dates_in_data(page)]
     found += [Candidate(written, VISIBLE, trust) for written, trust in _dates_in_text(page, region)]
-    # Many systems store pictures in folders that are named after the day of the upload:
-    # /2024/05/03/river.jpg.
-    return found or [
-        Candidate(day.value, URL, 0.2)
-        for picture in page.meta_all("og:image")[:1]
-        for day in from_url(picture)
-    ]
+    return found
 
 
 def relative(page: Page, now: datetime, zone: tzinfo) -> list[Moment]:
@@ -297,11 +310,6 @@ _DATED_ID = re.compile("date|time|published").search
 _NOT_DATED = frozenset({"body", "html", "article", "main", "script", "meta", "time"})
 _ISO = re.compile(r"\s{0,9}\d{4}-\d\d-\d\d")
 _STRONG = re.compile(r"publi|posted|date|byline", re.IGNORECASE)
-_ASIDE = re.compile(
-    r"comment|related|sidebar|recommend|widget|popular|latest|more-|teaser|card|promo|calendar|copyright|"
-    r"weather",
-    re.IGNORECASE,
-)
 _LINES = (
     "p", "span", "div", "li", "td", "small", "b", "i", "em", "strong", "font", "h1", "h2", "h3", "h4", "h5",
     "h6", "dd", "a", "section", "article", "header",
@@ -315,7 +323,6 @@ _IN_DATA = re.compile(
     r"[\"'](\d{4}-\d\d-\d\d[^\"'\\]{0,30})[\"']",
     re.IGNORECASE,
 )
-_ASIDE_TAGS = frozenset({"aside", "nav", "form"})
 _SAYS_PUBLISHED = r"%(published)s|%(dated)s"
 _SAYS_OTHER = r"%(updated)s|%(other_dates)s|©"
 
@@ -329,10 +336,10 @@ def _visible_dates(page: Page, region: str | None) -> Iterator[tuple[Written, fl
     for index, element in enumerate(dated_elements(page.tree)):
         text = text_of(element, 300)
         written = _stamped(element, region)
-        if written is None and 6 <= len(text) <= 200 and has_digit(text):
-            written = find_date(_from_publication(text), region)
-        if written is not None:
-            yield written, _confidence(element, page, text, index)
+        if written is None and 4 <= len(text) <= 200 and has_digit(text):
+            written = _shown(_from_publication(text), region)
+        if written is not None and is_own(element, page):
+            yield written, _confidence(element, text, index)
 
 
 def dated_elements(tree: HtmlElement) -> list[HtmlElement]:
@@ -367,7 +374,7 @@ def around_headline(page: Page) -> Iterator[str]:
     for element in page.h1[:1]:
         for around in _around(element):
             text = text_of(around, 400)
-            if len(text) <= MAX_BESIDE and not is_aside(around, page):
+            if len(text) <= MAX_BESIDE and is_own(around, page):
                 yield text
 
 
@@ -395,35 +402,37 @@ def _dates_in_text(page: Page, region: str | None) -> Iterator[tuple[Written, fl
         if not has_digit(own) or compiled(_SAYS_OTHER).search(own):
             continue
         written = find_date(own, region)
-        if written is not None:
-            beside = 0.1 if is_aside(element, page) else 0.0
-            yield written, _worded(own, (0.3 if after else 0.24) - 0.001 * count - beside)
+        if written is not None and is_own(element, page):
+            yield written, _worded(own, (0.3 if after else 0.24) - 0.001 * count)
             count += 1
             if count >= MAX_LINES:
                 return
 
 
 def _dates_in_data(page: Page) -> Iterator[Written]:
-    """Yield the first publication time in the data of the page's scripts, if there is one."""
+    """Yield the publication time in the data of the page's scripts, if all of them have the same day."""
+    found: list[Written] = []
     for script in page.tree.iter("script"):
         # JSON-LD is read elsewhere, where the node of the article is known.
         if "ld+json" in (script.get("type") or ""):
             continue
-        match = _IN_DATA.search((script.text or "")[:MAX_SCRIPT])
-        written = parse_stamp(match[1]) if match is not None else None
-        if written is not None:
-            yield written
-            return
+        for match in islice(_IN_DATA.finditer((script.text or "")[:MAX_SCRIPT]), MAX_LINES):
+            written = parse_stamp(match[1])
+            found += [written] if written is not None else []
+    if len({written.local.date() for written in found}) == 1:
+        yield found[0]
 
 
 def _from_publication(text: str) -> str:
-    """Return the part of a line such as "Updated … Published …" that begins with "Published".
+    """Return the part of a line with several dates that begins with "Published".
 
-    Other lines are returned unchanged.
+    Examples: "Updated … Published …", "Received … Accepted … Published …". Other lines are returned
+    unchanged.
     """
-    change = compiled(_SAYS_OTHER).search(text)
-    label = compiled("%(published)s").search(text, change.end()) if change is not None else None
-    return text[label.start() :] if label is not None and has_digit(text, label.end()) else text
+    label = compiled("%(published)s").search(text)
+    if label is None or not has_digit(text[: label.start()]) or not has_digit(text, label.end()):
+        return text
+    return text[label.start() :] if find_date(text[label.end() : label.end() + 60]) is not None else text
 
 
 def _own_start(element: HtmlElement) -> str:
@@ -441,12 +450,12 @@ def _relative_dates(page: Page, now: datetime, zone: tzinfo) -> Iterator[tuple[W
     for headline in page.h1[:1]:
         for element in _around(headline):
             written = relative_moment(text_of(element, MAX_RELATIVE + 1), now, zone)
-            if written is not None and not is_aside(element, page):
+            if written is not None and is_own(element, page):
                 yield written, 0.4
     for element in dated_elements(page.tree):
         text = text_of(element, MAX_RELATIVE + 1)
         written = relative_moment(text, now, zone)
-        if written is not None and not is_aside(element, page) and not compiled(_SAYS_OTHER).search(text):
+        if written is not None and is_own(element, page) and not compiled(_SAYS_OTHER).search(text):
             yield written, 0.35
 
 
@@ -455,8 +464,8 @@ def _near(headline: HtmlElement, page: Page, region: str | None) -> Iterator[tup
     for index, element in enumerate(_around(headline)):
         text = text_of(element, 400)[:250]
         # In a long text, dates after the start belong to the story.
-        written = find_date(_from_publication(text) if len(text) <= 120 else text[:MAX_LINE], region)
-        if written is not None and not is_aside(element, page):
+        written = _shown(_from_publication(text) if len(text) <= 120 else text[:MAX_LINE], region)
+        if written is not None and is_own(element, page):
             long = 0.08 if len(text) > 120 else 0.0
             yield written, _worded(text, 0.56 - 0.01 * index - long)
 
@@ -471,15 +480,10 @@ def _around(headline: HtmlElement) -> list[HtmlElement]:
     return [element for element in around if isinstance(element.tag, str)]
 
 
-def _confidence(element: HtmlElement, page: Page, text: str, index: int) -> float:
+def _confidence(element: HtmlElement, text: str, index: int) -> float:
     """Return the confidence of the date in the ``index``-th element that is named after dates."""
     named = bool(_STRONG.search(f"{element.get('class')} {element.get('id')}"))
-    score = (
-        (0.5 if named else 0.44)
-        - 0.001 * index
-        - (0.05 if len(text) > 80 else 0.0)
-        - (0.14 if is_aside(element, page) else 0.0)
-    )
+    score = (0.5 if named else 0.44) - 0.001 * index - (0.05 if len(text) > 80 else 0.0)
     return _worded(text, score)
 
 
@@ -488,8 +492,3 @@ def _worded(text: str, score: float) -> float:
     if compiled(_SAYS_OTHER).search(text):
         return score - 0.1
     return score + (0.04 if compiled(_SAYS_PUBLISHED).search(text) else 0.0)
-
-
-def is_aside(element: HtmlElement, page: Page) -> bool:
-    """True for an element in a side column, a footer, a comment or a box of other articles."""
-    return page.is_aside(element, _ASIDE, _ASIDE_TAGS)

@@ -2,18 +2,25 @@
 
 The result is a :class:`Written`. It states the precision of the text, and it has a time zone only if the text
 has one. The formats are common forms of RFC 3339 and ISO 8601, RFC 2822, POSIX seconds and milliseconds, and
-dates in words or digits in some 70 languages. Years of the Persian and Thai calendars are converted.
+dates in words or digits in some 70 languages. Dates of the Persian, Nepali, Thai, Japanese and Taiwanese
+calendars are converted.
+
+"3/4/2024" has two readings. If the text itself does not decide between them, the result has both, and
+:func:`settled` decides with what else is known about the site.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from functools import cache
 from itertools import islice
 from unicodedata import normalize
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import nepali_datetime  # type: ignore[import-untyped]
 
 from newsbot.items import Precision
 from newsbot.text.languages import compiled, phrases
@@ -24,12 +31,22 @@ EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)
 AHEAD = timedelta(days=1)
 """Maximum distance of a plausible time into the future. Clocks and time zones of sites are sometimes
 wrong."""
+_EAST = timedelta(hours=14)
+"""The greatest distance of a local time ahead of UTC."""
+MAX_YEARLESS = 50
+"""Maximum length of a text that is read as a date without a year."""
 MAX_TEXT = 400
 """Maximum number of characters of a text that are searched."""
 BUDDHIST = 543
 """The Thai calendar is ahead of the Gregorian calendar by this number of years."""
 _BUDDHIST_FROM = 2500
 """The first year that is read as a year of the Thai calendar."""
+_ERAS = {"令": 2018, "平": 1988, "昭": 1925, "民": 1911}
+"""First character of an era -> the number that is added to its years.
+
+民國 is the calendar of Taiwan, and the others are eras of Japan.
+"""
+_MINGUO = _ERAS["民"]
 _MOST_OF_A_FORM = 20
 """Maximum number of matches that are checked for each regular expression of :func:`_forms`."""
 has_digit = re.compile(r"\d").search
@@ -46,8 +63,8 @@ _CLOCK = (
     r"(?:(?:[:.ч时時點点시]|\s?h)\s?(?P<minute>[0-5]\d|\d(?=[分분]))(?!\d)"
     r"(?:(?:[:.]|[分분]\s?)(?P<second>[0-5]\d)(?!\d)(?:[.,]\d{1,9})?)?)[分분]?"
     r"(?:\s{0,2}(?:(?P<am>%(am)s)|(?P<pm>%(pm)s)))?"
-    rf"(?:\s{{0,3}}\(?(?P<zone>{_ZONES})\b\)?)?"
-    r"(?:\s{0,2}(?P<offset>[+\-−](?:(?:0\d|1[0-4])(?::?[0-5]\d)?|(?:(?<=GMT.)|(?<=UTC.)|(?<=GMT\s.)|(?<=UTC\s.))\d(?::[0-5]\d)?))"
+    rf"(?:\s{{0,3}}\(?(?P<zone>{_ZONES}|(?-i:[A-Z][A-Za-z]{{1,20}}(?:/[A-Z][A-Za-z_-]{{1,30}}){{1,2}}))\b\)?)?"
+    r"(?:\s{0,2}(?P<offset>[+\-−](?:(?:0\d|1[0-4])(?::?[0-5]\d)?|\d:[0-5]\d|(?:(?<=GMT.)|(?<=UTC.)|(?<=GMT\s.)|(?<=UTC\s.))\d(?::[0-5]\d)?))"
     r"(?![\d:]))?"
 )
 _HOUR_ONLY = r"(?P<hour12>1[0-2]|[1-9])\s?(?:(?P<am12>%(am)s)|(?P<pm12>%(pm)s))"
@@ -61,12 +78,35 @@ _WORD = (
 )
 _YEAR = r"(?P<year>(?:19|20)\d\d)"
 _DAY = r"(?P<day>[0-3]?\d)"
+_EAST_YEAR = rf"(?:(?P<era>令和|平成|昭和|民[國国])\s?(?P<era_year>\d{{1,3}}|元)|{_YEAR}|(?P<minguo>1[01]\d))"
+_SHORT_YEAR = r"['’]?(?P<year>\d\d)(?![\d:.])(?!\s?%(pm)s|\s?%(am)s)"
 _OF_YEAR = r"[.,]?(?:[\s\-]?%(year)s,?)?"
 _TEMPLATES = (
     # 2024年5月3日 14:05
-    rf"(?<!\d){_YEAR}\s?[年년]\s?(?P<month>\d{{1,2}})\s?[月월]\s?(?P<day>\d{{1,2}})\s?[日일]?{_TAIL}",
+    (
+        rf"(?<!\d){_EAST_YEAR}\s?[年년]\s?(?P<month>\d{{1,2}})\s?[月월]\s?(?P<day>\d{{1,2}})"
+        rf"\s?[日일號号]?{_TAIL}"
+    ),
     # 2024-05-03 14:05:10 +0300, 2024/5/3, 2024. 5. 3.
     rf"(?<!\d){_YEAR}(?P<sign>[-/.])\s?(?P<month>\d{{1,2}})(?P=sign)\s?(?P<day>\d{{1,2}})(?!\d)\.?(?:T|{_GAP})?(?:{_CLOCK})?",
+    # Years of Iran, Nepal and Taiwan: 1405/09/06, 2083-08-11, 115/11/27
+    (
+        r"(?<![\d./-])(?:民[國国]\s?)?(?P<other_year>1[34]\d\d|1[01]\d)(?P<sign>[-/.])(?P<month>\d{1,2})(?P=sign)"
+        rf"(?P<day>\d{{1,2}})(?![\d./]){_TAIL}"
+    ),
+    # The same with the day first: 06/09/1405
+    rf"(?<![\d./-]){_DAY}(?P<sign>[-/.])(?P<month>\d{{1,2}})(?P=sign)(?P<other_year>1[34]\d\d)(?!\d){_TAIL}",
+    # ۶ آذر ۱۴۰۵
+    (
+        r"(?<!\d)(?P<day>[0-3]?\d)\s?(?P<solar>%(solar_months)s)(?:\s?ماه)?[\s,]{0,3}"
+        rf"(?P<other_year>1[34]\d\d)(?!\d){_TAIL}"
+    ),
+    # ११ मंसिर २०८३, २०८३ मंसिर ११
+    rf"(?<!\d)(?P<day>[0-3]?\d)\s(?P<nepali>%(nepali_months)s)[\s,]{{1,3}}(?P<other_year>20[4-9]\d)(?!\d){_TAIL}",
+    (
+        r"(?<!\d)(?P<other_year>20[4-9]\d)(?:\sसाल)?[\s,]{1,3}(?P<nepali>%(nepali_months)s)"
+        rf"[\s,]{{1,3}}(?P<day>[0-3]?\d)(?!\d)(?:\sगते)?{_TAIL}"
+    ),
     # 3 мая 2024 г., 14:05; 3rd of May 2024; 3 de mayo de 2024; 3 พฤษภาคม 2567
     (
         rf"(?<!\d){_DAY}(?:%(ordinals)s|\.)?[\s,\-/]{{0,3}}{_DE}(?:tháng\s)?{_WORD}"
@@ -75,7 +115,10 @@ _TEMPLATES = (
     # May 3, 2024, 2:05 pm
     rf"(?<![^\W\d_]){_WORD}[\s\-]{{1,3}}{_DAY}(?:%(ordinals)s)?[\s,\-]{{1,3}}{_YEAR}(?!\d){_TAIL}",
     # 03.05.2024 14:05, 03/05/2024
-    rf"(?<![\d.]){_DAY}(?P<mark>[./\-])\s?(?P<month>[0-3]?\d)(?P=mark)\s?{_YEAR}(?![\d]){_TAIL}",
+    (
+        rf"(?<![\d.]){_DAY}(?P<mark>[./\-])\s?(?P<month>[0-3]?\d)(?P=mark)\s?"
+        rf"(?P<year>(?:19|20|25)\d\d)(?![\d]){_TAIL}"
+    ),
     # 3 tháng 5, 2024; 3 thg 5, 2024
     rf"(?<!\d){_DAY}\s(?:tháng|thg)\s(?P<month>[01]?\d)(?:,?\s|\snăm\s){_YEAR}{_TAIL}",
     # 2024. május 3., 2024 m. gegužės 3 d.
@@ -84,9 +127,22 @@ _TEMPLATES = (
     rf"(?<!\d){_YEAR}{_OF_YEAR}\s{_DAY}[.\-]?\s?{_WORD}(?!\w){_TAIL}",
     # 2024 оны 5-р сарын 3
     rf"(?<!\d){_YEAR}\s?оны\s(?P<month>[01]?\d)(?:-?р)?\sсарын\s{_DAY}(?!\d){_TAIL}",
-    # 03.05.24
-    rf"(?<![\d.]){_DAY}(?P<mark>[./])(?P<month>[01]?\d)(?P=mark)(?P<year>\d\d)(?![\d.]){_TAIL}",
+    # 03.05.24, 5/27/18
+    rf"(?<![\d./-]){_DAY}(?P<mark>[./-])(?P<month>[0-3]?\d)(?P=mark)(?P<year>\d\d)(?![\d./-]){_TAIL}",
+    # 27-Nov-18, 27 พ.ย. 69
+    rf"(?<!\d){_DAY}[.\s\-]{{1,2}}{_WORD}[\s,\-]{{1,2}}{_SHORT_YEAR}{_TAIL}",
 )
+_YEARLESS_TEMPLATES = (
+    rf"(?<!\d){_DAY}(?:%(ordinals)s|\.)?\s{{0,2}}{_DE}{_WORD}{_TAIL}",
+    rf"(?<![^\W\d_]){_WORD}\s{{0,2}}{_DAY}(?:%(ordinals)s)?(?!\d){_TAIL}",
+    rf"(?<![\d年년])(?P<month>\d{{1,2}})\s?[月월]\s?(?P<day>\d{{1,2}})\s?[日일號号]{_TAIL}",
+    rf"(?<![\d.]){_DAY}\.\s?(?P<month>[01]?\d)\.(?!\d){_TAIL}",
+)
+_AROUND_YEARLESS = (
+    r"(?:\s|[,;|/·•.:()（）–—-]|%(weekdays)s|%(published)s|%(dated)s|%(at)s|%(on)s|[^\W\d_]{1,3}\b|"
+    r"Uhr|(?:mon|tue|wed|thu|fri|sat|sun)\w*){0,12}"
+)
+"""What may be around a date without a year, which counts only if the text has nothing else."""
 # A time before the date. A day of the week may be between them.
 _BEFORE = rf"{_CLOCK}[\s,;|/·•–—\-]{{1,4}}(?:(?:[^\W\d_]{{1,3}}|%(weekdays)s)[.,]?[\s,]{{1,3}}){{0,2}}$"
 # A date without separators: 20240503, 20240503T140500Z.
@@ -100,10 +156,6 @@ _JAVASCRIPT = re.compile(
 _SECONDS = re.compile(r".{10}[T ]\d\d:\d\d:\d\d")
 # The fraction after POSIX seconds.
 _SPLIT_SECOND = re.compile(r"(?<=^\d{10})\.\d{1,9}$")
-_SOLAR = (
-    r"(?<!\d)(?P<day>[0-3]?\d)\s?(?P<name>%(solar_months)s)(?:\s?ماه)?[\s,]{0,3}(?P<year>1[34]\d\d)(?!\d)"
-    r"(?:[\s,|\-–—]{0,4}(?:ساعت\s)?(?P<hour>[01]?\d|2[0-3]):(?P<minute>[0-5]\d)(?!\d))?"
-)
 _EPOCH = -356_033
 """The offset for :func:`from_solar_hijri` with which 1 Farvardin 1403 becomes 20 March 2024."""
 # The digit 0 of each script. The other digits follow it.
@@ -120,8 +172,8 @@ _SIGNS: dict[int, str | None] = (
 
 
 @cache
-def _forms() -> tuple[re.Pattern[str], ...]:
-    return tuple(map(compiled, _TEMPLATES))
+def _forms(templates: tuple[str, ...] = _TEMPLATES) -> tuple[re.Pattern[str], ...]:
+    return tuple(map(compiled, templates))
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +186,12 @@ class Written:
     local: datetime
     precision: Precision
     zone: tzinfo | None = None
+    swapped: datetime | None = None
+    """``local`` with day and month exchanged, if the text can also be read in this way (3/4/2024)."""
+    order: bool | None = None
+    """The probable order in a text with two readings: True if the month is first, None if it is unknown."""
+    yearless: bool = False
+    """True if no year was written. The year of ``local`` has no meaning then."""
 
     def at(self, zone: tzinfo) -> datetime:
         """Return the aware moment in its written time zone. If no zone or UTC was written, ``zone`` is used.
@@ -202,22 +260,80 @@ def find_date(text: str, language: str | None = None) -> Written | None:
             if written is not None and _in_range(written.local):
                 found.append((match.start(), written))
                 break
-    if not found:
-        return None if text.isascii() else next(_persian(text), None)
-    return min(found, key=lambda pair: pair[0])[1]
+    return min(found, key=lambda pair: pair[0])[1] if found else None
 
 
-def _persian(text: str) -> Iterator[Written]:
-    """Yield the dates of the Persian calendar in a text that :func:`western` returned."""
-    for match in compiled(_SOLAR).finditer(text):
-        number, day = phrases("solar_months").index(match["name"]) + 1, int(match["day"])
-        # The first six months have 31 days, the next five have 30, and the last has 29 or 30.
-        if 1 <= day <= (31 if number < 7 else 30):
-            found = from_solar_hijri(int(match["year"]), number, day)
-            local = datetime(
-                found.year, found.month, found.day, int(match["hour"] or 0), int(match["minute"] or 0)
-            )
-            yield Written(local, "minute" if match["hour"] else "day")
+def date_without_year(text: str, language: str | None = None) -> Written | None:
+    """Return the date of a short text that is only a date without a year ("27 ноября, 10:04"), or None.
+
+    >>> date_without_year("Fri 27 November, 10:04").local.replace(year=2026)
+    datetime.datetime(2026, 11, 27, 10, 4)
+    """
+    if len(text) > MAX_YEARLESS or not has_digit(text):
+        return None
+    text = western(text)
+    around = compiled(_AROUND_YEARLESS)
+    for form in _forms(_YEARLESS_TEMPLATES):
+        match = form.search(text)
+        if match is None or not around.fullmatch(text[match.end() :]):
+            continue
+        before = compiled(_BEFORE).search(text[: match.start()])
+        if around.fullmatch(text[: before.start() if before is not None else match.start()]):
+            written = _from_match(match, text, language)
+            if written is not None:
+                return replace(written, yearless=True)
+    return None
+
+
+def settled(written: Written, now: datetime, order: bool | None = None) -> Written | None:
+    """Return a time with one reading and a year. Return None if day and month cannot be told apart.
+
+    ``order`` is the order in other dates of the site: True if the month is first. If it is unknown, the text
+    itself, the country and the language decide (:attr:`Written.order`), and then the time of the download,
+    ``now``: a date is not in the future. A date without a year is the last such day before ``now``.
+    """
+    latest = (now + AHEAD).replace(tzinfo=None)
+    if written.yearless:
+        # In UTC, the zone of the site is unknown, and its day may be the next day.
+        today = (now + (timedelta() if now.utcoffset() else _EAST)).date()
+        for year in range(today.year, today.year - 5, -1):
+            try:
+                local = written.local.replace(year=year)
+            except ValueError:  # 29 February
+                continue
+            if local.date() <= today:
+                return replace(written, local=local, yearless=False)
+        return None
+    if written.swapped is None:
+        return written
+    month_first = order if order is not None else written.order
+    if month_first is None and written.swapped > latest:
+        month_first = False
+    elif month_first is None and written.local > latest:
+        month_first = True
+    if month_first is None:
+        return None
+    return replace(written, local=written.swapped if month_first else written.local, swapped=None)
+
+
+_NUMERIC = re.compile(r"(?<![\d./-])([0-3]?\d)[/-]([0-3]?\d)[/-](?:(?:19|20)\d\d|\d\d)(?![\d/-])")
+
+
+def order_in(texts: Iterable[str]) -> bool | None:
+    """Return the order of day and month in the dates in ``texts`` that have only one reading.
+
+    The result is True if the month is first, and None if there are no such dates or if both orders occur.
+
+    >>> order_in(["Seen on 5/27/2018", "5/1/2018"])
+    True
+    """
+    orders = set()
+    for text in texts:
+        for match in islice(_NUMERIC.finditer(text[:MAX_TEXT]), _MOST_OF_A_FORM):
+            one, other = int(match[1]), int(match[2])
+            if max(one, other) <= 31 and (one > 12) != (other > 12) and min(one, other) > 0:
+                orders.add(other > 12)
+    return orders.pop() if len(orders) == 1 else None
 
 
 def from_solar_hijri(year: int, month: int, day: int) -> date:
@@ -289,43 +405,131 @@ def _js(text: str, language: str | None) -> Written | None:
 def _from_match(match: re.Match[str], text: str, language: str | None) -> Written | None:
     part = match.groupdict()
     try:
-        day = _day(part, language)
+        day, swapped = _days(part, language)
         if day is None:
             return None
+        clock = part
         if part.get("hour") is None and part.get("hour12") is None:
             # The time may be before the date: "14:05, Friday, 3 May 2024".
             before = compiled(_BEFORE).search(text[max(0, match.start() - 40) : match.start()])
-            if before is None:
-                return Written(day, "day")
-            part = before.groupdict()
-        return _with_clock(day, part, language)
+            clock = before.groupdict() if before is not None else {}
+        written = _with_clock(day, clock, language) if clock else Written(day, "day")
+        if swapped is None:
+            return written
+        return _of_two(written, swapped - day, clock, match, text, language)
     except (ValueError, OverflowError):
         return None
 
 
-def _day(part: dict[str, str | None], language: str | None) -> datetime | None:
+def _days(part: dict[str, str | None], language: str | None) -> tuple[datetime | None, datetime | None]:
+    """Return the day of a match, and the other possible day if day and month may be exchanged."""
+    main = (language or "")[:2]
     name = part.get("name")
-    year, day = int(part["year"] or 0), int(part["day"] or 0)
-    number = month(name, language) if name else int(part["month"] or 0)
+    day = int(part["day"] or 0)
+    if part.get("other_year"):
+        return _of_other_calendar(part, main, day), None
+    number = month(name, language) if name else int(part.get("month") or 0)
     if number is None:
-        return None
+        return None, None
+    year = _year(part, main)
+    if year is None:
+        return None, None
+    if not name and main in ("ko", "ja", "zh") and len(part.get("year") or "") == 2 and number <= 12:
+        return datetime(2000 + day, number, int(part["year"] or 0)), None  # 26.11.27
+    return _readings(year, number, day, "" if name else part.get("mark") or "")
+
+
+def _readings(year: int, number: int, day: int, mark: str) -> tuple[datetime, datetime | None]:
+    """Return the day, and the other day if the numbers between two ``mark`` may be exchanged."""
+    if mark not in ("/", "-"):
+        return datetime(year, number, day), None
+    if number > 12:  # 5/13/2024 must be the American form
+        return datetime(year, day, number), None
+    if day > 12 or day == number:
+        return datetime(year, number, day), None
+    return datetime(year, number, day), datetime(year, day, number)
+
+
+def _year(part: dict[str, str | None], main: str) -> int | None:
+    """Return the Gregorian year of a match, or None if the number is not a year on such a page."""
+    if part.get("era"):
+        return _ERAS[str(part["era"])[0]] + (1 if part["era_year"] == "元" else int(part["era_year"] or 0))
+    if part.get("minguo"):
+        return int(part["minguo"] or 0) + _MINGUO if main == "zh" else None
+    year = int(part.get("year") or _LEAP_YEAR)
+    name = part.get("name") or ""
+    thai = main == "th" or "ก" <= name[:1] <= "๛"
     if year < 100:
-        year += 2000 if year < 70 else 1900
-    elif year >= _BUDDHIST_FROM:
-        # A number from 2500 on is a year only if the month has a Thai name.
-        if not name or not "ก" <= name[0] <= "๛":
+        # Two-digit years of the Thai calendar begin with 1990.
+        if thai and year >= EARLIEST.year + BUDDHIST - _BUDDHIST_FROM:
+            return year + _BUDDHIST_FROM - BUDDHIST
+        return year + (2000 if year < 70 else 1900)
+    if year >= _BUDDHIST_FROM:  # a number from 2500 on is a year only in Thai
+        return year - BUDDHIST if thai else None
+    return year
+
+
+def _of_other_calendar(part: dict[str, str | None], main: str, day: int) -> datetime | None:
+    """Return the day in a calendar of Iran, Nepal or Taiwan. ``main`` is the language without the country."""
+    year, number = int(part["other_year"] or 0), int(part.get("month") or 0)
+    if year < 200:
+        return datetime(year + _MINGUO, number, day) if main == "zh" else None
+    if part.get("nepali"):
+        number = phrases("nepali_months").index(str(part["nepali"])) % 12 + 1
+        found = nepali_datetime.date(year, number, day).to_datetime_date()
+    else:
+        if part.get("solar"):
+            number = phrases("solar_months").index(str(part["solar"])) % 12 + 1
+        # The first six months have 31 days, the next five have 30, and the last has 29 or 30.
+        if not (1 <= number <= 12 and 1 <= day <= (31 if number < 7 else 30)):
             return None
-        year -= BUDDHIST
-    # 3/4/2024 is 3 April, except on pages for the United States. 5/13/2024 must be the American form.
-    if (
-        not name
-        and part.get("mark") == "/"
-        and (number > 12 or (language == "en-us" and day <= 12))
-        and year >= 1970
-        and part["day"]
+        found = from_solar_hijri(year, number, day)
+    return datetime(found.year, found.month, found.day)
+
+
+_LEAP_YEAR = 2000
+"""The year of a date that is written without a year. It has a 29 February."""
+_MONTH_FIRST = frozenset({"us", "ph", "pr", "fil", "tl"})
+"""Countries and languages that write the month before the day: 12/31/2024."""
+_NO_ORDER = frozenset({"", "en", "ja", "ko", "zh"})
+"""Languages that do not decide the order of day and month without a country."""
+_WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_WEEKDAY = re.compile(rf"\b({'|'.join(_WEEKDAYS)})(?:s|nes|rs|ur)?(?:day)?\b", re.IGNORECASE)
+
+
+def _of_two(  # noqa: PLR0917
+    written: Written,
+    ahead: timedelta,
+    clock: dict[str, str | None],
+    match: re.Match[str],
+    text: str,
+    language: str | None,
+) -> Written:
+    """Return ``written`` with its second reading, ``ahead`` later, or the only possible reading."""
+    swapped = written.local + ahead
+    said = _WEEKDAY.search(text[max(0, match.start() - 20) : match.end() + 20])
+    if said is not None:
+        number = _WEEKDAYS.index(said[1].lower())
+        fits = [moment for moment in (written.local, swapped) if moment.weekday() == number]
+        if len(fits) == 1:
+            return replace(written, local=fits[0])
+    main, _, country = (language or "").partition("-")
+    order: bool | None = None
+    if {main, country} & _MONTH_FIRST:
+        order = True
+    elif country != "ca" and (main not in _NO_ORDER or (country and main in ("", "en"))):
+        order = False
+    elif written.zone is not None and clock.get("zone") and -10 <= _hours(written.zone) <= -4:
+        order = True  # the name of a zone in America
+    elif main in ("", "en") and any(
+        (half := clock.get(name)) and half.isascii() for name in ("am", "pm", "am12", "pm12")
     ):
-        day, number = number, day
-    return datetime(year, number, day)
+        order = True  # most pages in English with this form are from the USA
+    return replace(written, swapped=swapped, order=order)
+
+
+def _hours(zone: tzinfo) -> float:
+    return (zone.utcoffset(None) or timedelta()) / timedelta(hours=1)
 
 
 def _with_clock(day: datetime, part: dict[str, str | None], language: str | None) -> Written:
@@ -344,7 +548,13 @@ def _with_clock(day: datetime, part: dict[str, str | None], language: str | None
 def _zone(name: str | None, offset: str | None, local: datetime, language: str | None) -> tzinfo | None:
     if offset:
         return _offset(offset)
-    hours = hours_ahead(name, local.month, language) if name else None
+    if name and "/" in name:  # a name of the tz database
+        try:
+            ahead = ZoneInfo(name).utcoffset(local)
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            ahead = None
+        return timezone(ahead) if ahead is not None else None
+    hours = hours_ahead(" ".join(name.split()), local.month, language) if name else None
     return timezone(timedelta(hours=hours)) if hours is not None else None
 
 

@@ -7,14 +7,10 @@ times only in UTC, the functions find the time zone of the site.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
-from functools import cache
-from importlib.resources import files
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
-
-import yaml
+from datetime import UTC, date, datetime, timedelta, tzinfo
+from itertools import chain, islice
 
 from newsbot.extraction.fields.dates.candidates import (
     Moment,
@@ -24,20 +20,31 @@ from newsbot.extraction.fields.dates.candidates import (
     from_rule,
     from_url,
     near_headline,
-    region_of,
     relative,
     remaining,
+    stated_changes,
     structured,
     time_tags,
     visible,
 )
-from newsbot.extraction.fields.dates.moments import Written, find_date, parse_stamp, plausible
-from newsbot.extraction.fields.evidence import FEED, SITEMAP, Candidate
-from newsbot.extraction.fields.language import normal_code
-from newsbot.extraction.page.jsonld import scalar
+from newsbot.extraction.fields.dates.moments import (
+    Written,
+    find_date,
+    order_in,
+    parse_stamp,
+    plausible,
+    settled,
+)
+from newsbot.extraction.fields.dates.zones import (
+    country_zone,
+    named_zone,
+    region_of,
+    shown_zone,
+    zone_on_day,
+)
+from newsbot.extraction.fields.evidence import FEED, JSON_LD, META, MICRODATA, OPEN_GRAPH, SITEMAP, Candidate
 from newsbot.extraction.page.page import Page
 from newsbot.items import Link, Precision, Where
-from newsbot.text.languages import by_language
 
 _FINER_FROM = 0.45
 """Minimum confidence of a candidate whose clock time is added to a day without a clock time."""
@@ -75,58 +82,163 @@ class When:
 class Zones:
     """The time zones that may apply to times written without a time zone.
 
-    ``page`` is the zone of other times on the page. ``rule`` is the zone in the site's rule.
+    ``page`` is the zone of other times on the page. ``rule`` is the zone in the site's rule. ``country`` is
+    the zone of the site's country if the country has one zone.
     """
 
     page: tzinfo | None
     rule: tzinfo | None
+    country: tzinfo | None
 
     @property
     def default(self) -> tzinfo:
-        """The zone for times without a zone: the zone of the page, or of the rule, or UTC."""
+        """The zone in which all times are given: the zone of the page, or of the rule, or UTC."""
         return self.page or self.rule or UTC
+
+    @property
+    def unwritten(self) -> tzinfo:
+        """The zone for times without a zone: the default zone, or the zone of the country."""
+        return self.page or self.rule or self.country or UTC
+
+    def at(self, written: Written) -> datetime:
+        """Return the aware moment in the site's zone."""
+        return written.at(self.unwritten if written.zone is None else self.default)
 
     def apply(self, moment: Moment) -> When:
         """Return the moment in the site's zone.
 
         If the moment was written without a zone, the note says where the zone comes from.
         """
-        written = moment.value
-        said = "+page-zone" if self.page else "+rule-zone" if self.rule else "+assumed-utc"
-        note = moment.method + (said if written.zone is None and written.precision != "day" else "")
+        written, note = moment.value, moment.method
+        if written.zone is None and written.precision != "day":
+            note += "+page-zone" if self.page else "+rule-zone" if self.rule else "+assumed-utc"
         return When(written.at(self.default), moment.method, written.precision, note)
 
-
-def rule_zone(name: str | None) -> tzinfo | None:
-    """Return the zone of a rule's ``timezone``, or None if it is not set or not installed on this machine."""
-    if not name:
-        return None
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        return None
+    def of_country(self, moment: Moment) -> When:
+        """Return a moment that was written without a zone in the zone of the site's country."""
+        written = moment.value
+        at = written.at(self.country or UTC)
+        return When(at, moment.method, written.precision, f"{moment.method}+country-zone")
 
 
-def published(page: Page, stated: list[str], context: DateContext) -> When | None:
-    """Return the time of publication, or None if the page has none.
+def published(page: Page, stated: list[str], context: DateContext) -> tuple[When | None, str]:
+    """Return the time of publication, or None if the page has none, and a note for ``Article.extraction``.
 
-    ``stated`` has the values that the rule's selectors found.
+    The note is empty if the page has no date. If day and month of the only date cannot be told apart, it
+    has both readings. ``stated`` has the values that the rule's selectors found.
     """
     # The cheapest and most trusted sources are read first. Other sources are read only if these are not
     # enough.
     region = region_of(page)
     first = [*from_rule(stated, region), *structured(page, region), *from_hint(context.hint)]
     zones = _zones(page, first, context.timezone)
-    found = _usable(first, zones, context.now)
+    reader = _Reader(page, zones, context.now)
+    found = reader.usable(first)
     if not any(c.value.precision != "day" and c.confidence >= _ENOUGH for c in found):
-        second = [*time_tags(page, region), *from_url(page.url), *visible(page, region)]
-        found += _usable(second, zones, context.now)
-    if not found:
-        found = _usable(remaining(page), zones, context.now)
-    if not found:
-        found = _usable(relative(page, context.now, zones.default), zones, context.now)
+        found += reader.usable([*time_tags(page, region), *from_url(page.url), *visible(page, region)])
+    if not found and not reader.unclear:
+        found = reader.usable(remaining(page))
+    if not found and not reader.unclear:
+        found = reader.usable(relative(page, context.now, zones.unwritten))
+    found += reader.confirmed(found)
     chosen = _choose(found)
-    return _by_site_clock(page, zones, zones.apply(chosen)) if chosen else None
+    doubtful = max(reader.unclear, key=lambda c: c.confidence, default=None)
+    if doubtful is not None and (chosen is None or chosen.confidence < doubtful.confidence):
+        days = sorted(str(day) for day in _readings(doubtful.value))
+        return None, f"{doubtful.method}+unclear: {' or '.join(days)}"
+    if chosen is None:
+        return None, ""
+    chosen, disputed = _compared(chosen, found, page, zones)
+    when = _by_site_clock(page, zones, zones.apply(chosen))
+    if when.note.endswith("+assumed-utc") and zones.country is not None:
+        when = zones.of_country(chosen)
+    if disputed:
+        when = When(when.at, when.source, "day", f"{when.note}+disputed")
+    return when, when.note
+
+
+class _Reader:
+    """Settles the candidates of one page: two readings of a date, and dates without a year.
+
+    ``unclear`` has the candidates whose day and month cannot be told apart.
+    """
+
+    def __init__(self, page: Page, zones: Zones, now: datetime) -> None:
+        self._page, self._zones, self._now = page, zones, now
+        self._orders: list[bool | None] = []
+        self.unclear: list[Moment] = []
+
+    def usable(self, candidates: list[Moment]) -> list[Moment]:
+        """Return the candidates with a plausible time. Midnight is changed to a day without a time."""
+        usable: list[Moment] = []
+        for candidate in candidates:
+            written = candidate.value
+            order = self._order() if written.swapped is not None else None
+            one = settled(written, self._now.astimezone(self._zones.unwritten), order)
+            if one is None:
+                if written.swapped is not None:
+                    self.unclear.append(candidate)
+            elif plausible(self._zones.at(one), self._now):
+                usable.append(_honest(Candidate(one, candidate.method, candidate.confidence)))
+        return usable
+
+    def confirmed(self, found: list[Moment]) -> list[Moment]:
+        """Return the unclear candidates of which one reading is the day of another candidate."""
+        days = {candidate.value.local.date() for candidate in found}
+        confirmed: list[Moment] = []
+        for candidate in list(self.unclear):
+            written = candidate.value
+            if len(fits := days & _readings(written)) == 1:
+                self.unclear.remove(candidate)
+                is_swapped = fits == {written.swapped and written.swapped.date()}
+                one = settled(written, self._now, is_swapped)
+                if one is not None:
+                    confirmed.append(Candidate(one, candidate.method, candidate.confidence))
+        return confirmed
+
+    def _order(self) -> bool | None:
+        """Return the order of day and month in the other dates of the page (True: the month is first)."""
+        if not self._orders:
+            self._orders.append(order_in(text for text in islice(self._page.tree.itertext(), _MAX_TEXTS)))
+        return self._orders[0]
+
+
+_MAX_TEXTS = 20_000
+"""Maximum number of texts of a page that are searched for the order of day and month."""
+
+
+def _readings(written: Written) -> set[date]:
+    return {moment.date() for moment in (written.local, written.swapped) if moment is not None}
+
+
+def _compared(chosen: Moment, found: list[Moment], page: Page, zones: Zones) -> tuple[Moment, bool]:
+    """Return the stated time whose day the reader sees, and whether the day is disputed.
+
+    It is disputed if the metadata state two days and the page shows neither.
+    """
+    stated = [c for c in found if c.method in _STATED and c.confidence >= _SURE]
+    if chosen not in stated or all(_is_near(c, chosen, zones) for c in stated):
+        return chosen, False
+    region = region_of(page)
+    shown = [
+        *(written for tag in page.times[:5] if (written := find_date(tag.text, region)) is not None),
+        *(written for written, _ in near_headline(page, region)),
+    ]
+    days = {day for written in shown for day in _readings(written)}
+    seen = [c for c in stated if c.value.local.date() in days or zones.at(c.value).date() in days]
+    if not seen:
+        return chosen, True
+    return (chosen if chosen in seen else seen[0]), False
+
+
+_STATED = (JSON_LD, OPEN_GRAPH, META, MICRODATA)
+_SURE = 0.78
+"""Minimum confidence of a stated time that is compared with other stated times."""
+
+
+def _is_near(one: Moment, other: Moment, zones: Zones) -> bool:
+    """True if two times are at most a day apart, which may be a difference of zones."""
+    return abs(zones.at(one.value) - zones.at(other.value)) <= timedelta(days=1)
 
 
 def _by_site_clock(page: Page, zones: Zones, when: When) -> When:
@@ -143,7 +255,7 @@ def _by_site_clock(page: Page, zones: Zones, when: When) -> When:
         *(written for tag in page.times[:5] if (written := find_date(tag.text, region)) is not None),
         *(written for written, _ in near_headline(page, region)),
     ]
-    zone, said = _shown_zone(when.at, shown), "+shown-zone"
+    zone, said = shown_zone(when.at, shown), "+shown-zone"
     if zone is None:
         # The last entries of ``shown`` are the dates near the headline.
         days = {written.local.date() for written in shown[-3:]} | {
@@ -163,7 +275,7 @@ def _zone_of_day(page: Page, moment: datetime, days: set[date], region: str | No
     for ahead in (-1, 1):
         day = moment.date() + timedelta(days=ahead)
         if day in days:
-            return _country_zone(moment, day, page.host, region)
+            return zone_on_day(moment, day, page.host, region)
     return None
 
 
@@ -182,11 +294,15 @@ def modified(page: Page, stated: list[str], context: DateContext, since: datetim
     zones = _zones(page, candidates, context.timezone)
     usable = [
         c
-        for c in _usable(candidates, zones, context.now)
-        if since is None or c.value.at(zones.default) >= since
+        for c in _Reader(page, zones, context.now).usable(candidates)
+        if since is None or zones.at(c.value) >= since
     ]
     chosen = max(usable, key=lambda c: c.confidence, default=None)
-    return zones.apply(chosen) if chosen else None
+    if chosen is None:
+        return None
+    when = zones.apply(chosen)
+    assumed = when.note.endswith("+assumed-utc") and zones.country is not None
+    return zones.of_country(chosen) if assumed else when
 
 
 def probable_day(page: Page, hint: Link | None, now: datetime) -> datetime | None:
@@ -207,20 +323,34 @@ def probable_day(page: Page, hint: Link | None, now: datetime) -> datetime | Non
 def _zones(page: Page, candidates: list[Moment], timezone: str | None) -> Zones:
     """Return the zones for times without a zone.
 
-    The zone of the page is the first zone other than UTC among its times.
+    The zone of the page is the first zone other than UTC among its times: of publication, of the last change,
+    and in ``<time>`` elements.
     """
-    offsets = [c.value.zone for c in candidates if c.value.zone is not None]
-    if page.article is not None:
-        other = parse_stamp(scalar(page.article.get("dateModified")))
-        offsets += [other.zone] if other is not None and other.zone is not None else []
+    region = region_of(page)
+    country = country_zone(region)
+    stamps = (parse_stamp(tag.stamp, region) for tag in page.times[:_MAX_STAMPS] if tag.stamp)
+    others: Iterable[Written | None] = chain(
+        (c.value for c in candidates), (c.value for c in stated_changes(page, region)), stamps
+    )
     # Many systems write all times in UTC, so UTC does not show the zone of the site.
-    local = [zone for zone in offsets if zone.utcoffset(None)]
-    return Zones(local[0] if local else None, rule_zone(timezone))
+    local = next(
+        (
+            written
+            for written in others
+            if written is not None and written.zone and written.zone.utcoffset(None)
+        ),
+        None,
+    )
+    if local is None or local.zone is None:
+        return Zones(None, named_zone(timezone), country)
+    # The offset may be that of the other half of the year. The zone of the country has both.
+    if country is not None and local.local.replace(tzinfo=country).utcoffset() == local.zone.utcoffset(None):
+        return Zones(country, named_zone(timezone), country)
+    return Zones(local.zone, named_zone(timezone), country)
 
 
-def _usable(candidates: list[Moment], zones: Zones, now: datetime) -> list[Moment]:
-    """Return the candidates with a plausible time. Midnight is changed to a day without a time."""
-    return [_honest(c) for c in candidates if plausible(c.value.at(zones.default), now)]
+_MAX_STAMPS = 10
+"""Maximum number of ``<time>`` elements that are read for the zone of the page."""
 
 
 def _honest(candidate: Moment) -> Moment:
@@ -260,70 +390,3 @@ def _turned(candidate: Moment, day: date) -> Moment | None:
     # Both are replaced in one call, because day 31 may not exist in the old month.
     local = written.local.replace(month=day.month, day=day.day)
     return Candidate(Written(local, written.precision, written.zone), candidate.method, candidate.confidence)
-
-
-# --- the time zone of a site whose pages state times only in UTC
-# On these pages the moment of publication is known, but not its day in the local time of the site. If the
-# page also shows a clock time, the zone is the difference between this time and UTC. If the page shows only a
-# day (in the URL or beside the headline), the zone of the site's country is used, but only if the moment
-# falls on this day in that zone.
-
-# Offsets of zones are between _WEST and _EAST and, except a few rare offsets, multiples of _STEP.
-_STEP = timedelta(minutes=30)
-_WEST, _EAST = timedelta(hours=-12), timedelta(hours=14)
-
-
-@cache
-def _countries() -> dict[str, str]:
-    """Return country code -> time zones (IANA names, separated by spaces)."""
-    text = (files("newsbot.extraction.fields.dates") / "countries.yaml").read_text("utf-8")
-    zones: dict[str, str] = yaml.safe_load(text)
-    return zones
-
-
-def _shown_zone(moment: datetime, shown: Iterable[Written]) -> tzinfo | None:
-    """Return the zone in which ``moment`` is equal to one of the clock times ``shown`` on the page, or None.
-
-    >>> shown = [Written(datetime(2024, 5, 3, 22, 25), "minute")]
-    >>> _shown_zone(datetime(2024, 5, 4, 1, 25, tzinfo=UTC), shown)
-    datetime.timezone(datetime.timedelta(days=-1, seconds=75600))
-    """
-    exact = moment.astimezone(UTC).replace(tzinfo=None, second=0, microsecond=0)
-    for written in shown:
-        if written.precision == "day" or written.zone is not None:
-            continue
-        ahead = written.local.replace(second=0, microsecond=0) - exact
-        # Any other difference is not the offset of a zone. Then the shown time is not the publication time.
-        if _WEST <= ahead <= _EAST and not ahead % _STEP:
-            return timezone(ahead)
-    return None
-
-
-def _country_zone(moment: datetime, day: date, host: str, language: str | None) -> tzinfo | None:
-    """Return the zone of the site's country in which ``moment`` falls on ``day``, or None.
-
-    The country comes from the top-level domain of ``host``, or else from ``language``, the language tag of
-    the page (``es-ar``, ``de``). The returned zone has a fixed offset: the offset of the country at
-    ``moment``.
-    """
-    for name in _zone_names(host, language):
-        try:
-            offset = moment.astimezone(ZoneInfo(name)).utcoffset()
-        except (ZoneInfoNotFoundError, OSError, OverflowError):  # the zone is not installed on this machine
-            continue
-        if offset is not None and moment.astimezone(timezone(offset)).date() == day:
-            return timezone(offset)
-    return None
-
-
-def _zone_names(host: str, language: str | None) -> Iterator[str]:
-    """Yield the zones of the countries that the host and the language suggest."""
-    main, _, country = (language or "").lower().replace("_", "-").partition("-")
-    ending = host.rpartition(".")[2]
-    known = (
-        ending,
-        {"gb": "uk"}.get(country, country),
-        by_language("country").get(normal_code(main) or "", ("",))[0],
-    )
-    for code in known:
-        yield from _countries().get(code, "").split()

@@ -1,0 +1,84 @@
+"""Bylines with dates, roles, places and small words; headlines beside a logo; stated addresses."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.extraction_pages import TEXT, json_ld, page, read
+
+
+@pytest.mark.parametrize(
+    ("byline", "expected"),
+    [
+        ("<p>By Mary Poole on 27/11/2026</p>", ["Mary Poole"]),
+        ("<p>Von Karl Voss am 27.11.2026, 10:04</p>", ["Karl Voss"]),
+        ("<p>Автор Олег Орлов 27.11.2026</p>", ["Олег Орлов"]),
+        ("<p>written by Mary Poole on 2026-11-27</p>", ["Mary Poole"]),
+        ("<p>Posted by Mary Poole on 11/27/26</p>", ["Mary Poole"]),
+        ("<p class=byline>Mary Poole, Health Editor, and Tom Wick in Oslo</p>", ["Mary Poole", "Tom Wick"]),
+        ("<p>By Inés de la Vega</p>", ["Inés de la Vega"]),
+        ("<p>Von Anna von der Heide</p>", ["Anna von der Heide"]),
+        ("<p>Por Rui da Costa</p>", ["Rui da Costa"]),
+        ("<p>By Omar al-Hadi</p>", ["Omar al-Hadi"]),
+        ("<div class=byline>By <a href=/p>Mary Poole</a><span>Staff Writer</span></div>", ["Mary Poole"]),
+        ("<div class=byline><b>Mary Poole</b><b>CFO</b></div>", ["Mary Poole"]),
+        ("<p class=author>文● 佐藤花子／ABC編集部</p>", ["佐藤花子"]),
+        ("<p>（記者林大同／台中報導）</p>", ["林大同"]),
+        ("<p class=author>作者：林大同 翻譯 陳小華</p>", ["林大同", "陳小華"]),
+        ("<p class=byline>Von: [[author]]</p>", []),
+        ("<ul><li><a href=/reporter-list/>記者リスト</a></li></ul>", []),
+    ],
+)
+def test_visible_bylines(byline: str, expected: list[str]) -> None:
+    assert read(page(body=byline + TEXT)).authors == expected
+
+
+@pytest.mark.parametrize(
+    ("head", "expected"),
+    [
+        ("<meta name=author content='Poole, Mary'>", ["Mary Poole"]),
+        ("<meta name=author content='van Wick, Tom; Poole, Mary'>", ["Tom van Wick", "Mary Poole"]),
+        ("<meta name=author content='[[author]]'>", []),
+        (
+            json_ld(
+                '{"@type":"NewsArticle","author":{"@type":"Person","name":"Mary Poole"},'
+                '"contributor":{"@type":"Person","name":"Tom Wick"}}'
+            ),
+            ["Mary Poole", "Tom Wick"],
+        ),
+    ],
+)
+def test_stated_authors(head: str, expected: list[str]) -> None:
+    assert read(page(head)).authors == expected
+
+
+@pytest.mark.parametrize("account", ["newsroom feed", "mpoole77"])
+def test_a_byline_beats_an_account_and_the_site_is_no_author(account: str) -> None:
+    head = f"<meta name=author content='{account}'><meta property=og:site_name content='Mill News'>"
+    assert read(page(head, "<p class=byline>By Mary Poole, Mill News</p>" + TEXT)).authors == ["Mary Poole"]
+
+
+@pytest.mark.parametrize("logo", ["<a href=/>Mill News</a>", "Mill News"])
+@pytest.mark.parametrize("separator", [" - ", " | ", " — ", ": "])
+def test_a_heading_that_is_the_logo(logo: str, separator: str) -> None:
+    title = f"Mill race dug out by hand{separator}Mill News"
+    body = f"<h2>Mill race dug out by hand</h2>{TEXT}"
+    assert read(page(body=body, title=title, h1=logo)).title == "Mill race dug out by hand"
+
+
+def test_an_empty_heading() -> None:
+    html = page(body=f"<h1></h1><h2>Mill race dug out by hand</h2>{TEXT}", title="", h1="")
+    assert read(html).title == "Mill race dug out by hand"
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "<meta property=og:url content=www.example.org/news/mill-race-dug-out>",
+        "<link rel=canonical href=www.example.org/news/mill-race-dug-out>",
+        "<base href=https://www.example.org/news/><link rel=canonical href=mill-race-dug-out>",
+    ],
+)
+def test_stated_addresses(head: str) -> None:
+    article = read(page(head), "https://www.example.org/news/x/mill-race-dug-out")
+    assert article.canonical_url == "https://www.example.org/news/mill-race-dug-out"

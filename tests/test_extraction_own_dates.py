@@ -1,0 +1,144 @@
+"""The date of an article is its own: no other date of the page is taken, and an unclear date is no date."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from newsbot.extraction.fields.dates.moments import date_without_year, find_date, order_in, settled
+from tests.extraction_pages import TEXT, page, read
+
+NOW = datetime(2026, 11, 28, 13, tzinfo=UTC)
+ADDRESS = "https://paper.example/news/mill-race-dug-out"
+OWN = ("", "<p class=date></p>", "<p class=date>on the day of Saint Agnes</p>", "<time></time>")
+
+
+@pytest.mark.parametrize("own", OWN)
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("<div class=top><span>Saturday, 28 November 2026</span><nav><a href=/a>Town</a></nav></div>", ""),
+        ("<header><a href=/>Paper</a> <time datetime=2026-11-28>28 November</time></header>", ""),
+        ("<div class=ticker><a href=/n/9>Ferry stuck on a sand bank</a> 27.11.2026 09:10</div>", ""),
+        ("", "<ul><li><a href=/n/8>Ferry stuck on a sand bank</a> <time>19 November 2026</time></li></ul>"),
+        ("", "<div class=nearby><h3><a href=/n/8>Ferry stuck on a sand bank</a></h3>19.11.2026, 10:00</div>"),
+        ("", "<aside><h4>Weather</h4><span class=date>Sunday, 29 November 2026</span></aside>"),
+        ("", "<p class=weather-box><b>29.11.2026</b> rain, 7 degrees</p>"),
+        ("", "<figure><img src=a.jpg><figcaption>The mill on 3 May 2019</figcaption></figure>"),
+        ("", "<p class=older>Earlier: <a href=/n/1>Mill race to be dug out again</a> (2 May 2024)</p>"),
+        ("", "<blockquote class=twitter-tweet>So glad <a href=//t.example/1>May 2, 2024</a></blockquote>"),
+        ("", "<ol class=comments><li>Ann <time datetime=2026-11-20T10:00Z>20 November</time></li></ol>"),
+        ("", "<footer>© Paper, 12 March 2025</footer>"),
+        ("", "<aside><a href=/n/4>新しい橋が完成しました</a><span class=date>2026年11月20日</span></aside>"),
+    ],
+)
+def test_another_date_of_the_page_is_not_taken(own: str, before: str, after: str) -> None:
+    body = f"{before}<main><article><h1>Mill race dug out</h1>{own}{TEXT}{after}</article></main>{after}"
+    article = read(f"<html lang=en><body>{body}</body></html>".encode(), ADDRESS, now=NOW)
+    assert article.published_at is None, article.extraction
+
+
+@pytest.mark.parametrize(
+    ("markup", "language", "expected"),
+    [
+        ("<p class=date>۱۴۰۴/۰۲/۱۱ ۱۸:۳۰</p>", "fa", "2025-05-01 18:30"),
+        ("<p class=date>11 ثور 1404</p>", "fa", "2025-05-01 00:00"),
+        ("<p class=date>१८ बैशाख २०८२</p>", "ne", "2025-05-01 00:00"),
+        ("<p class=date>1 พ.ค. 68 18:30 น.</p>", "th", "2025-05-01 18:30"),
+        ("<p class=date>1/5/2568</p>", "th", "2025-05-01 00:00"),
+        ("<p class=date>令和7年5月1日 18時30分</p>", "ja", "2025-05-01 18:30"),
+        ("<p class=date>114/05/01 18:30</p>", "zh-TW", "2025-05-01 18:30"),
+        ("<p class=date>25.05.01 18:30</p>", "ko", "2025-05-01 18:30"),
+        ("<p class=date>1 мая, 18:30</p>", "ru", "2026-05-01 18:30"),
+        ("<p class=date>12月1日 18:30</p>", "ja", "2025-12-01 18:30"),
+        ("<p class=date>1-May-25</p>", "en", "2025-05-01 00:00"),
+        ("<p class=date>Thursday 5/1/25</p>", "en", "2025-05-01 00:00"),
+        ("<p class=date>5/1/2025 6:30 PM</p>", "en", "2025-05-01 18:30"),
+        ("<p class=date>01-05-2025</p>", "it", "2025-05-01 00:00"),
+        ("<p>Received 2 March 2025 · Posted 1 May 2025</p>", "en", "2025-05-01 00:00"),
+    ],
+)
+def test_dates_of_each_country(markup: str, language: str, expected: str) -> None:
+    html = page(body=markup + TEXT).replace(b"<html", f"<html lang={language}".encode())
+    article = read(html, ADDRESS, now=NOW)
+    assert article.published_at is not None
+    assert article.published_at.strftime("%Y-%m-%d %H:%M") == expected
+
+
+def test_a_date_with_two_readings_is_no_date() -> None:
+    html = page(body="<p class=date>05/01/2018</p>" + TEXT)
+    article = read(html, ADDRESS, now=NOW)
+    assert (article.published_at, article.published_precision) == (None, None)
+    assert article.extraction["published_at"] == "visible+unclear: 2018-01-05 or 2018-05-01"
+    british = read(html, "https://paper.co.uk/news/mill", now=NOW)
+    assert british.published_at == datetime(2018, 1, 5, tzinfo=UTC)
+    # another date of the page shows the order
+    american = read(html.replace(b"</article>", b"<i>Seen 4/23/2018</i></article>"), ADDRESS, now=NOW)
+    assert american.published_at == datetime(2018, 5, 1, tzinfo=UTC)
+
+
+def test_stated_days_that_contradict_each_other() -> None:
+    head = (
+        "<meta property=article:published_time content=2025-03-02T10:00:00Z>"
+        '<script type="application/ld+json">{"@type":"NewsArticle","datePublished":"2025-05-01T10:00:00Z"}'
+        "</script>"
+    )
+    seen = read(page(head, "<p class=date>2 March 2025</p>" + TEXT), ADDRESS, now=NOW)
+    assert seen.published_at == datetime(2025, 3, 2, 10, tzinfo=UTC)
+    unseen = read(page(head), ADDRESS, now=NOW)
+    assert unseen.published_precision == "day"
+    assert unseen.extraction["published_at"] == "json-ld+disputed"
+
+
+@pytest.mark.parametrize(
+    ("text", "offset"),
+    [
+        ("1 May 2025 18:30 Asia/Kolkata", 5.5),
+        ("1 May 2025 18:30+5:30", 5.5),
+        ("May 1, 2025 6:30 PM Eastern Daylight Time", -4),
+        ("1 May 2025 18:30 EDT", -4),
+    ],
+)
+def test_zones_by_name(text: str, offset: float) -> None:
+    found = find_date(text)
+    assert found is not None
+    assert found.zone is not None
+    ahead = found.zone.utcoffset(None)
+    assert ahead is not None
+    assert ahead.total_seconds() == offset * 3600
+
+
+@pytest.mark.parametrize(
+    ("head", "address", "language", "expected", "note"),
+    [
+        ("", "https://www.paper.co.jp/n/1", "ja", "2025-05-01T18:30:00+09:00", "visible+country-zone"),
+        ("", "https://paper.example/n/1", "de-DE", "2025-05-01T18:30:00+02:00", "visible+country-zone"),
+        ("", "https://paper.example/n/1", "de", "2025-05-01T18:30:00+00:00", "visible+assumed-utc"),
+        ("", "https://www.paper.us/n/1", "de", "2025-05-01T18:30:00+00:00", "visible+assumed-utc"),
+        (
+            "<meta property=article:modified_time content=2025-05-01T20:00:00+05:00>",
+            "https://paper.example/n/1",
+            "de",
+            "2025-05-01T18:30:00+05:00",
+            "visible+page-zone",
+        ),
+    ],
+)
+def test_the_zone_of_a_time_without_a_zone(
+    head: str, address: str, language: str, expected: str, note: str
+) -> None:
+    html = page(head, "<p class=date>2025-05-01 18:30</p>" + TEXT)
+    article = read(html.replace(b"<html", f"<html lang={language}".encode()), address, now=NOW)
+    assert article.published_at is not None
+    assert (article.published_at.isoformat(), article.extraction["published_at"]) == (expected, note)
+
+
+def test_dates_without_a_year_and_the_order_of_other_dates() -> None:
+    found = date_without_year("Thu, 27 November · 10:04")
+    assert found is not None
+    last = settled(found, NOW)
+    assert last is not None
+    assert last.local == datetime(2026, 11, 27, 10, 4)
+    assert date_without_year("The mill opens on 27 November") is None
+    assert order_in(["5/27/2018", "27/5/2018"]) is None
