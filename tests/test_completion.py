@@ -213,6 +213,7 @@ def source_of(desk):
 
 def test_polls_of_a_source_are_recorded(desk):
     visit = good(desk.visit(FEED, Kind.FEED))
+    visit.outcome.shown = 1
     visit.found.append(links_to(STORY))
     desk.settle(visit)
     source = source_of(desk)

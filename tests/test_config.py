@@ -140,7 +140,7 @@ def test_a_settings_module_of_a_user_can_import_all_settings(tmp_path: Path) -> 
     (tmp_path / "mine.py").write_text("from newsbot.settings import *\nNEWSBOT_PATIENCE = 7\n")
     names = ("NEWSBOT_PATIENCE", "NEWSBOT_EXPLORE", "NEWSBOT_WARC_SIZE", "SCHEDULER", "NEWSBOT_RETRY_SCALE")
     values = scrapy_settings(names, SCRAPY_SETTINGS_MODULE="mine", PYTHONPATH=str(tmp_path))
-    assert values == ["7", "0.03", "1000000000", "newsbot.crawl.scheduler.FrontierScheduler", "1"]
+    assert values == ["7", "0.04", "1000000000", "newsbot.crawl.scheduler.FrontierScheduler", "1"]
 
 
 def scrapy_settings(names: tuple[str, ...], **environment: str) -> list[str]:

@@ -132,13 +132,13 @@ def test_the_reason_is_recorded_if_a_page_is_not_an_article(desk):
 def test_links_of_an_article_are_read_only_if_they_are_followed(make_desk):
     more = "<a href='/story/2'>Another story of the council and its bridge</a>"
     desk = make_desk({"bare.test": "domain: bare.test\n"})
-    visit = desk.visit("https://bare.test/story/1", where=Where.BODY)
+    visit = desk.visit("https://bare.test/story/1", where=Where.ARGUMENT)
     [article, found] = read(desk, visit, article_html(1, extra=more))
     assert isinstance(article, Article)
     assert isinstance(found, Found)
     assert "https://bare.test/story/2" in urls(found)
     desk.crawl.sources.of("bare.test").add(Kind.FEED)
-    visit = desk.visit("https://bare.test/story/3", where=Where.BODY)
+    visit = desk.visit("https://bare.test/story/3", where=Where.ARGUMENT)
     assert len(read(desk, visit, article_html(3, extra=more))) == 1
 
 
