@@ -50,7 +50,7 @@ FIRST_SAMPLE = 1.5
 """Minimum log-odds of a sample on a site of which no article is known. There is nothing to compare it
 with."""
 REQUIRED = {Standing.ALONE: 0.0, Standing.SAMPLE: 3.0, Standing.MEMBER: -1.0}
-"""Minimum log-odds. Half of the pages that are not articles and reach 0 do not reach 3
+"""Minimum log-odds. Four of five pages that are not articles and reach 0 do not reach 3
 (``python -m benchmarks.verdict``)."""
 SHORT_NAMED, SHORT = 60, 110
 """Minimum length of the text, in letters, of pages that are named as articles, and of other pages."""
