@@ -113,8 +113,9 @@ def test_an_article_joins_the_story_of_a_similar_article_that_was_not_stored_yet
     texts = [" ".join(words[start : start + 200]) for start in (0, 40, 80)]
     workers = [Worker(tmp_path, number, {}) for number in range(3)]
     articles = [
-        make_article(number, text=text, source=f"{number}.test", canonical_url=f"https://{number}.test/")
+        make_article(number, text=text, source=f"{number}.test", url=url, canonical_url=url)
         for number, text in enumerate(texts)
+        for url in (f"https://{number}.test/",)
     ]
     list(workers[0].work(articles[0]))
     second = workers[1].work(articles[1])
@@ -142,7 +143,8 @@ def test_a_copy_joins_the_story_of_a_new_version_that_is_not_stored_yet(tmp_path
     next(on_its_way)  # in the index, but not in the storage
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(near, "WAITS", ())
-        copy = make_article(2, text=copied, source="1.test", canonical_url="https://1.test/")
+        url = "https://1.test/"
+        copy = make_article(2, text=copied, source="1.test", url=url, canonical_url=url)
         list(workers[1].work(copy))
     list(on_its_way)
     with closing(SqliteStorage(tmp_path / "data" / "newsbot.db")) as storage:

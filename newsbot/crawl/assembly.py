@@ -141,6 +141,9 @@ class Crawl:
         self.peers = Bounded[str, tuple[str, ...]](MAX_HOSTS)
         """The peers of each article that is being stored, by the URL of its page (several pages may name one
         canonical URL; :mod:`newsbot.dedup.decision`)."""
+        self.parted = Bounded[str, bool](MAX_HOSTS)
+        """URLs of the pages whose articles were kept out of a story of similar articles
+        (:func:`newsbot.dedup.story_merge.without_bridges`)."""
         self.before_close: list[Callable[[], None]] = [self.removals.take_out, self.feed_details.finish]
         """Functions that :meth:`close` calls while the backends are still open."""
         self._throwaway: tempfile.TemporaryDirectory[str] | None = None

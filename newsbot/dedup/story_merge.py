@@ -200,6 +200,26 @@ def reunite(storage: Storage, article: Article, near: list[Near]) -> bool:
     return True
 
 
+def reunite_around(storage: Storage, index: NearIndex, article: Article, now: float) -> None:
+    """Decide again which stories a stored article and its neighbours join.
+
+    A text is in the index before it is stored, for a long time if its worker was killed. While it is not
+    stored, :func:`without_bridges` cannot read it and may exclude articles that it connects. So this function
+    is called when such a text is stored, and when an excluded article is stored: one of the two calls sees
+    both texts. Raises subclasses of :class:`newsbot.errors.DataError`.
+    """
+
+    def near(one: Article) -> list[Near]:
+        at = now if one.fetched_at is None else one.fetched_at.timestamp()
+        return index.check_and_insert(one.canonical_url, one.source, signature(one.text), at)
+
+    around = near(article)
+    reunite(storage, article, around)
+    for other in around[:MAX_NEIGHBOURS]:
+        if stored := storage.articles.get(other.doc_id):
+            reunite(storage, stored, near(stored))
+
+
 # --- stories of several sites
 
 MAX_MEMBERS = 50

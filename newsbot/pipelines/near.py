@@ -77,7 +77,8 @@ class StoryFinder:
     """Adds articles to the index and finds their stories."""
 
     def __init__(self, crawl: Crawl) -> None:
-        self._context, self._peers, self._addresses = crawl.context, crawl.peers, AddressChoice(crawl)
+        self._context, self._addresses = crawl.context, AddressChoice(crawl)
+        self._peers, self._parted = crawl.peers, crawl.parted
 
     async def find(self, article: Article) -> None:
         """Add the article to the index under its URL and find its story.
@@ -109,10 +110,13 @@ class StoryFinder:
         ):
             peers = tuple(one for one in decision.peers if one != twin.canonical_url)
             decision = replace(decision, duplicate_of=None, peers=peers)
-        if decision.peers:
+        peers = decision.peers
+        if peers:
             decision = await self._context.outage.patiently(
                 without_bridges, self._context.storage, article, decision, found.kept
             )
+        if decision.peers != peers:
+            self._parted[article.url] = True
         self._decide(article, decision)
 
     def _ask(self, article: Article, mine: Signature) -> _Found:

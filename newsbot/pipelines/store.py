@@ -10,7 +10,7 @@ from scrapy.crawler import Crawler
 from newsbot.crawl.assembly import Component, Crawl
 from newsbot.crawl.failures import DropItem
 from newsbot.dedup.minhash import signature
-from newsbot.dedup.story_merge import settle
+from newsbot.dedup.story_merge import reunite_around, settle
 from newsbot.errors import DataError, RecordBusy
 from newsbot.items import Article, Reason
 from newsbot.pipelines.exact import CopyFilter
@@ -29,7 +29,8 @@ class StorePipeline(Component):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         crawl = Crawl.of(crawler)
-        self._context, self._removals, self._peers = crawl.context, crawl.removals, crawl.peers
+        self._context, self._removals = crawl.context, crawl.removals
+        self._peers, self._parted = crawl.peers, crawl.parted
         self._copies, self._stories = CopyFilter(crawl), StoryFinder(crawl)
 
     async def process_item(self, item: Any) -> Any:
@@ -54,6 +55,11 @@ class StorePipeline(Component):
             item.story = stored.joined.story
         if stored.verdict is not Verdict.NEW or not await self._is_settled(item, stored):
             await self._context.outage.patiently(self._settle, item, stored)
+        awaited = stored.joined is not None and stored.joined.awaited
+        if self._parted.pop(item.url, False) or (stored.verdict is Verdict.NEW and awaited):
+            await self._context.outage.patiently(
+                reunite_around, self._context.storage, self._context.index, item, self._context.clock()
+            )
         self._peers.pop(item.url, None)
         return self._tell(item, stored)
 

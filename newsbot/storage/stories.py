@@ -70,6 +70,9 @@ class Joined:
     missing: bool
     """True if an article was not stored yet. The caller should join again, because another worker may have
     stored the article in the meantime."""
+    awaited: bool = False
+    """True if the story that the first article would begin was joined before. If this article is new, other
+    articles were compared with its text before it was stored."""
 
 
 class Stories(Protocol):

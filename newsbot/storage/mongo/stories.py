@@ -133,7 +133,11 @@ def join_all(database: Collections, groups: Sequence[Sequence[str]], session: Se
     roots = [roots_of([stories[url] for url in group], merged) for group in groups]
     winner, changes = _unite(database, session, overlapping(roots))
     found = [
-        Joined(winner[min(mine)], missing=any(kept[url] is None for url in group))
+        Joined(
+            winner[min(mine)],
+            missing=any(kept[url] is None for url in group),
+            awaited=own[group[0]] in merged,
+        )
         for group, mine in zip(groups, roots, strict=True)
     ]
     changes += [

@@ -104,7 +104,8 @@ def join(database: sqlite3.Connection, canonical_urls: Sequence[str]) -> Joined:
         None if number is None else story or name
         for (number, story), name in zip(kept, own, strict=True)
     ]
-    roots = roots_of(list(zip(own, stories, strict=True)), _current(database, {*own, *filter(None, stories)}))
+    merged = _current(database, {*own, *filter(None, stories)})
+    roots = roots_of(list(zip(own, stories, strict=True)), merged)
     winner = _unite(database, sorted(roots)) if len(roots) > 1 else roots.pop()
     missing = [name for name, story in zip(own, stories, strict=True) if story is None]  # not stored yet
     if winner in missing:  # other articles can join its story before it is stored
@@ -113,7 +114,7 @@ def join(database: sqlite3.Connection, canonical_urls: Sequence[str]) -> Joined:
         "UPDATE article SET story = ? WHERE id = ? AND story IS NOT ?",
         [(winner, number, winner) for number, _ in kept if number is not None],
     )
-    return Joined(winner, bool(missing))
+    return Joined(winner, bool(missing), awaited=own[0] in merged)
 
 
 def _kept(database: sqlite3.Connection, url: str) -> tuple[int | None, str | None]:
