@@ -106,10 +106,10 @@ class Visit:
     is_copy: bool = False
     """True if the article has most of its text in common with another article of the site."""
     anew: bool = False
-    """True if a source (feed, sitemap or section) is read in full even if it has not changed.
+    """True if the page is read in full even if it has not changed.
 
-    This is the case if this crawl wants other links of the source than the last visit did, or if the page was
-    not read as this kind of source before.
+    This is the case if the page was not read as this kind of page before, or if this crawl wants other links
+    of a source (feed, sitemap or section) than the last visit did.
     """
     asked_head: bool = False
     """True if a HEAD request did not suffice. The present request is the GET request that follows it."""

@@ -71,9 +71,10 @@ class ReprocessingMiddleware(Middleware):
             visit.page["next_due"] = decision.until
             raise Ignored(Reason.TOO_YOUNG, decision.reason)
         kept_as = None if visit.record is None else visit.record.kind
-        visit.anew = visit.kind.is_source and (self._scope.arguments.narrows or kept_as is not visit.kind)
+        # A page that was read as a list may be read as an article, or the reverse.
+        visit.anew = kept_as is not visit.kind or (visit.kind.is_source and self._scope.arguments.narrows)
         if visit.anew:
-            return  # no conditional headers, because a 304 response would have no links
+            return  # no conditional headers, because a 304 response would have neither links nor text
         for name, value in decision.headers.items():
             request.headers.setdefault(name, value)
         self._heads.begin(request, visit)

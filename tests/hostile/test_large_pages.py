@@ -26,7 +26,7 @@ from tests.crawls import article_html
 HOME = "https://news.test/"
 STORY = "https://news.test/2026/11/18/rain-closes-the-lower-road.html"
 HTML = {"Content-Type": "text/html; charset=utf-8"}
-HEAVY = ("tree_of", "read_page", "PageLinks", "find_sources", "find_sections", "next_page")
+HEAVY = ("tree_of", "read", "PageLinks", "find_sources", "find_sections", "next_page")
 LINKS = 1000
 
 

@@ -224,8 +224,10 @@ class ListProbing:
         self._heard.add(visit.lease.entry.fingerprint)
         if worth and not _is_by_subject(visit.lease.entry):
             self._with_lists.add(domain)
-        # Other workers read this event from the page record (_hear).
-        visit.note(self._context.clock(), EventKind.LIST, fruitful=bool(worth))
+        # Other workers and later crawls read this event from the page record (_hear). A list that led to links
+        # of unknown families is read on, but whether these are articles is not known yet.
+        if not batch.held:
+            visit.note(self._context.clock(), EventKind.LIST, fruitful=bool(worth))
         for entry in self._trials.released(domain, url) if worth else self._trials.another(domain, url):
             if entry.fingerprint not in batch.entries:
                 batch.entries[entry.fingerprint] = entry
