@@ -87,7 +87,7 @@ def _is_page_header(element: HtmlElement, page: Page) -> bool:
     if branch is None:
         return False
     between: list[HtmlElement] = [branch]
-    for box in branch.itersiblings():
+    for box in islice(branch.itersiblings(), _MAX_SIBLINGS):
         if _has_headline(box, page):
             break
         between.append(box)
@@ -98,6 +98,10 @@ def _is_page_header(element: HtmlElement, page: Page) -> bool:
         return True
     links = sum(1 for part in between for _ in islice(part.iter("a"), _MENU + 1))
     return links > _MENU or any(next(part.iter("nav"), None) is not None for part in between)
+
+
+_MAX_SIBLINGS = 200
+"""Maximum number of boxes after an element in which the headline is looked for."""
 
 
 def _is_below_headline(element: HtmlElement, page: Page) -> bool:
