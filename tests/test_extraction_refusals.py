@@ -392,3 +392,44 @@ def test_a_short_list_of_summaries_is_not_an_article(path: str) -> None:
     html = f"<html><head>{DATED}<title>Example</title></head><body><h1>Example</h1>{boxes}</body></html>"
     with pytest.raises(NotAnArticle):
         read(html.encode(), SITE + path, vouched=False)
+
+
+def single(link: str, own: str = "") -> bytes:
+    """Return a page of a list that shows one whole text below a headline with a link."""
+    line = "The harbour gets a new crane before the winter"
+    return (
+        f"<html><head><title>{own or 'Harbour News'}</title></head><body><h1><a href=/>Harbour News</a></h1>"
+        f"<article><h2><a href='{link}'>{line}</a></h2><p>By Ann Lee, 5 March 2024</p>{TEXT * 2}</article>"
+        "</body></html>"
+    ).encode()
+
+
+@pytest.mark.parametrize("path", ["/index7.html", "/tag/harbour/2/"])
+def test_a_text_below_a_headline_that_links_to_another_page_is_a_list(path: str) -> None:
+    with pytest.raises(NotAnArticle):
+        read(single("/2026/the-harbour-gets-a-new-crane/"), SITE + path, vouched=False)
+
+
+@pytest.mark.parametrize(
+    "link",
+    ["", "#top", "?utm_source=x", "/news/crane", "http://www.example.org/news/crane/", "/", "//other.test/"],
+)
+def test_the_headline_of_an_article_may_link_to_itself_or_to_other_sites(link: str) -> None:
+    assert read(single(link), f"{SITE}/news/crane", vouched=False).text
+
+
+def test_a_headline_with_a_link_that_is_the_title_of_the_page_is_its_own() -> None:
+    own = "The harbour gets a new crane before the winter - Harbour News"
+    assert read(single("/p/4711", own), f"{SITE}/news/crane", vouched=False).text
+
+
+BLOG = "<meta name=generator content='mkdocs-1.6.1, mkdocs-material-9.5'>"
+
+
+def test_a_program_for_manuals_also_makes_blogs() -> None:
+    post = "<p class=byline>By Ann Lee</p><time datetime=2024-03-05T09:00:00Z>5 March 2024</time>"
+    with pytest.raises(NotAnArticle):
+        read(page(head=BLOG, body=TEXT * 2), f"{SITE}/guide/the-first-steps/", vouched=False)
+    assert read(
+        page(head=BLOG, body=f"{post}{TEXT * 2}"), f"{SITE}/blog/the-first-steps/", vouched=False
+    ).text

@@ -66,13 +66,15 @@ _TYPES = {
 _FRONT_NAME = re.compile(r"(?:index-?\d{0,3}\.(?:html?|php)|home)?", re.IGNORECASE)
 _TYPED = xpath("//*[@itemtype]")
 _MOST_TYPED = 300
-_GENERATORS = re.compile(
+_MANUALS = re.compile(
     "asciidoc|docbook|docutils|doxygen|gitbook|hevea|javadoc|latex2html|makeinfo|rustdoc|sphinx|tex4ht|texi2|"
-    "docusaurus|mkdocs|vitepress|vuepress|antora|mediawiki|dokuwiki|discourse|phpbb|vbulletin|xenforo|mybb|"
-    "invision|flarum|nodebb|misago|discuz",
+    "docusaurus|mkdocs|vitepress|vuepress|antora|mediawiki|dokuwiki",
     re.IGNORECASE,
 )
-"""Generators of manuals, wikis and forums, in ``<meta name=generator>``."""
+"""Generators of manuals and wikis, in ``<meta name=generator>``. Some of them also make blogs."""
+_FORUMS = re.compile(
+    "discourse|phpbb|vbulletin|xenforo|mybb|invision|flarum|nodebb|misago|discuz", re.IGNORECASE
+)
 
 ARTICLE, DATED, DATE_IN_METADATA, BYLINE, LAYOUT = "metadata", "date", "date_in_metadata", "byline", "layout"
 MARKS: Final = (ARTICLE, DATED, DATE_IN_METADATA, BYLINE)
@@ -154,7 +156,7 @@ def features(page: Page, body: Body, *, date: str | None, byline: bool) -> dict[
         "no_date": date is None,
         "visible_date": date in (VISIBLE, TIME_TAG),
         "byline": byline,
-        "generator": _GENERATORS.search(" ".join(page.meta_all("generator"))) is not None,
+        "generator": _is_manual_or_forum(page, date, byline=byline),
         "manual": _is_in_manual(page),
         "tags": bool(page.meta("article:tag", "article:section", "news_keywords")),
         "picture": bool(page.meta("og:image")),
@@ -275,6 +277,13 @@ def _typed(page: Page) -> list[HtmlElement]:
 def _calls_itself(page: Page) -> bool:
     """True if Open Graph metadata declare an article."""
     return "article" in page.meta("og:type").lower() or bool(page.meta("article:published_time"))
+
+
+def _is_manual_or_forum(page: Page, date: str | None, *, byline: bool) -> bool:
+    """True if the page was made by a program for forums, or by one for manuals and is no post of a blog."""
+    generator = " ".join(page.meta_all("generator"))
+    is_post = date is not None and (byline or date != VISIBLE)
+    return bool(_FORUMS.search(generator)) or (not is_post and bool(_MANUALS.search(generator)))
 
 
 def _is_in_manual(page: Page) -> bool:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from enum import IntEnum
+from urllib.parse import unquote, urlsplit
 
 from newsbot.extraction.body.text import Body
 from newsbot.extraction.evidence import (
@@ -22,14 +23,16 @@ from newsbot.extraction.evidence import (
     concentration,
     headline_links,
     is_headed,
+    is_headline,
     paragraphs,
     view_of,
 )
-from newsbot.extraction.page.page import Page, xpath
-from newsbot.extraction.strings import size
+from newsbot.extraction.page.page import Page, text_of, xpath
+from newsbot.extraction.strings import key, size
 from newsbot.items import Kind, Link, Where
 from newsbot.rules.rule import Rule, classify
 from newsbot.text.languages import compiled
+from newsbot.urls import host_key, resolve, site_of
 
 
 class Standing(IntEnum):
@@ -141,6 +144,8 @@ def refuse_evidence(
     """Return the reason if a page that nobody names as an article has too little evidence of being one."""
     if standing is Standing.NAMED:
         return None
+    if heads_to(page, body) is not None:
+        return "section_front"
     odds = evidence.odds + (witnesses.agreement(evidence) if witnesses is not None else 0.0)
     is_first = standing is Standing.SAMPLE and (witnesses is None or not witnesses.number)
     if odds >= (FIRST_SAMPLE if is_first else REQUIRED[standing]):
@@ -161,6 +166,51 @@ def is_list(page: Page, body: Body) -> bool:
         return False
     prose, share = concentration(view, size(body.text))
     return share < 0.15 or prose < 150
+
+
+_HEADINGS = ("h1", "h2", "h3", "h4")
+
+
+def heads_to(page: Page, body: Body) -> str | None:
+    """Return the URL of another page of the site to which the headline of the text links, or None.
+
+    Lists show whole texts or beginnings of them below such headlines, also if they show only one. The
+    headline of an article may link to the article itself. A page whose title or metadata are those of an
+    article is none of these lists.
+    """
+    if page.has_own_article or page.meta("article:published_time") or is_headed(page):
+        return None
+    first = next((block.text for block in body.blocks if block.kind != "heading"), None)
+    texts, boxes, kinds = (pieces := view_of(page, body).pieces).texts, pieces.boxes, pieces.tree.kinds
+    if first is None or first not in texts:
+        return None
+    for place in range(texts.index(first) - 1, -1, -1):
+        if kinds[boxes[place]].rpartition("/")[2].partition(".")[0] in _HEADINGS:
+            text = texts[place]
+            is_link = pieces.linked[place] >= len(text) and is_headline(text)
+            return _other_page(page, text) if is_link and key(text) not in key(page.title_tag) else None
+    return None
+
+
+def _other_page(page: Page, headline: str) -> str | None:
+    """Return the URL to which a headline links; None if it leads to this page or to another site."""
+    own = {_address(url) for url in (page.url, *page.links.get("canonical", ())) if url}
+    for heading in page.tree.iter(*_HEADINGS):
+        if text_of(heading) == headline:
+            link = next(heading.iter("a"), None)
+            around = heading.getparent() if link is None else None
+            link = around if around is not None and around.tag == "a" else link
+            url = None if link is None else resolve(page.url, link.get("href") or "")
+            if url is None or site_of(host_key(url)) != site_of(page.host):
+                return None
+            return None if _address(url) in own or not urlsplit(url).path.strip("/") else url
+    return None
+
+
+def _address(url: str) -> str:
+    """Return what remains of a URL if its scheme, ``www.``, query and last slash do not matter."""
+    parts = urlsplit(unquote(url))
+    return f"{(parts.hostname or '').removeprefix('www.')}{parts.path.rstrip('/')}"
 
 
 def _is_stub(page: Page) -> bool:

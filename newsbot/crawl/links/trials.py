@@ -224,8 +224,8 @@ class ListProbing:
         self._heard.add(visit.lease.entry.fingerprint)
         if worth and not _is_by_subject(visit.lease.entry):
             self._with_lists.add(domain)
-        # Other workers and later crawls read this event from the page record (_hear). A list that led to links
-        # of unknown families is read on, but whether these are articles is not known yet.
+        # Other workers and later crawls read this event from the page record (_hear). A list that led to
+        # links of unknown families is read on, but whether these are articles is not known yet.
         if not batch.held:
             visit.note(self._context.clock(), EventKind.LIST, fruitful=bool(worth))
         for entry in self._trials.released(domain, url) if worth else self._trials.another(domain, url):
