@@ -8,8 +8,8 @@ with the same result on every machine, and work takes no simulated time. Any oth
 many times as fast as real time; at 240, a page that takes 50 ms takes 12 simulated seconds. At END (POSIX
 seconds) the crawl is stopped as by Ctrl-C.
 
-Only newsbot's clock and the sleep of its scheduler are changed. If the clock stands still, requests do not wait
-on their connections for another turn, because no turn would ever come.
+Only newsbot's clock and the sleep of its scheduler are changed. If the clock stands still, requests do not
+wait on their connections for another turn, because no turn would ever come.
 """
 
 from __future__ import annotations

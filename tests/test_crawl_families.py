@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from newsbot.items import Kind
 from newsbot.sites.families import read_site
 from tests.crawls import article_html, feed_xml
 
@@ -121,3 +122,19 @@ def test_a_feed_and_a_sitemap_are_both_looked_for(site, world):
         site.page(url, article_html(number))
     world.crawl("-a", f"url={HOST}/")
     assert sorted(world.urls()) == sorted(posts)
+
+
+def test_posts_whose_links_look_like_sections_are_articles(site, world):
+    """The titles of the posts are in headings without text, as on the home page of a stock blog."""
+    posts = [f"{HOST}/posts/novost-{n}/" for n in range(8)]
+    menu = "".join(f"<nav><a href='{url}'>Новости города {n}</a></nav>" for n, url in enumerate(posts))
+    head = '<link rel="alternate" type="application/rss+xml" href="/rss.xml">'
+    site.page(f"{HOST}/", f"<html><head><title>Blog</title>{head}</head><body>{menu}</body></html>")
+    site.page(f"{HOST}/rss.xml", feed_xml(posts[:3]), headers=XML)
+    for number, url in enumerate(posts):
+        site.page(url, article_html(number))
+    world.crawl("-a", f"url={HOST}/")
+    assert sorted(world.urls()) == posts
+    with world.storage() as storage:
+        kinds = {page.url: page.kind for page in storage.pages.iter(source="news.test")}
+    assert {kinds[url] for url in posts} == {Kind.ARTICLE}

@@ -186,15 +186,17 @@ class Completion:
             return
         yield visit.lease, record.next_due if home is None else self.context.clock()
         self.context.count("frontier/acked")
-        self._queue_what_follows(visit, home)
+        self._queue_what_follows(visit, home, record.next_due)
 
-    def _queue_what_follows(self, visit: Visit, home: str | None) -> None:
+    def _queue_what_follows(self, visit: Visit, home: str | None, due: float | None) -> None:
         """Queue URLs that have the same key as the visited page.
 
         This is possible only after the lease of the page has ended.
         """
         if following := self.spellings.following(visit):  # another worker has just found this spelling
             self.links.queue_spelling(following, again=True)
+        if visit.was_list and due is not None:  # its next visit is that of an article
+            self.context.frontier.add([replace(visit.lease.entry, due=due)], force=True)
         if home is not None:
             link = Link(url=home, where=Where.SEED, kind=Kind.SECTION)
             self.links.queue(Found(links=(link,), referrer=None, depth=0, force=True))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum, auto
 from typing import Any, Unpack
 
@@ -115,6 +115,8 @@ class Visit:
     """True if a HEAD request did not suffice. The present request is the GET request that follows it."""
     goes_on: bool = False
     """True if the next pages of the list are worth reading (:mod:`newsbot.crawl.links.trials`)."""
+    was_list: bool = False
+    """True if the page was queued as a list (:meth:`become_article`)."""
     tried: bool = False
     """True once the result of this list is recorded, if it was read as a trial for lists of its kind.
 
@@ -126,6 +128,12 @@ class Visit:
     """True once this visit is counted as a poll in the source's record."""
     next_page: str | None = None
     """The URL of the article's next page; see :mod:`newsbot.spiders.news`."""
+
+    def become_article(self) -> None:
+        """Go on as a visit of an article. The page was queued as a list, but is an article."""
+        self.lease = replace(self.lease, entry=replace(self.lease.entry, kind=Kind.ARTICLE))
+        self.outcome.kind = Kind.ARTICLE
+        self.was_list = True
 
     @property
     def kind(self) -> Kind:

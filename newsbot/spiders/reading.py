@@ -32,7 +32,7 @@ from newsbot.errors import NotAnArticle
 from newsbot.extraction import Reading, SiteMemory, first_page, made_by_scripts, next_page, read
 from newsbot.extraction.evidence import Evidence, Witnesses
 from newsbot.extraction.page.page import MAX_MARKUP
-from newsbot.extraction.verdict import Standing
+from newsbot.extraction.verdict import Standing, announced
 from newsbot.items import Article, Details, EventKind, Kind, Link, Reason, Where
 from newsbot.middlewares import content_type_of, tree_of
 from newsbot.middlewares.rendering import RENDERED
@@ -45,6 +45,8 @@ logger = logging.getLogger(__name__)
 
 _BY_LOOKS = (Reason.LIST, Reason.SUBJECT_LIST)
 """Reasons of pages that only their address makes lists."""
+_NOT_BY_RULE = (Where.AUTODISCOVERY, Where.FEED, Where.NEWS_SITEMAP)
+"""Origins of links to pages that no rule and no person calls a list."""
 
 FEEDS_OF_SECTION = 3
 """Maximum number of feeds that are queued from a section that no rule names. They may be feeds of the section
@@ -255,6 +257,12 @@ class Reader:
             # is worth reading (newsbot.crawl.links.trials).
             depth = visit.lease.entry.depth
             yield Found(links=page.following, referrer=visit.lease.entry.url, depth=depth, force=True)
+        # The visit is changed after the links are queued, because the page may be a list under trial.
+        if page.article is not None and (
+            announced(visit.hint()) or self._families.standing(visit) is Standing.MEMBER
+        ):
+            visit.become_article()
+            visit.evidence = page.evidence
 
     def _tell_move(self, response: Response, visit: Visit) -> None:
         """Log that a source that a rule names has moved to another site. The source's links belong to that
@@ -468,7 +476,7 @@ def _read_section(page: HtmlPage, tree: HtmlElement, response: Response, visit: 
     if (
         known.now is not None
         and by_looks
-        and (where == Where.AUTODISCOVERY or visit.data.get("why") in _BY_LOOKS)
+        and (where in _NOT_BY_RULE or visit.data.get("why") in _BY_LOOKS)
     ):
         reading = _reading(tree, response, visit, known)
         page.article, page.evidence = reading.article, reading.evidence
