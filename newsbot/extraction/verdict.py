@@ -184,12 +184,17 @@ def heads_to(page: Page, body: Body) -> str | None:
     texts, boxes, kinds = (pieces := view_of(page, body).pieces).texts, pieces.boxes, pieces.tree.kinds
     if first is None or first not in texts:
         return None
-    for place in range(texts.index(first) - 1, -1, -1):
-        if kinds[boxes[place]].rpartition("/")[2].partition(".")[0] in _HEADINGS:
-            text = texts[place]
-            is_link = pieces.linked[place] >= len(text) and is_headline(text)
-            return _other_page(page, text) if is_link and key(text) not in key(page.title_tag) else None
-    return None
+    above = [
+        place
+        for place in range(texts.index(first))
+        if kinds[boxes[place]].rpartition("/")[2].partition(".")[0] in _HEADINGS
+    ]
+    if not above or key(texts[above[-1]]) in key(page.title_tag):
+        return None
+    # A short heading may be the name of a section or an author, below the headline of the article.
+    linked = [place for place in above if pieces.linked[place] >= len(texts[place])]
+    is_headed_by_link = above[-1] in linked if is_headline(texts[above[-1]]) else linked == above
+    return _other_page(page, texts[above[-1]]) if is_headed_by_link else None
 
 
 def _other_page(page: Page, headline: str) -> str | None:
