@@ -138,3 +138,10 @@ def test_posts_whose_links_look_like_sections_are_articles(site, world):
     with world.storage() as storage:
         kinds = {page.url: page.kind for page in storage.pages.iter(source="news.test")}
     assert {kinds[url] for url in posts} == {Kind.ARTICLE}
+
+
+def test_a_page_that_a_person_asked_for_is_read_as_an_article_at_any_address(site, world):
+    url = f"{HOST}/blog/most/"
+    site.page(url, article_html(1))
+    world.crawl("-a", f"url={url}")
+    assert world.urls() == [url]

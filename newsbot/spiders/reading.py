@@ -38,6 +38,8 @@ from newsbot.middlewares import content_type_of, tree_of
 from newsbot.middlewares.rendering import RENDERED
 from newsbot.push.websub import hubs_in
 from newsbot.rights import PageRights, page_rights
+from newsbot.rules.rule import classify
+from newsbot.rules.shape import is_front_page
 from newsbot.sites.rights import headers_of
 from newsbot.spiders.sitemap_index import SitemapIndexes
 
@@ -45,8 +47,8 @@ logger = logging.getLogger(__name__)
 
 _BY_LOOKS = (Reason.LIST, Reason.SUBJECT_LIST)
 """Reasons of pages that only their address makes lists."""
-_NOT_BY_RULE = (Where.AUTODISCOVERY, Where.FEED, Where.NEWS_SITEMAP)
-"""Origins of links to pages that no rule and no person calls a list."""
+_NOT_BY_RULE = (Where.AUTODISCOVERY, Where.FEED, Where.NEWS_SITEMAP, Where.ARGUMENT)
+"""Origins of links to pages that no rule calls a list."""
 
 FEEDS_OF_SECTION = 3
 """Maximum number of feeds that are queued from a section that no rule names. They may be feeds of the section
@@ -97,13 +99,15 @@ class Reader:
         if visit.kind in (Kind.FEED, Kind.SITEMAP):
             return partial(_parse_source, response, visit)
         known = Known(self._rights.signals(response.url))
-        named = visit.kind is Kind.SECTION and visit.data.get("where") in (Where.SEED, Where.ARGUMENT)
-        if not named:
+        where, is_section = visit.data.get("where"), visit.kind is Kind.SECTION
+        # A person may ask for any page. Only its address says that it is a list.
+        asked = is_section and where == Where.ARGUMENT
+        if not (is_section and where == Where.SEED) and not (asked and is_front_page(response.url)):
             known = replace(
                 known,
                 now=self._context.now(),
                 memory=self._lines.of(visit.rule.domain),
-                standing=self._families.standing(visit),
+                standing=Standing.ALONE if asked else self._families.standing(visit),
                 witnesses=self._families.of(visit.rule.domain).witnesses,
                 follows=self._judge.follows(Kind.ARTICLE, visit.rule, visit),
                 obeys_noindex=self._obeys_noindex,
@@ -472,7 +476,8 @@ def _read_section(page: HtmlPage, tree: HtmlElement, response: Response, visit: 
         others, following = split_pages(found, url, stated_next(tree, url))
     page.links, page.following, page.links_count = tuple(others), tuple(following), len(found)
     # Only its address and the text of a link say that the page is a list. Its content decides.
-    by_looks = not visit.rule.article or bool(visit.rule.learn)
+    rule = visit.rule
+    by_looks = (not rule.article or bool(rule.learn)) and classify(rule, url).kind is not Kind.SECTION
     if (
         known.now is not None
         and by_looks
