@@ -181,8 +181,8 @@ def test_a_front_page_named_by_a_user_may_have_any_url(make_desk, where, rule, b
     assert ([link.url for link in links if link.kind is Kind.FEED] == ["https://bare.test/rss"]) is named
 
 
-def test_a_section_front_is_not_an_article(desk):
-    visit = desk.visit("https://news.test/politics/", Kind.SECTION)
+def test_a_section_that_a_rule_names_is_not_an_article(desk):
+    visit = desk.visit("https://news.test/politics/", Kind.SECTION, where=Where.SEED)
     results = read(desk, visit, article_html(1))
     assert not any(isinstance(one, Article) for one in results)
     assert desk.stat("pages") == 0
