@@ -478,11 +478,7 @@ def _read_section(page: HtmlPage, tree: HtmlElement, response: Response, visit: 
     # Only its address and the text of a link say that the page is a list. Its content decides.
     rule = visit.rule
     by_looks = (not rule.article or bool(rule.learn)) and classify(rule, url).kind is not Kind.SECTION
-    if (
-        known.now is not None
-        and by_looks
-        and (where in _NOT_BY_RULE or visit.data.get("why") in _BY_LOOKS)
-    ):
+    if known.now is not None and by_looks and (where in _NOT_BY_RULE or visit.data.get("why") in _BY_LOOKS):
         reading = _reading(tree, response, visit, known)
         page.article, page.evidence = reading.article, reading.evidence
     if not found and RENDERED not in response.flags:
