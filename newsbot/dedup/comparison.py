@@ -43,7 +43,7 @@ _PURE = 0.6
 _FIGURES = 3
 """Minimum number of replaced figures in a template of figures alone."""
 _CLOSE = 0.85
-"""Texts of two sites that share at least this part are copies, even if all their figures differ."""
+"""Jaccard similarity from which texts of two sites are copies, even if all their figures differ."""
 _LONGEST = 60
 """Maximum number of words in a place. Longer stretches were rewritten, not replaced."""
 _NAME = 4
@@ -235,14 +235,12 @@ class _Places:
                 if named or in_titles:
                     special[0].add(mine.word)
                     special[1].add(theirs.word)
-        series = figures >= _FIGURES and (self._one_site or likeness.covered < _CLOSE)
-        if not (subjects or is_date or series or (self._one_site and (figures or names))):
+        series = figures > 0 and self._is_series(likeness)
+        if not (subjects or is_date or figures or names):
             return Change.NONE
         if self._purity(special) < _PURE:
             return Change.ISSUE if is_date else Change.NONE
-        if is_date or (subjects and (self._one_site or figures or subjects > 1)):
-            return Change.FILLING
-        if series and 2 * figures > self._stay():
+        if is_date or series or (subjects and (self._one_site or figures or subjects > 1)):
             return Change.FILLING
         return Change.NAMES if names else Change.FIGURES
 
@@ -302,11 +300,16 @@ class _Places:
             found += sum(word in names or word in title or _is_number(word) for word in left)
         return found / changed if changed else 1.0
 
-    def _stay(self) -> int:
-        """Return how many numbers and names both texts have."""
-        one, other = self._texts
-        numbers = [set(_NUMBER.findall(text.text)) for text in self._texts]
-        return len(numbers[0] & numbers[1]) + len(one.names & other.names)
+    def _is_series(self, likeness: Likeness) -> bool:
+        """Return True if most figures were replaced, and hardly any name or number stays."""
+        if not self._one_site and likeness.alike >= _CLOSE:
+            return False
+        one, other = (set(_NUMBER.findall(text.text)) for text in self._texts)
+        replaced = min(len(one - other), len(other - one))
+        weight = 2 * replaced if self._one_site else replaced
+        if replaced < _FIGURES or weight <= len(one & other):
+            return False
+        return weight > len(one & other) + len(self._texts[0].names & self._texts[1].names)
 
 
 def _places(one: Text, other: Text) -> Iterator[_Place]:

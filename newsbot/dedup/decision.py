@@ -141,7 +141,7 @@ def decide(url: str, source: str, neighbours: Iterable[Neighbour]) -> Decision:
     ]
     basis.sort(key=lambda one: (_contained(one), _jaccard(one), one.near.doc_id), reverse=True)
     named = tuple(one.near.doc_id for one in basis[:MAX_DERIVED])
-    mixed = _mixed([one for one in others if one.near.source == source]) if template else ()
+    mixed = _mixed([one for one in others if one.near.source == source], peers) if template else ()
     if not peers:
         similarity = _jaccard(basis[0]) if basis else 0.0
         relation = Relation.DERIVED if basis else Relation.NEW
@@ -172,10 +172,15 @@ def _is_template(own: list[Neighbour]) -> bool:
     )
 
 
-def _mixed(own: list[Neighbour]) -> tuple[str, ...]:
-    """Return the stories in which two of these fillings of a template are joined."""
+def _mixed(own: list[Neighbour], peers: list[Neighbour]) -> tuple[str, ...]:
+    """Return the stories in which two fillings of a template are joined.
+
+    ``own`` are the neighbours from the source of the template. A peer has the same filling as the article.
+    """
     pairs = ((one, other) for one, other in combinations(own, 2) if _are_joined(one, other))
-    return tuple(sorted({str(one.story) for one, other in pairs if _between(one, other) is not Change.NONE}))
+    found = {one.story for one, other in pairs if _between(one, other) is not Change.NONE}
+    fillings = {one.story for one in own if _change(one) is Change.FILLING}
+    return tuple(sorted(story for story in found | (fillings & {one.story for one in peers}) if story))
 
 
 def _of_the_same_news(template_of: str | None, others: list[Neighbour]) -> list[Neighbour]:

@@ -304,7 +304,7 @@ def _is_alike(one: Article, other: Article, template_of: str | None = None) -> b
     likeness = compare(Text(one), Text(other))
     if likeness.alike < SAME_STORY_EXACT and not continues(one, other, likeness):
         return False
-    most = Change.NONE if one.source == other.source == template_of else Change.NAMES
+    most = Change.NONE if template_of in (one.source, other.source) else Change.NAMES
     return likeness.change <= most
 
 
@@ -316,8 +316,16 @@ def part(storage: Storage, story: str, template_of: str) -> None:
     """
     members = list(islice(storage.articles.iter(ArticleFilter(story=story)), MAX_COMPARED + 1))
     groups = regroup(members, template_of) if len(members) <= MAX_COMPARED else []
-    if len(groups) > 1:
-        storage.stories.split([[one.canonical_url for one in group] for group in groups])
+    if len(groups) < 2:
+        return
+    for name, group in zip(storage.stories.split([_urls(group) for group in groups]), groups, strict=True):
+        for one in group:
+            if one.duplicate_of is not None and one.duplicate_of not in _urls(group):
+                storage.stories.assign(one.canonical_url, name, None)
+
+
+def _urls(group: Sequence[Article]) -> list[str]:
+    return [one.canonical_url for one in group]
 
 
 def regroup(members: Sequence[Article], template_of: str | None = None) -> list[list[Article]]:
