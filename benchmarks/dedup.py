@@ -361,15 +361,16 @@ def elsewhere(chance: random.Random) -> list[Row]:
         stories: list[int] = []
         articles = [article_of(nth, f"{site}.org", text) for nth, (_, site, text) in enumerate(texts)]
         for nth, article in enumerate(articles):
-            kept = {other.url: other for other in articles[:nth]}
-            for other, story in zip(kept.values(), stories, strict=True):
-                other.story = str(story)
-            decision = place(article, [Near(url, other.source, 0.0) for url, other in kept.items()], kept)
+            kept = {earlier.url: earlier for earlier in articles[:nth]}
+            for earlier, story in zip(kept.values(), stories, strict=True):
+                earlier.story = str(story)
+            near = [Near(earlier.url, earlier.source, 0.0) for earlier in kept.values()]
+            decision = place(article, near, kept)
             join(stories, {place_in(peer) for peer in decision.peers})
         issues = [issue for issue, _, _ in texts]
-        for (one, story), (other, its) in combinations(zip(issues, stories, strict=True), 2):
-            merged += one != other and story == its
-            parted += one == other and story != its
+        for (one, mine), (other, its) in combinations(zip(issues, stories, strict=True), 2):
+            merged += one != other and mine == its
+            parted += one == other and mine != its
     pairs = len(TEMPLATES) * comb(_ISSUES, 2) * 4
     copies = len(TEMPLATES) * _ISSUES
     return [

@@ -5,7 +5,8 @@ words of a place that only one of the two articles has were *replaced*. Numbers,
 tell whether the articles report the same news (:class:`Change`):
 
 * In a template (weather, markets, results, obituaries) the subject is replaced: the name, the town, the
-  round, the date. It stands in the headline, or in the first words of the text. Hardly any other words differ.
+  round, the date. It stands in the headline, or in the first words of the text. Hardly any other words
+  differ.
 * In a template of figures alone, most figures are replaced.
 * In an updated, corrected or edited text, the names and most other words stay. Other words differ as well.
 
@@ -102,7 +103,7 @@ class Text:
         return {*self.words, *self.title}
 
     def has(self, word: bytes) -> bool:
-        """Return True if text or headline has a word, several words, or a run of characters without spaces."""
+        """Return True if the article has a word, several words, or a run of characters without spaces."""
         if b" " in word:
             return word in b" ".join((*self.words, b"", *self.title))
         return word in (self._joined if _is_unspaced(word) else self.known)
@@ -197,6 +198,8 @@ class _Term:
 
 
 _Place = tuple[list[_Term], list[_Term]]
+_Pair = tuple[_Term, _Term, bool]
+"""A word of each article, and whether a number stands in the same place."""
 
 
 class _Places:
@@ -211,38 +214,43 @@ class _Places:
     def change(self, likeness: Likeness) -> Change:
         """Return what the places say about the news of the articles."""
         figures, is_date = 0, self._other_day()
-        pairs: list[tuple[_Term, _Term, bool]] = []
+        pairs: list[_Pair] = []
         for place in self._places:
             numbers = [[term for term in terms if _is_number(term.word)] for terms in place]
             if all(numbers):
                 figures += 1
                 is_date |= self._one_site and _in_lead(place) and self._are_dates(numbers)
-            pairs += ((mine, theirs, any(numbers)) for mine, theirs in self._replaced(place))
-        special: tuple[set[bytes], set[bytes]] = set(), set()
-        subjects = names = 0
-        titled = [
-            self._is_titled(0, mine.word) and self._is_titled(1, theirs.word) for mine, theirs, _ in pairs
-        ]
-        # Sites edit copies of one text. There, only a replaced word of the headlines means different news.
-        if self._one_site or any(titled):
-            for (mine, theirs, with_number), in_titles in zip(pairs, titled, strict=True):
-                named = self._texts[0].is_name(mine.place) and self._texts[1].is_name(theirs.place)
-                names += named
-                if in_titles:
-                    subjects += self._is_subject(mine, theirs, with_number)
-                elif named:
-                    subjects += self._one_site and _in_lead(([mine], [theirs]))
-                if named or in_titles:
-                    special[0].add(mine.word)
-                    special[1].add(theirs.word)
-        series = figures > 0 and self._is_series(likeness)
+            pairs += ((*pair, any(numbers)) for pair in self._replaced(place))
+        subjects, names, special = self._subjects(pairs)
         if not (subjects or is_date or figures or names):
             return Change.NONE
         if self._purity(special) < _PURE:
             return Change.ISSUE if is_date else Change.NONE
-        if is_date or series or (subjects and (self._one_site or figures or subjects > 1)):
+        if is_date or (subjects and (self._one_site or figures or subjects > 1)):
+            return Change.FILLING
+        if figures and self._is_series(likeness):
             return Change.FILLING
         return Change.NAMES if names else Change.FIGURES
+
+    def _subjects(self, pairs: Sequence[_Pair]) -> tuple[int, int, tuple[set[bytes], set[bytes]]]:
+        """Return the numbers of replaced subjects and names, and the words of both articles in them."""
+        subjects = names = 0
+        special: tuple[set[bytes], set[bytes]] = set(), set()
+        titled = [self._is_titled(0, one.word) and self._is_titled(1, other.word) for one, other, _ in pairs]
+        # Sites edit copies of one text. There, only a replaced word of the headlines means different news.
+        if not (self._one_site or any(titled)):
+            return subjects, names, special
+        for (mine, theirs, with_number), in_titles in zip(pairs, titled, strict=True):
+            named = self._texts[0].is_name(mine.place) and self._texts[1].is_name(theirs.place)
+            names += named
+            if in_titles:
+                subjects += self._is_subject(mine, theirs, with_number)
+            elif named:
+                subjects += self._one_site and _in_lead(([mine], [theirs]))
+            if named or in_titles:
+                special[0].add(mine.word)
+                special[1].add(theirs.word)
+        return subjects, names, special
 
     def _other_day(self) -> bool:
         """Return True if the headlines of one site's articles have different dates."""
@@ -356,7 +364,7 @@ def are_forms(one: bytes, other: bytes) -> bool:
 
 
 def _is_date(words: list[bytes], place: int) -> bool:
-    """Return True if the number is a year, or beside the name of a month, or in a numeric date with a year."""
+    """Return True if the number is a year, is beside the name of a month, or is in a numeric date."""
     near = [words[at].decode() if 0 <= at < len(words) else "" for at in range(place - 2, place + 3)]
     two_before, before, word, after, _ = near
     names = before, after, word + after, two_before + before

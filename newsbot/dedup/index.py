@@ -155,8 +155,8 @@ THRESHOLD = 0.5
 CONTAINED = 0.55
 """Minimum containment of a near text whose similarity is below :data:`THRESHOLD`.
 
-:mod:`newsbot.dedup.decision` decides later, using the texts themselves. It counts words and not shingles, which
-gives a slightly higher value. A lower estimate is accepted, because it may be wrong (:data:`ERRORS`).
+:mod:`newsbot.dedup.decision` decides later, using the texts themselves. It counts words and not shingles,
+which gives a slightly higher value. A lower estimate is accepted, because it may be wrong (:data:`ERRORS`).
 """
 ERRORS = 3.0
 """An estimated containment is increased by this number of standard errors and then compared with

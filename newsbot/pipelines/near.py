@@ -54,11 +54,12 @@ class _Found:
 class NearDuplicatePipeline(Component):
     """Fills ``story`` and ``duplicate_of``. Queries the index, and adds the article to it (idempotent).
 
-    The texts themselves decide how similar two articles are, and whether similar texts are the same news. If another worker is about to store a similar text, this pipeline
-    waits for this text up to one second. If the text is then not stored, its signature decides. There is one
-    exception: without its text, an article of the same site does not count as similar. Otherwise two texts
-    that are made from one template, such as weather reports, could become one story. If a later text of the site
-    shows that texts of one story were made from one template, the story is split.
+    The texts themselves decide how similar two articles are, and whether similar texts are the same news. If
+    another worker is about to store a similar text, this pipeline waits for this text up to one second. If
+    the text is then not stored, its signature decides. There is one exception: without its text, an article
+    of the same site does not count as similar. Otherwise two texts that are made from one template, such as
+    weather reports, could become one story. If a later text of the site shows that texts of one story were
+    made from one template, the story is split.
     """
 
     def __init__(self, crawler: Crawler) -> None:
