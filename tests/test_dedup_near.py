@@ -47,3 +47,13 @@ def test_texts_beyond_the_stored_size_are_compared_symmetrically(one: int, other
     two = [Signature(values, size, values[:16].astype(np.uint64)) for size in (one, other)]
     found = [near_of(mine, [kept("other", theirs)]) for mine, theirs in (two, two[::-1])]
     assert [near.similarity for (near,) in found] == [1.0, 1.0]
+
+
+def test_a_text_in_a_long_digest_is_near_although_its_estimate_is_zero() -> None:
+    """Of 1,000 words, the text has 40. By chance, the estimate is below the true similarity of .04."""
+    lost = 0
+    for seed in range(30):
+        words = text_of(seed, 1000)
+        digest, item = signature(" ".join(words)), signature(" ".join(words[300:340]))
+        lost += not near_of(item, [kept("digest", digest)])
+    assert lost == 0

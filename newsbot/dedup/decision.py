@@ -53,7 +53,7 @@ from itertools import combinations
 
 from newsbot.dedup.comparison import COVERED, SAME_STORY_EXACT, Change, Likeness, Text, are_forms, compare
 from newsbot.dedup.index import Near
-from newsbot.dedup.minhash import jaccard, shingle_hashes
+from newsbot.dedup.minhash import LEAST_SHINGLES, jaccard, shingle_hashes
 from newsbot.items import Article
 from newsbot.storage.stories import story_id
 from newsbot.text.words import token_bytes
@@ -320,9 +320,6 @@ these texts reach it. For the headlines of other articles, 1 % reach it.
 """
 
 
-LEAST_REST = 8
-"""Minimum number of distinct shingles in the lines that only one text has, if the other lines may be standard
-wording."""
 UNLIKE = 0.04
 """J of two texts that have almost nothing in common."""
 
@@ -354,7 +351,7 @@ def without_formulas(one: Article, other: Article) -> float | None:
         return None
     rests = [shingle_hashes(" ".join(line for line in some if line not in both)) for some in lines]
     # Too little text remains to compare, or the remaining texts are similar too, as in an edited copy.
-    if min(map(len, rests)) < LEAST_REST or jaccard(*rests) >= UNLIKE:
+    if min(map(len, rests)) < LEAST_SHINGLES or jaccard(*rests) >= UNLIKE:
         return None
     return jaccard(*rests) if is_formula(one, other, " ".join(both)) else None
 
