@@ -303,7 +303,11 @@ class _Places:
         only = [{word for word in text.words if word not in other.known} for text, other in texts]
         changed = found = 0
         for words, others, names, title in zip(only, reversed(only), special, self._titles, strict=True):
-            left = {word for word in words if not any(are_forms(word, other) for other in others)} | names
+            starts = {other[:2] for other in others}
+            forms = {
+                word for word in words if word[:2] in starts and any(are_forms(word, one) for one in others)
+            }
+            left = (words - forms) | names
             changed += len(left)
             found += sum(word in names or word in title or _is_number(word) for word in left)
         return found / changed if changed else 1.0
@@ -328,6 +332,9 @@ def _places(one: Text, other: Text) -> Iterator[_Place]:
         if not 0 < max(end - start, last - first) <= _LONGEST or first == last:
             continue
         mine, its = list(_terms(one, start, end)), list(_terms(other, first, last))
+        if len(mine) == len(its) == 1:
+            yield mine, its
+            continue
         words = [term.word for term in mine], [term.word for term in its]
         for tag, i, j, k, m in SequenceMatcher(None, *words, autojunk=False).get_opcodes():
             # "US" and "U.S." are one word
@@ -356,8 +363,10 @@ def _is_number(word: bytes) -> bool:
 
 def are_forms(one: bytes, other: bytes) -> bool:
     """Return True if two words are probably forms of one word: more than half of the longer one is equal."""
+    if one[:2] != other[:2]:
+        return False
     longest = max(len(one), len(other))
-    if longest < 4 or one[:2] != other[:2] or _is_unspaced(one):
+    if longest < 4 or _is_unspaced(one):
         return False
     equal = next((at for at, (left, right) in enumerate(zip(one, other, strict=False)) if left != right), -1)
     return equal < 0 or 2 * equal > longest

@@ -158,7 +158,7 @@ CONTAINED = 0.55
 :mod:`newsbot.dedup.decision` decides later, using the texts themselves. It counts words and not shingles,
 which gives a slightly higher value. A lower estimate is accepted, because it may be wrong (:data:`ERRORS`).
 """
-ERRORS = 3.0
+ERRORS = 2.0
 """An estimated containment is increased by this number of standard errors and then compared with
 :data:`CONTAINED`. A digest has an estimated similarity of 0 with some of the texts that it contains."""
 MAX_CANDIDATES = 32
