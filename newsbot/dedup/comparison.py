@@ -50,6 +50,7 @@ _LONGEST = 60
 _NAME = 4
 """Maximum number of words of a name whose single words occur elsewhere."""
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+_DIGIT = re.compile(rb"[0-9]")
 _UNSPACED = re.compile(f"[{UNSPACED}]+")
 _YEAR = re.compile("(?:19|20)[0-9][0-9]")
 _OPENING = " \"'“”„«»‘’(–—-"
@@ -309,7 +310,7 @@ class _Places:
             }
             left = (words - forms) | names
             changed += len(left)
-            found += sum(word in names or word in title or _is_number(word) for word in left)
+            found += sum(word in names or word in title or _DIGIT.search(word) is not None for word in left)
         return found / changed if changed else 1.0
 
     def _is_series(self, likeness: Likeness) -> bool:

@@ -304,7 +304,8 @@ def headlines_agree(one: str, other: str) -> bool | None:
         return None
     shared = len(left & right) / smaller
     lost, gained = (
-        {word for word in some if not any(are_forms(word, form) for form in others)}
+        # "a" and "it" are not subjects
+        {w for w in some if (len(w) > 2 or w.isdigit()) and not any(are_forms(w, form) for form in others)}
         for some, others in ((left - right, right - left), (right - left, left - right))
     )
     if not (lost and gained):
