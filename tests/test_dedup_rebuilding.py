@@ -100,8 +100,8 @@ def test_articles_that_came_without_the_index_are_added_to_their_stories(place: 
         "https://a.test/chain": " ".join(words[:200]),
         "https://b.test/chain": " ".join(words[80:280]),
         "https://c.test/chain": " ".join(words[40:240]),
-        "https://a.test/report/1": f"{REPORT} by 17.5 points to 3411",
-        "https://a.test/report/2": f"{REPORT} by 99.1 points to 8802",
+        "https://a.test/report/1": f"{REPORT} by 17.5 points to 3411 in 60 deals",
+        "https://a.test/report/2": f"{REPORT} by 99.1 points to 8802 in 75 deals",
     }
     with place.storage() as storage:
         for url, text in texts.items():

@@ -192,7 +192,7 @@ async def _second_while_first_is_stored(two: list[Worker], first: Article, secon
 
 def test_simultaneous_reports_of_a_template_are_separate_stories(two: list[Worker]) -> None:
     """The numbers decide whether both texts are the same news, but the first text is not stored yet."""
-    first, second = report(1, "17.5 points to 3411"), report(2, "99.1 points to 8802")
+    first, second = report(1, "17.5 points to 3411 in 60 deals"), report(2, "99.1 points to 8802 in 75 deals")
     asyncio.run(_second_while_first_is_stored(two, first, second))
     assert (second.relation, second.story) == ("new", story_id(second.canonical_url))
     kept = list(two[0].desk.context.storage.articles.iter())
@@ -200,7 +200,10 @@ def test_simultaneous_reports_of_a_template_are_separate_stories(two: list[Worke
 
 
 def test_an_update_that_arrives_while_the_article_is_stored_is_its_revision(two: list[Worker]) -> None:
-    first, second = report(1, "17.5 points to 3411"), report(2, "17.5 points to 3411, brokers said")
+    first, second = (
+        report(1, "17.5 points to 3411 in 60 deals"),
+        report(2, "17.5 points to 3411 in 60 deals, brokers said"),
+    )
     asyncio.run(_second_while_first_is_stored(two, first, second))
     assert (second.relation, second.duplicate_of) == ("revision", first.canonical_url)
     assert second.story == first.story
@@ -214,7 +217,10 @@ def test_the_wait_for_a_text_that_is_never_stored_is_short(
     two[0].desk.context.index.check_and_insert(
         "https://exchange.test/0", "exchange.test", signature(REPORT), two[0].desk.clock()
     )
-    articles = [report(number, f"{number}7.{number} points to {number}411") for number in range(1, 4)]
+    articles = [
+        report(number, f"{number}7.{number} points to {number}411 in {number}60 deals")
+        for number in range(1, 4)
+    ]
     for article in articles:
         list(two[0].work(article))
     assert [one.relation for one in articles] == ["new"] * 3

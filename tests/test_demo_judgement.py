@@ -9,8 +9,8 @@ import pytest
 
 from benchmarks.demoweb.manifest import make_manifest
 from benchmarks.demoweb.plan import Plan, make_plan
-from newsbot.dedup.decision import SAME_STORY, different_news, numbers_in
-from newsbot.dedup.minhash import exact, shingle_hashes
+from newsbot.dedup.comparison import Change, Text, compare
+from newsbot.dedup.decision import SAME_STORY
 from newsbot.demo.check import STORY_COLUMNS, judge
 from newsbot.demo.publishing import Manifest
 from newsbot.items import Article
@@ -44,9 +44,9 @@ def test_reports_of_a_template_differ_only_in_their_numbers(plan: Plan) -> None:
     groups = plan.templates()
     assert [len(group) for group in groups] == [3, 3]
     for group in groups:
-        one, other = (paper.story.text for paper in group[:2])
-        assert exact(shingle_hashes(one), shingle_hashes(other))[0] > SAME_STORY
-        assert different_news(numbers_in(one), numbers_in(other))
+        likeness = compare(*(Text(as_article(paper)) for paper in group[:2]))
+        assert likeness.alike > SAME_STORY
+        assert likeness.change is Change.FILLING
         assert len({paragraph for paper in group for paragraph in paper.story.paragraphs}) == 4 * len(group)
 
 

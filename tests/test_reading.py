@@ -9,6 +9,8 @@ import pytest
 from newsbot.clock import utc
 from newsbot.crawl.visit import Found
 from newsbot.items import Article, Kind, Where
+from newsbot.spiders import sitemap_index
+from newsbot.urls import canonicalize
 from tests.builders import START, make_request, make_response
 from tests.crawls import article_html, feed_xml
 
@@ -97,6 +99,27 @@ def test_a_sitemap_index_yields_its_parts_up_to_a_depth_limit(desk):
     assert visit.page["links_count"] == 2
     deep = desk.visit("https://news.test/deep.xml", Kind.SITEMAP, depth=5)
     assert not any(one.links for one in read(desk, deep, body))
+
+
+def test_a_long_index_is_chosen_in_steps(desk, monkeypatch):
+    """The event loop is free between two steps, and each step handles 500 files."""
+    done = []
+
+    def counted(url, *keys):
+        done.append(url)
+        return canonicalize(url, *keys)
+
+    monkeypatch.setattr(sitemap_index, "canonicalize", counted)
+    maps = [f"https://news.test/maps/{number}.xml" for number in range(3500)]
+    visit = desk.visit("https://news.test/index.xml", Kind.SITEMAP)
+    body = index(*((url, "2026-01-01") for url in maps))
+    response = make_response(make_request(visit), body, 200, HTML)
+    steps, before = [], 0
+    for _ in desk.read(response, visit):
+        steps.append(len(done) - before)
+        before = len(done)
+    assert max(steps) == 500
+    assert done == maps
 
 
 def test_an_invalid_url_in_an_index_is_skipped(desk):

@@ -6,7 +6,9 @@ Files in reading order:
 * ``index``: the interface of the near-duplicate index, and the encoding of a text in it
 * ``sqlite``: the index in the embedded data file
 * ``redis``: the index in Redis, with the scripts in ``lua/``
+* ``comparison``: compares two articles word by word. What was replaced tells different news from one
+  template, such as weather reports, from updates and edited copies
 * ``decision``: decides how an article relates to similar texts; defines the terms near text, neighbour and
-  peer. Its number guard separates texts that are made from one template, such as weather reports
+  peer
 * ``story_merge``: merges the stories of similar texts; rebuilds the index from stored texts
 """

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import re
 import struct
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from hashlib import blake2b
 from importlib.resources import files
 from math import sqrt
@@ -152,17 +152,15 @@ it may be standard wording."""
 THRESHOLD = 0.5
 """Minimum estimated Jaccard similarity of a near text. A text below it may still be near, see
 :data:`CONTAINED`."""
-CONTAINED = 0.62
+CONTAINED = 0.55
 """Minimum containment of a near text whose similarity is below :data:`THRESHOLD`.
 
-A slightly lower estimate is accepted, because it may be wrong (:data:`ERRORS`). :mod:`newsbot.dedup.decision`
-decides later, using the texts themselves.
+:mod:`newsbot.dedup.decision` decides later, using the texts themselves. It counts words and not shingles,
+which gives a slightly higher value. A lower estimate is accepted, because it may be wrong (:data:`ERRORS`).
 """
 ERRORS = 2.0
 """An estimated containment is increased by this number of standard errors and then compared with
-:data:`CONTAINED`."""
-LEAST = 0.04
-"""Minimum estimated Jaccard similarity of any near text."""
+:data:`CONTAINED`. A digest has an estimated similarity of 0 with some of the texts that it contains."""
 MAX_CANDIDATES = 32
 """Maximum number of texts that are compared for each hash, newest first. A limit is needed because any number
 of texts can be made from one template and share a passage."""
@@ -185,8 +183,6 @@ class Near:
     """Domain of the rule that was used to crawl the text."""
     similarity: float
     """Estimated Jaccard similarity of the shingles, 0 to 1. It does not exceed :func:`most_alike`."""
-    contained: float = field(default=0.0, compare=False)
-    """Estimated share of the shorter text's shingles that are also in the longer text."""
 
 
 class NearIndex(Protocol):
@@ -248,8 +244,7 @@ def near_of(mine: Signature, records: list[Record]) -> list[Near]:
     for record, agreement in zip(records, estimates, strict=True):
         estimate = min(agreement, most_alike(shingles, record.shingles))
         if estimate >= THRESHOLD or _may_be_cut(estimate, shingles, record.shingles):
-            contained = containment(estimate, shingles, record.shingles)
-            near.append(Near(record.doc_id, record.source, estimate, contained))
+            near.append(Near(record.doc_id, record.source, estimate))
     return sorted(near, key=lambda one: -one.similarity)
 
 
@@ -278,8 +273,6 @@ def _may_be_cut(estimate: float, one: int, other: int) -> bool:
     The estimate is increased by :data:`ERRORS` standard errors. Its standard error is the standard error of
     the share of agreeing signature values, multiplied by the derivative of the containment.
     """
-    if estimate < LEAST:
-        return False
     # Values cut to a few bits also agree by chance. The standard error is corrected for this.
     chance = 2.0**-BITS
     agree = estimate * (1.0 - chance) + chance

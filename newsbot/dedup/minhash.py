@@ -13,6 +13,7 @@ similar texts (:mod:`newsbot.dedup.index`).
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from importlib import import_module
@@ -120,8 +121,8 @@ def signature(text: str) -> Signature:
 
     The values are identical to the values that datasketch computes.
     """
-    sums = _shingle_sums(text)
-    hashes = _distinct(sums)
+    sums = shingle_sums(token_bytes(text))
+    hashes = distinct_hashes(upper_halves(sums))
     values = np.full(PERMUTATIONS, _NOTHING, dtype=np.uint32)
     # done in chunks, because each shingle needs 512 bytes of memory during the step
     for start in range(0, len(hashes), _CHUNK):
@@ -158,12 +159,11 @@ def shingle_hashes(text: str) -> NDArray[np.uint32]:
 
     A text of one or two words counts as one shingle.
     """
-    return _distinct(_shingle_sums(text))
+    return distinct_hashes(upper_halves(shingle_sums(token_bytes(text))))
 
 
-def _shingle_sums(text: str) -> NDArray[np.uint64]:
+def shingle_sums(tokens: Sequence[bytes]) -> NDArray[np.uint64]:
     """Return one 64-bit number for each shingle, in text order. Its upper half is the hash of the shingle."""
-    tokens = words.token_bytes(text)
     if not tokens:
         return np.empty(0, dtype=np.uint64)
     each = np.fromiter(map(crc32, tokens), dtype=np.uint64, count=len(tokens))
@@ -177,12 +177,16 @@ def _shingle_sums(text: str) -> NDArray[np.uint64]:
     return sums
 
 
-def _distinct(sums: NDArray[np.uint64]) -> NDArray[np.uint32]:
-    """Return the distinct hashes in the upper halves of ``sums``, sorted."""
-    if not len(sums):
-        return np.empty(0, dtype=np.uint32)
-    hashes = (sums >> _UPPER_HALF).astype(np.uint32)
-    hashes.sort()
+def upper_halves(sums: NDArray[np.uint64]) -> NDArray[np.uint32]:
+    """Return the hashes of the shingles from the numbers of :func:`shingle_sums`."""
+    return (sums >> _UPPER_HALF).astype(np.uint32)
+
+
+def distinct_hashes(hashes: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """Return the distinct hashes, sorted."""
+    if not len(hashes):
+        return hashes
+    hashes = np.sort(hashes)
     # The same as numpy.unique, without its general checks: after sorting, a hash is new if it differs from
     # the previous hash.
     first = np.empty(len(hashes), dtype=np.bool_)
@@ -197,11 +201,10 @@ def similarity(one: Signature, other: Signature) -> float:
     return float(np.count_nonzero(one.values == other.values)) / PERMUTATIONS
 
 
-def exact(one: NDArray[np.uint32], other: NDArray[np.uint32]) -> tuple[float, float]:
-    """Return the Jaccard similarity and the containment of two results of :func:`shingle_hashes`."""
+def jaccard(one: NDArray[np.uint32], other: NDArray[np.uint32]) -> float:
+    """Return the exact Jaccard similarity of two results of :func:`shingle_hashes`."""
     both = len(np.intersect1d(one, other, assume_unique=True))
-    smaller = min(len(one), len(other))
-    return (both / (len(one) + len(other) - both), both / smaller) if smaller else (0.0, 0.0)
+    return both / max(1, len(one) + len(other) - both)
 
 
 def similarities(packed: bytes, others: list[bytes]) -> NDArray[np.float64]:

@@ -32,24 +32,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, islice
 
-import numpy as np
-from numpy.typing import NDArray
-
+from newsbot.dedup.comparison import SAME_STORY_EXACT, Change, Likeness, Text, compare
 from newsbot.dedup.decision import (
-    DERIVED,
-    SAME_STORY_EXACT,
     Decision,
     Neighbour,
     Relation,
     continues,
     decide,
-    different_news,
     is_formula,
-    numbers_in,
     without_formulas,
 )
 from newsbot.dedup.index import Near, NearIndex
-from newsbot.dedup.minhash import MIN_SHINGLES, exact, shingle_hashes, signature
+from newsbot.dedup.minhash import MIN_SHINGLES, signature
 from newsbot.items import Article, ArticleFilter
 from newsbot.storage.base import Storage
 from newsbot.storage.stories import is_settled, story_id
@@ -113,39 +107,36 @@ def place(article: Article, near: Iterable[Near], kept: Mapping[str, Article]) -
     ``near`` are its near texts. ``kept`` has the near texts that were read from the storage, by their id in
     the index. For a short article, texts in ``kept`` that are standard wording do not count.
     """
-    shingles = shingle_hashes(article.text) if kept else None
-    if shingles is not None and len(shingles) < MIN_SHINGLES:
-        kept = {key: text for key, text in kept.items() if not is_formula(article, text, text.text)}
+    text = Text(article) if kept else None
+    if text is not None and len(text.shingles) < MIN_SHINGLES:
+        kept = {key: short for key, short in kept.items() if not is_formula(article, short, short.text)}
         near = [one for one in near if one.doc_id in kept]
-    found = [_neighbour(one, article, kept.get(one.doc_id), shingles) for one in near]
-    # Without its text, a near text of the same site cannot pass the number guard, so it is ignored.
-    neighbours = [one for one in found if one.exact is not None or one.near.source != article.source]
-    # Most articles have no neighbours. Their text is not searched for numbers.
-    numbers = numbers_in(article.text if neighbours else "")
-    return decide(article.canonical_url, article.source, numbers, neighbours)
+    found = [_neighbour(one, article, kept.get(one.doc_id), text) for one in near]
+    # Without its text, a near text of the same site may come from the same template, so it is ignored.
+    neighbours = [one for one in found if one.likeness is not None or one.near.source != article.source]
+    return decide(article.canonical_url, article.source, neighbours)
 
 
-def _neighbour(
-    near: Near, article: Article, kept: Article | None, shingles: NDArray[np.uint32] | None
-) -> Neighbour:
+def _neighbour(near: Near, article: Article, kept: Article | None, text: Text | None) -> Neighbour:
     """Return the near text as a neighbour of ``article``, with data from its stored form ``kept``.
 
-    ``shingles`` are the shingles of ``article``.
+    ``text`` is the text of ``article``.
     """
-    if kept is None or shingles is None:
+    if kept is None or text is None:
         return Neighbour(near=near, story=None)
     # The URL under which the text is stored may differ from its id in the index. It may even be the URL of
     # ``article``.
     stored = replace(near, doc_id=kept.canonical_url)
-    theirs = shingle_hashes(kept.text)
-    alike = exact(shingles, theirs)
-    if near.similarity - alike[0] > OUTDATED:  # the index has a newer version than the storage
+    other = Text(kept)
+    likeness = compare(text, other)
+    if near.similarity - likeness.alike > OUTDATED:  # the index has a newer version than the storage
         return Neighbour(stored, kept.story)
-    # A high containment may come from a shared closing paragraph alone; see without_formulas.
-    if alike[1] >= DERIVED:
-        alike = without_formulas(article, kept) or alike
-    longer = len(shingles) > len(theirs) if continues(article, kept, alike) else None
-    return Neighbour(stored, kept.story, numbers_in(kept.text), alike, longer)
+    # The likeness may come from a shared closing paragraph alone; see without_formulas.
+    rest = without_formulas(article, kept) if likeness.is_link else None
+    if rest is not None:
+        likeness = Likeness(rest, rest)
+    longer = len(text.shingles) > len(other.shingles) if continues(article, kept, likeness) else None
+    return Neighbour(stored, kept.story, likeness, other, longer)
 
 
 Wanted = Callable[[Article], bool]
@@ -305,17 +296,43 @@ def _excluded(ties: Mapping[str, _Tie], home: str | None) -> set[str]:
     return {story for story in of_others if story not in allowed}
 
 
-def _is_alike(one: Article, other: Article) -> bool:
-    """Return True if two articles would be peers (:mod:`newsbot.dedup.decision`)."""
-    likeness = exact(shingle_hashes(one.text), shingle_hashes(other.text))
-    if likeness[0] < SAME_STORY_EXACT and not continues(one, other, likeness):
+def _is_alike(one: Article, other: Article, template_of: str | None = None) -> bool:
+    """Return True if two articles would be peers (:mod:`newsbot.dedup.decision`).
+
+    ``template_of`` is the source whose template is known.
+    """
+    likeness = compare(Text(one), Text(other))
+    if likeness.alike < SAME_STORY_EXACT and not continues(one, other, likeness):
         return False
-    numbers = numbers_in(one.text), numbers_in(other.text)
-    return not different_news(*numbers, likeness[0], one_source=one.source == other.source)
+    most = Change.NONE if template_of in (one.source, other.source) else Change.NAMES
+    return likeness.change <= most
 
 
-def regroup(members: Sequence[Article]) -> list[list[Article]]:
-    """Split the articles of a story into groups that belong together. The largest group comes first."""
+def part(storage: Storage, story: str, template_of: str) -> None:
+    """Split a story in which texts that a source made from one template were joined.
+
+    Stories with too many articles to compare at once are left as they are. Raises subclasses of
+    :class:`newsbot.errors.DataError`.
+    """
+    members = list(islice(storage.articles.iter(ArticleFilter(story=story)), MAX_COMPARED + 1))
+    groups = regroup(members, template_of) if len(members) <= MAX_COMPARED else []
+    if len(groups) < 2:
+        return
+    for name, group in zip(storage.stories.split([_urls(group) for group in groups]), groups, strict=True):
+        for one in group:
+            if one.duplicate_of is not None and one.duplicate_of not in _urls(group):
+                storage.stories.assign(one.canonical_url, name, None)
+
+
+def _urls(group: Sequence[Article]) -> list[str]:
+    return [one.canonical_url for one in group]
+
+
+def regroup(members: Sequence[Article], template_of: str | None = None) -> list[list[Article]]:
+    """Split the articles of a story into groups that belong together. The largest group comes first.
+
+    ``template_of`` is a source that fills a template with the texts of this story.
+    """
     compared = list(members[:MAX_REGROUPED])
     parts = {one.canonical_url: [one] for one in compared}
 
@@ -325,7 +342,7 @@ def regroup(members: Sequence[Article]) -> list[list[Article]]:
             left.extend(right)
             parts.update((member.canonical_url, left) for member in right)
 
-    pairs = [(one, other) for one, other in combinations(compared, 2) if _is_alike(one, other)]
+    pairs = [(one, other) for one, other in combinations(compared, 2) if _is_alike(one, other, template_of)]
     for one, other in pairs:
         if one.source != other.source:
             unite(one, other)

@@ -7,7 +7,7 @@ finds similar articles (*neighbours*), and their texts decide.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ParamSpec, TypeVar
 
@@ -17,7 +17,7 @@ from newsbot.crawl.assembly import Component, Crawl
 from newsbot.dedup.decision import Decision, Relation
 from newsbot.dedup.index import Near
 from newsbot.dedup.minhash import Signature, signature
-from newsbot.dedup.story_merge import MAX_NEIGHBOURS, place, without_bridges
+from newsbot.dedup.story_merge import MAX_NEIGHBOURS, part, place, without_bridges
 from newsbot.items import Article
 from newsbot.pipelines.address import AddressChoice
 
@@ -54,12 +54,12 @@ class _Found:
 class NearDuplicatePipeline(Component):
     """Fills ``story`` and ``duplicate_of``. Queries the index, and adds the article to it (idempotent).
 
-    The texts themselves decide how similar two articles are. The numbers in the texts decide whether similar
-    texts of one site are the same news. If another worker is about to store a similar text, this pipeline
-    waits for this text up to one second. If the text is then not stored, its signature decides. There is one
-    exception: without its text, an article of the same site does not count as similar. Otherwise two texts
-    that are made from one template, such as weather reports, could become one story, and stories are never
-    split.
+    The texts themselves decide how similar two articles are, and whether similar texts are the same news. If
+    another worker is about to store a similar text, this pipeline waits for this text up to one second. If
+    the text is then not stored, its signature decides. There is one exception: without its text, an article
+    of the same site does not count as similar. Otherwise two texts that are made from one template, such as
+    weather reports, could become one story. If a later text of the site shows that texts of one story were
+    made from one template, the story is split.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -100,9 +100,12 @@ class StoryFinder:
                 break
             await asyncio.sleep(pause)
             stored = await self._all_stored(found)
-        letters = len(article.text) + sum(len(one.text) for one in found.kept.values())
-        with self._context.timed("dedup_near"):
-            decision = await _aside(letters, place, article, found.near, found.kept)
+        decision = await self._place(article, found)
+        if decision.mixed:
+            await self._part(decision.mixed, article.source)
+            found.kept.clear()
+            await self._all_stored(found)
+            decision = await self._place(article, found)
         twin = next((one for one in found.kept.values() if one.canonical_url == decision.duplicate_of), None)
         # If the other address of the same article came from another site, this article is its next version.
         if twin is not None and await self._context.outage.patiently(
@@ -137,6 +140,16 @@ class StoryFinder:
             )
             found.kept |= {doc_id: read[doc_id] for doc_id in missing if doc_id in read}
         return found.kept.keys() >= set(missing)
+
+    async def _place(self, article: Article, found: _Found) -> Decision:
+        letters = len(article.text) + sum(len(one.text) for one in found.kept.values())
+        with self._context.timed("dedup_near"):
+            return await _aside(letters, place, article, found.near, found.kept)
+
+    async def _part(self, stories: Sequence[str], source: str) -> None:
+        """Split stories in which texts of one source were joined before their template was known."""
+        for story in stories:
+            await self._context.outage.patiently(part, self._context.storage, story, source)
 
     def _decide(self, article: Article, decision: Decision) -> None:
         article.story = decision.story

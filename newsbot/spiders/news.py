@@ -39,6 +39,7 @@ from newsbot.middlewares.archive import keep_page
 from newsbot.recrawl.planning import KNOWN_PAGE
 from newsbot.rules.rule import Rule, classify
 from newsbot.spiders.reading import Reader
+from newsbot.spiders.sitemap_index import PAUSE
 from newsbot.urls import canonicalize, fingerprint
 
 logger = logging.getLogger(__name__)
@@ -195,6 +196,9 @@ class NewsSpider(Spider):
         await self._reader.parse_ahead(response, visit)
         results, run = self._reader.read(response, visit), self._crawl.context.calls.run
         while (result := await run(next, results, None)) is not None:
+            if result is PAUSE:
+                await asyncio.sleep(0)
+                continue
             article: Found | Article | None = result
             if isinstance(result, Article) and visit.next_page is not None:
                 article = await self._paging.whole(visit, result)
