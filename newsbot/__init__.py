@@ -38,6 +38,7 @@ from entries before it:
 * ``demo``: the generated news sites of ``scrapy demo``
 * ``commands``: declares the commands
 * ``settings``: Scrapy's settings module
+* ``__main__``: the program ``newsbot``
 """
 
 from typing import TYPE_CHECKING, Any

@@ -13,6 +13,8 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from newsbot.cli.log_lines import redacted
+from newsbot.cli.program import PROGRAM
 from newsbot.clock import DAY, Clock, system_clock
 from newsbot.config.check import SettingsLike, number_of
 from newsbot.errors import DataUnavailable
@@ -46,9 +48,16 @@ Pages that are due later are only in the storage, see :mod:`newsbot.crawl.refill
 """
 
 
+def project_folder() -> Path | None:
+    """Return the working folder or the nearest folder above it that contains ``scrapy.cfg``, else None."""
+    here = Path.cwd()
+    return next((folder for folder in (here, *here.parents) if (folder / "scrapy.cfg").is_file()), None)
+
+
 def data_folder(settings: SettingsLike) -> Path:
-    """Return the folder that holds the data (NEWSBOT_DATA, default ``data``)."""
-    return Path(settings.get("NEWSBOT_DATA") or "data").expanduser()
+    """Return the data folder: NEWSBOT_DATA, else ``data/`` in the project or in the working folder."""
+    given = settings.get("NEWSBOT_DATA")
+    return Path(given).expanduser() if given else (project_folder() or Path()) / "data"
 
 
 def data_file(settings: SettingsLike) -> Path:
@@ -61,16 +70,30 @@ def rules_folder(settings: SettingsLike) -> Path | Traversable:
     given = settings.get("NEWSBOT_RULES")
     if given:
         return Path(given).expanduser()
+    project = project_folder()
+    if project is not None and (project / "rules").is_dir():
+        return project / "rules"
     from newsbot.rules.load import shipped_folder
 
     return shipped_folder()
 
 
-def open_rules(settings: SettingsLike) -> RuleSet:
-    """Load all rules. Raises :class:`newsbot.errors.RulesError` with all problems at once."""
+def place_of_data(settings: SettingsLike) -> str:
+    """Return a line that says where the articles and the queue are. Passwords are masked."""
+    file = str(data_file(settings).absolute())
+    servers = (settings.get(name) for name in ("MONGO_URI", "REDIS_URL"))
+    articles, queue = (redacted(server) if server else file for server in servers)
+    return f"data: {file}" if articles == queue else f"articles: {articles}, queue: {queue}"
+
+
+def open_rules(settings: SettingsLike, *, needed: bool = True) -> RuleSet:
+    """Load all rules. Raises :class:`newsbot.errors.RulesError` with all problems at once.
+
+    If ``needed`` is False, the folder may be missing. There are then only the defaults.
+    """
     from newsbot.rules import load_rules
 
-    return load_rules(rules_folder(settings))
+    return load_rules(rules_folder(settings), needed=needed)
 
 
 def present_rules(settings: SettingsLike) -> PresentRules:
@@ -172,7 +195,9 @@ def _must_exist(settings: SettingsLike) -> None:
     except OSError as error:  # no permission for one of the folders in the path
         raise DataUnavailable(f"{path}: cannot be read ({error.strerror})") from error
     if not exists:
-        raise DataUnavailable(f"{path}: no crawl has run yet; run: scrapy crawl news (or set NEWSBOT_DATA)")
+        raise DataUnavailable(
+            f"{path}: no crawl has run yet; run: {PROGRAM} crawl news (or set NEWSBOT_DATA)"
+        )
 
 
 def empty_index(settings: SettingsLike) -> None:

@@ -22,8 +22,8 @@ from tests.servers import free_port
 
 def test_the_data_folder_is_a_setting(monkeypatch):
     monkeypatch.setenv("HOME", "/home/somebody")
-    assert data_folder({}) == Path("data")
-    assert data_folder({"NEWSBOT_DATA": ""}) == Path("data")
+    assert data_folder({}) == ROOT / "data"
+    assert data_folder({"NEWSBOT_DATA": ""}) == ROOT / "data"
     assert data_file({"NEWSBOT_DATA": "~/news"}) == Path("/home/somebody/news/newsbot.db")
 
 
@@ -60,10 +60,17 @@ def test_a_folder_that_cannot_be_created_is_a_data_error(tmp_path):
         open_storage({"NEWSBOT_DATA": str(tmp_path / "file" / "data")})
 
 
-def test_rules_come_from_the_setting_or_the_project_or_the_package(tmp_path, monkeypatch):
+def test_rules_and_data_come_from_the_setting_or_the_project_or_the_package(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", "/home/somebody")
     assert rules_folder({"NEWSBOT_RULES": "~/rules"}) == Path("/home/somebody/rules")
     assert rules_folder({}) == ROOT / "rules"
+    (tmp_path / "project" / "rules" / "inner").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "project" / "rules" / "inner")
+    assert (data_folder({}), rules_folder({})) == (Path("data"), ROOT / "rules")
+    (tmp_path / "project" / "scrapy.cfg").touch()
+    project = tmp_path / "project"
+    assert (data_folder({}), rules_folder({})) == (project / "data", project / "rules")
+    monkeypatch.chdir(tmp_path)
     elsewhere = tmp_path / "lib" / "newsbot" / "rules" / "load.py"
     monkeypatch.setattr(load, "__file__", str(elsewhere))
     assert str(rules_folder({})) == str(ROOT / "newsbot" / "site_rules")

@@ -165,7 +165,7 @@ def scrapy_settings(names: tuple[str, ...], **environment: str) -> list[str]:
     ("variable", "text", "name", "value"),
     [
         ("NEWSBOT_DATA", "/x", "NEWSBOT_DATA", "/x"),
-        ("NEWSBOT_DATA", "", "NEWSBOT_DATA", "data"),
+        ("NEWSBOT_DATA", "", "NEWSBOT_DATA", ""),
         ("NEWSBOT_TDMREP", "no", "NEWSBOT_TDMREP", False),
         ("NEWSBOT_TDMREP", "", "NEWSBOT_TDMREP", True),
         ("NEWSBOT_ALLOW_PRIVATE", "yes", "NEWSBOT_ALLOW_PRIVATE", True),

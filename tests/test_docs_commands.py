@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 
 from newsbot.cli.command import NewsbotCommand, choose, make_parser
+from newsbot.cli.program import SUMMARIES
 from newsbot.settings import SPIDER_MODULES
 from tests.commandline import ROOT, Place, article
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+COMMAND = rf"(?:scrapy|newsbot) (?:{'|'.join(SUMMARIES)})"
 OF_ALL_COMMANDS = {"--json", "--nolog", "-h"}
 OF_ALL_WITH_A_VALUE = {"-s", "-L", "--logfile"}
 OF_A_CRAWL = {"-a", "-s", "-L", "-o", "-O", "--logfile"}
@@ -22,9 +24,9 @@ OF_A_CRAWL = {"-a", "-s", "-L", "-o", "-O", "--logfile"}
 def shown(page: Path) -> list[str]:
     """Return the complete command lines of a page: indented or fenced lines, and cells of README's table."""
     text = page.read_text(encoding="utf-8")
-    lines = re.findall(r"^(?:    )?(?:\S+=\S+ )*(scrapy [a-z].*)$", text, re.MULTILINE)
+    lines = re.findall(rf"^(?:    )?(?:\S+=\S+ )*({COMMAND}\b.*)$", text, re.MULTILINE)
     cells = re.findall(r"^\| [^|]+ \|(.+)\|$", text, re.MULTILINE) if page.name == "README.md" else []
-    return lines + [command for cell in cells for command in re.findall(r"`(scrapy [^`]+)`", cell)]
+    return lines + [command for cell in cells for command in re.findall(rf"`({COMMAND}\b[^`]*)`", cell)]
 
 
 ALL = sorted({command for page in PAGES for command in shown(page)})
@@ -42,7 +44,7 @@ def test_commands_are_found_in_the_pages() -> None:
     assert any("articles search" in command for command in ALL)
 
 
-@pytest.mark.parametrize("command", [line for line in ALL if not line.startswith("scrapy crawl ")])
+@pytest.mark.parametrize("command", [line for line in ALL if line.split()[1] != "crawl"])
 def test_each_documented_command_is_valid(command: str) -> None:
     name, *words = split(command)
     known: NewsbotCommand = import_module(f"newsbot.commands.{name}").Command()
@@ -50,9 +52,12 @@ def test_each_documented_command_is_valid(command: str) -> None:
     make_parser(name, action).parse(rest)
 
 
-@pytest.mark.parametrize("command", [line for line in ALL if line.startswith("scrapy crawl ")])
+@pytest.mark.parametrize("command", [line for line in ALL if line.split()[1] == "crawl"])
 def test_each_documented_crawl_command_is_valid(command: str) -> None:
-    _crawl, spider, *words = split(command)
+    _crawl, *words = split(command)
+    while words and "." in words[0]:  # a site
+        del words[0]
+    spider = "news" if not words or words[0].startswith("-") else words.pop(0)
     for option, value in zip(words[::2], words[1::2], strict=True):
         assert option in OF_A_CRAWL
         if option == "-a":
@@ -66,7 +71,7 @@ def test_each_documented_crawl_command_is_valid(command: str) -> None:
 READING = [
     command
     for command in shown(PAGES[0])
-    if re.match(r"scrapy (articles|sources|why|rules|searches list)\b", command)
+    if re.match(r"\w+ (search|articles|sources|why|rules|searches list)\b", command)
 ]
 
 

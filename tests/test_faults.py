@@ -179,7 +179,7 @@ def test_a_site_without_a_rule_is_reported_in_one_line_with_the_remedy(world):
     ("word", "message"),
     [
         ("--json", "has no --json; use -O -:jsonl for items"),
-        ("lenta.ru", "'lenta.ru' is not expected here; give arguments as -a NAME=VALUE"),
+        ("lenta", "'lenta' is not expected here; give arguments as -a NAME=VALUE"),
     ],
 )
 def test_unknown_arguments_of_a_crawl_are_reported_in_one_line(world, word, message):

@@ -42,7 +42,7 @@ COUNTS: Mapping[str, Count] = {
         47_200, 38_700, "lines of code: not blank, no comment, no docstring (nor a string below a name)"
     ),
     "files": Count(371, 353, "Python files, __init__.py included"),
-    "top_modules": Count(8, 8, "modules at the top of newsbot/, __init__.py not included"),
+    "top_modules": Count(8, 8, "modules at the top of newsbot/, without __init__.py and __main__.py"),
     "module_circles": Count(0, 0, "modules that are in an import circle"),
     "unit_circles": Count(0, 0, "modules and packages at the top that import each other in a circle"),
     "part_circles": Count(0, 0, "parts of one package that import each other in a circle, over all packages"),
@@ -53,7 +53,11 @@ SMALL_ALLOWED: Mapping[str, str] = {
     "newsbot/storage/waiting.py": "an interface with one type",
     **{
         f"newsbot/commands/{name}.py": "Scrapy takes the name from the module; operations/ has the rest"
-        for name in ("alerts", "article", "remove", "sensor", "serve", "sources", "why", "workers")
+        for name in ("alerts", "article", "init", "remove", "search", "sensor", "serve")
+    },
+    **{
+        f"newsbot/commands/{name}.py": "Scrapy takes the name from the module; operations/ has the rest"
+        for name in ("sources", "why", "workers")
     },
     "newsbot/config/contact.py": "who newsbot says it is, for the crawl and for scrapy serve",
     "newsbot/extraction/fields/evidence.py": "the type in which every field is given, and names of methods",
@@ -260,7 +264,11 @@ def _part(name: str, package: str) -> str | None:
 
 # --- counts
 def top_modules() -> list[str]:
-    return [name for name, one in modules().items() if name.count(".") == 1 and not one.is_package]
+    return [
+        name
+        for name, one in modules().items()
+        if name.count(".") == 1 and not one.is_package and name != "newsbot.__main__"
+    ]
 
 
 def module_circles() -> list[str]:

@@ -101,7 +101,7 @@ def test_ctrl_c_prints_the_last_progress_line_and_the_summary(tmp_path: Path) ->
     _, err = process.communicate(timeout=60)
     assert b"progress fetched=" in err
     assert b"(shutdown)" in err
-    assert b"scrapy articles search" in err
+    assert b"to read them: scrapy search" in err
 
 
 def read_all(terminal: int) -> str:
@@ -136,7 +136,7 @@ def test_log_lines_do_not_damage_the_live_display_of_a_terminal(tmp_path: Path, 
     assert len(re.findall(r"log line number=\d+ end *\r?\n", text)) >= (5 if interrupt else 12)
     assert "\x1b[?25l" in text  # the cursor is hidden …
     assert text.rindex("\x1b[?25h") > text.rindex("\x1b[?25l")  # … and is shown again
-    assert "scrapy articles search" in text[text.rindex("\x1b[?25h") :]
+    assert "to read them: scrapy search" in text[text.rindex("\x1b[?25h") :]
     assert "Traceback" not in text
     assert all(json.loads(row) for row in out.splitlines())
 

@@ -194,12 +194,18 @@ def test_two_rules_for_one_domain(tmp_path: Path) -> None:
     assert "xn--80aafi6cg.xn--p1ai.yaml:2" in found
 
 
-def test_the_setting_is_named_if_the_folder_is_missing_or_empty(tmp_path: Path) -> None:
-    for folder in (tmp_path, tmp_path / "none"):
-        with pytest.raises(RulesError, match="NEWSBOT_RULES") as caught:
-            load_rules(folder)
-        assert str(caught.value).count("\n") == 0
-        assert str(caught.value).startswith(f"{folder}: ")
+def test_the_setting_is_named_if_the_folder_is_missing(tmp_path: Path) -> None:
+    folder = tmp_path / "none"
+    with pytest.raises(RulesError, match="NEWSBOT_RULES") as caught:
+        load_rules(folder)
+    assert str(caught.value).count("\n") == 0
+    assert str(caught.value).startswith(f"{folder}: ")
+
+
+def test_an_empty_folder_or_one_that_is_not_needed_has_the_defaults_only(tmp_path: Path) -> None:
+    for rules in (load_rules(tmp_path), load_rules(tmp_path / "none", needed=False)):
+        assert len(rules) == 0
+        assert rules.defaults.delay == load_rules(shipped_folder()).defaults.delay
 
 
 def test_files_that_are_not_rules(tmp_path: Path) -> None:

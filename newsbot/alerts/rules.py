@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import counted, one_line
 from newsbot.clock import DAY, iso_of
 from newsbot.frontier.base import Frontier
@@ -339,7 +340,7 @@ def silent(measured: Measured, _limits: Limits) -> Iterator[Alert]:
             what=f"no new links from {_some(quiet)}; usually there are {lost:.1f} per hour",
             since=last,
             cause="the site publishes elsewhere, or its feed or section page has changed",
-            todo=f"open the site in a browser; if it has new sources, find them with scrapy rules new {site}",
+            todo=f"open the site in a browser; new sources can be found with {PROGRAM} rules new {site}",
         )
 
 
@@ -364,7 +365,7 @@ def failing(measured: Measured, _limits: Limits) -> Iterator[Alert]:
             what=f"every source fails: {_some(polled)} ({', '.join(causes)})",
             since=min(since),
             cause=_CAUSES.get(cause, "the site is down or has moved, or this machine is offline"),
-            todo=f"run scrapy sources {site}, open the site in a browser, and correct rules/{site}.yaml",
+            todo=f"run {PROGRAM} sources {site}, open the site in a browser, and correct rules/{site}.yaml",
         )
 
 
@@ -382,7 +383,7 @@ def extraction(measured: Measured, _limits: Limits) -> Iterator[Alert]:
             subject=site,
             what=what,
             cause=cause,
-            todo=f"run scrapy why URL for a page, and scrapy rules test {site}; correct rules/{site}.yaml",
+            todo=f"run {PROGRAM} why URL for a page, {PROGRAM} rules test {site}; correct rules/{site}.yaml",
         )
 
 
@@ -432,7 +433,7 @@ def useful(measured: Measured, _limits: Limits) -> Iterator[Alert]:
         what=f"{now:.0%} of the pages of the last day contained an article, {before:.0%} in the week before",
         since=day_ago.at,
         cause="large sites have changed their layouts or URLs, or pages are cookie or log-in walls",
-        todo="find the sites with scrapy sources, and what happened to a page with scrapy why URL",
+        todo=f"find the sites with {PROGRAM} sources, and what happened to a page with {PROGRAM} why URL",
     )
 
 
@@ -455,8 +456,8 @@ def lag(measured: Measured, limits: Limits) -> Iterator[Alert]:
         since=late[0] + limits.lag,
         cause="no crawl is running" if idle
         else f"only {counted(measured.workers, 'worker')} running, or hosts are paused",
-        todo="start a crawl: scrapy crawl news -a mode=continuous" if idle
-        else "start more workers, or raise NEWSBOT_POLL_BUDGET if they are idle (see scrapy sources)",
+        todo=f"start a crawl: {PROGRAM} crawl news -a mode=continuous" if idle
+        else f"start more workers, or raise NEWSBOT_POLL_BUDGET if they are idle (see {PROGRAM} sources)",
     )  # fmt: skip
 
 

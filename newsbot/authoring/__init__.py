@@ -7,4 +7,5 @@ Files in reading order:
 * ``new``: ``scrapy rules new``; proposes selectors from a few pages of a site
 * ``cases``: saved pages with their expected fields, for ``scrapy rules test``
 * ``importing``: ``scrapy rules import``
+* ``project``: ``newsbot init``
 """

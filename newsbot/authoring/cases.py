@@ -14,6 +14,7 @@ from typing import Any
 
 from newsbot.backends import open_rules, rules_folder
 from newsbot.cli.command import FAULT, Call
+from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import Column, counted
 from newsbot.clock import from_iso
 from newsbot.errors import ArgumentError, NotAnArticle
@@ -90,10 +91,10 @@ def find_cases(folder: Path, domains: list[str]) -> Iterator[Case]:
     for domain in domains:
         if not (folder / domain).is_dir():
             raise ArgumentError(
-                f"{folder / domain}: there are no saved pages; scrapy rules new {domain} makes one"
+                f"{folder / domain}: there are no saved pages; {PROGRAM} rules new {domain} makes one"
             )
     if not folder.exists():
-        raise ArgumentError(f"{folder}: there are no saved pages; scrapy rules new DOMAIN makes one")
+        raise ArgumentError(f"{folder}: there are no saved pages; {PROGRAM} rules new DOMAIN makes one")
     try:
         sites = sorted(path for path in folder.iterdir() if path.is_dir())
     except OSError as error:

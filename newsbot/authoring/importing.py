@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit
 from xml.etree.ElementTree import Element, ParseError
 
 from defusedxml import DefusedXmlException
@@ -96,6 +97,30 @@ def read_opml(data: bytes) -> Sites:
                 sites.tags[domain] = list(dict.fromkeys([*sites.tags[domain], *tags]))[:MAX_TAGS]
     if not sites.feeds and not sites.left_out:
         raise ValueError("contains no feed: no outline has an xmlUrl")
+    return sites
+
+
+def read_addresses(data: bytes) -> Sites:
+    """Return the sites of a list with one address per line. ``#`` begins a comment.
+
+    An address is a domain, a home page, a feed or a section. Raises ``ValueError`` if there is none.
+    """
+    sites = Sites()
+    for line in _bounded(data).decode("utf-8-sig", "replace").splitlines():
+        address = line.strip()
+        if address and not address.startswith("#"):
+            url = address if "://" in address else f"https://{address}"
+            if "." not in url:
+                sites.left_out.append(f"{address[:100]}: is not an address")
+                continue
+            is_home = urlsplit(url).path in {"", "/"}
+            kind = sites.seeds if is_home or not _is_feed(url) else sites.feeds
+            domain = _add(sites, kind, url)
+            if is_home and domain is not None:
+                # A rule without sources looks for them, beginning at the home page.
+                kind[domain].remove(url)
+    if not sites.domains and not sites.left_out:
+        raise ValueError("contains no address")
     return sites
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from newsbot.authoring.writing import add_key, rule_path
 from newsbot.backends import open_rules, rules_folder, stored
 from newsbot.cli.command import Call
+from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import counted
 from newsbot.errors import ArgumentError
 from newsbot.items import EventKind, GivenBy, Kind, PageRecord, Where
@@ -163,7 +164,7 @@ def _propose(call: Call, path: Path, domain: str, proposed: list[tuple[str, int]
             {"domain": domain, "articles": sum(number for _, number in proposed), "patterns": patterns}
         )
     else:
-        call.text("# from families of addresses (scrapy rules learn DOMAIN --why lists them)")
+        call.text(f"# from families of addresses ({PROGRAM} rules learn DOMAIN --why lists them)")
         call.text("\n".join(lines), whole=True)
     if call.options.write:
         add_key(path, domain, "article", lines)
@@ -192,7 +193,7 @@ def learn_site(call: Call) -> None:
         raise ArgumentError(
             f"{rule.domain}: the URLs of {articles} articles and {others} other pages are known, but "
             f"{MIN_EXAMPLES} of each are needed; crawl the site first: "
-            f"scrapy crawl news -a url=https://{rule.domain}/"
+            f"{PROGRAM} crawl news -a url=https://{rule.domain}/"
         )
     learned = judge_learning(labelled)
     if call.json:

@@ -29,6 +29,7 @@ from newsbot.authoring.learn import Learned, as_lines, examples_of, judge_learni
 from newsbot.authoring.writing import rule_path, write_new
 from newsbot.backends import open_storage, rules_folder
 from newsbot.cli.command import Call
+from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import counted
 from newsbot.errors import ArgumentError, DataUnavailable, NotAnArticle
 from newsbot.extraction.page.page import parse_html
@@ -199,7 +200,7 @@ def new(call: Call) -> None:
         if not seen.articles:
             raise DataUnavailable(
                 f"{domain}: no article was found ({_why_none(seen, code)}); "
-                f"for details run: scrapy crawl news -a url=https://{domain}/ -L DEBUG"
+                f"for details run: {PROGRAM} crawl news -a url=https://{domain}/ -L DEBUG"
             )
         text = as_rule(domain, seen)
         case = None
@@ -213,7 +214,7 @@ def new(call: Call) -> None:
     call.text(text, whole=True)
     if case is not None:
         call.note(f"written to {path}; a saved page to test it with: {case}")
-        call.note(f"try it: scrapy rules test {domain}; scrapy crawl news -a sites={domain}")
+        call.note(f"try it: {PROGRAM} rules test {domain}; {PROGRAM} crawl news -a sites={domain}")
 
 
 def _found(seen: Seen) -> dict[str, Any]:
@@ -243,7 +244,7 @@ def as_rule(domain: str, seen: Seen) -> str:
         )
         lines += [*as_lines(seen.learned), "learn: true  # other URLs may be articles too"]
     else:
-        lines.append("# too few links for patterns; after more crawls, scrapy rules learn can show some")
+        lines.append(f"# too few links for patterns; after more crawls, {PROGRAM} rules learn can show some")
     if seen.delay is not None:
         lines.append(f"delay: {seen.delay:g}  # as robots.txt asks")
     proposed = propose(seen.samples)
@@ -275,7 +276,7 @@ def _crawl(place: Path, domain: str, defaults: Path, call: Call) -> int:
         environment.pop(name, None)  # the trial must not write into the shared data
     # A setting that was given to this command with -s is not in the environment, so it is passed on.
     command = [
-        *(sys.executable, "-m", "scrapy", "crawl", "news", "-a", f"sites={domain}"),
+        *(sys.executable, "-m", PROGRAM, "crawl", "news", "-a", f"sites={domain}"),
         *("-a", f"max_articles={call.options.articles}", "-s", f"NEWSBOT_SAMPLES={place / 'samples'}"),
         *("-s", f"CLOSESPIDER_TIMEOUT={call.options.seconds}", "-s", "NEWSBOT_TRIAL=1"),
         *("-s", f"NEWSBOT_ALLOW_PRIVATE={int(call.settings.getbool('NEWSBOT_ALLOW_PRIVATE'))}"),

@@ -1,9 +1,9 @@
 """The base class of newsbot's ``scrapy`` commands.
 
-A command is a module of :mod:`newsbot.commands` with a class that declares its actions as data::
+A command is a module of :mod:`newsbot.commands` with a class that declares its actions as data. Its summary
+is in :mod:`newsbot.cli.program`::
 
     class Command(NewsbotCommand):
-        summary = "Find and read the stored articles"
         actions = (
             Action(
                 "search",
@@ -40,6 +40,7 @@ from scrapy.settings import SETTINGS_PRIORITIES, Settings
 from scrapy.utils.log import configure_logging
 
 from newsbot.cli.log_lines import shape_logs
+from newsbot.cli.program import PROGRAM, SUMMARIES
 from newsbot.cli.terminal import (
     Column,
     clean,
@@ -77,9 +78,16 @@ class Action:
     """
 
     def __init__(
-        self, name: str, help_text: str, run: str | Callable[[Call], int | None], *arguments: Argument
+        self,
+        name: str,
+        help_text: str,
+        run: str | Callable[[Call], int | None],
+        *arguments: Argument,
+        writes: bool = False,
     ) -> None:
         self.name, self.help, self.run, self.arguments = name, help_text, run, arguments
+        self.writes = writes
+        """True if the action changes the data. Their place is then printed on stderr."""
 
 
 def load(place: str) -> Any:
@@ -152,9 +160,12 @@ class NewsbotCommand(ScrapyCommand):
     requires_project = True
     requires_crawler_process = False
     default_settings: ClassVar[dict[str, Any]] = {"LOG_LEVEL": "WARNING"}
-    summary: ClassVar[str]
-    """What the command does, in one line."""
     actions: ClassVar[tuple[Action, ...]]
+
+    @property
+    def summary(self) -> str:
+        """What the command does, in one line."""
+        return SUMMARIES[self.name]
 
     @property
     def name(self) -> str:
@@ -199,7 +210,7 @@ class NewsbotCommand(ScrapyCommand):
             self.exitcode = self._run(args, opts, settings) or 0
             sys.stdout.flush()
         except ArgumentError as error:
-            text = "\n".join(f"scrapy {self.name}: {line}" for line in str(error).splitlines())
+            text = "\n".join(f"{PROGRAM} {self.name}: {line}" for line in str(error).splitlines())
             self.exitcode = complain(text, USAGE)
         except UserError as error:
             self.exitcode = complain(str(error), FAULT)
@@ -211,7 +222,7 @@ class NewsbotCommand(ScrapyCommand):
 
     def _fail(self, message: str) -> NoReturn:
         """Print an error of Scrapy's own options and exit."""
-        sys.exit(complain(f"scrapy {self.name}: {message.removeprefix('argument ')}", USAGE))
+        sys.exit(complain(f"{PROGRAM} {self.name}: {message.removeprefix('argument ')}", USAGE))
 
     def _run(self, args: list[str], opts: argparse.Namespace, settings: Settings) -> int | None:
         if opts.wants_help:
@@ -220,7 +231,11 @@ class NewsbotCommand(ScrapyCommand):
         action, rest = choose(self.actions, args)
         options = make_parser(self.name, action).parse(rest)
         run: Callable[[Call], int | None] = load(action.run) if isinstance(action.run, str) else action.run
-        return run(Call(options, settings, as_json=opts.as_json))
+        call = Call(options, settings, as_json=opts.as_json)
+        code = run(call)
+        if action.writes and not code:
+            call.note(load("newsbot.backends:place_of_data")(settings))
+        return code
 
     def _print_help(self, args: list[str]) -> None:
         try:
@@ -257,7 +272,7 @@ class ActionParser(argparse.ArgumentParser):
 def make_parser(command: str, action: Action) -> ActionParser:
     """Return the parser of one action of ``scrapy <command>``."""
     parser = ActionParser(
-        prog=f"scrapy {command} {action.name}".rstrip(),
+        prog=f"{PROGRAM} {command} {action.name}".rstrip(),
         description=action.help,
         add_help=False,
         allow_abbrev=False,

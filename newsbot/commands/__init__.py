@@ -18,6 +18,7 @@ from scrapy import cmdline
 from scrapy import commands as scrapys
 from scrapy.settings import BaseSettings
 
+from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import did_you_mean
 
 
@@ -27,9 +28,8 @@ def _unknown(settings: BaseSettings, cmdname: str, inproject: bool) -> None:  # 
     Afterwards Scrapy ends with exit code 2.
     """
     known = [module.name for module in iter_modules([*__path__, *scrapys.__path__])]
-    sys.stderr.write(
-        f"scrapy: unknown command {cmdname!r}{did_you_mean(cmdname, known)}; run scrapy to see all commands\n"
-    )
+    hint = did_you_mean(cmdname, known)
+    sys.stderr.write(f"{PROGRAM}: unknown command {cmdname!r}{hint}; run {PROGRAM} to see all commands\n")
 
 
 cmdline._print_unknown_command = _unknown  # noqa: SLF001  (there is no public hook)

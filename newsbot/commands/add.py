@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from newsbot.cli.command import Action, Argument, NewsbotCommand, one_of
+from newsbot.cli.program import PROGRAM
 
 
 class Command(NewsbotCommand):
     """See the docstring of the module."""
 
-    summary = "Queue URLs that are fetched next, even while a crawl is running"
     actions = (
         Action(
             "",
@@ -34,10 +34,11 @@ class Command(NewsbotCommand):
                 "--family",
                 nargs=2,
                 metavar=("SITE", "FAMILY"),
-                help="queue the links of a family that wait (list: scrapy rules learn SITE --why)",
+                help=f"queue the links of a family that wait (list: {PROGRAM} rules learn SITE --why)",
             ),
             Argument(
                 "--file", type=Path, metavar="FILE", help="one URL per line; # for comments; - is stdin"
             ),
+            writes=True,
         ),
     )

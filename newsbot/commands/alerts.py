@@ -8,7 +8,6 @@ from newsbot.cli.command import Action, Argument, NewsbotCommand
 class Command(NewsbotCommand):
     """See the docstring of the module."""
 
-    summary = "Show current problems (silent sources, refusals, lag, disk), send alerts, or test the outputs"
     actions = (
         Action(
             "",

@@ -8,7 +8,6 @@ from newsbot.cli.command import Action, Argument, NewsbotCommand, one_of
 class Command(NewsbotCommand):
     """See the docstring of the module."""
 
-    summary = "Extract the article of one page without storing it"
     actions = (
         Action(
             "",

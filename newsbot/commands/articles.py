@@ -7,6 +7,7 @@ from argparse import ArgumentTypeError
 from pathlib import Path
 
 from newsbot.cli.command import Action, Argument, NewsbotCommand, moment, one_of, positive
+from newsbot.cli.program import PROGRAM
 
 _WHICH = (
     Argument("--source", metavar="DOMAIN", help="only of this site"),
@@ -26,7 +27,6 @@ def share(text: str) -> float:
 class Command(NewsbotCommand):
     """See the docstring of the module."""
 
-    summary = "Find, read, export and import articles"
     actions = (
         Action(
             "search",
@@ -68,13 +68,15 @@ class Command(NewsbotCommand):
                 default="off",
                 help="off (default), at_once (at the next check: NEWSBOT_ALERT_EVERY), hourly or daily",
             ),
+            writes=True,
         ),
         Action("saved", "List saved searches", "newsbot.operations.articles:saved"),
         Action(
             "forget",
             "Delete a saved search",
             "newsbot.operations.articles:forget",
-            Argument("name", help="the name, as listed by scrapy articles saved"),
+            Argument("name", help=f"the name, as listed by {PROGRAM} articles saved"),
+            writes=True,
         ),
         Action(
             "show",
@@ -131,6 +133,7 @@ class Command(NewsbotCommand):
             Argument(
                 "--again", action="store_true", help="start from the beginning, even after an earlier import"
             ),
+            writes=True,
         ),
         Action(
             "feed",
@@ -162,7 +165,10 @@ class Command(NewsbotCommand):
             "split",
             "Split a story whose articles do not belong together into one story for each group of them",
             "newsbot.operations.articles:split",
-            Argument("story", metavar="STORY", help="id of a story, as in: scrapy articles stories --json"),
+            Argument(
+                "story", metavar="STORY", help=f"id of a story, as in: {PROGRAM} articles stories --json"
+            ),
+            writes=True,
         ),
         Action(
             "index",
@@ -177,5 +183,6 @@ class Command(NewsbotCommand):
             "Redis has lost its data; add --anew if newsbot refuses the old index after an update",
             "newsbot.operations.articles:reindex",
             Argument("--anew", action="store_true", help="empty the index first (stop all crawls before)"),
+            writes=True,
         ),
     )

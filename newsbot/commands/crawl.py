@@ -18,6 +18,7 @@ from scrapy.utils.log import configure_logging
 
 from newsbot.cli.command import FAULT, USAGE, complain, load
 from newsbot.cli.log_lines import shape_logs
+from newsbot.cli.program import PROGRAM, SUMMARIES
 from newsbot.config.check import check_settings, unknown_names
 from newsbot.config.contact import introduce
 from newsbot.errors import ArgumentError, UserError
@@ -50,12 +51,20 @@ BAD_ENDS = ("data_unavailable", "data_damaged", "no_network", "start_error")
 class Command(crawl.Command):
     """Exit codes: 0 done, 1 an error that you can fix, 2 wrong usage."""
 
+    def short_desc(self) -> str:
+        """Return what the command does, in one line."""
+        return SUMMARIES["crawl"]
+
+    def syntax(self) -> str:
+        """Return the arguments for Scrapy's help."""
+        return "[news|search|monitor] [SITE…] [-a NAME=VALUE…]"
+
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         """Read the options and check them before logging starts, so that an error is a single line."""
         try:
             super().process_options(args, opts)
         except UsageError as error:
-            sys.exit(complain(f"scrapy crawl: {error}", USAGE))
+            sys.exit(complain(f"{PROGRAM} crawl: {error}", USAGE))
         assert self.settings is not None
         introduce(self.settings)
         for line in unknown_names(self.settings, os.environ):
@@ -65,9 +74,10 @@ class Command(crawl.Command):
             if self.settings.getbool("NEWSBOT_LOG_JSON"):
                 for name in CHATTER:
                     logging.getLogger(name).addFilter(_nothing)
+            load("newsbot.operations.crawl_check:fill_in")(self.settings, args, opts.spargs)
             load("newsbot.operations.crawl_check:check")(self.settings, args, opts.spargs)
         except ArgumentError as error:
-            sys.exit(self._refuse(f"scrapy crawl: {error}", USAGE))
+            sys.exit(self._refuse(f"{PROGRAM} crawl: {error}", USAGE))
         except UserError as error:
             sys.exit(self._refuse(str(error), FAULT))
 

@@ -8,7 +8,6 @@ from newsbot.cli.command import Action, Argument, NewsbotCommand, positive
 class Command(NewsbotCommand):
     """See the docstring of the module."""
 
-    summary = "Crawl demo sites on this machine and check the result"
     actions = (
         Action(
             "",

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from newsbot.cli.command import Action, Argument, NewsbotCommand, positive
+from newsbot.cli.program import PROGRAM
 
-_DOMAIN = Argument("domain", metavar="DOMAIN", help="the site, as `scrapy monitor list` names it")
+_DOMAIN = Argument("domain", metavar="DOMAIN", help=f"the site, as `{PROGRAM} monitor list` names it")
 
 
 class Command(NewsbotCommand):
     """See the docstring of the module."""
 
-    summary = "Show what `scrapy crawl monitor` found: broken links, changes, structure"
     actions = (
         Action(
             "list",
@@ -31,5 +31,11 @@ class Command(NewsbotCommand):
             "newsbot.operations.monitor:page",
             Argument("url", metavar="URL", help="any URL of the page"),
         ),
-        Action("forget", "Delete the results of a site", "newsbot.operations.monitor:forget", _DOMAIN),
+        Action(
+            "forget",
+            "Delete the results of a site",
+            "newsbot.operations.monitor:forget",
+            _DOMAIN,
+            writes=True,
+        ),
     )

@@ -21,7 +21,6 @@ def _when(text: str) -> tuple[str, datetime]:
 class Command(NewsbotCommand):
     """See the docstring of the module."""
 
-    summary = "Copy a crawl from the data file to Redis and MongoDB, or back"
     actions = (
         Action(
             "",

@@ -23,7 +23,6 @@ def age(text: str) -> float:
 class Command(NewsbotCommand):
     """See the docstring of the module."""
 
-    summary = "Delete data that are older than the settings allow"
     actions = (
         Action(
             "",
@@ -33,5 +32,6 @@ class Command(NewsbotCommand):
             Argument("--raw", metavar="AGE", type=age, help="maximum age of WARC files, e.g. 90d"),
             Argument("--versions", metavar="AGE", type=age, help="maximum age of earlier article versions"),
             Argument("--pages", metavar="AGE", type=age, help="maximum age of page history and referrers"),
+            writes=True,
         ),
     )

@@ -8,7 +8,6 @@ from newsbot.cli.command import Action, Argument, NewsbotCommand
 class Command(NewsbotCommand):
     """See the docstring of the module."""
 
-    summary = "Delete all data of a URL or a domain, and block it"
     actions = (
         Action(
             "",
@@ -19,5 +18,6 @@ class Command(NewsbotCommand):
             Argument("--reason", metavar="TEXT", default="", help="stored with the block, e.g. a reference"),
             Argument("--list", action="store_true", help="list the blocked URLs and domains"),
             Argument("--allow", action="store_true", help="unblock it, so that it can be collected again"),
+            writes=True,
         ),
     )

@@ -18,7 +18,6 @@ _PATH = (
 class Command(NewsbotCommand):
     """See ``scrapy rules -h``."""
 
-    summary = "Check, show, learn and create the rules of sites"
     actions = (
         Action(
             "check",

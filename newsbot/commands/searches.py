@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from newsbot.cli.command import Action, Argument, NewsbotCommand, positive
+from newsbot.cli.program import PROGRAM
 
 
 class Command(NewsbotCommand):
     """See the docstring of the module."""
 
-    summary = "List, show and delete the results of `scrapy crawl search`"
     actions = (
         Action(
             "list",
@@ -19,7 +19,7 @@ class Command(NewsbotCommand):
             "show",
             "Show where a search found its texts: page, line, position, context",
             "newsbot.operations.searches:show",
-            Argument("name", metavar="NAME", help="the search, as `scrapy searches list` names it"),
+            Argument("name", metavar="NAME", help=f"the search, as `{PROGRAM} searches list` names it"),
             Argument("--text", metavar="TEXT", help="only results for this text or expression"),
             Argument("--site", metavar="DOMAIN", help="only results on this site"),
             Argument(
@@ -34,6 +34,7 @@ class Command(NewsbotCommand):
             "forget",
             "Delete the results of a search",
             "newsbot.operations.searches:forget",
-            Argument("name", metavar="NAME", help="the search, as `scrapy searches list` names it"),
+            Argument("name", metavar="NAME", help=f"the search, as `{PROGRAM} searches list` names it"),
+            writes=True,
         ),
     )

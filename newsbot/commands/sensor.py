@@ -10,7 +10,6 @@ from newsbot.cli.command import Action, Argument, NewsbotCommand
 class Command(NewsbotCommand):
     """See the docstring of the module."""
 
-    summary = "Read the access log of a site and report new and changed pages to newsbot"
     actions = (
         Action(
             "",

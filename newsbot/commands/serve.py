@@ -18,7 +18,6 @@ def _port(text: str) -> int:
 class Command(NewsbotCommand):
     """See the docstring of the module."""
 
-    summary = "Serve the dashboard and the HTTP API, and receive notices of changed pages"
     actions = (
         Action(
             "",

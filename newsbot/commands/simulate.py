@@ -105,9 +105,6 @@ TARGET = Argument(
 class Command(NewsbotCommand):
     """See the docstring of the module."""
 
-    summary = (
-        "Simulate polling, polling with HEAD, and sensors: freshness and traffic, without touching a site"
-    )
     actions = (
         _action(
             "experiment",

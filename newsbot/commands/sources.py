@@ -8,7 +8,6 @@ from newsbot.cli.command import Action, Argument, NewsbotCommand
 class Command(NewsbotCommand):
     """See the docstring of the module."""
 
-    summary = "Show the state of sites and their feeds, sitemaps and sections"
     actions = (
         Action(
             "",

@@ -8,7 +8,6 @@ from newsbot.cli.command import Action, Argument, NewsbotCommand
 class Command(NewsbotCommand):
     """See the docstring of the module."""
 
-    summary = "Explain what happened to one URL, and why"
     actions = (
         Action(
             "",

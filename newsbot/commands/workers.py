@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from newsbot.cli.command import Action, Argument, NewsbotCommand, positive
+from newsbot.cli.program import PROGRAM
 
 
 class Command(NewsbotCommand):
     """See the docstring of the module."""
 
-    summary = "Run several crawl workers on this machine, and restart those that fail"
     actions = (
         Action(
             "",
@@ -21,7 +21,7 @@ class Command(NewsbotCommand):
                 default=[],
                 dest="spider_arguments",
                 metavar="NAME=VALUE",
-                help="an argument of scrapy crawl news (the default mode=continuous never ends)",
+                help=f"an argument of {PROGRAM} crawl news (the default mode=continuous never ends)",
             ),
         ),
     )

@@ -51,6 +51,11 @@ class Arguments:
         return bool(self.urls or self.feeds)
 
     @property
+    def needs_rules(self) -> bool:
+        """True if the crawl reads sites that only the rules describe."""
+        return bool(self.sites) or not self.named
+
+    @property
     def narrows(self) -> bool:
         """True if the arguments restrict which links of a source are followed (dates, ``follow``)."""
         return bool(self.since or self.until or self.follow)

@@ -73,7 +73,8 @@ class Crawl:
         clock = clock or system_clock
         self.started = clock()
         self.owner = owner_name(self.started)
-        self.context = context = Context(backends.open_rules(settings), stats, clock)
+        rules = backends.open_rules(settings, needed=arguments.needs_rules)
+        self.context = context = Context(rules, stats, clock)
         self.scope = Scope(context, settings, arguments)
         self.politeness = Politeness(context, obeys_robots=settings.getbool("ROBOTSTXT_OBEY"))
         self.removals = Removals(context)

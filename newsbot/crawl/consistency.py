@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 
+from newsbot.cli.program import PROGRAM
 from newsbot.clock import DAY, utc
 from newsbot.dedup.index import NearIndex
 from newsbot.frontier.base import LeanFrontier
@@ -36,8 +37,8 @@ def notice_lost_index(storage: Storage, index: NearIndex, now: float) -> None:
     if texts < lately * LEAST_INDEXED:
         logger.warning(
             "near-duplicate index has lost texts place=%s texts=%d articles=%d; near-duplicates of articles"
-            " of the last %g days may be missed. To repair the index, run: scrapy articles reindex",
-            *(index.place, texts, lately, index.keep / DAY),
+            " of the last %g days may be missed. To repair the index, run: %s articles reindex",
+            *(index.place, texts, lately, index.keep / DAY, PROGRAM),
         )
 
 

@@ -11,6 +11,7 @@ from typing import Final
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
+from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import counted
 from newsbot.items import Reason
 
@@ -93,5 +94,5 @@ class Reachability:
         spared = "" if self._believed else " No page was postponed."
         return (
             f"no host could be reached on {sites} ({listed}): {question}{spared} "
-            "To try newsbot without a network, run: scrapy demo"
+            f"To try newsbot without a network, run: {PROGRAM} demo"
         )

@@ -121,10 +121,23 @@ def check_scope(settings: BaseSettings, rules: RuleSet, arguments: Arguments) ->
             )
     if not arguments.sites and not arguments.named:
         if not len(rules):
-            raise ArgumentError(f"there are no rules in {backends.rules_folder(settings)} (NEWSBOT_RULES)")
+            folder = backends.rules_folder(settings)
+            raise ArgumentError(
+                f"there are no rules in {folder} (NEWSBOT_RULES); add example.org.yaml there with the line "
+                "'domain: example.org', or crawl without a rule: url=https://example.org/"
+            )
         return None
     asked = [rules.for_url(url).domain for url in (*arguments.urls, *arguments.feeds)]
     return domains_of(rules, arguments.sites) | frozenset(asked)
+
+
+def arguments_for(rules: RuleSet, named: Iterable[str]) -> dict[str, str]:
+    """Return the arguments ``sites`` and ``urls`` of a crawl of sites that are named by domain or address."""
+    # The argument ``sites`` accepts only sites with a rule. Other sites are passed as URLs.
+    parts: dict[str, list[str]] = {"sites": [], "urls": []}
+    for name in named:
+        parts["sites" if "/" not in name and rules.get(name) is not None else "urls"].append(name)
+    return {argument: " ".join(names) for argument, names in parts.items() if names}
 
 
 def domains_of(rules: RuleSet, sites: Iterable[str]) -> frozenset[str]:

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import redis
 
+from newsbot.cli.program import PROGRAM
 from newsbot.config.check import SettingsLike
 from newsbot.connections.redis import (
     Argument,
@@ -175,7 +176,7 @@ class RedisIndex:
             raise SchemaError(
                 f"{self._place}: the near-duplicate index has format {scheme.decode()}, but newsbot now needs"
                 f" {SCHEME}; run the version of newsbot that made the index, or rebuild the index"
-                " from the stored texts: scrapy articles reindex --anew"
+                f" from the stored texts: {PROGRAM} articles reindex --anew"
             )
 
     def _begin_again(self) -> None:
@@ -187,8 +188,9 @@ class RedisIndex:
             logger.error(
                 "near-duplicate index came back empty place=%s; its server has lost its data, so"
                 " near-duplicates of earlier texts will not be recognised. To restore the index, run:"
-                " scrapy articles reindex",
+                " %s articles reindex",
                 self._place,
+                PROGRAM,
             )
         self._check_scheme()
 
@@ -200,9 +202,10 @@ class RedisIndex:
             logger.warning(
                 "near-duplicate index has lost keys place=%s evicted=%d; the server's memory was full, so"
                 " near-duplicates may not be recognised. Set maxmemory-policy noeviction, and then run:"
-                " scrapy articles reindex --anew",
+                " %s articles reindex --anew",
                 self._place,
                 gone,
+                PROGRAM,
             )
 
 

@@ -29,6 +29,7 @@ from pathlib import Path
 
 import numpy as np
 
+from newsbot.cli.program import PROGRAM
 from newsbot.connections.sqlite import migrations_in, open_database, readable_errors, transaction
 from newsbot.dedup.index import (
     BUCKETS,
@@ -516,7 +517,7 @@ class SqliteIndex:
             raise SchemaError(
                 f"{self._path}: the near-duplicate index has format {row[0]}, but newsbot now needs {SCHEME};"
                 " run the version of newsbot that made the index, or rebuild the index from the"
-                " stored texts: scrapy articles reindex --anew"
+                f" stored texts: {PROGRAM} articles reindex --anew"
             )
 
 

@@ -23,6 +23,7 @@ from typing import Any
 
 from newsbot.backends import open_storage
 from newsbot.cli.command import FAULT, Call, plain
+from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import columns, counted
 from newsbot.clock import from_iso
 from newsbot.demo.publishing import MAX_ARTICLES, MIN_ARTICLES, Expected, Manifest
@@ -239,7 +240,7 @@ SITE_FOLDER = "demo-site"
 SHOWN_FAULTS = 10
 STDERR = 2
 """File descriptor to which the crawl's stdout is redirected if our stdout is for JSON."""
-CRAWL = (sys.executable, "-m", "scrapy", "crawl", "news")
+CRAWL = (sys.executable, "-m", PROGRAM, "crawl", "news")
 
 
 def demo(call: Call) -> int:
@@ -296,7 +297,7 @@ def _remembered(folder: Path, articles: int | None) -> tuple[int, datetime]:
         raise DataUnavailable(f"{folder}: {error.strerror}; give --data another folder") from error
     except (ValueError, KeyError, TypeError) as error:
         raise DataUnavailable(
-            f"{path}: was not written by scrapy demo; give --data another folder"
+            f"{path}: was not written by {PROGRAM} demo; give --data another folder"
         ) from error
     return articles, now
 
@@ -362,7 +363,7 @@ def _show(
         call.text(f"requested although robots.txt forbids it: {url}")
     call.text(_verdict(code, good))
     call.text(f"data: {folder}; to see it, run:")
-    call.text(f"export NEWSBOT_DATA={folder} NEWSBOT_RULES={folder / SITE_FOLDER}; scrapy sources")
+    call.text(f"export NEWSBOT_DATA={folder} NEWSBOT_RULES={folder / SITE_FOLDER}; {PROGRAM} sources")
 
 
 def _verdict(code: int, good: bool) -> str:

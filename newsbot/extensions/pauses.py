@@ -9,6 +9,7 @@ from functools import partial
 from scrapy import Spider
 from scrapy.crawler import Crawler
 
+from newsbot.cli.program import PROGRAM
 from newsbot.crawl.assembly import Crawl
 from newsbot.errors import DataError
 from newsbot.extensions import Extension
@@ -16,7 +17,7 @@ from newsbot.sites.pauses_and_removals import paused
 
 logger = logging.getLogger(__name__)
 
-_PAUSED = "paused site=%s; the site is not fetched until it is resumed in the dashboard (scrapy serve)"
+_PAUSED = f"paused site=%s; the site is not fetched until it is resumed in the dashboard ({PROGRAM} serve)"
 EVERY = 5.0
 """Seconds between two reads of the pauses."""
 

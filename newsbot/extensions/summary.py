@@ -14,6 +14,7 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 
 from newsbot.backends import data_folder
+from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import columns, counted, make_console, print_table
 from newsbot.crawl.arguments import Arguments
 from newsbot.crawl.assembly import Crawl
@@ -156,18 +157,18 @@ def closing_lines(
     if now.errors:
         lines.append(f"errors: {causes(now)}")
     if Reason.TLS in now.errors:
-        lines.append("tls: some certificates are not valid; scrapy why URL shows more (rule key: tls)")
+        lines.append(f"tls: some certificates are not valid; {PROGRAM} why URL shows more (rule key: tls)")
     if now.saved:
         ways = ", ".join(f"{SAVED_BY.get(way, way)} {size(count)}" for way, count in now.saved.items())
         lines.append(f"download saved: {size(sum(now.saved.values()))} ({ways})")
     if now.aside:
-        lines.append(f"set aside: {now.aside} (URLs that newsbot gave up; scrapy sources lists them)")
+        lines.append(f"set aside: {now.aside} (URLs that newsbot gave up; {PROGRAM} sources lists them)")
     lines += waiting
     # If no page was fetched and no link was known, the reasons show why the crawl found nothing.
     if now.left and not (now.pages or now.known):
         left = ", ".join(f"{reason} {count}" for reason, count in list(now.left.items())[:SHOWN_REASONS])
         lines.append(
-            f"no link was followed: {left} (scrapy why URL shows the reason for each link; rule key: follow)"
+            f"no link was followed: {left} ({PROGRAM} why URL shows the reason of a link; rule key: follow)"
         )
     if trial:
         return lines
@@ -176,8 +177,6 @@ def closing_lines(
     if ahead is not None:
         lines.append(f"{ahead}; to read it now, add -a now=yes")
     if now.articles:
-        lines.append(
-            "to read them: scrapy articles search WORD (or: scrapy articles export -o articles.jsonl)"
-        )
+        lines.append(f"to read them: {PROGRAM} search WORD (or: {PROGRAM} articles export -o articles.jsonl)")
     lines.append(f"data: {data}")
     return lines

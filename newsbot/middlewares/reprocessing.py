@@ -10,6 +10,7 @@ from __future__ import annotations
 from scrapy.crawler import Crawler
 from scrapy.http import Request, Response
 
+from newsbot.cli.program import PROGRAM
 from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.context import Context
 from newsbot.crawl.failures import Ignored, cause_of_status
@@ -56,7 +57,7 @@ class ReprocessingMiddleware(Middleware):
             raise Ignored(Reason.LIMIT, "the crawl has reached its limit of articles for this site")
         now = self._context.clock()
         if self._removals.covers(visit.lease.entry.fingerprint, visit.lease.entry.host):
-            raise Ignored(Reason.REMOVED, "the URL was removed with scrapy remove")
+            raise Ignored(Reason.REMOVED, f"the URL was removed with {PROGRAM} remove")
         refuse_unnamed(self._context, self._scope, visit)
         if self._canonical.other_name(visit) is not None:
             raise Ignored(Reason.SAME_PAGE, "the URL differs from a known URL only in a session id")

@@ -2,7 +2,7 @@
 
 An action is a function that reads the options, does the work and prints the result. The modules in
 :mod:`newsbot.commands` declare subcommands and options. The dashboard also uses some of the functions in this
-package. Some actions are elsewhere: those of ``scrapy rules new|test|learn|import`` are in
+package. Some actions are elsewhere: those of ``init`` and ``rules new|test|learn|import`` are in
 :mod:`newsbot.authoring`, the action of ``scrapy serve`` is in :mod:`newsbot.web.service`, and the action of
 ``scrapy demo`` is in :mod:`newsbot.demo.check`.
 

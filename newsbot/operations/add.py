@@ -14,6 +14,7 @@ from pathlib import Path
 
 from newsbot.backends import open_frontier, open_rules, open_storage, queued, stored
 from newsbot.cli.command import Call
+from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import columns, counted
 from newsbot.crawl.entries import entry_for, page_for
 from newsbot.crawl.source_state import make_due
@@ -90,7 +91,7 @@ def _must_be_allowed(entries: Iterable[Entry], notes: Notes) -> None:
     for entry in entries:
         if tombstones.covers(entry.fingerprint, entry.host):
             raise ArgumentError(
-                f"{entry.url}: was removed and is blocked; to unblock it, run: scrapy remove URL --allow"
+                f"{entry.url}: was removed and is blocked; to unblock it, run: {PROGRAM} remove URL --allow"
             )
 
 
@@ -98,7 +99,7 @@ MAX_FILE = 50 * 2**20
 """Maximum size in bytes of a file with URLs."""
 MAX_PROBLEMS = 20
 """Maximum number of wrong URLs that are listed."""
-WHEN_FETCHED = "a running crawl fetches due URLs; if no crawl is running, start one: scrapy crawl news"
+WHEN_FETCHED = f"a running crawl fetches due URLs; if no crawl is running, start one: {PROGRAM} crawl news"
 
 VERDICTS = {
     Added.NEW: "added",
@@ -173,7 +174,9 @@ def _make_due(call: Call, rules: RuleSet) -> None:
         if number:
             call.text(f"{domain}: {counted(number, 'source')} due now")
         else:
-            call.text(f"{domain}: no source is known; to find some, run scrapy crawl news -a sites={domain}")
+            call.text(
+                f"{domain}: no source is known; to find some, run {PROGRAM} crawl news -a sites={domain}"
+            )
     if any(numbers.values()):
         call.note(WHEN_FETCHED)
 

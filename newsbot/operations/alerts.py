@@ -11,6 +11,7 @@ from newsbot.alerts.state import Entry, current
 from newsbot.alerts.watch import Delivery, Options, Watch, options_from, tell
 from newsbot.backends import open_frontier, open_storage, stored
 from newsbot.cli.command import Call
+from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import columns, when
 from newsbot.clock import iso_of, system_clock
 from newsbot.errors import UserError
@@ -20,7 +21,7 @@ TEST = Alert(
     rule="test",
     subject="newsbot",
     what="this is a test message, not a problem",
-    cause="scrapy alerts --test was run",
+    cause=f"{PROGRAM} alerts --test was run",
     todo="nothing",
 )
 
@@ -68,7 +69,7 @@ def _send(call: Call, options: Options) -> None:
         deliveries = watch.look()
         if watch.is_locked_out:
             call.note(
-                "a crawl or scrapy serve is sending the alerts; if it was killed, try again in 15 minutes"
+                f"a crawl or {PROGRAM} serve is sending the alerts; if it was killed, try again in 15 minutes"
             )
         try:
             _tell(call, deliveries)

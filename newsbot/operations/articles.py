@@ -15,6 +15,7 @@ from newsbot.alerts import saved as saving
 from newsbot.backends import empty_index, open_index, open_rules, open_storage, queued, searching, stored
 from newsbot.cli.command import Call
 from newsbot.cli.files import atomic_target
+from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import Column, columns, counted
 from newsbot.clock import DAY, system_clock, utc
 from newsbot.dedup.index import Near
@@ -175,7 +176,9 @@ def search(call: Call) -> None:
         notes = articles.explain(options.query, found=bool(hits))
         waiting = articles.waiting()
     if waiting:
-        call.note(f"the index lacks {counted(waiting, 'new article')}; to update it: scrapy articles index")
+        call.note(
+            f"the index lacks {counted(waiting, 'new article')}; to update it: {PROGRAM} articles index"
+        )
     call.listing(
         [_hit_row(hit) for hit in hits],
         columns("time | source | title * | found * | url *"),
@@ -233,7 +236,7 @@ def saved(call: Call) -> None:
         [one.plain() for one in found],
         columns("name * | tells | notices > | query *"),
         ((one.name, one.tell, one.number, one.query) for one in found),
-        empty="no search is saved; to save one, run: scrapy articles save NAME QUERY --tell daily",
+        empty=f"no search is saved; to save one, run: {PROGRAM} articles save NAME QUERY --tell daily",
     )
 
 
@@ -241,7 +244,9 @@ def forget(call: Call) -> None:
     """Delete a saved search."""
     with stored(call.settings) as storage:
         if not saving.forget(storage.notes, call.options.name):
-            raise UserError(f"{call.options.name}: no saved search has this name; see: scrapy articles saved")
+            raise UserError(
+                f"{call.options.name}: no saved search has this name; see: {PROGRAM} articles saved"
+            )
     call.note(f"{call.options.name}: deleted")
 
 
@@ -303,7 +308,7 @@ def split(call: Call) -> None:
         if not members:
             raise ArgumentError(
                 f"there is no story {call.options.story}; to list stories, run: "
-                "scrapy articles stories --json"
+                f"{PROGRAM} articles stories --json"
             )
         groups = regroup(members)
         ids = storage.stories.split([[one.canonical_url for one in group] for group in groups])
@@ -378,7 +383,7 @@ def _find(call: Call, storage: Storage) -> Article:
     except ValueError as error:
         raise ArgumentError(str(error)) from error
     if article is None:
-        raise UserError(f"{url}: no article is stored under this URL; see: scrapy why '{url}'")
+        raise UserError(f"{url}: no article is stored under this URL; see: {PROGRAM} why '{url}'")
     return article
 
 

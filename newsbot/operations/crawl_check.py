@@ -14,9 +14,26 @@ from newsbot.clock import system_clock, utc
 from newsbot.config.check import check_parts, value_of
 from newsbot.crawl.archive import open_archive
 from newsbot.crawl.browser import find_browser
-from newsbot.crawl.scope import check_scope
+from newsbot.crawl.scope import arguments_for, check_scope
 from newsbot.errors import ArgumentError
 from newsbot.rules.rule import Rule
+
+
+def fill_in(settings: BaseSettings, words: list[str], spider_arguments: dict[str, Any]) -> None:
+    """Add what may be left out: the spider ``news``, and the names of the arguments that are sites.
+
+    ``newsbot crawl example.org`` means ``newsbot crawl news -a url=https://example.org/``, or, if the site
+    has a rule, ``-a sites=example.org``. Both objects are changed.
+    """
+    if not words or "." in words[0]:
+        words.insert(0, "news")
+    sites = [word for word in words[1:] if "." in word or "://" in word]
+    if not sites:
+        return
+    if given := [name for name in ("sites", "url", "urls") if name in spider_arguments]:
+        raise ArgumentError(f"{sites[0]}: give sites either as words or with -a {given[0]}=…")
+    words[1:] = [word for word in words[1:] if word not in sites]
+    spider_arguments |= arguments_for(backends.open_rules(settings, needed=False), sites)
 
 
 def check(settings: BaseSettings, words: list[str], spider_arguments: dict[str, Any]) -> None:
@@ -30,7 +47,7 @@ def check(settings: BaseSettings, words: list[str], spider_arguments: dict[str, 
     _check_words(words, sorted(get_spider_loader(settings).list()))
     spider: Any = get_spider_loader(settings).load(words[0])
     arguments = spider.read_arguments(spider_arguments, utc(system_clock()))
-    rules = backends.open_rules(settings)
+    rules = backends.open_rules(settings, needed=arguments.needs_rules)
     domains = check_scope(settings, rules, arguments)
     _check_browser(settings, [rule for rule in rules if domains is None or rule.domain in domains])
     # The data are opened and closed here, so that an unreachable server is reported in one line. The crawl

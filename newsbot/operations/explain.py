@@ -16,6 +16,7 @@ from typing import Any
 
 from newsbot.backends import data_file, open_rules, queued, stored
 from newsbot.cli.command import Call
+from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import counted, when
 from newsbot.clock import iso, iso_of, utc
 from newsbot.errors import ArgumentError, DataUnavailable
@@ -231,11 +232,11 @@ def conclusion(facts: Explanation) -> str:
 def _conclusion(facts: Explanation) -> tuple[str, str]:
     """Return the sentence and the command of :func:`conclusion`."""
     if facts.removed is not None:
-        return "A person removed it. To unblock it", f"scrapy remove --allow '{facts.removed[0]}'"
+        return "A person removed it. To unblock it", f"{PROGRAM} remove --allow '{facts.removed[0]}'"
     if facts.article is not None:
-        return "It is stored. To read it", f"scrapy articles show '{facts.article.canonical_url}'"
+        return "It is stored. To read it", f"{PROGRAM} articles show '{facts.article.canonical_url}'"
     if facts.match.denied:
-        return "The rule denies it. To see the rule", f"scrapy rules show '{facts.url}'"
+        return "The rule denies it. To see the rule", f"{PROGRAM} rules show '{facts.url}'"
     if facts.waiting is not None and facts.families is not None:
         return _waits(facts.waiting, facts.families)
     return _of_page(facts)
@@ -247,16 +248,16 @@ def _waits(link: WaitingLink, site: SiteFamilies) -> tuple[str, str]:
     reason = reason_for(site, link.family)
     return (
         f"It waits with {counted(number, 'link')} of {link.family}: {reason}. To fetch them",
-        f"scrapy add --family {link.source} {shlex.quote(link.family)}",
+        f"{PROGRAM} add --family {link.source} {shlex.quote(link.family)}",
     )
 
 
 def _of_page(facts: Explanation) -> tuple[str, str]:
-    page, add = facts.page, f"scrapy add '{facts.url}'"
+    page, add = facts.page, f"{PROGRAM} add '{facts.url}'"
     if page is not None and (last := _last_reason(page)) is not None:
         return _failure(last), add
     if facts.known is not None and facts.known.state in ("pending", "leased"):
-        return "It is queued. To fetch it now", f"scrapy crawl news -a sites={facts.rule.domain}"
+        return "It is queued. To fetch it now", f"{PROGRAM} crawl news -a sites={facts.rule.domain}"
     if page is None:
         return "Nothing that newsbot has read names it. To fetch it", add
     return ("It was not fetched" if page.last_fetched is None else "It is no article") + ". To fetch it", add
@@ -293,7 +294,8 @@ def _judgement_lines(facts: Explanation) -> Iterator[str]:
     if left is not None and facts.page is not None and left is facts.page.history[-1]:
         yield _line("not fetched", LEFT.get(left.get("reason", ""), left.get("reason", "")))
         yield _line(
-            "remedy", "run scrapy add URL, or admit all such URLs with a pattern under article: in the rule"
+            "remedy",
+            f"run {PROGRAM} add URL, or admit all such URLs with a pattern under article: in the rule",
         )
 
 
@@ -302,7 +304,7 @@ def _removed_lines(facts: Explanation) -> Iterator[str]:
         what, note = facts.removed
         reason = f", {note['reason']}" if note.get("reason") else ""
         yield _line("kept out", f"{what} was removed on {iso(utc(note['at']))}{reason}")
-        yield _line("remedy", f"to unblock it, run: scrapy remove --allow '{what}'")
+        yield _line("remedy", f"to unblock it, run: {PROGRAM} remove --allow '{what}'")
 
 
 def _host_lines(facts: Explanation, now: float) -> Iterator[str]:
@@ -366,7 +368,8 @@ def _frontier_lines(facts: Explanation, now: float) -> Iterator[str]:
     if facts.known.state == "aside":
         yield _line("set aside", str(facts.entry.data.get(ASIDE, "unknown")) if facts.entry else "unknown")
         yield _line(
-            "remedy", f"to queue it again, run: scrapy add '{facts.entry.url if facts.entry else facts.url}'"
+            "remedy",
+            f"to queue it again, run: {PROGRAM} add '{facts.entry.url if facts.entry else facts.url}'",
         )
     due = facts.known.next_due
     if due is not None:
@@ -598,7 +601,7 @@ def why(call: Call) -> None:
         for line in lines(facts, now):
             call.text(line)
         if storage is None:
-            call.note(f"{data_file(call.settings)}: no crawl has run yet; run: scrapy crawl news")
+            call.note(f"{data_file(call.settings)}: no crawl has run yet; run: {PROGRAM} crawl news")
 
 
 def _has_data(call: Call) -> bool:

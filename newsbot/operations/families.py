@@ -9,6 +9,7 @@ from dataclasses import asdict, replace
 
 from newsbot.backends import open_rules, open_storage, stored
 from newsbot.cli.command import Call
+from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import columns, counted
 from newsbot.crawl.links.families import MAX_WAITING, unpacked
 from newsbot.errors import ArgumentError
@@ -34,7 +35,7 @@ def show(call: Call) -> None:
         ((row.family, row.state, row.waiting, row.tried, row.articles, row.why) for row in rows),
     )
     if not call.json and any(row.waiting for row in rows):
-        call.note(f"to fetch the links of a family: scrapy add --family {domain} FAMILY")
+        call.note(f"to fetch the links of a family: {PROGRAM} add --family {domain} FAMILY")
 
 
 def forget(call: Call) -> None:

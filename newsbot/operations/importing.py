@@ -42,6 +42,7 @@ from w3lib.encoding import http_content_type_encoding
 from newsbot.backends import open_rules
 from newsbot.cli.command import Call
 from newsbot.cli.log_lines import shape_logs
+from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import Column, counted
 from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.entries import entry_for, page_for
@@ -335,7 +336,7 @@ class Importer:
 
 _GOES_ON = "the records before this place were imported; run the same command again to continue"
 _NO_PAGES = (
-    "contains no original pages to import. If the file was made with scrapy articles export, "
+    f"contains no original pages to import. If the file was made with {PROGRAM} articles export, "
     "import the files in NEWSBOT_WARC_DIR instead"
 )
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from newsbot.backends import open_storage, stored
 from newsbot.cli.command import Call
+from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import Column, columns, counted, did_you_mean, when
 from newsbot.clock import iso, utc
 from newsbot.errors import ArgumentError, UserError
@@ -32,7 +33,7 @@ def list_sites(call: Call) -> None:
         [sites[domain] for domain in sorted(sites)],
         columns("site | last run > | pages > 1 | checked > 3 | broken > | refused > | moved > 2 | changes >"),
         (_site_row(sites[domain], now) for domain in sorted(sites)),
-        empty="no site was monitored yet; run: scrapy crawl monitor -a sites=DOMAIN",
+        empty=f"no site was monitored yet; run: {PROGRAM} crawl monitor -a sites=DOMAIN",
     )
 
 
@@ -66,7 +67,9 @@ def page(call: Call) -> None:
     with stored(call.settings) as storage:
         found = storage.checks.get([key]).get(key)
     if found is None:
-        raise UserError(f"{call.options.url}: was never checked; run: scrapy crawl monitor -a sites=DOMAIN")
+        raise UserError(
+            f"{call.options.url}: was never checked; run: {PROGRAM} crawl monitor -a sites=DOMAIN"
+        )
     titles = columns("at | answer | ms | bytes | type | server | redirects *")
     call.listing(found.checks, titles, map(_check_row, found.checks))
 
@@ -78,7 +81,7 @@ def forget(call: Call) -> None:
         pages = storage.checks.forget(source=domain)
         known = forget_report(storage.notes, domain)
     if not known and not pages:
-        raise UserError(f"{domain}: has no results; scrapy monitor list shows the sites with results")
+        raise UserError(f"{domain}: has no results; {PROGRAM} monitor list shows the sites with results")
     if call.json:
         call.document({"site": domain, "pages": pages})
     else:
@@ -89,7 +92,7 @@ def _known(notes: Notes, domain: str) -> str:
     sites = monitored(notes)
     if domain not in sites:
         hint = did_you_mean(domain, sites)
-        raise UserError(f"{domain}: was not monitored{hint}; run: scrapy crawl monitor -a sites={domain}")
+        raise UserError(f"{domain}: was not monitored{hint}; run: {PROGRAM} crawl monitor -a sites={domain}")
     return domain
 
 

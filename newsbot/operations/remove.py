@@ -10,6 +10,7 @@ from enum import Enum, auto
 
 from newsbot.backends import open_index, open_rules, queued, stored
 from newsbot.cli.command import Call
+from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import columns
 from newsbot.clock import iso, system_clock, utc
 from newsbot.crawl.links.usual_places import NOTE_KIND as GUESSES
@@ -301,7 +302,7 @@ def _remove(call: Call, storage: Storage, found: list[Found], rules: RuleSet) ->
 def _allow(call: Call, storage: Storage) -> None:
     unknown = [what for what in call.options.what if not allow_again(storage.notes, what)]
     if unknown:
-        raise UserError(f"{unknown[0]}: is not blocked; scrapy remove --list shows what is blocked")
+        raise UserError(f"{unknown[0]}: is not blocked; {PROGRAM} remove --list shows what is blocked")
     call.note("unblocked; newsbot can collect it again")
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from newsbot.backends import open_storage, stored
 from newsbot.cli.command import Call
+from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import columns, counted, when
 from newsbot.clock import iso_of, system_clock
 from newsbot.errors import UserError
@@ -25,7 +26,7 @@ def list_searches(call: Call) -> None:
         [{**asdict(one), "first": iso_of(one.first), "last": iso_of(one.last)} for one in searches],
         columns("pages > | hits > | last | search *"),
         ((one.pages, one.hits, when(one.last, now), one.search) for one in searches),
-        empty="there are no results yet; run: scrapy crawl search -a sites=DOMAIN -a text=TEXT",
+        empty=f"there are no results yet; run: {PROGRAM} crawl search -a sites=DOMAIN -a text=TEXT",
     )
 
 
@@ -58,7 +59,7 @@ def forget(call: Call) -> None:
 
 def _known(found: Searches, name: str) -> str:
     if name not in {one.search for one in found.all()}:
-        raise UserError(f"{name}: no search with this name has results; see: scrapy searches list")
+        raise UserError(f"{name}: no search with this name has results; see: {PROGRAM} searches list")
     return name
 
 

@@ -19,6 +19,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from newsbot.backends import stored
 from newsbot.cli.command import Call
+from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import Column, columns, make_console
 from newsbot.clock import parse_duration
 from newsbot.errors import ArgumentError, UserError
@@ -92,7 +93,7 @@ def experiment(call: Call) -> int:
         seeds = _seeds_text(_seeds(options))
         about = [
             f"54 fields, 7 variants; scale {options.scale}, {seeds}, frequencies {options.frequencies}.",
-            "Made by: scrapy simulate experiment. The model is described in docs/simulator.md.",
+            f"Made by: {PROGRAM} simulate experiment. The model is described in docs/simulator.md.",
         ]
         if not judged:
             about.append("Tolerances are shown only with --scale 1 and --frequencies published.")
@@ -134,7 +135,7 @@ def compare(call: Call) -> int:
                 f"Push: {push.loss:.1%} of notices lost, {push.notice:g} s to arrive, safety poll every "
                 f"{push.safety / 3600:g} h, {push.servers} parallel downloads in push_queue."
             ),
-            "Made by: scrapy simulate compare. The figures are described in docs/simulator.md.",
+            f"Made by: {PROGRAM} simulate compare. The figures are described in docs/simulator.md.",
         )
         files.write_tables(folder, comparison.as_tables(found, seeds))
         reports.write_policies_report(folder, about, found)
@@ -398,7 +399,7 @@ def _finish(call: Call, strategy: str, run: Run) -> int:
 
 
 def _report(call: Call, folder: Path, tables: dict[str, Any]) -> int:
-    about = ["Made by: scrapy simulate report. The model is described in docs/simulator.md."]
+    about = [f"Made by: {PROGRAM} simulate report. The model is described in docs/simulator.md."]
     reports.write_runs_report(folder, "Simulated runs", about, tables)
     return _written(call, folder, "runs", len(tables["runs"]))
 

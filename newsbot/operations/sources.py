@@ -14,6 +14,7 @@ from typing import Any
 
 from newsbot.backends import open_rules, queued, stored
 from newsbot.cli.command import Call, plain
+from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import columns, counted, did_you_mean, when
 from newsbot.clock import iso_of, utc_of
 from newsbot.errors import ArgumentError
@@ -270,13 +271,13 @@ def sources(call: Call) -> None:
     call.table(SOURCE_COLUMNS, (_source_cells(one, now) for one in shown))
     left_out = len(all_sources) - len(shown)
     if left_out and not call.options.failing:
-        call.note(f"{counted(left_out, 'section')} not shown; to see all, run: scrapy sources DOMAIN")
+        call.note(f"{counted(left_out, 'section')} not shown; to see all, run: {PROGRAM} sources DOMAIN")
     if senders:
         call.text()
         call.table(NOTIFIER_COLUMNS, (_notifier_row(one, now) for one in senders))
     alarmed = [f"{domain}: {text}" for domain, text in sorted(fallen.items())]
     ahead = None if call.options.failing else next_due(all_sources, now)
-    due = [] if ahead is None else [f"{ahead}; to poll a site now, run: scrapy add --due SITE"]
+    due = [] if ahead is None else [f"{ahead}; to poll a site now, run: {PROGRAM} add --due SITE"]
     for line in (
         *(*unread, *due, *alarmed, *aside_lines(aside, number)),
         *(*sentences(waiting, SHOWN_WAITING), *repeated_lines(repeated)),
@@ -292,7 +293,7 @@ def aside_lines(aside: Sequence[Entry], number: int) -> Iterator[str]:
     if not number:
         return
     urls = counted(number, "URL")
-    yield f"{urls} set aside (for the reason: scrapy why URL; to queue a URL again: scrapy add URL):"
+    yield f"{urls} set aside (for the reason: {PROGRAM} why URL; to queue a URL again: {PROGRAM} add URL):"
     for entry in aside[:SHOWN_ASIDE]:
         yield f"  {entry.url} ({entry.data.get(ASIDE, 'unknown')})"
     if number > SHOWN_ASIDE:
@@ -305,7 +306,7 @@ def repeated_lines(repeated: Sequence[RepeatedText]) -> Iterator[str]:
         yield (
             f"{one.source}: {counted(one.urls, 'URL')} returned one text, stored as {one.canonical_url}. "
             "It may be a cookie or log-in wall, or the URLs differ only in query parameters (drop_query). "
-            "To see the text, run: scrapy articles show URL"
+            f"To see the text, run: {PROGRAM} articles show URL"
         )
     if len(repeated) > SHOWN_REPEATED:
         more = counted(len(repeated) - SHOWN_REPEATED, "further text")

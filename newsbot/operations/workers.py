@@ -24,6 +24,7 @@ from scrapy.settings import SETTINGS_PRIORITIES, Settings
 
 from newsbot.backends import data_folder
 from newsbot.cli.command import Call
+from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import counted, make_console, print_table
 from newsbot.extensions.progress import LiveDisplay, line, picture, wants_live_display
 from newsbot.extensions.summary import COLUMNS, closing_lines, site_rows
@@ -172,7 +173,7 @@ def worker_command(arguments: Sequence[str], settings: Mapping[str, str]) -> lis
     given = list(arguments)
     if not any(one.startswith("mode=") for one in given):
         given.append("mode=continuous")
-    command = [sys.executable, "-m", "scrapy", "crawl", "news"]
+    command = [sys.executable, "-m", PROGRAM, "crawl", "news"]
     command += [word for one in given for word in ("-a", one)]
     return command + [word for name, value in settings.items() for word in ("-s", f"{name}={value}")]
 

@@ -20,6 +20,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from newsbot.cli.program import PROGRAM
 from newsbot.dedup.decision import headlines_agree
 from newsbot.items import Bounded
 from newsbot.storage.notes import Notes, SharedNotes
@@ -150,10 +151,8 @@ class SessionLearning:
         if key in keys.idle:
             logger.warning(
                 "session key learned domain=%s key=%s; articles do not depend on it, so it is removed from"
-                " URLs (in the rule: drop_query; to forget it: scrapy rules learn %s --forget)",
-                domain,
-                key,
-                domain,
+                " URLs (in the rule: drop_query; to forget it: %s rules learn %s --forget)",
+                *(domain, key, PROGRAM, domain),
             )
 
     def listed(self, domain: str, url: str, short: str, headline: str) -> None:

@@ -146,12 +146,13 @@ class Loaded:
     defaults: RuleFile = field(default_factory=lambda: RuleFile(_BUILT_IN))
 
 
-def load_rules(folder: FilePlace) -> RuleSet:
+def load_rules(folder: FilePlace, *, needed: bool = True) -> RuleSet:
     """Return the rules of a folder.
 
-    If there are problems, raises :class:`RulesError`, which has the problems of all files.
+    If there are problems, raises :class:`RulesError`, which has the problems of all files. A missing folder
+    is a problem only if ``needed``.
     """
-    loaded = read_folder(folder)
+    loaded = read_folder(folder) if needed or folder.is_dir() else read_files(())
     if loaded.problems:
         raise RulesError(loaded.problems)
     return loaded.rules
@@ -169,8 +170,6 @@ def read_folder(folder: FilePlace) -> Loaded:
     rule_files = [child for child in visible if child.name.endswith(".yaml")]
     yaml_files = [child for child in visible if child.name.lower().endswith((".yml", ".yaml"))]
     strays = [child for child in yaml_files if not child.name.endswith(".yaml")]
-    if not rule_files and not strays:
-        return _no_rules(folder, "the rules folder contains no rule file (<domain>.yaml)")
     loaded = read_files(rule_files)
     loaded.problems += [
         Problem(shown(stray), 0, "", "rule files end in .yaml in lower case; rename this file")

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from newsbot.cli.files import atomic_target
+from newsbot.cli.program import PROGRAM
 from newsbot.errors import UserError
 from newsbot.simulator.model import AVAILABLE, FORBIDDEN, LAST_MOMENT, Array, ChangeLog, QueryLog, Routes
 from newsbot.simulator.page_state import MAX_BYTES, Steps
@@ -188,7 +189,7 @@ def read_run(path: Path) -> tuple[str, Run]:
         if (len(run.stale), run.traffic.shape[1]) != sizes:
             raise ValueError("series of wrong length")
     except (ValueError, TypeError, IndexError, ZeroDivisionError) as error:
-        raise UserError(f"{path}: is not a run that scrapy simulate wrote ({error})") from error
+        raise UserError(f"{path}: is not a run that {PROGRAM} simulate wrote ({error})") from error
     return str(row["strategy"]), run
 
 

@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
+from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import counted
 from newsbot.extraction.evidence import ARTICLE, BYLINE, DATE_IN_METADATA, DATED, LAYOUT
 from newsbot.items import Reason
@@ -87,7 +88,7 @@ def _row(domain: str, site: SiteFamilies, name: str, family: Family) -> FamilyRo
         tried=family.tried,
         articles=family.good + family.named_good,
         why=reason_for(site, name),
-        command=f"scrapy add --family {domain} {shlex.quote(name)}" if family.waiting else "",
+        command=f"{PROGRAM} add --family {domain} {shlex.quote(name)}" if family.waiting else "",
     )
 
 
@@ -147,7 +148,7 @@ def sentences(rows: Iterable[FamilyRow], most: int) -> list[str]:
         site = rest[0].site if len({row.site for row in rest}) == 1 else "SITE"
         lines.append(
             f"{counted(number, 'link')} of {len(rest)} more families wait; to list them: "
-            f"scrapy rules learn {site} --why"
+            f"{PROGRAM} rules learn {site} --why"
         )
     return lines
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import counted, when
 from newsbot.clock import system_clock
 from newsbot.recrawl.planning import DEAD_AFTER
@@ -32,7 +33,7 @@ MAX_SITES = 5000
 """Maximum number of sites that are kept in memory."""
 
 _CAUSES = (
-    (("http_404", "http_410"), "URLs have changed (see scrapy rules learn and scrapy rules new)"),
+    (("http_404", "http_410"), f"URLs have changed (see {PROGRAM} rules learn and {PROGRAM} rules new)"),
     (
         ("http_401", "http_403", "http_429", "http_451"),
         "the site refuses the crawler (see NEWSBOT_CONTACT and the rule key delay)",
@@ -43,7 +44,7 @@ _CAUSES = (
     (("tls",), "the certificate of the site is not valid (rule key: tls)"),
     (("too_large", "not_html", "binary"), "URLs lead to files (exclude them with a deny pattern)"),
 )
-_LAYOUT = "the layout has changed, or these are log-in or consent pages (see scrapy rules test)"
+_LAYOUT = f"the layout has changed, or these are log-in or consent pages (see {PROGRAM} rules test)"
 
 
 @dataclass(slots=True)

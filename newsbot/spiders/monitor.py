@@ -21,6 +21,7 @@ from scrapy.exceptions import StopDownload
 from scrapy.http import Response
 from twisted.python.failure import Failure
 
+from newsbot.cli.program import PROGRAM
 from newsbot.clock import parse_duration
 from newsbot.crawl import auxiliary_scheduler as auxiliary
 from newsbot.crawl.arguments import Arguments, count, given_values, words
@@ -371,8 +372,8 @@ class MonitorSpider(auxiliary.SideSpider):
             counts = " ".join(f"{name}={amount}" for name, amount in sorted(counted.items()))
             changes = sum(report["changes_count"].values())
             logger.info(
-                "monitor ended site=%s reason=%s %s changes=%d; see: scrapy monitor show %s",
-                *(domain, reason, counts, changes, domain),
+                "monitor ended site=%s reason=%s %s changes=%d; see: %s monitor show %s",
+                *(domain, reason, counts, changes, PROGRAM, domain),
             )
         if self.asked.report is not None:
             try:

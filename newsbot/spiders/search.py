@@ -16,6 +16,7 @@ from scrapy.http import Response
 from twisted.python.failure import Failure
 from w3lib.encoding import http_content_type_encoding
 
+from newsbot.cli.program import PROGRAM
 from newsbot.crawl import auxiliary_scheduler as auxiliary
 from newsbot.crawl.arguments import Arguments, address, count, given_values, lines_of, words
 from newsbot.crawl.failures import NO_TLS, cause_of, cause_of_status
@@ -236,7 +237,8 @@ class SearchSpider(auxiliary.SideSpider):
         """Log the number of results, and the command that shows them."""
         counts = " ".join(f"{name}={amount}" for name, amount in self.counted.items())
         logger.info(
-            "search ended reason=%s %s; see: scrapy searches show '%s'", reason, counts, self.search.name
+            "search ended reason=%s %s; see: %s searches show '%s'",
+            *(reason, counts, PROGRAM, self.search.name),
         )
 
 

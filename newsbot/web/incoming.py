@@ -22,6 +22,7 @@ from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.typedefs import Middleware
 
+from newsbot.cli.program import PROGRAM
 from newsbot.clock import DAY, system_clock
 from newsbot.errors import UserError
 from newsbot.push.signatures import SeenOnce
@@ -63,8 +64,8 @@ def need_descriptors() -> None:
         now, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         if now < MIN_DESCRIPTORS:
             raise UserError(
-                f"the limit of open files is {now}, and scrapy serve needs {MIN_DESCRIPTORS}: raise it with "
-                "ulimit -n 1024 (systemd: LimitNOFILE)"
+                f"the limit of open files is {now}, and {PROGRAM} serve needs {MIN_DESCRIPTORS}: raise it "
+                "with ulimit -n 1024 (systemd: LimitNOFILE)"
             )
 
 
@@ -112,7 +113,7 @@ async def listening(app: web.Application, host: str, port: int) -> AsyncIterator
                 connection, host, port, backlog=_BACKLOG
             )
         except OSError as error:
-            taken = "the port is taken; is scrapy serve running already?"
+            taken = f"the port is taken; is {PROGRAM} serve running already?"
             why = taken if error.errno == errno.EADDRINUSE else error.strerror or error
             raise UserError(f"cannot listen on {host}:{port}: {why} (options: --host, --port)") from error
         async with listener:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
+from newsbot.cli.program import PROGRAM
 from newsbot.crawl.context import Context
 from newsbot.crawl.entries import Batch, entry_for, page_for
 from newsbot.crawl.links.families import OF_FAMILIES, Families
@@ -45,7 +46,7 @@ NAMED = (Where.SEED, Where.ARGUMENT, Where.PUSH)
 """Origins of links that a person, a rule or a push notice named. These links are read without a judgement."""
 
 
-_KEPT_OUT = "left out url=%s; the URL was removed. To unblock it, run: scrapy remove URL --allow"
+_KEPT_OUT = f"left out url=%s; the URL was removed. To unblock it, run: {PROGRAM} remove URL --allow"
 logger = logging.getLogger(__name__)
 
 

@@ -18,6 +18,7 @@ from aiohttp import web
 
 from newsbot.alerts import saved as saving
 from newsbot.cli.command import plain
+from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import counted
 from newsbot.clock import utc
 from newsbot.errors import ArgumentError
@@ -385,7 +386,7 @@ def monitor_report(data: Data, given: Given) -> dict[str, Any]:
     """
     found = kept_report(data.storage.notes, ascii_host(given["site"]))
     if found is None:
-        raise missing(f"{given['site']!r} was never monitored; run: scrapy crawl monitor")
+        raise missing(f"{given['site']!r} was never monitored; run: {PROGRAM} crawl monitor")
     return found
 
 

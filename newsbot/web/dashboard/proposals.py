@@ -20,6 +20,7 @@ from typing import Any
 
 from newsbot.authoring.writing import rule_path, write_new
 from newsbot.backends import rules_folder
+from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import clean
 from newsbot.clock import from_iso, system_clock, utc
 from newsbot.config.check import SettingsLike, value_of
@@ -175,7 +176,7 @@ class Proposals:
 
         At the end the process group is always killed, even if this task is cancelled.
         """
-        command = [sys.executable, "-m", "scrapy", "rules", "new", site, "--print", "--json"]
+        command = [sys.executable, "-m", PROGRAM, "rules", "new", site, "--print", "--json"]
         command += ["--articles", str(ARTICLES), "--seconds", str(SECONDS)]
         command += ["-s", f"NEWSBOT_ALLOW_PRIVATE={int(self._allow_private)}"]
         pipe = asyncio.subprocess.PIPE

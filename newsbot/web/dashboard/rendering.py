@@ -17,6 +17,7 @@ from aiohttp import web
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import clean, counted, printable, when
 from newsbot.clock import utc
 from newsbot.sites.statistics import percent
@@ -65,7 +66,7 @@ def make_environment() -> Environment:
         "marked": marked,
         "host": lambda url: urlsplit(str(url)).hostname or "",
     }
-    environment.globals |= {"link": link, "site_path": site_path}
+    environment.globals |= {"link": link, "site_path": site_path, "program": PROGRAM}
     return environment
 
 

@@ -20,6 +20,7 @@ from aiohttp.typedefs import Middleware
 from jinja2 import Environment
 
 from newsbot import __version__
+from newsbot.cli.program import PROGRAM
 from newsbot.errors import ArgumentError, DataError, UserError
 from newsbot.web.dashboard.access import Access
 from newsbot.web.dashboard.articles import recent_stories, rising_terms, top_events
@@ -107,8 +108,8 @@ MORE_PAGES = (
 )
 """The entries of the menu in the footer, in the same form."""
 CLOSED = (
-    "No token is set: start scrapy serve with NEWSBOT_WEB_TOKEN. Without a token, pages can only be read on "
-    "this machine, under a name such as localhost, and not with --public-url."
+    f"No token is set: start {PROGRAM} serve with NEWSBOT_WEB_TOKEN. Without a token, pages can only be read "
+    "on this machine, under a name such as localhost, and not with --public-url."
 )
 FEEDS = "/articles."
 """Prefix of the paths of feeds."""
