@@ -51,6 +51,11 @@ __all__ = ["Article", "crawl", "extract", "open_storage"]
 __version__ = "0.1.0"
 
 
+def __dir__() -> list[str]:
+    """Return the names of the Python interface, which are imported only when they are used."""
+    return [*__all__, "__version__"]
+
+
 def __getattr__(name: str) -> Any:
     """Import the Python interface only when it is used, because commands do not need it."""
     if name in __all__:

@@ -17,21 +17,29 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Generator, Mapping, Sequence
+import threading
+from collections import deque
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from datetime import date
 from pathlib import Path
 from typing import Any
 
-from newsbot.backends import open_rules
+from newsbot.backends import DATA_FILE, open_rules
 from newsbot.backends import open_storage as open_by_settings
-from newsbot.errors import ArgumentError, UserError
+from newsbot.clock import system_clock, utc
+from newsbot.crawl.arguments import address, arguments_for, parse_arguments
+from newsbot.errors import ArgumentError, DataUnavailable, UserError
 from newsbot.extraction import extract
 from newsbot.items import Article
 from newsbot.storage.base import Storage
+from newsbot.storage.sqlite import SqliteStorage
 
 __all__ = ["Article", "crawl", "extract", "open_storage"]
 
 PACKAGE = Path(__file__).resolve().parent.parent
 """The folder that contains the package ``newsbot``."""
+KEPT_LINES = 40
+"""Number of last lines of a crawl's messages that an error shows."""
 STOP_SECONDS = 60.0
 """Maximum number of seconds that a crawl may take to end after the stop signal. After that it is killed."""
 
@@ -39,76 +47,143 @@ STOP_SECONDS = 60.0
 def open_storage(data: str | os.PathLike[str] = "data") -> Storage:
     """Open the stored articles of a crawl.
 
-    ``data`` is a data folder (the setting NEWSBOT_DATA) or the URI of a MongoDB (``mongodb://…``). Close the
-    storage after use, or use it in ``with contextlib.closing(...)``. Raises
-    :class:`newsbot.errors.DataError` if it cannot be opened.
+    ``data`` is a data folder (the setting NEWSBOT_DATA), the file ``newsbot.db`` in it, or the URI of a
+    MongoDB (``mongodb://…``). Close the storage after use, or use it in ``with contextlib.closing(...)``.
+    Raises :class:`newsbot.errors.DataError` if there are no data or if they cannot be opened.
     """
     place = os.fspath(data)
-    name = "MONGO_URI" if place.startswith(("mongodb://", "mongodb+srv://")) else "NEWSBOT_DATA"
-    return open_by_settings({name: place})
+    if place.startswith(("mongodb://", "mongodb+srv://")):
+        return open_by_settings({"MONGO_URI": place})
+    path = Path(place).expanduser()
+    file = path if path.is_file() else path / DATA_FILE
+    if not file.is_file():  # SQLite would create it
+        raise DataUnavailable(f"{file}: there is no such file; name the data folder of a crawl")
+    return SqliteStorage(file)
 
 
 def crawl(
-    sites: str | Sequence[str],
+    sites: str | Iterable[str] = (),
     *,
     max_articles: int | None = None,
+    max_articles_per_site: int | None = None,
+    since: str | date | None = None,
+    until: str | date | None = None,
+    follow: str | Iterable[str] | None = None,
+    feeds: str | Iterable[str] = (),
+    now: bool = False,
     data: str | os.PathLike[str] | None = None,
     settings: Mapping[str, Any] | None = None,
+    progress: bool = False,
     **arguments: Any,
 ) -> Generator[Article, None, None]:
     """Crawl sites and yield each article when it has been stored.
 
-    ``sites`` are domains or URLs. If a site has no rule, the crawl starts at its home page. After
-    ``max_articles`` new articles the crawl stops. ``data`` is the folder for the data of the crawl; a second
-    crawl with the same folder yields only new articles. If ``data`` is None, no data are kept. ``settings``
-    are settings of Scrapy and newsbot. ``arguments`` are further arguments of ``scrapy crawl news``, such as
-    ``since="7d"``.
+    ``sites`` are domains or URLs, one or several. If a site has no rule, the crawl starts at its home page.
+    ``feeds`` are addresses of feeds. After ``max_articles`` new articles the crawl stops. ``since`` and
+    ``until`` are dates, or texts such as ``"7d"``. ``now`` reads all known sources of the sites, even if they
+    are not due. ``arguments`` are further arguments of ``scrapy crawl news``.
 
-    The crawl runs in a separate process. So it can run in a notebook, and a second crawl can follow it. It
-    begins when the first article is requested from the iterator, and stops when the iterator is closed.
-    Raises :class:`newsbot.errors.ArgumentError` for wrong arguments, and :class:`newsbot.errors.UserError`
-    with the message of the crawl if the crawl fails.
+    ``data`` is the folder for the data of the crawl; a second crawl with the same folder yields only new
+    articles. If ``data`` is None, no data are kept. ``settings`` are settings of Scrapy and newsbot. With
+    ``progress``, the log lines of the crawl are written to stderr.
+
+    The arguments are checked at once. The crawl runs in a separate process. So it can run in a notebook, and
+    a second crawl can follow it. It begins when the first article is requested from the iterator, and stops
+    when the iterator is closed. Raises :class:`newsbot.errors.ArgumentError` for wrong arguments, and
+    :class:`newsbot.errors.UserError` with the message of the crawl if the crawl fails, for example because no
+    host has answered.
     """
-    named = [sites] if isinstance(sites, str) else list(sites)
-    if not named:
-        raise ArgumentError("crawl() needs at least one site")
-    settings = dict(settings or {})
-    rules = open_rules(settings)
-    # The spider argument ``sites`` accepts only sites with a rule. Other sites are passed as URLs.
-    ruled = [site for site in named if "/" not in site and rules.get(site) is not None]
-    others = [site for site in named if site not in ruled]
+    named, sources = _listed(sites), _listed(feeds)
+    if not named and not sources:
+        raise ArgumentError("crawl() needs at least one site or feed")
+    chosen = dict(settings or {})
     asked = {
         **arguments,
-        "sites": ",".join(ruled),
-        "urls": " ".join(others),
-        "max_articles": "" if max_articles is None else max_articles,
+        "max_articles": max_articles,
+        "max_articles_per_site": max_articles_per_site,
+        "since": since.isoformat() if isinstance(since, date) else since,
+        "until": until.isoformat() if isinstance(until, date) else until,
+        "follow": ",".join(_listed(follow or ())),
+        "now": "yes" if now else None,
     }
-    return _articles({name: value for name, value in asked.items() if value != ""}, data, settings)
+    given = {name: value for name, value in asked.items() if value not in (None, "")}
+    parse_arguments(given, now=utc(system_clock()))
+    for name in (*named, *sources):
+        address("sites", name)
+    lists = {"feeds": sources, **arguments_for(open_rules(chosen, needed=False), named)}
+    return _articles(given, lists, data, chosen, progress=progress)
+
+
+def _listed(values: str | Iterable[str]) -> list[str]:
+    return [one.strip() for one in ([values] if isinstance(values, str) else values)]
 
 
 def _articles(
-    arguments: Mapping[str, Any], data: str | os.PathLike[str] | None, settings: Mapping[str, Any]
+    arguments: Mapping[str, Any],
+    lists: Mapping[str, Sequence[str]],
+    data: str | os.PathLike[str] | None,
+    settings: Mapping[str, Any],
+    *,
+    progress: bool,
 ) -> Generator[Article, None, None]:
-    with tempfile.TemporaryDirectory(prefix="newsbot-") as own, tempfile.TemporaryFile() as messages:
-        kept = Path(own if data is None else data).absolute()
-        chosen = {"LOG_LEVEL": "ERROR", "NEWSBOT_PROGRESS": 0, **settings, "NEWSBOT_DATA": kept}
-        command = [sys.executable, "-m", "scrapy", "crawl", "news", "-O", "-:jsonl"]
-        command += [word for name, value in arguments.items() for word in ("-a", f"{name}={value}")]
+    with tempfile.TemporaryDirectory(prefix="newsbot-") as own:
+        kept = Path(own, "data") if data is None else Path(data)
+        shown = {"LOG_LEVEL": "INFO"} if progress else {"LOG_LEVEL": "ERROR", "NEWSBOT_PROGRESS": 0}
+        chosen = {**shown, "NEWSBOT_TRIAL": int(data is None), **settings, "NEWSBOT_DATA": kept.absolute()}
+        given = {**arguments, **_files(lists, Path(own))}
+        command = [sys.executable, "-m", "newsbot", "crawl", "news", "-O", "-:jsonl"]
+        command += [word for name, value in given.items() for word in ("-a", f"{name}={value}")]
         command += [word for name, value in chosen.items() for word in ("-s", f"{name}={value}")]
         process = subprocess.Popen(  # noqa: S603  # our own command; no shell reads the arguments
-            command, env=_environment(data is None), stdout=subprocess.PIPE, stderr=messages
+            command, env=_environment(data is None), stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
         assert process.stdout is not None
+        messages = _Messages(process, shown=progress)
         try:
             for line in process.stdout:
                 yield Article.from_dict(json.loads(line))
             code = process.wait()
         finally:
             _stop(process)
+            said = messages.end()
         if code:  # the commands of newsbot exit with 2 for wrong arguments
-            messages.seek(0)
-            said = messages.read()[-4000:].decode(errors="replace").strip()
             raise (ArgumentError if code == 2 else UserError)(said or f"the crawl ended with code {code}")
+
+
+def _files(lists: Mapping[str, Sequence[str]], folder: Path) -> dict[str, str]:
+    """Return the arguments for lists. Addresses are passed in files, because they can contain any sign."""
+    found = {}
+    for name, values in lists.items():
+        if name == "sites":
+            found[name] = " ".join(values)
+        elif values:
+            file = folder / f"{name}.txt"
+            file.write_text("\n".join(values), encoding="utf-8")
+            found["urls_file" if name == "urls" else name] = str(file)
+    return found
+
+
+class _Messages:
+    """Reads what a process writes to stderr, in a thread, and keeps the last lines."""
+
+    def __init__(self, process: subprocess.Popen[bytes], *, shown: bool) -> None:
+        assert process.stderr is not None
+        self._stream, self._shown = process.stderr, shown
+        self._lines: deque[str] = deque(maxlen=KEPT_LINES)
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def _read(self) -> None:
+        for line in self._stream:
+            self._lines.append(text := line.decode(errors="replace"))
+            if self._shown:
+                sys.stderr.write(text)
+
+    def end(self) -> str:
+        """Wait for the end of the process. Return its last lines, or only the last one if all were shown."""
+        self._thread.join(STOP_SECONDS)
+        self._stream.close()
+        return "".join([*self._lines][-1:] if self._shown else self._lines)[-4000:].strip()
 
 
 def _environment(trial: bool) -> dict[str, str]:

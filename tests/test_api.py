@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import re
 import subprocess
 import sys
 from contextlib import closing
+from datetime import date
+from importlib import import_module
 
 import pytest
 
 import newsbot
-from newsbot.errors import ArgumentError, UserError
+from newsbot.errors import ArgumentError, DataError, UserError
 from tests.crawls import ROOT, article_html
 from tests.newssite import HOST, serve
 from tests.scrapydserver import copy_project
@@ -90,10 +93,70 @@ def test_faults_of_a_crawl_are_errors_with_its_message(site, world, environment)
     with pytest.raises(ArgumentError, match="at least one site"):
         newsbot.crawl([])
     with pytest.raises(ArgumentError, match="did you mean 'since'"):
-        next(newsbot.crawl("news.test", settings=environment, sinse="7d"))
+        newsbot.crawl("news.test", settings=environment, sinse="7d")
     (world.folder / "file").write_text("")
     with pytest.raises(UserError, match="file"):
         next(newsbot.crawl(f"{HOST}/", data=world.folder / "file", settings=environment))
+
+
+def test_a_crawl_checks_its_arguments_before_it_starts(site, world, environment):
+    for wrong in (
+        {"sites": "nonsense"},
+        {"sites": []},
+        {"feeds": ["https://", "https://a.example/rss"]},
+        {"sites": "news.test", "since": "soon"},
+        {"sites": "news.test", "max_articles": 0},
+        {"sites": "news.test", "follow": ["feeds", "everything"]},
+        {"sites": "news.test", "since": date(2026, 11, 20), "until": "2026-11-01"},
+    ):
+        with pytest.raises(ArgumentError):
+            newsbot.crawl(**wrong, settings=environment)
+
+
+def test_addresses_with_commas_and_blanks_in_lists_stay_whole(site, world, environment):
+    urls = [f"{HOST}/7,75398,{n},rada-miasta.html" for n in (1, 2)] + [f"{HOST}/story/3,https://b.test/4.html"]
+    for n, url in enumerate(urls):
+        site.page(url, article_html(n))
+    crawl = newsbot.crawl(urls, settings=environment, now=False)
+    assert {article.url for article in crawl} == set(urls)
+
+
+def test_a_crawl_without_an_answer_raises_the_cause(world, environment, monkeypatch, capfd):
+    for name in world.web.environment:
+        monkeypatch.delenv(name)
+    for site in ("http://absent.test/", "http://127.0.0.1/news/1"):
+        with pytest.raises(UserError, match=r"no host (could be reached|was contacted): .*(absent|private)"):
+            list(newsbot.crawl(site, settings={**environment, "NEWSBOT_PATIENCE": 1}))
+    with pytest.raises(UserError, match=r"^no host was contacted: "):
+        list(newsbot.crawl("http://127.0.0.1/", settings=environment, progress=True))
+    assert "Spider opened" in capfd.readouterr().err
+
+
+def test_feeds_need_no_rules_folder(site, world, environment):
+    urls = serve(site, world, 2)
+    absent = {**environment, "NEWSBOT_RULES": str(world.folder / "absent"), "DOWNLOAD_DELAY": 0}
+    found = {article.url for article in newsbot.crawl(feeds=[f"{HOST}/feed.xml"], settings=absent)}
+    assert found == set(urls)
+
+
+def test_stored_articles_are_opened_by_folder_or_file_and_never_created(site, world, environment):
+    serve(site, world, 1)
+    assert len(list(newsbot.crawl("news.test", data=world.data, settings=environment))) == 1
+    for place in (world.data, str(world.data / "newsbot.db")):
+        with closing(newsbot.open_storage(place)) as storage:
+            assert storage.articles.count() == 1
+    for place in (world.folder / "absent", world.rules, world.folder / "absent" / "newsbot.db"):
+        with pytest.raises(DataError, match="there is no such file"):
+            newsbot.open_storage(place)
+    assert not (world.folder / "absent").exists()
+
+
+def test_the_package_shows_its_names_and_the_arguments_of_a_crawl():
+    assert {"Article", "crawl", "extract", "open_storage"} <= set(dir(newsbot))
+    import_module("newsbot.crawl.arguments")  # the package of the same name replaces the function
+    assert list(inspect.signature(newsbot.crawl).parameters)[:3] == [
+        *("sites", "max_articles", "max_articles_per_site")
+    ]
 
 
 def run(world, *words, **more):

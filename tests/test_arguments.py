@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from newsbot.crawl.arguments import HELP, parse_arguments
+from newsbot.crawl.arguments import HELP, addresses, parse_arguments
 from newsbot.errors import ArgumentError
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -128,3 +128,25 @@ def test_a_wrong_argument_gets_one_line_that_says_what_is_allowed(arguments, say
 
 def test_every_argument_has_a_help_line():
     assert all(text for text in HELP.values())
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("https://a.test/7,75398,301,rada-miasta.html", 1),
+        ("a.test/7,75398,301,rada-miasta.html", 1),
+        ("https://a.test/?ids=1,2.5 https://b.test/x,y", 2),
+        ("https://a.test/1,2,https://b.test/3", 2),
+        ("https://a.test/1, https://b.test/2,", 2),
+        ("a.test,b.test,c.test/news", 3),
+        ("https://a.test,b.test", 2),
+        ("a.test/1,b.test/2", 2),
+        ("https://a.test/;x=1,v1.2/story", 1),
+    ],
+)
+def test_commas_in_addresses_separate_nothing(text: str, expected: int) -> None:
+    found = addresses(text)
+    assert len(found) == expected
+    assert ",".join(found).replace(" ", "") == text.replace(", ", ",").replace(" ", ",").rstrip(",")
+    assert len(parse_arguments({"url": text}, now=NOW).urls) == expected
+    assert len(parse_arguments({"feeds": text}, now=NOW).feeds) == expected

@@ -49,7 +49,7 @@ def test_one_line_says_that_no_host_can_be_reached(alone, environment, message):
     crawl = alone.crawl("-L", "ERROR", **proxies)
     assert crawl.code == 1
     (line,) = crawl.err.splitlines()
-    assert line.startswith("no host could be reached on ")
+    assert line.startswith("no host could be reached: site0.test, site1.test, site2.test")
     assert message in line
     assert line.endswith("No page was postponed. To try newsbot without a network, run: scrapy demo")
     assert "word" not in line
@@ -63,20 +63,30 @@ def test_private_addresses_name_the_setting(alone):
     crawl = alone.crawl("-a", f"feeds={','.join(urls)}", "-L", "ERROR")
     assert crawl.code == 1
     (line,) = crawl.err.splitlines()
-    assert "the addresses of 4 sites are private IP addresses" in line
+    assert "addresses of 127.0.0.1, 127.0.0.2, 127.0.0.3 and 1 more are private IP addresses" in line
     assert "to allow them, set NEWSBOT_ALLOW_PRIVATE=1" in line
     one = alone.crawl("-a", "url=http://localhost:8000/")
     assert one.code == 1
-    assert "no host was contacted: the addresses of 1 site are private IP addresses" in one.err
+    assert "no host was contacted: the addresses of localhost are private IP addresses" in one.err
     assert "to read them" not in one.err
+
+
+def test_a_name_that_leads_to_a_private_address_ends_the_crawl_whatever_its_port(alone):
+    resolver = "TWISTED_DNS_RESOLVER=tests.named_addresses.NamedAddresses"
+    for url in ("https://wiki.test/", "http://wiki.test:8080/news/1"):
+        crawl = alone.crawl("-a", f"url={url}", "-s", resolver, "-L", "ERROR")
+        assert crawl.code == 1
+        assert crawl.stats["finish_reason"] == "no_network"
+        assert "the addresses of wiki.test are private IP addresses" in crawl.err
+        assert crawl.stat("frontier/nacked") == 0
 
 
 def test_a_single_site_that_is_down_is_retried_and_recorded(alone):
     crawl = alone.crawl("-a", f"sites={SITES[0]}")
-    assert crawl.code == 0
+    assert crawl.code == 1
     assert crawl.stat("frontier/nacked") >= 1
     assert alone.page(f"http://{SITES[0]}/feed.xml").failures >= 1
-    assert "no host could be reached on 1 site" in crawl.err
+    assert f"no host could be reached: {SITES[0]} (dns 1): check the address and the network" in crawl.err
 
 
 def test_failures_count_for_the_sites_as_soon_as_another_site_answers(site, world):
@@ -97,7 +107,7 @@ def test_the_network_is_not_suspected_after_an_answer_or_with_few_sites():
         reach.failed(f"a{number}.test", "dns")
         reach.failed(f"a{number}.test", "timeout")
     assert (reach.is_ours, reach.enough_tried) == (True, True)
-    assert f"on {MANY} sites (timeout {MANY})" in (reach.fault or "")
+    assert f"and {MANY - ENOUGH} more (timeout {MANY})" in (reach.fault or "")
     reach.believe()
     assert not reach.in_doubt
     reach.answered()

@@ -174,13 +174,13 @@ def test_a_shell_completes_commands_options_and_arguments(typed, expected, tmp_p
 
 
 def test_a_crawl_takes_sites_in_place_of_arguments(tmp_path):
-    from newsbot.crawl.scope import arguments_for
+    from newsbot.crawl.arguments import arguments_for
 
     (tmp_path / "fen.example.yaml").write_text("domain: fen.example\n")
     rules = load_rules(tmp_path)
     assert arguments_for(rules, ["fen.example", "wold.example", "https://fen.example/7,8"]) == {
-        "sites": "fen.example",
-        "urls": "wold.example https://fen.example/7,8",
+        "sites": ["fen.example"],
+        "urls": ["wold.example", "https://fen.example/7,8"],
     }
     wrong = run(tmp_path, "crawl", "fen.example", "-a", "sites=fen.example", NEWSBOT_RULES=str(tmp_path))
     assert wrong.code == 2

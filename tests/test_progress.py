@@ -225,14 +225,14 @@ def test_the_table_of_many_sites_ends_with_a_row_for_the_rest_and_a_total() -> N
 
 
 def test_the_last_lines_contain_the_reason_and_the_data_folder() -> None:
-    lines = closing_lines({"newsbot/articles/new": 3, "newsbot/errors/dns": 1}, "shutdown", 65.0, Path("/d"))
+    lines = closing_lines({"newsbot/articles/new": 3, "newsbot/errors/dns": 1}, "shutdown", 65.0, "data: /d")
     assert lines[0] == "3 new articles, 0 updated, useful share -, 0 fetched in 0:01:05 (shutdown)"
     assert lines[1] == "errors: dns 1"
     assert lines[-1] == "data: /d"
 
 
 def test_the_last_lines_of_a_trial_contain_no_data_folder() -> None:
-    lines = closing_lines({"newsbot/articles/new": 3}, "finished", 1.0, Path("/trial"), trial=True)
+    lines = closing_lines({"newsbot/articles/new": 3}, "finished", 1.0, "data: /trial", trial=True)
     assert len(lines) == 1
     assert "3 new articles" in lines[0]
 

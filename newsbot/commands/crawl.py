@@ -111,7 +111,7 @@ class Command(crawl.Command):
         if self.crawler_process.bootstrap_failed or reason in BAD_ENDS:
             self.exitcode = FAULT
         if crawler.stats and (fault := crawler.stats.get_value("newsbot/unreachable")):
-            complain(fault, FAULT)
+            self.exitcode = complain(fault, FAULT)
 
 
 class _Stops(logging.Filter):

@@ -39,6 +39,7 @@ Files in reading order:
 
 import sys
 from importlib import import_module
+from inspect import Signature, signature
 from types import ModuleType
 from typing import Any
 
@@ -52,6 +53,11 @@ class _CallablePackage(ModuleType):
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         return import_module("newsbot.api").crawl(*arguments, **keywords)
+
+    @property
+    def __signature__(self) -> Signature:
+        """The arguments, for ``help()`` and editors."""
+        return signature(import_module("newsbot.api").crawl)
 
 
 sys.modules[__name__].__class__ = _CallablePackage

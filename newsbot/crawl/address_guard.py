@@ -18,6 +18,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.error import DNSLookupError
 
 from newsbot.items import Bounded
+from newsbot.urls import canonicalize
 
 USUAL_PORTS = (None, 80, 443)
 """The ports of public sites; None is the default port of the scheme."""
@@ -89,6 +90,11 @@ MAX_REFUSED = 10_000
 """Maximum number of names in :data:`refused`."""
 refused = Bounded[str, None](MAX_REFUSED)
 """Names that were refused. Twisted reports refused names and unknown names in the same way."""
+
+
+def was_refused(url: str) -> bool:
+    """Return True if the host of ``url`` was refused because of its address, whatever the port is."""
+    return urlsplit(canonicalize(url)).hostname in refused
 
 
 class GuardedResolver(CachingThreadedResolver):

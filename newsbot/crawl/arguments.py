@@ -7,7 +7,8 @@ values.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -21,7 +22,7 @@ from defusedxml.ElementTree import fromstring
 from newsbot.clock import parse_duration
 from newsbot.config.table import as_switch
 from newsbot.errors import MAX_QUOTE, ArgumentError
-from newsbot.rules.rule import FOLLOW, Follow
+from newsbot.rules.rule import FOLLOW, Follow, RuleSet
 from newsbot.urls import canonicalize, meant
 
 Mode = Literal["once", "continuous"]
@@ -64,9 +65,9 @@ class Arguments:
 HELP = {
     "sites": "domains of rule files, comma separated: sites=lenta.ru,bbc.com",
     "url": "one address to fetch now: url=https://example.org/news/1",
-    "urls": "several addresses, comma or space separated",
+    "urls": "several addresses, space separated",
     "urls_file": "a file with one address per line",
-    "feeds": "feeds to read now: addresses (comma separated), or a file with one per line, or an OPML file",
+    "feeds": "feeds to read now: addresses (space separated), or a file with one per line, or an OPML file",
     "follow": f"any of {','.join(FOLLOW)}",
     "since": "articles published since then: 2026-11-20, 2026-11-20T08:00Z or an age such as 12h, 7d",
     "until": "articles published before this time; same format as since",
@@ -90,8 +91,8 @@ def parse_arguments(given: Mapping[str, Any], *, now: datetime) -> Arguments:
     """
     values = given_values(given, HELP)
     urls = [
-        *words(values.get("url")),
-        *words(values.get("urls")),
+        *addresses(values.get("url")),
+        *addresses(values.get("urls")),
         *lines_of("urls_file", values.get("urls_file")),
     ]
     arguments = Arguments(
@@ -114,6 +115,15 @@ def parse_arguments(given: Mapping[str, Any], *, now: datetime) -> Arguments:
     return arguments
 
 
+def arguments_for(rules: RuleSet, named: Iterable[str]) -> dict[str, list[str]]:
+    """Return the arguments ``sites`` and ``urls`` of a crawl of sites that are named by domain or address."""
+    # The argument ``sites`` accepts only sites with a rule. Other sites are passed as URLs.
+    parts: dict[str, list[str]] = {"sites": [], "urls": []}
+    for name in named:
+        parts["sites" if "/" not in name and rules.get(name) is not None else "urls"].append(name)
+    return {argument: names for argument, names in parts.items() if names}
+
+
 def given_values(given: Mapping[str, Any], known: Mapping[str, str]) -> dict[str, str]:
     """Return the values as text, by name. Raises :class:`ArgumentError` for a name that is not ``known``."""
     given = {name: value for name, value in given.items() if name != SCRAPYD_JOB}
@@ -132,6 +142,38 @@ def _invalid(name: str, value: str) -> ArgumentError:
 def words(text: str | None) -> list[str]:
     """Return the words of ``text``. Commas or blanks separate the words."""
     return (text or "").replace(",", " ").split()
+
+
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+
+
+def addresses(text: str | None) -> list[str]:
+    """Return the addresses in ``text``. Blanks separate them, and commas that are not part of an address."""
+    found: list[str] = []
+    for word in (text or "").split():
+        current, *parts = word.split(",")
+        for part in parts:
+            if _begins_address(current, part):
+                found.append(current)
+                current = part
+            else:
+                current += f",{part}"
+        found.append(current)
+    return [one for given in found if (one := given.strip(","))]
+
+
+def _begins_address(before: str, part: str) -> bool:
+    """Return True if ``part``, which follows a comma after the address ``before``, is another address.
+
+    A host has no comma, so a comma ends an address without a path. After a path, an address must have a
+    scheme, as in ``/7,75398,story.html,https://…``, unless no address has one (``a.org/1,b.org/2``).
+    """
+    if _SCHEME.match(part):
+        return True
+    host, slash, _ = part.partition("/")
+    scheme, _, rest = before.rpartition("://")
+    has_path = bool(rest.partition("/")[2]) or "?" in rest
+    return "." in host and (not has_path or (not scheme and bool(slash)))
 
 
 def address(name: str, given: str) -> str:
@@ -188,7 +230,7 @@ def _feeds(value: str | None) -> list[str]:
         # Without this check, a wrong file name would be treated as a domain, with a misleading error message.
         if _looks_like_a_file(value):
             _read("feeds", value)  # the file does not exist, so this raises the right error
-        return words(value)
+        return addresses(value)
     text = _read("feeds", value)
     # OPML has no fixed file name, so the content decides.
     markup = text.lstrip().startswith("<")

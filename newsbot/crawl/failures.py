@@ -17,10 +17,9 @@ from scrapy.exceptions import (
     UnsupportedURLSchemeError,
 )
 
-from newsbot.crawl import address_guard
+from newsbot.crawl.address_guard import was_refused
 from newsbot.errors import DataError
 from newsbot.items import Reason
-from newsbot.urls import host_key
 
 
 class Ignored(IgnoreRequest):
@@ -131,7 +130,7 @@ def cause_for(url: str, error: BaseException) -> str:
     """Return the token for the exception of a failed download of ``url``."""
     cause = cause_of(error)
     # Twisted reports a refused private address as a name that does not exist.
-    if cause == Reason.DNS and host_key(url) in address_guard.refused:
+    if cause == Reason.DNS and was_refused(url):
         return Reason.PRIVATE_ADDRESS.value
     return cause
 

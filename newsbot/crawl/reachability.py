@@ -12,7 +12,6 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies
 
 from newsbot.cli.program import PROGRAM
-from newsbot.cli.terminal import counted
 from newsbot.items import Reason
 
 ENOUGH: Final = 3
@@ -77,7 +76,9 @@ class Reachability:
         if not self._failed:
             return None
         causes = Counter(self._failed.values())
-        sites = counted(len(self._failed), "site")
+        names = sorted(self._failed)
+        more = f" and {len(names) - ENOUGH} more" if len(names) > ENOUGH else ""
+        sites = ", ".join(names[:ENOUGH]) + more
         if set(causes) == {Reason.PRIVATE_ADDRESS}:
             return (
                 f"no host was contacted: the addresses of {sites} are private IP addresses, which newsbot "
@@ -89,10 +90,11 @@ class Reachability:
         question = (
             f"check the proxy {proxies} (http_proxy, https_proxy)."
             if proxies
-            else "check the network connection. Behind a proxy, set http_proxy and https_proxy."
+            else f"check {'the address and ' if len(names) < ENOUGH else ''}the network connection. "
+            "Behind a proxy, set http_proxy and https_proxy."
         )
         spared = "" if self._believed else " No page was postponed."
         return (
-            f"no host could be reached on {sites} ({listed}): {question}{spared} "
+            f"no host could be reached: {sites} ({listed}): {question}{spared} "
             f"To try newsbot without a network, run: {PROGRAM} demo"
         )

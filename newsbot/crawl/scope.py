@@ -131,15 +131,6 @@ def check_scope(settings: BaseSettings, rules: RuleSet, arguments: Arguments) ->
     return domains_of(rules, arguments.sites) | frozenset(asked)
 
 
-def arguments_for(rules: RuleSet, named: Iterable[str]) -> dict[str, str]:
-    """Return the arguments ``sites`` and ``urls`` of a crawl of sites that are named by domain or address."""
-    # The argument ``sites`` accepts only sites with a rule. Other sites are passed as URLs.
-    parts: dict[str, list[str]] = {"sites": [], "urls": []}
-    for name in named:
-        parts["sites" if "/" not in name and rules.get(name) is not None else "urls"].append(name)
-    return {argument: " ".join(names) for argument, names in parts.items() if names}
-
-
 def domains_of(rules: RuleSet, sites: Iterable[str]) -> frozenset[str]:
     """Return the domains of ``sites`` in the spelling of their rules. Sites without a rule are left out.
 

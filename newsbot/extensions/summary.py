@@ -6,14 +6,13 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from scrapy import Spider
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 
-from newsbot.backends import data_folder
+from newsbot.backends import place_of_data
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import columns, counted, make_console, print_table
 from newsbot.crawl.arguments import Arguments
@@ -55,7 +54,7 @@ class Summary(Extension):
         settings = crawler.settings
         if not settings.getbool("NEWSBOT_PROGRESS") or settings.getbool("NEWSBOT_LOG_JSON"):
             raise NotConfigured
-        self._data = data_folder(settings).absolute()
+        self._data = place_of_data(settings)
         self._began = time.monotonic()
         self._waiting: list[str] = []
         """Sentences about links that wait. They are made while the backends are still open."""
@@ -136,13 +135,13 @@ def closing_lines(
     stats: Mapping[str, Any],
     reason: str,
     seconds: float,
-    data: Path | None,
+    data: str | None,
     *,
     trial: bool = False,
     ahead: str | None = None,
     waiting: Sequence[str] = (),
 ) -> list[str]:
-    """Return the lines below the table. ``data`` is None if nothing was stored.
+    """Return the lines below the table. ``data`` says where the data are; None if nothing was stored.
 
     ``trial`` means that the program that started the crawl deletes its data, so they cannot be read
     afterwards. ``waiting`` are sentences about links that wait. ``ahead`` is the source that is due next, as
@@ -178,5 +177,4 @@ def closing_lines(
         lines.append(f"{ahead}; to read it now, add -a now=yes")
     if now.articles:
         lines.append(f"to read them: {PROGRAM} search WORD (or: {PROGRAM} articles export -o articles.jsonl)")
-    lines.append(f"data: {data}")
-    return lines
+    return [*lines, data]

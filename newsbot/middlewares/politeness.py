@@ -20,7 +20,7 @@ import asyncio
 from scrapy.crawler import Crawler
 from scrapy.http import Request, Response
 
-from newsbot.crawl import address_guard
+from newsbot.crawl.address_guard import was_refused
 from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.context import MAX_HOSTS
 from newsbot.crawl.failures import NO_TLS, cause_of
@@ -136,7 +136,7 @@ class PolitenessMiddleware(Middleware):
         if cause not in (*HOST_FAULTS, Reason.PRIVATE_ADDRESS):
             return
         host = host_key(request.url)
-        if host in address_guard.refused:
+        if was_refused(request.url):
             cause = Reason.PRIVATE_ADDRESS
         self._reachability.failed(self._context.rule_for(request.url).domain, cause)
         if request.url.startswith("https:") and host in self._plain and cause in _REFUSALS:

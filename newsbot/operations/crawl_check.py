@@ -13,8 +13,9 @@ from newsbot.alerts.watch import options_from
 from newsbot.clock import system_clock, utc
 from newsbot.config.check import check_parts, value_of
 from newsbot.crawl.archive import open_archive
+from newsbot.crawl.arguments import arguments_for
 from newsbot.crawl.browser import find_browser
-from newsbot.crawl.scope import arguments_for, check_scope
+from newsbot.crawl.scope import check_scope
 from newsbot.errors import ArgumentError
 from newsbot.rules.rule import Rule
 
@@ -33,7 +34,8 @@ def fill_in(settings: BaseSettings, words: list[str], spider_arguments: dict[str
     if given := [name for name in ("sites", "url", "urls") if name in spider_arguments]:
         raise ArgumentError(f"{sites[0]}: give sites either as words or with -a {given[0]}=…")
     words[1:] = [word for word in words[1:] if word not in sites]
-    spider_arguments |= arguments_for(backends.open_rules(settings, needed=False), sites)
+    found = arguments_for(backends.open_rules(settings, needed=False), sites)
+    spider_arguments |= {name: " ".join(names) for name, names in found.items()}
 
 
 def check(settings: BaseSettings, words: list[str], spider_arguments: dict[str, Any]) -> None:

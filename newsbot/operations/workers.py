@@ -22,7 +22,7 @@ from typing import Any
 
 from scrapy.settings import SETTINGS_PRIORITIES, Settings
 
-from newsbot.backends import data_folder
+from newsbot.backends import place_of_data
 from newsbot.cli.command import Call
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import counted, make_console, print_table
@@ -247,8 +247,8 @@ async def _run(call: Call) -> int:
         stats = supervisor.stats()  # read before the folder with the stats is deleted
     if rows := site_rows(stats):
         print_table(console, COLUMNS, rows)
-    data = data_folder(call.settings).absolute()
-    for text in closing_lines(stats, "finished", time.monotonic() - began, data):
+    place = place_of_data(call.settings)
+    for text in closing_lines(stats, "finished", time.monotonic() - began, place):
         call.note(text)
     return code
 

@@ -18,7 +18,7 @@ from w3lib.encoding import http_content_type_encoding
 
 from newsbot.cli.program import PROGRAM
 from newsbot.crawl import auxiliary_scheduler as auxiliary
-from newsbot.crawl.arguments import Arguments, address, count, given_values, lines_of, words
+from newsbot.crawl.arguments import Arguments, address, addresses, count, given_values, lines_of, words
 from newsbot.crawl.failures import NO_TLS, cause_of, cause_of_status
 from newsbot.crawl.visit import ASIDE_KEY
 from newsbot.discovery.list_pages import trap
@@ -84,7 +84,7 @@ def parse_searching(given: Mapping[str, Any]) -> Searching:
         finder = Finder(wanted)
     except ValueError as error:
         raise ArgumentError(f"text or regex: {error}") from error
-    urls = [*words(values.get("url")), *words(values.get("urls"))]
+    urls = [*addresses(values.get("url")), *addresses(values.get("urls"))]
     name = values.get("search") or " | ".join(one.text for one in wanted)
     return Searching(
         name=name[:MAX_NAME],
