@@ -96,6 +96,7 @@ DEFAULT_DROPITEM_LOG_LEVEL = "DEBUG"
 STATS_DUMP = False
 LOG_VERSIONS: list[str] = []  # `scrapy version -v` prints them
 FEED_EXPORT_ENCODING = "utf-8"
+FEED_EXPORTERS = {"csv": "newsbot.operations.exporting.formats.CsvFeedExporter"}  # makes formulas harmless
 
 # --- disabled services
 TELNETCONSOLE_ENABLED = False

@@ -11,6 +11,7 @@ import sys
 from contextlib import closing
 from datetime import date
 from importlib import import_module
+from typing import Any
 
 import pytest
 
@@ -100,7 +101,7 @@ def test_faults_of_a_crawl_are_errors_with_its_message(site, world, environment)
 
 
 def test_a_crawl_checks_its_arguments_before_it_starts(site, world, environment):
-    for wrong in (
+    cases: tuple[dict[str, Any], ...] = (
         {"sites": "nonsense"},
         {"sites": []},
         {"feeds": ["https://", "https://a.example/rss"]},
@@ -108,13 +109,16 @@ def test_a_crawl_checks_its_arguments_before_it_starts(site, world, environment)
         {"sites": "news.test", "max_articles": 0},
         {"sites": "news.test", "follow": ["feeds", "everything"]},
         {"sites": "news.test", "since": date(2026, 11, 20), "until": "2026-11-01"},
-    ):
+    )
+    for wrong in cases:
         with pytest.raises(ArgumentError):
             newsbot.crawl(**wrong, settings=environment)
 
 
 def test_addresses_with_commas_and_blanks_in_lists_stay_whole(site, world, environment):
-    urls = [f"{HOST}/7,75398,{n},rada-miasta.html" for n in (1, 2)] + [f"{HOST}/story/3,https://b.test/4.html"]
+    urls = [f"{HOST}/7,75398,{n},rada-miasta.html" for n in (1, 2)] + [
+        f"{HOST}/story/3,https://b.test/4.html"
+    ]
     for n, url in enumerate(urls):
         site.page(url, article_html(n))
     crawl = newsbot.crawl(urls, settings=environment, now=False)

@@ -13,6 +13,7 @@ import pytest
 from newsbot.items import Kind
 from tests import warm
 from tests.crawls import ROOT, article_html, feed_xml
+from tests.newssite import feed_of
 
 XML = {"Content-Type": "application/rss+xml"}
 HOST = "http://news.test"
@@ -67,6 +68,26 @@ def test_now_makes_all_sources_due(world, site, news):
     assert site.seen().count("/feed.xml") == 3
     world.crawl()
     assert site.seen().count("/feed.xml") == 3, "the feed must be polled only once more"
+
+
+def test_now_includes_sources_without_a_rule(world, site, news):
+    feed = "http://other.test/feed.xml"
+    stories = [f"http://other.test/story/{n}" for n in range(2)]
+    for n, url in enumerate(stories):
+        site.page(url, article_html(50 + n))
+    site.page(feed, feed_xml(stories[:1]), headers=XML)
+    assert world.crawl("-a", f"feeds={feed}").stat("articles/new") == 1
+    site.page(feed, feed_xml(stories), headers=XML)
+    world.crawl("-a", "now=yes", "-O", f"{world.folder / 'new.csv'}")
+    assert stories[1] in world.urls()
+    assert stories[1] in (world.folder / "new.csv").read_text()
+
+
+def test_a_csv_file_of_a_crawl_contains_no_formula(world, site):
+    site.page(f"{HOST}/story/1", article_html(1, title="=cmd()|bridge of the council"))
+    feed_of(site, world, f"{HOST}/story/1")
+    world.crawl("-O", f"{world.folder / 'new.csv'}")
+    assert "'=cmd()" in (world.folder / "new.csv").read_text()
 
 
 def test_a_crawl_that_follows_no_links_says_why(world, site):

@@ -13,6 +13,7 @@ import pytest
 import redis
 
 from benchmarks.demoweb.server import DemoServer
+from newsbot.crawl.consistency import notice_volatile_queue
 from newsbot.dedup.redis import RedisIndex
 from newsbot.dedup.sqlite import SqliteIndex
 from newsbot.demo.check import compare
@@ -176,3 +177,19 @@ def test_near_copies_fetched_by_two_workers_are_one_story(world: World, server: 
         stories = storage.stories.recent(min_members=1)
     assert [len(story.members) for story in stories] == [3] * 12
     assert all(len(story.sources) == 3 for story in stories)
+
+
+def test_a_queue_that_a_restart_can_lose_is_reported(
+    own_redis: RedisServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = {"REDIS_URL": own_redis.url}
+    with (
+        closing(RedisFrontier(settings, keep_within=3600.0)) as frontier,
+        redis.Redis(port=own_redis.port) as it,
+    ):
+        notice_volatile_queue(frontier)
+        assert "queue is kept in memory only place=Redis" in caplog.text
+        caplog.clear()
+        it.config_set("appendonly", "yes")
+        notice_volatile_queue(frontier)
+        assert not caplog.text

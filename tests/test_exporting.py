@@ -22,7 +22,7 @@ from newsbot.cli.files import atomic_target
 from newsbot.errors import ArgumentError, UserError
 from newsbot.items import Article, Kind
 from newsbot.operations.exporting.feed import as_opml
-from newsbot.operations.exporting.formats import FORMATS, defused, format_of, writer_of
+from newsbot.operations.exporting.formats import FORMATS, CsvFeedExporter, defused, format_of, writer_of
 from newsbot.rules import Rule, RuleSet
 from newsbot.storage.sources import SourceRecord, Sources
 
@@ -52,6 +52,23 @@ def exported(name: str, articles: list[Article], *, file: str = "", **more: bool
     writer_of(FORMATS[name])(stream, articles, name=file, **more)
     assert not stream.closed
     return stream.getvalue()
+
+
+@pytest.mark.parametrize("number", [0, 1, 3])
+def test_a_json_file_is_one_array(number: int) -> None:
+    articles = [article(one) for one in range(number)]
+    assert json.loads(exported("json", articles)) == [one.to_dict() for one in articles]
+
+
+def test_csv_feeds_of_scrapy_are_defused() -> None:
+    stream = io.BytesIO()
+    exporter = CsvFeedExporter(stream)
+    exporter.start_exporting()
+    exporter.export_item(article(1, title="=HYPERLINK(1)", authors=["@cmd", "Ann"], text="- a dash"))
+    exporter.finish_exporting()
+    (row,) = csv.DictReader(io.StringIO(stream.getvalue().decode()))
+    assert (row["title"], row["authors"], row["text"]) == ("'=HYPERLINK(1)", "'@cmd,Ann", "'- a dash")
+    assert row["url"] == "https://example.org/news/1?utm_source=x"
 
 
 def test_json_lines_contain_the_exported_articles() -> None:
@@ -197,7 +214,14 @@ def test_an_internal_import_error_is_not_reported_as_a_missing_package(
 
 @pytest.mark.parametrize(
     ("file", "name"),
-    [("a.csv", "csv"), ("A.PARQUET", "parquet"), ("a.warc.gz", "warc"), ("a.jsonl", "jsonl"), ("a", "jsonl")],
+    [
+        ("a.csv", "csv"),
+        ("A.PARQUET", "parquet"),
+        ("a.warc.gz", "warc"),
+        ("a.jsonl", "jsonl"),
+        ("a", "jsonl"),
+        ("a.Json", "json"),
+    ],
 )
 def test_the_file_name_determines_the_format(file: str, name: str) -> None:
     assert format_of(Path(file)).name == name

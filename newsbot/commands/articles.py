@@ -91,9 +91,9 @@ class Command(NewsbotCommand):
             "newsbot.operations.articles:export",
             Argument(
                 "--format",
-                type=one_of("jsonl", "csv", "parquet", "warc"),
+                type=one_of("jsonl", "json", "csv", "parquet", "warc"),
                 metavar="FORMAT",
-                help="jsonl, csv, parquet or warc; default: by the file name, or else jsonl",
+                help="jsonl, json, csv, parquet or warc; default: by the file name, or else jsonl",
             ),
             Argument("-o", "--output", type=Path, metavar="FILE", help="output file, replaced at the end"),
             *_WHICH,

@@ -291,6 +291,11 @@ def refuse_eviction(client: redis.Redis, place: str, what: str) -> None:
             )
 
 
+def logs_writes(client: redis.Redis) -> bool:
+    """Return True if the server, or each node of a cluster, has an append-only file (``appendonly yes``)."""
+    return all(int(one.get("aof_enabled") or 0) for one in _infos(client, "persistence"))
+
+
 def thrown_away(client: redis.Redis) -> int:
     """Return the number of keys that the server has evicted since it started."""
     return sum(int(stats.get("evicted_keys") or 0) for stats in _infos(client, "stats"))

@@ -25,7 +25,7 @@ from newsbot.config.check import SettingsLike, number_of
 from newsbot.crawl.archive import open_archive
 from newsbot.crawl.arguments import Arguments
 from newsbot.crawl.completion import Completion
-from newsbot.crawl.consistency import notice_foreign_queue, notice_lost_index
+from newsbot.crawl.consistency import notice_foreign_queue, notice_lost_index, notice_volatile_queue
 from newsbot.crawl.context import MAX_HOSTS, Context
 from newsbot.crawl.group_calls import ReadAhead
 from newsbot.crawl.links.canonical import Canonical
@@ -174,6 +174,7 @@ class Crawl:
         notice_lost_index(context.storage, context.index, context.clock())
         if isinstance(context.bare_frontier, LeanFrontier):
             frontier = cast("LeanFrontier", context.frontier)
+            notice_volatile_queue(frontier)
             notice_foreign_queue(frontier, context.storage)
             self.refill = Refill(frontier, context.storage, self.owner, context.clock)
         self.sites.open()

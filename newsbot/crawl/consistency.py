@@ -42,6 +42,17 @@ def notice_lost_index(storage: Storage, index: NearIndex, now: float) -> None:
         )
 
 
+def notice_volatile_queue(frontier: LeanFrontier) -> None:
+    """Log a warning if a restart of the server can lose the queue. Raises
+    :class:`newsbot.errors.DataError`."""
+    if frontier.is_volatile():
+        logger.warning(
+            "queue is kept in memory only place=%s; a restart of the server can lose the queue and repeat"
+            " fetches: set appendonly yes and appendfsync always in redis.conf",
+            frontier.place,
+        )
+
+
 def notice_foreign_queue(frontier: LeanFrontier, storage: Storage) -> None:
     """Log a warning if the queue belongs to another storage.
 

@@ -208,16 +208,16 @@ def is_old_list(kind: Kind, url: str) -> bool:
 
 
 def make_due(
-    storage: Storage, frontier: Frontier, rules: RuleSet, domains: Container[str], now: float
+    storage: Storage, frontier: Frontier, rules: RuleSet, domains: Container[str] | None, now: float
 ) -> int:
     """Queue the known sources of the sites ``domains`` for an immediate visit. Return their number.
 
-    Lists of old articles are left out. ``now`` is in POSIX seconds. Raises
+    None means all sites. Lists of old articles are left out. ``now`` is in POSIX seconds. Raises
     :class:`newsbot.errors.DataError`.
     """
     keys = []
     for source in storage.sources.all():
-        if source.source in domains and not is_old_list(source.kind, source.url):
+        if (domains is None or source.source in domains) and not is_old_list(source.kind, source.url):
             # The key depends on the rule's drop_query, so it is made with the rule that queued the source.
             rule = rules.get(source.source) or rules.for_url(source.url)
             keys.append(fingerprint(canonicalize(source.url, rule.drop_query)))

@@ -386,6 +386,9 @@ class LeanFrontier(Frontier, Protocol):
         full.
         """
 
+    def is_volatile(self) -> bool:
+        """Return True if the server keeps the queue only in memory, so that a restart can lose it."""
+
     def refill(self, owner: str, *, ttl: float, until: float | None = None, reading: bool = False) -> Refill:
         """Acquire or renew the refill lock for ``ttl`` seconds. Only one worker holds it at a time.
 

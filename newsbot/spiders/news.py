@@ -169,10 +169,8 @@ class NewsSpider(Spider):
         # With the argument ``now``, all known sources are read at once. Queueing the seeds would not change
         # the due times of known sources.
         if self.arguments.now:
-            domains = scope.limited_to or {rule.domain for rule in context.rules}
-            await context.calls.run(
-                make_due, context.storage, context.frontier, context.rules, domains, context.clock()
-            )
+            domains, now = scope.limited_to, context.clock()
+            await context.calls.run(make_due, context.storage, context.frontier, context.rules, domains, now)
         for found in seeds(context, scope):
             yield found
         for rule in scope.selected_rules():

@@ -26,6 +26,7 @@ from newsbot.connections.redis import (
     Argument,
     close,
     connect,
+    logs_writes,
     lua_script,
     readable_errors,
     refuse_eviction,
@@ -263,6 +264,11 @@ class RedisFrontier:
         for chunk in batched(fetched.items(), _CHUNK):
             keys, pairs = [key for key, _ in chunk], chain.from_iterable(chunk)
             self._scripts.grow(self._scripts.run_on("remember", keys, *pairs))
+
+    def is_volatile(self) -> bool:
+        """Return True if the server does not log its writes to a file; see the protocol."""
+        with readable_errors(self._place):
+            return not logs_writes(self._client)
 
     def serves(self, storage: str, *, instead: bool = False) -> str:
         """Return the identity of the storage that this frontier is refilled from; see the protocol."""

@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 from uuid import NAMESPACE_URL, uuid4, uuid5
 
+from scrapy.exporters import CsvItemExporter
+
 from newsbot import __version__
 from newsbot.cli.command import load
 from newsbot.errors import ArgumentError, UserError
@@ -83,6 +85,15 @@ def write_json_lines(stream: BinaryIO, articles: Iterable[Article], *, name: str
         stream.write(json_bytes(article.to_dict()) + b"\n")
 
 
+def write_json(stream: BinaryIO, articles: Iterable[Article], *, name: str = "") -> None:  # noqa: ARG001
+    """Write one JSON array, with one article per line."""
+    before = b"[\n"
+    for article in articles:
+        stream.write(before + json_bytes(article.to_dict()))
+        before = b",\n"
+    stream.write(b"[]\n" if before == b"[\n" else b"\n]\n")
+
+
 def write_csv(
     stream: BinaryIO,
     articles: Iterable[Article],
@@ -135,6 +146,14 @@ def defused(value: Any) -> Any:
     return f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell
 
 
+class CsvFeedExporter(CsvItemExporter):
+    """Scrapy's exporter for ``-O FILE.csv`` and FEEDS, with the same protection against formulas."""
+
+    def serialize_field(self, field: Any, name: str, value: Any) -> Any:
+        """Return the value of a cell."""
+        return defused(super().serialize_field(field, name, value))
+
+
 @dataclass(frozen=True, slots=True)
 class Format:
     """A file format."""
@@ -154,6 +173,7 @@ FORMATS = {
     format_.name: format_
     for format_ in (
         Format("jsonl", f"{_PACKAGE}.formats:write_json_lines", (".jsonl", ".ndjson")),
+        Format("json", f"{_PACKAGE}.formats:write_json", (".json",)),
         Format("csv", f"{_PACKAGE}.formats:write_csv", (".csv",)),
         Format("parquet", f"{_PACKAGE}.parquet:write_parquet", (".parquet",), "pyarrow", binary=True),
         Format("warc", f"{_PACKAGE}.formats:write_warc", (".warc.gz", ".warc"), binary=True),
@@ -172,8 +192,7 @@ def format_of(path: Path | None) -> Format:
             return format_
     suffix = path.suffix.lower() if path is not None else ""
     known = [known for format_ in FORMATS.values() for known in format_.suffixes]
-    # .json is close to .jsonl, but it is a common name for JSON lines, not a typing error.
-    near = get_close_matches(suffix, known, n=1, cutoff=0.75) if suffix != ".json" else []
+    near = get_close_matches(suffix, known, n=1, cutoff=0.75)
     if near or suffix.startswith((".xls", ".xsl", ".ods")):
         hint = f"did you mean {near[0]!r}?" if near else "for spreadsheets use .csv and --excel"
         raise ArgumentError(f"{path}: no format has the ending {suffix!r} ({hint}); or add --format NAME")
