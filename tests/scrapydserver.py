@@ -26,8 +26,10 @@ def copy_project(folder: Path, url: str) -> Path:
     """Copy the project's own files, because a build leaves files there. Configure deployment to ``url``."""
     for name in SHIPPED:
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("setup.py", "pyproject.toml", "requirements.txt", "README.md", "LICENSE"):
+    for name in ("setup.py", "pyproject.toml", "MANIFEST.in", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, folder)
+    for path in ROOT.glob("requirements*.txt"):
+        shutil.copy(path, folder)
     config = (ROOT / "scrapy.cfg").read_text(encoding="utf8")
     assert "http://127.0.0.1:6800/" in config
     (folder / "scrapy.cfg").write_text(config.replace("http://127.0.0.1:6800/", url), encoding="utf8")

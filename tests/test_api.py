@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import os
 import re
 import subprocess
 import sys
@@ -19,7 +18,6 @@ import newsbot
 from newsbot.errors import ArgumentError, DataError, UserError
 from tests.crawls import ROOT, article_html
 from tests.newssite import HOST, serve
-from tests.scrapydserver import copy_project
 
 
 @pytest.fixture
@@ -206,39 +204,3 @@ def test_the_examples_of_the_docs_run(capsys):
     for block in blocks:
         exec(compile(block, "docs/python.md", "exec"), {})
     assert "# Bridge over the Fenland closed for a week" in capsys.readouterr().out
-
-
-@pytest.fixture(scope="module")
-def installed(tmp_path_factory):
-    """A folder with the installed package, without its requirements."""
-    folder = tmp_path_factory.mktemp("installed")
-    source = copy_project(folder, "http://127.0.0.1:1/")
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation"]
-    subprocess.run([*pip, "--target", str(folder / "site"), str(source)], check=True, timeout=120)
-    return folder / "site"
-
-
-def test_an_installed_package_has_its_rules_types_and_requirements(installed, tmp_path):
-    code = "import newsbot; print(newsbot.__file__); print(len(newsbot.api.open_rules({})))"
-    code = f"import newsbot.api; {code}"
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=tmp_path,
-        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(installed)},
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-    )
-    place, rules = done.stdout.split()
-    assert place == str(installed / "newsbot/__init__.py")
-    assert int(rules) > 50
-    assert (installed / "newsbot/py.typed").exists()
-    metadata = next(installed.glob("newsbot-*.dist-info/METADATA")).read_text()
-    wanted = [
-        line.split(">")[0]
-        for line in (ROOT / "requirements.txt").read_text().splitlines()
-        if line[:1].isalnum()
-    ]
-    for name in wanted:
-        assert re.search(rf"^Requires-Dist: {re.escape(name)}\b", metadata, re.MULTILINE), name

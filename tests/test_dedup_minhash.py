@@ -42,6 +42,18 @@ def test_a_signature_is_what_plain_datasketch_gives(text: str) -> None:
     assert mine.shingles == len(set(shingle_hashes(text).tolist()))
 
 
+@pytest.mark.parametrize(("count", "seed"), [(PERMUTATIONS, minhash.SEED), (1, 0), (300, 2**32 - 1)])
+def test_the_permutations_are_the_same_without_datasketch(
+    count: int, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An installation from the wheel has no datasketch, which would bring scipy (143 MB)."""
+    theirs = minhash.affine32(count, seed)
+    monkeypatch.setattr(minhash, "find_spec", lambda _: None)
+    for mine, other in zip(minhash.affine32(count, seed), theirs, strict=True):
+        assert mine.dtype == other.dtype
+        assert mine.tobytes() == other.tobytes()
+
+
 def test_signatures_never_change() -> None:
     """Signatures are stored in files: if a value changes, SCHEME must change."""
     assert minhash.SCHEME == "affine32 seed=1 permutations=128 shingles=3w-crc32 words=2"

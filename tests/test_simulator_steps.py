@@ -234,7 +234,7 @@ def test_a_missing_package_is_reported_in_one_line(package: str) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert done.stderr == f"the simulator needs {package}: pip install -r requirements-simulator.txt\n"
+    assert done.stderr == f"the simulator needs {package}: pip install numba pyarrow matplotlib\n"
 
 
 def test_compiled_code_need_not_be_cached(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,7 +40,7 @@ renderer."""
 CLOSE_SECONDS = 10.0
 """Seconds to wait for the end of a page or of the browser."""
 
-MISSING = "rendering needs Playwright; run: pip install -r requirements-render.txt"
+MISSING = "rendering needs Playwright; run: pip install playwright"
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 # Playwright intercepts only HTTP requests. To block all other access (WebSockets, prefetched names, WebRTC),

@@ -42,13 +42,16 @@ _PACKAGE = "datasketch"
 
 
 def affine32(count: int, seed: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """Return the factors and offsets of ``count`` permutations, as in datasketch's scheme affine32."""
+    """Return the factors and offsets of ``count`` permutations, as in datasketch's scheme affine32.
+
+    datasketch makes them if it is installed. Otherwise numpy makes the same numbers.
+    """
+    spec = find_spec(_PACKAGE)
+    if spec is None:
+        return _same_as_affine32(count, seed)
     # With an empty package object in sys.modules, one module of datasketch can be imported alone. The
     # package's own ``__init__`` is not executed, because it imports many other modules.
     before = _loaded()
-    spec = find_spec(_PACKAGE)
-    if spec is None:
-        raise ModuleNotFoundError(f"No module named {_PACKAGE!r}", name=_PACKAGE)
     if _PACKAGE not in before:
         sys.modules[_PACKAGE] = module_from_spec(spec)
     try:
@@ -58,6 +61,13 @@ def affine32(count: int, seed: int) -> tuple[NDArray[np.uint32], NDArray[np.uint
             del sys.modules[name]
     factors, offsets = made.permutations.copy()
     return factors, offsets
+
+
+def _same_as_affine32(count: int, seed: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    # The numbers of RandomState are the same in all versions of numpy (NEP 19).
+    numbers = np.random.RandomState(seed)
+    factors = numbers.randint(0, 2**31, count, dtype=np.uint32) * np.uint32(2) + np.uint32(1)
+    return factors, numbers.randint(0, 2**32, count, dtype=np.uint32)
 
 
 def _loaded() -> set[str]:

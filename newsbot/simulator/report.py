@@ -93,7 +93,7 @@ def make_folder(folder: Path) -> None:
     :class:`UserError` if the folder cannot be created, or if matplotlib is not installed.
     """
     if find_spec("matplotlib") is None:
-        raise UserError("the simulator needs matplotlib: pip install -r requirements-simulator.txt")
+        raise UserError("the simulator needs matplotlib: pip install numba pyarrow matplotlib")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -28,9 +28,7 @@ def optional(module: str) -> Any:
         package = module.partition(".")[0]
         if (error.name or "").partition(".")[0] != package:
             raise  # the package is there, but one of its own requirements is missing
-        raise UserError(
-            f"the simulator needs {package}: pip install -r requirements-simulator.txt"
-        ) from error
+        raise UserError(f"the simulator needs {package}: pip install numba pyarrow matplotlib") from error
 
 
 numba = optional("numba")
