@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -17,6 +18,7 @@ import yaml
 from scrapy.utils.misc import load_object
 
 from newsbot.cli.command import choose, make_parser
+from newsbot.config.check import value_of
 from newsbot.operations.workers import FOLDER, PATIENCE
 from tests.redisserver import missing
 from tests.test_docs import NAMES
@@ -175,6 +177,73 @@ def test_workers_have_different_host_names() -> None:
 
 def test_the_dashboard_of_a_container_requires_a_token() -> None:
     assert SERVICES["serve"]["environment"]["NEWSBOT_WEB_TOKEN"].startswith("${NEWSBOT_WEB_TOKEN:?")
+
+
+def test_the_dashboard_reaches_the_scrapyd_of_the_compose_file() -> None:
+    scrapyd = SERVICES["scrapyd"]["environment"]
+    port = SERVICES["scrapyd"]["ports"][0].rpartition(":")[2]
+    name, password = scrapyd["SCRAPYD_USERNAME"], scrapyd["SCRAPYD_PASSWORD"]
+    address = SERVICES["serve"]["environment"]["NEWSBOT_SCRAPYD"]
+    assert address == f"http://{name}:{password}@scrapyd:{port}"
+    assert value_of({"NEWSBOT_SCRAPYD": address.replace(password, "secret")}, "NEWSBOT_SCRAPYD")
+
+
+def test_the_image_is_built_from_the_locked_requirements() -> None:
+    text = (DEPLOY / "Dockerfile").read_text(encoding="utf8")
+    assert "--require-hashes -r requirements.lock" in text
+    copied = {word for line in re.findall(r"^COPY (.+)$", text, re.MULTILINE) for word in line.split()[:-1]}
+    allowed = (DEPLOY / "Dockerfile.dockerignore").read_text(encoding="utf8").split()
+    for name in copied - {"--chown=newsbot:newsbot"}:
+        assert f"!{name.partition('/')[0]}" in allowed, name
+
+
+# --- kubernetes, grafana
+MANIFESTS: list[dict[str, Any]] = list(
+    yaml.safe_load_all((DEPLOY / "kubernetes.yaml").read_text(encoding="utf8"))
+)
+
+
+def test_the_manifests_match_the_schema_of_kubernetes() -> None:
+    validator = pytest.importorskip("kubernetes_validate")
+    for manifest in MANIFESTS:
+        validator.validate(manifest, "1.31", strict=True)
+
+
+def test_the_manifests_run_existing_commands_with_existing_settings() -> None:
+    deployments = [one for one in MANIFESTS if one["kind"] == "Deployment"]
+    for one in deployments:
+        pod = one["spec"]["template"]
+        assert one["spec"]["selector"]["matchLabels"].items() <= pod["metadata"]["labels"].items()
+        (container,) = pod["spec"]["containers"]
+        words = container["command"]
+        check_command(words[: words.index("-s")] if "-s" in words else words)
+        assert {variable["name"] for variable in container["env"]} <= FROM_ENVIRONMENT
+        volumes = {volume["name"] for volume in pod["spec"]["volumes"]}
+        assert {mount["name"] for mount in container["volumeMounts"]} == volumes
+    (service,) = [one for one in MANIFESTS if one["kind"] == "Service"]
+    assert any(
+        service["spec"]["selector"].items() <= one["spec"]["template"]["metadata"]["labels"].items()
+        for one in deployments
+    )
+
+
+def test_the_charts_show_metrics_that_the_dashboard_has(tmp_path: Path) -> None:
+    board = json.loads((DEPLOY / "grafana.json").read_text(encoding="utf8"))
+    queries = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
+    source = (ROOT / "newsbot/web/dashboard/exports.py").read_text(encoding="utf8")
+    known = {f"newsbot_{name}" for name in re.findall(r'metric\("(\w+)"', source)} | {
+        f"newsbot_site_{name}_total" for name in re.findall(r'^    \("(\w+)", "', source, re.MULTILINE)
+    }
+    for query in queries:
+        named = set(re.findall(r"newsbot_\w+", query))
+        assert named
+        assert named <= known, query
+    if (promtool := shutil.which("promtool")) is None:  # Debian package prometheus
+        return
+    rules = [{"record": f"query:{number}", "expr": query} for number, query in enumerate(queries)]
+    file = tmp_path / "rules.yaml"
+    file.write_text(yaml.safe_dump({"groups": [{"name": "charts", "rules": rules}]}))
+    subprocess.run([promtool, "check", "rules", str(file)], check=True, capture_output=True)
 
 
 def test_settings_of_users_come_from_the_environment_file() -> None:
