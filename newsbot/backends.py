@@ -80,10 +80,10 @@ def rules_folder(settings: SettingsLike) -> Path | Traversable:
 
 def place_of_data(settings: SettingsLike) -> str:
     """Return a line that says where the articles and the queue are. Passwords are masked."""
-    file = str(data_file(settings).absolute())
+    folder = str(data_folder(settings).absolute())
     servers = (settings.get(name) for name in ("MONGO_URI", "REDIS_URL"))
-    articles, queue = (redacted(server) if server else file for server in servers)
-    return f"data: {file}" if articles == queue else f"articles: {articles}, queue: {queue}"
+    articles, queue = (redacted(server) if server else folder for server in servers)
+    return f"data: {folder}" if articles == queue else f"articles: {articles}, queue: {queue}"
 
 
 def open_rules(settings: SettingsLike, *, needed: bool = True) -> RuleSet:

@@ -13,7 +13,15 @@ from pathlib import Path
 import pytest
 
 from newsbot import backends
-from newsbot.backends import data_file, data_folder, open_frontier, open_index, open_storage, rules_folder
+from newsbot.backends import (
+    data_file,
+    data_folder,
+    open_frontier,
+    open_index,
+    open_storage,
+    place_of_data,
+    rules_folder,
+)
 from newsbot.errors import DataError, DataUnavailable, RulesError
 from newsbot.rules import load
 from tests.crawls import ROOT
@@ -25,6 +33,17 @@ def test_the_data_folder_is_a_setting(monkeypatch):
     assert data_folder({}) == ROOT / "data"
     assert data_folder({"NEWSBOT_DATA": ""}) == ROOT / "data"
     assert data_file({"NEWSBOT_DATA": "~/news"}) == Path("/home/somebody/news/newsbot.db")
+
+
+def test_the_places_of_articles_and_queue_are_named_without_passwords(tmp_path):
+    folder = {"NEWSBOT_DATA": str(tmp_path)}
+    assert place_of_data(folder) == f"data: {tmp_path}"
+    queue = {**folder, "REDIS_URL": "redis://news:secret@queue.example:6379/1"}
+    assert place_of_data(queue) == f"articles: {tmp_path}, queue: redis://***@queue.example:6379/1"
+    both = {**queue, "MONGO_URI": "mongodb://news:secret@store.example/news"}
+    assert place_of_data(both) == (
+        "articles: mongodb://***@store.example/news, queue: redis://***@queue.example:6379/1"
+    )
 
 
 def test_one_file_serves_all_roles(tmp_path):

@@ -198,7 +198,8 @@ def test_export_wrong_format(place: Place) -> None:
     answer = place.run("articles", "export", "--format", "parket")
     assert answer.code == 2
     assert (
-        "'parket' is not allowed (did you mean 'parquet'?); allowed: jsonl, csv, parquet, warc" in answer.err
+        "'parket' is not allowed (did you mean 'parquet'?); allowed: jsonl, json, csv, parquet, warc"
+        in answer.err
     )
     assert answer.err.count("\n") == 1
     assert place.run("articles", "export", "--format", "csv", "--json").code == 2

@@ -57,7 +57,7 @@ def test_pages_go_through_the_same_pipelines(place, tmp_path):
     assert known.err.startswith(f"{file}: was imported before, with these counts; --again imports it again\n")
     again = place.run("articles", "import", str(file), "--again", "--json")
     assert (again.json[0]["new"], again.json[0]["unchanged"]) == (0, 3)
-    assert again.err == ""
+    assert again.err == f"data: {place.data}\n"
 
 
 def test_sites_of_one_file_can_be_imported_one_after_the_other(place, tmp_path):

@@ -83,7 +83,7 @@ def test_messages_name_the_program_that_was_started(tmp_path):
 
 def test_a_command_that_writes_names_the_folder_of_the_data(tmp_path):
     added = run(tmp_path, "add", "https://example.org/news/1", "--json")
-    assert added.err.endswith(f"data: {tmp_path / 'data' / 'newsbot.db'}\n")
+    assert added.err.endswith(f"data: {tmp_path / 'data'}\n")
     assert json.loads(added.out)
     listed = run(tmp_path, "rules", "show", "lenta.ru")  # the rules that newsbot brings along
     assert "rules/lenta.ru.yaml" in listed.out
@@ -115,7 +115,7 @@ def test_settings_of_a_project_apply(tmp_path):
     with (tmp_path / "settings.py").open("a") as stream:
         stream.write('NEWSBOT_DATA = "elsewhere"\n')
     added = run(tmp_path, "add", "https://a.example/1")
-    assert f"data: {tmp_path / 'elsewhere'}/" in added.err
+    assert f"data: {tmp_path / 'elsewhere'}" in added.err
     (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = nowhere\n")
     wrong = run(tmp_path, "why", "https://a.example/1")
     assert wrong.code == 1
