@@ -24,7 +24,7 @@ SMALL = ("--world", "feeds=12,sections=3,days=4,learn=1,hosts=3", "--seeds", "1"
 def test_the_steps_run_as_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = Place(tmp_path)
     monkeypatch.chdir(tmp_path)
-    commands = re.findall(r"^    scrapy simulate ((?!experiment|compare|plan).+)$", TEXT, re.MULTILINE)
+    commands = re.findall(r"^    newsbot simulate ((?!experiment|compare|plan).+)$", TEXT, re.MULTILINE)
     assert len(commands) == 7
     for command in commands:
         answer = place.run("simulate", *shlex.split(command))
@@ -57,7 +57,7 @@ def test_the_documented_policy_runs_as_written(tmp_path: Path, monkeypatch: pyte
     source = python_of_docs()[0]
     assert len([line for line in source.splitlines() if line.strip()]) <= 22
     Path("lately.py").write_text(source, encoding="utf-8")
-    command = re.search(r"^    scrapy simulate (compare .*lately\.py)$", TEXT, re.MULTILINE)
+    command = re.search(r"^    newsbot simulate (compare .*lately\.py)$", TEXT, re.MULTILINE)
     assert command is not None
     words = (*shlex.split(command[1].replace("newsbot", "cyclic")), "--world", "feeds=100,sections=0")
     answer = place.run("simulate", "--json", *words, "--seeds", "2")
@@ -70,7 +70,7 @@ def test_the_documented_policy_runs_as_written(tmp_path: Path, monkeypatch: pyte
 def test_compare_and_plan_run_as_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = Place(tmp_path)
     monkeypatch.chdir(tmp_path)
-    commands = re.findall(r"^    scrapy simulate ((?:compare|plan) (?!.*lately).+)$", TEXT, re.MULTILINE)
+    commands = re.findall(r"^    newsbot simulate ((?:compare|plan) (?!.*lately).+)$", TEXT, re.MULTILINE)
     assert len(commands) == 2
     for command in commands:
         answer = place.run("simulate", *shlex.split(command), *SMALL)
