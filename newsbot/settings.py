@@ -51,6 +51,7 @@ DOWNLOADER_MIDDLEWARES = {
     "scrapy.downloadermiddlewares.redirect.RedirectMiddleware": None,
     "scrapy.downloadermiddlewares.httpcompression.HttpCompressionMiddleware": None,
     "scrapy.downloadermiddlewares.httpauth.HttpAuthMiddleware": None,
+    "scrapy.downloadermiddlewares.cookies.CookiesMiddleware": None,
     "newsbot.middlewares.reprocessing.ReprocessingMiddleware": 60,
     "newsbot.middlewares.addresses.AddressGuardMiddleware": 80,
     "newsbot.middlewares.robots.RobotsMiddleware": 100,
@@ -60,6 +61,7 @@ DOWNLOADER_MIDDLEWARES = {
     "newsbot.middlewares.redirects.RefreshMiddleware": 580,
     "newsbot.middlewares.compression.CompressionMiddleware": 590,
     "newsbot.middlewares.redirects.RedirectMiddleware": 600,
+    "newsbot.middlewares.cookies.CookiesMiddleware": 700,
     "newsbot.middlewares.archive.WireMiddleware": 900,  # nearest to the network, so it gets raw bodies
 }
 SPIDER_MIDDLEWARES = {

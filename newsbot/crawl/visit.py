@@ -79,6 +79,8 @@ class Visit:
     """The URL of the last request of this visit, after all redirects so far."""
     hops: list[str] = field(default_factory=list)
     """The URLs that redirected, in the order of the requests."""
+    sent: set[tuple[str, bytes]] = field(default_factory=set)
+    """The URLs of :attr:`hops`, each with the cookies of its request."""
     found: list[Found] = field(default_factory=list)
     """Links of the page that are not queued yet."""
     left_out: int = 0
