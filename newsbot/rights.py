@@ -211,10 +211,11 @@ AGENTS = frozenset(_NAMES.split())
 OURS = ("*", "newsbot")
 """Names of the groups that newsbot obeys."""
 _AGENT_LINE = re.compile(
-    r"((?:^|(?<=\r))[ \t]*user[- ]?agent[ \t]*:?[ \t]*[^\s/(;#:]+)(?:[ \t]*[/(;]|[ \t]+\w)[^\r\n#]*",
-    re.MULTILINE | re.IGNORECASE,
+    r"((?:^|(?<=\r))[ \t]*user[- ]?agent[ \t]*:?[ \t]*)([^\s/(;#:]+)([^\r\n#]*)", re.MULTILINE | re.IGNORECASE
 )
-"""Matches a user-agent line that has more than the name of a product."""
+_OUR_NAME = re.compile(r"(newsbot|\*)(?![\w-])", re.IGNORECASE)
+_MORE = re.compile(r"[ \t]*[/(;]|[ \t]+\w")
+"""Matches what follows the name of a product in a user-agent line."""
 MAX_LINES = 20_000
 """Maximum number of lines that are read."""
 _MAX_COMMENTS = 64 * 1024
@@ -288,8 +289,18 @@ def product_names(text: str) -> str:
     """Return the text of a robots.txt with only the product name in each user-agent line.
 
     Site owners copy names with versions from their logs: ``newsbot/0.1.0 (+https://…)`` means ``newsbot``.
+    Protego takes a group for ``news`` as a group for newsbot, so such a name gets another end.
     """
-    return _AGENT_LINE.sub(r"\1", text)
+    return _AGENT_LINE.sub(_product_name, text)
+
+
+def _product_name(line: re.Match[str]) -> str:
+    start, name, rest = line.groups()
+    if ours := _OUR_NAME.match(name):
+        return start + ours[1]
+    if AGENT.startswith(name.lower()):
+        return f"{start}{name}-"
+    return start + name + ("" if _MORE.match(rest) else rest)
 
 
 def read_robots(text: str) -> RobotsSignals:
