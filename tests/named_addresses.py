@@ -13,7 +13,7 @@ from newsbot.crawl.address_guard import GuardedResolver
 class NamedAddresses(GuardedResolver):
     """The guard checks these addresses like any others."""
 
-    def resolveHostName(self, receiver: Any, name: str, *more: Any, **named: Any) -> Any:  # noqa: N802 (Twisted)
+    def resolveHostName(self, receiver: Any, name: str, *more: Any, **named: Any) -> Any:  # type: ignore[override]  # noqa: N802
         """Resolve ``name``."""
         if name.endswith(".test"):
             dnscache[name] = [IPv4Address("TCP", "127.0.0.1", 0)]

@@ -15,7 +15,7 @@ PAGE = Answer(body=article_html(1).encode(), headers={"Content-Type": "text/html
 
 
 def asking(cookie: str, to: str, given: str = "") -> Callable[[Request], Answer]:
-    """Return a handler that gives the page to requests with ``cookie``, and redirects all others to ``to``."""
+    """Return a handler that gives the page to requests with ``cookie``, and redirects all others."""
 
     def handler(request: Request) -> Answer:
         if cookie in request.headers.get("cookie", ""):

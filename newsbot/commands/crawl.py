@@ -61,6 +61,9 @@ class Command(crawl.Command):
         for line in unknown_names(self.settings, os.environ):
             complain(line, FAULT)
         try:
+            self._plain = not load("newsbot.operations.crawl_check:uses_newsbot")(self.settings, args)
+            if self._plain:
+                return
             check_settings(self.settings)
             if self.settings.getbool("NEWSBOT_LOG_JSON"):
                 for name in CHATTER:
@@ -85,7 +88,13 @@ class Command(crawl.Command):
         return complain(text, code)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        """Run the crawl. The exit code is 1 if it could not finish normally."""
+        """Run the crawl. The exit code is 1 if it could not finish normally.
+
+        A spider without the components of newsbot runs as Scrapy runs it.
+        """
+        if self._plain:
+            super().run(args, opts)
+            return
         assert self.crawler_process is not None
         # The levels are set here, because Scrapy resets them when it sets up logging.
         for name, level in CHATTER.items():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Sequence
-from typing import cast
+from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
@@ -18,7 +18,6 @@ from scrapy.utils.asyncio import call_later
 from twisted.internet.address import IPv4Address, IPv6Address
 from twisted.internet.base import ReactorBase
 from twisted.internet.interfaces import IAddress, IHostResolution, IResolutionReceiver
-from zope.interface import implementer
 
 from newsbot.items import Bounded
 
@@ -94,25 +93,23 @@ refused = Bounded[str, None](MAX_REFUSED)
 """Names that were refused. Twisted reports refused names and unknown names in the same way."""
 
 
-@implementer(IResolutionReceiver)
 class _PublicAddresses:
     """Passes on the public addresses of a name, in the order of the system.
 
     If the system does not answer in time, the name has no addresses.
     """
 
-    def __init__(self, name: str, receiver: IResolutionReceiver, *, checked: bool) -> None:
+    def __init__(self, name: str, receiver: Any, *, checked: bool) -> None:
         self._name, self._receiver, self._checked = name, receiver, checked
         self._passed, self._refused, self._ended = False, False, False
 
-    def resolutionBegan(self, resolution: IHostResolution) -> None:  # noqa: N802 (Twisted)
+    def resolutionBegan(self, resolution: Any) -> None:  # noqa: N802 (Twisted)
         """Pass on the start."""
         self._receiver.resolutionBegan(resolution)
 
-    def addressResolved(self, address: IAddress) -> None:  # noqa: N802 (Twisted)
+    def addressResolved(self, address: IPv4Address | IPv6Address) -> None:  # noqa: N802 (Twisted)
         """Pass on a public address."""
-        found = cast("IPv4Address | IPv6Address", address)
-        if self._checked and not is_public(found.host):
+        if self._checked and not is_public(address.host):
             self._refused = True
         elif not self._ended:
             self._passed = True
@@ -162,6 +159,6 @@ class GuardedResolver(CachingHostnameResolver):
     ) -> IHostResolution:
         """Resolve a name. A name with private addresses fails like an unknown name."""
         checked = self.checks and hostName not in self.exempt
-        receiver = _PublicAddresses(hostName, resolutionReceiver, checked=checked)
+        receiver: Any = _PublicAddresses(hostName, resolutionReceiver, checked=checked)
         call_later(self.timeout, receiver.end)
         return super().resolveHostName(receiver, hostName, portNumber, addressTypes, transportSemantics)

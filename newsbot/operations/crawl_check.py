@@ -13,7 +13,9 @@ from newsbot.alerts.watch import options_from
 from newsbot.clock import system_clock, utc
 from newsbot.config.check import check_parts, value_of
 from newsbot.crawl.archive import open_archive
+from newsbot.crawl.arguments import Arguments
 from newsbot.crawl.browser import find_browser
+from newsbot.crawl.components import NewsbotSpider
 from newsbot.crawl.scope import check_scope
 from newsbot.errors import ArgumentError
 from newsbot.rules.rule import Rule
@@ -22,14 +24,14 @@ from newsbot.rules.rule import Rule
 def check(settings: BaseSettings, words: list[str], spider_arguments: dict[str, Any]) -> None:
     """Check everything that a crawl needs: settings, arguments, rules, browser, and access to the data.
 
-    ``words`` are the arguments of the command that are not options. The only one must be the name of a
-    spider. Raises subclasses of :class:`newsbot.errors.UserError`.
+    ``words`` are the arguments of the command that are not options: the name of a spider. Raises subclasses
+    of :class:`newsbot.errors.UserError`.
     """
     check_parts(settings)
     options_from(settings)
-    _check_words(words, sorted(get_spider_loader(settings).list()))
     spider: Any = get_spider_loader(settings).load(words[0])
-    arguments = spider.read_arguments(spider_arguments, utc(system_clock()))
+    read = getattr(spider, "read_arguments", None)
+    arguments = Arguments() if read is None else read(spider_arguments, utc(system_clock()))
     rules = backends.open_rules(settings)
     domains = check_scope(settings, rules, arguments)
     _check_browser(settings, [rule for rule in rules if domains is None or rule.domain in domains])
@@ -52,6 +54,17 @@ def _check_browser(settings: BaseSettings, rules: list[Rule]) -> None:
         except ArgumentError as error:
             asks = "NEWSBOT_RENDER=auto" if asking is None else f"{asking.file}, render: true"
             raise ArgumentError(f"{asks}: {error}") from error
+
+
+def uses_newsbot(settings: BaseSettings, words: list[str]) -> bool:
+    """Return True if the spider uses the components of newsbot.
+
+    ``words`` are the arguments of the command that are not options. The only one must be the name of a
+    spider. Raises :class:`ArgumentError`.
+    """
+    spiders = get_spider_loader(settings)
+    _check_words(words, sorted(spiders.list()))
+    return issubclass(spiders.load(words[0]), NewsbotSpider)
 
 
 def _check_words(words: list[str], spiders: list[str]) -> None:
