@@ -22,7 +22,7 @@ import yaml
 from newsbot.clock import parse_duration
 
 HOUR = 3600.0
-ONE_PAGE = "NEWSBOT_ONE_PAGE"
+ONE_PAGE = "ONE_PAGE"
 """Setting of Scrapy's commands for one page: no component of newsbot is used, so nothing is stored."""
 
 Read = Callable[[Any], Any]

@@ -49,6 +49,7 @@ COMPONENTS: Mapping[str, Any] = {
         "newsbot.middlewares.addresses.AddressGuardMiddleware": 80,
         "newsbot.middlewares.robots.RobotsMiddleware": 100,
         "newsbot.middlewares.tdmrep.TdmRepMiddleware": 110,
+        "newsbot.middlewares.site_access.SiteAccessMiddleware": 390,  # before the defaults for headers
         "newsbot.middlewares.rendering.RenderingMiddleware": 540,
         "newsbot.middlewares.politeness.PolitenessMiddleware": 550,
         "newsbot.middlewares.redirects.RefreshMiddleware": 580,

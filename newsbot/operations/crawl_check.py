@@ -16,6 +16,7 @@ from newsbot.crawl.archive import open_archive
 from newsbot.crawl.arguments import Arguments
 from newsbot.crawl.browser import find_browser
 from newsbot.crawl.components import NewsbotSpider
+from newsbot.crawl.credentials import credentials_of
 from newsbot.crawl.scope import check_scope
 from newsbot.errors import ArgumentError
 from newsbot.rules.rule import Rule
@@ -35,6 +36,9 @@ def check(settings: BaseSettings, words: list[str], spider_arguments: dict[str, 
     rules = backends.open_rules(settings)
     domains = check_scope(settings, rules, arguments)
     _check_browser(settings, [rule for rule in rules if domains is None or rule.domain in domains])
+    for rule in rules:
+        if domains is None or rule.domain in domains:
+            credentials_of(rule)
     # The data are opened and closed here, so that an unreachable server is reported in one line. The crawl
     # itself would print a traceback.
     if not arguments.dry_run:
