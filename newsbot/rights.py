@@ -51,9 +51,11 @@ AI_COMMENT = "ai-comment"
 """This signal means that a comment in robots.txt mentions AI training or text and data mining."""
 AI_TRAIN = "ai-train"
 AI_INPUT = "ai-input"
+LICENSE = "license"
+"""The value of this signal is the address of a licence (RSL, https://rslstandard.org) for the use by AI."""
 DIRECTIVES = ("noai", "noimageai", "noml")
 
-OPT_OUTS = frozenset((*DIRECTIVES, TDM_RESERVATION, AI_AGENTS, AI_COMMENT, AI_TRAIN, AI_INPUT))
+OPT_OUTS = frozenset((*DIRECTIVES, TDM_RESERVATION, AI_AGENTS, AI_COMMENT, AI_TRAIN, AI_INPUT, LICENSE))
 """Signals by which an owner reserves a page against use by AI."""
 
 
@@ -102,6 +104,13 @@ class PageRights:
     """Name of a signal -> the place that states it. The names are defined at the top of this module."""
 
 
+_LICENSE_LINK = re.compile(
+    r"<(https?://[^<>\s]{1,2000})>(?=[^<>]{0,300}\brel\s?=\s?\"?license\b)(?=[^<>]{0,300}application/rsl\+xml)",
+    re.IGNORECASE,
+)
+"""Matches a link to an RSL licence in the header ``Link`` (RFC 8288)."""
+
+
 def page_rights(
     headers: Mapping[str, Sequence[str]],
     tree: HtmlElement | None = None,
@@ -131,6 +140,8 @@ def page_rights(
         signals[NOINDEX] = directives.get("noindex") or directives["none"]
     for value in headers.get("content-usage", ()):
         signals |= dict.fromkeys(usage_signals(value[:MAX_VALUE]), HEADER)
+    if licence := next(filter(None, map(_LICENSE_LINK.search, headers.get("link", ()))), None):
+        signals[LICENSE] = licence[1][:MAX_VALUE]
     # The site's files come first, then the headers, then the page. Each place may replace the statements of
     # the places before it.
     _reservation(signals, headers, HEADER)
@@ -216,6 +227,7 @@ _AGENT_LINE = re.compile(
 _OUR_NAME = re.compile(r"(newsbot|\*)(?![\w-])", re.IGNORECASE)
 _MORE = re.compile(r"[ \t]*[/(;]|[ \t]+\w")
 """Matches what follows the name of a product in a user-agent line."""
+_LICENSE_LINE = re.compile(r"\s*license\s*:\s*(https?://[^\s#]+)", re.IGNORECASE)
 MAX_LINES = 20_000
 """Maximum number of lines that are read."""
 _MAX_COMMENTS = 64 * 1024
@@ -315,6 +327,9 @@ def read_robots(text: str) -> RobotsSignals:
     for group in groups:
         if group.applies_to_newsbot:
             everywhere |= dict.fromkeys(group.refused, PLACE)
+    # Like a Sitemap line, a License line belongs to no group.
+    if licence := next(filter(None, map(_LICENSE_LINE.match, lines)), None):
+        everywhere[LICENSE] = licence[1][:MAX_VALUE]
     closed = [agent for group in groups if group.closed for agent in group.collectors]
     if closed:
         more = f" and {len(closed) - 1} more" if len(closed) > 1 else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 from base64 import b64encode
 from typing import Any
 
@@ -14,6 +15,7 @@ from newsbot.errors import ArgumentError
 from newsbot.rules.load import load_rules
 from newsbot.rules.rule import Rule
 from newsbot.rules.secret import Secret
+from newsbot.sites.health import NOTE_KIND, SESSION_ENDED, pages_from
 from tests.crawls import article_html
 from tests.mockserver import MockServer
 from tests.newssite import HOST, HTML, feed_of
@@ -106,6 +108,20 @@ def test_no_other_site_gets_the_secrets(site, world):
     for one in sent:
         assert (WORD in str(one)) == (one["host"] == "news.test")
         assert one["host"] == "news.test" or one["user-agent"].startswith("newsbot/")
+
+
+@pytest.mark.parametrize("session", [True, False])
+def test_articles_without_their_text_show_that_a_session_has_ended(site, world, session):
+    free = json.dumps({"@type": "NewsArticle", "isAccessibleForFree": False})
+    site.page(STORY, article_html(1, head=f"<script type='application/ld+json'>{free}</script>"))
+    site.page(f"{HOST}/story/2", article_html(2))
+    feed_of(site, world, STORY, f"{HOST}/story/2")
+    rule_of(world, "cookies: {session: old}" if session else "")
+    world.crawl()
+    assert sorted(article.partial for article in world.articles()) == [False, True]
+    with world.storage() as storage:
+        lately = pages_from(storage.notes.all(NOTE_KIND)["news.test"]).lately
+    assert sorted(lately) == (["", SESSION_ENDED] if session else ["", ""])
 
 
 def test_secrets_are_not_archived(site, world):

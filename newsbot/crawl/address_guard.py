@@ -93,6 +93,10 @@ refused = Bounded[str, None](MAX_REFUSED)
 """Names that were refused. Twisted reports refused names and unknown names in the same way."""
 
 
+proxies: set[str] = set()
+"""Hosts of the proxies that rules name. They may have private addresses."""
+
+
 class _PublicAddresses:
     """Passes on the public addresses of a name, in the order of the system.
 
@@ -158,7 +162,7 @@ class GuardedResolver(CachingHostnameResolver):
         transportSemantics: str = "TCP",  # noqa: N803 (Twisted)
     ) -> IHostResolution:
         """Resolve a name. A name with private addresses fails like an unknown name."""
-        checked = self.checks and hostName not in self.exempt
+        checked = self.checks and hostName not in self.exempt and hostName not in proxies
         receiver: Any = _PublicAddresses(hostName, resolutionReceiver, checked=checked)
         call_later(self.timeout, receiver.end)
         return super().resolveHostName(receiver, hostName, portNumber, addressTypes, transportSemantics)

@@ -56,6 +56,7 @@ COMPONENTS: Mapping[str, Any] = {
         "newsbot.middlewares.compression.CompressionMiddleware": 590,
         "newsbot.middlewares.redirects.RedirectMiddleware": 600,
         "newsbot.middlewares.cookies.CookiesMiddleware": 700,
+        "newsbot.middlewares.signatures.SignaturesMiddleware": 800,
         "newsbot.middlewares.archive.WireMiddleware": 900,  # nearest to the network, so it gets raw bodies
     },
     "SPIDER_MIDDLEWARES": {

@@ -105,6 +105,8 @@ class Visit:
     """The token of the reason why the page is not an article; empty if it is an article or was not read."""
     evidence: Evidence | None = None
     """What the page shows of being an article; None if it was not read as one."""
+    is_teaser: bool = False
+    """True if the page has only a part of its article."""
     is_copy: bool = False
     """True if the article has most of its text in common with another article of the site."""
     anew: bool = False

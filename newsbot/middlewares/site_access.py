@@ -6,9 +6,12 @@ secrets. Requests for robots.txt always have newsbot's own user agent, so that t
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 from scrapy.crawler import Crawler
 from scrapy.http import Request
 
+from newsbot.crawl import address_guard
 from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.failures import Ignored
 from newsbot.errors import ArgumentError
@@ -39,6 +42,7 @@ class SiteAccessMiddleware(Middleware):
             given |= credentials.headers
         if credentials.proxy:
             request.meta["proxy"] = credentials.proxy
+            address_guard.proxies.add(urlsplit(credentials.proxy).hostname or "")
         for name, value in given.items():
             request.headers[name] = value
         if given or credentials.proxy:

@@ -11,6 +11,7 @@ from scrapy.spiderloader import get_spider_loader
 from newsbot import backends
 from newsbot.alerts.watch import options_from
 from newsbot.clock import system_clock, utc
+from newsbot.config.bot_signatures import open_signer
 from newsbot.config.check import check_parts, value_of
 from newsbot.crawl.archive import open_archive
 from newsbot.crawl.arguments import Arguments
@@ -30,6 +31,7 @@ def check(settings: BaseSettings, words: list[str], spider_arguments: dict[str, 
     """
     check_parts(settings)
     options_from(settings)
+    open_signer(settings)
     spider: Any = get_spider_loader(settings).load(words[0])
     read = getattr(spider, "read_arguments", None)
     arguments = Arguments() if read is None else read(spider_arguments, utc(system_clock()))
