@@ -114,7 +114,12 @@ def test_each_request_of_a_crawl_is_signed(site, world, pem):
 
 def test_requests_are_not_signed_by_default(site, world):
     sent: list[Request] = []
-    site.page(f"{HOST}/story/1", lambda request: sent.append(request) or Answer(status=404))
+
+    def handler(request: Request) -> Answer:
+        sent.append(request)
+        return Answer(status=404)
+
+    site.page(f"{HOST}/story/1", handler)
     feed_of(site, world, f"{HOST}/story/1")
     world.crawl()
     assert not any("signature" in name.lower() for name in sent[0].headers)

@@ -51,4 +51,4 @@ def _listed(response: Response) -> list[str]:
         except SourceError as error:
             logger.warning("not a page, feed or sitemap url=%s fault=%s", response.url, error)
             return []
-        return [one.url for one in (*sitemap.links, *sitemap.children)]
+        return [*(link.url for link in sitemap.links), *(child.url for child in sitemap.children)]
