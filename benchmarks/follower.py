@@ -12,9 +12,9 @@ import os
 import sys
 from collections.abc import AsyncIterator, Iterable, Iterator
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
-from scrapy import Spider
 from scrapy.crawler import CrawlerProcess
 from scrapy.http import Response
 from scrapy.settings import Settings
@@ -23,6 +23,7 @@ from benchmarks.rival import LINK
 from newsbot import backends
 from newsbot import settings as newsbot_settings
 from newsbot.crawl.arguments import Arguments
+from newsbot.crawl.components import COMPONENTS, NewsbotSpider
 from newsbot.crawl.visit import Found
 from newsbot.items import Kind, Link, Where
 from newsbot.storage.base import REPOSITORIES, Storage
@@ -64,10 +65,11 @@ class _Nothing:
         return lambda *_, **__: iter(answer) if answer == () else answer
 
 
-class Follow(Spider):
+class Follow(NewsbotSpider):
     """A spider that follows every link."""
 
     name = "follow"
+    components = MappingProxyType({**COMPONENTS, "ITEM_PIPELINES": {}})
     arguments = Arguments()
 
     def __init__(self, starts: list[str], **more: Any) -> None:
@@ -97,7 +99,6 @@ def main() -> None:
     concurrency = int(os.environ.get("CONCURRENCY", "32"))
     settings.setdict(
         {
-            "ITEM_PIPELINES": {},
             "NEWSBOT_PROGRESS": False,
             "LOG_LEVEL": "ERROR",
             "CONCURRENT_REQUESTS": concurrency,

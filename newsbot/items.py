@@ -158,6 +158,8 @@ class Reason(StrEnum):
     # why a visit returned no page to read
     BAD_URL = "bad_url"
     CONNECTION = "connection"
+    CREDENTIALS = "credentials"
+    """A secret that the site's rule names is missing."""
     DENIED = "denied"
     DNS = "dns"
     HTTP_404 = "http_404"

@@ -51,9 +51,11 @@ AI_COMMENT = "ai-comment"
 """This signal means that a comment in robots.txt mentions AI training or text and data mining."""
 AI_TRAIN = "ai-train"
 AI_INPUT = "ai-input"
+LICENSE = "license"
+"""The value of this signal is the address of a licence (RSL, https://rslstandard.org) for the use by AI."""
 DIRECTIVES = ("noai", "noimageai", "noml")
 
-OPT_OUTS = frozenset((*DIRECTIVES, TDM_RESERVATION, AI_AGENTS, AI_COMMENT, AI_TRAIN, AI_INPUT))
+OPT_OUTS = frozenset((*DIRECTIVES, TDM_RESERVATION, AI_AGENTS, AI_COMMENT, AI_TRAIN, AI_INPUT, LICENSE))
 """Signals by which an owner reserves a page against use by AI."""
 
 
@@ -102,6 +104,13 @@ class PageRights:
     """Name of a signal -> the place that states it. The names are defined at the top of this module."""
 
 
+_LICENSE_LINK = re.compile(
+    r"<(https?://[^<>\s]{1,2000})>(?=[^<>]{0,300}\brel\s?=\s?\"?license\b)(?=[^<>]{0,300}application/rsl\+xml)",
+    re.IGNORECASE,
+)
+"""Matches a link to an RSL licence in the header ``Link`` (RFC 8288)."""
+
+
 def page_rights(
     headers: Mapping[str, Sequence[str]],
     tree: HtmlElement | None = None,
@@ -131,6 +140,8 @@ def page_rights(
         signals[NOINDEX] = directives.get("noindex") or directives["none"]
     for value in headers.get("content-usage", ()):
         signals |= dict.fromkeys(usage_signals(value[:MAX_VALUE]), HEADER)
+    if licence := next(filter(None, map(_LICENSE_LINK.search, headers.get("link", ()))), None):
+        signals[LICENSE] = licence[1][:MAX_VALUE]
     # The site's files come first, then the headers, then the page. Each place may replace the statements of
     # the places before it.
     _reservation(signals, headers, HEADER)
@@ -211,10 +222,12 @@ AGENTS = frozenset(_NAMES.split())
 OURS = ("*", "newsbot")
 """Names of the groups that newsbot obeys."""
 _AGENT_LINE = re.compile(
-    r"((?:^|(?<=\r))[ \t]*user[- ]?agent[ \t]*:?[ \t]*[^\s/(;#:]+)(?:[ \t]*[/(;]|[ \t]+\w)[^\r\n#]*",
-    re.MULTILINE | re.IGNORECASE,
+    r"((?:^|(?<=\r))[ \t]*user[- ]?agent[ \t]*:?[ \t]*)([^\s/(;#:]+)([^\r\n#]*)", re.MULTILINE | re.IGNORECASE
 )
-"""Matches a user-agent line that has more than the name of a product."""
+_OUR_NAME = re.compile(r"(newsbot|\*)(?![\w-])", re.IGNORECASE)
+_MORE = re.compile(r"[ \t]*[/(;]|[ \t]+\w")
+"""Matches what follows the name of a product in a user-agent line."""
+_LICENSE_LINE = re.compile(r"\s*license\s*:\s*(https?://[^\s#]+)", re.IGNORECASE)
 MAX_LINES = 20_000
 """Maximum number of lines that are read."""
 _MAX_COMMENTS = 64 * 1024
@@ -288,8 +301,18 @@ def product_names(text: str) -> str:
     """Return the text of a robots.txt with only the product name in each user-agent line.
 
     Site owners copy names with versions from their logs: ``newsbot/0.1.0 (+https://…)`` means ``newsbot``.
+    Protego takes a group for ``news`` as a group for newsbot, so such a name gets another end.
     """
-    return _AGENT_LINE.sub(r"\1", text)
+    return _AGENT_LINE.sub(_product_name, text)
+
+
+def _product_name(line: re.Match[str]) -> str:
+    start, name, rest = line.groups()
+    if ours := _OUR_NAME.match(name):
+        return start + ours[1]
+    if AGENT.startswith(name.lower()):
+        return f"{start}{name}-"
+    return start + name + ("" if _MORE.match(rest) else rest)
 
 
 def read_robots(text: str) -> RobotsSignals:
@@ -304,6 +327,9 @@ def read_robots(text: str) -> RobotsSignals:
     for group in groups:
         if group.applies_to_newsbot:
             everywhere |= dict.fromkeys(group.refused, PLACE)
+    # Like a Sitemap line, a License line belongs to no group.
+    if licence := next(filter(None, map(_LICENSE_LINE.match, lines)), None):
+        everywhere[LICENSE] = licence[1][:MAX_VALUE]
     closed = [agent for group in groups if group.closed for agent in group.collectors]
     if closed:
         more = f" and {len(closed) - 1} more" if len(closed) > 1 else ""

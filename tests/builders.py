@@ -10,7 +10,6 @@ from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.http import Headers, HtmlResponse, Response
 from scrapy.settings import Settings
-from scrapy.spiders import Spider
 from scrapy.statscollectors import MemoryStatsCollector
 
 from newsbot import settings as project
@@ -25,6 +24,7 @@ from newsbot.frontier.base import Entry, Lease
 from newsbot.items import Article, Kind, Link, PageRecord, Where
 from newsbot.ranking.judging import Judgement
 from newsbot.recrawl.policy import Outcome
+from newsbot.spiders.news import NewsSpider
 from newsbot.spiders.reading import Reader
 
 START = 1_795_000_000.0
@@ -60,7 +60,7 @@ class Desk:
         chosen.setmodule(project)
         own = {"NEWSBOT_DATA": str(folder / "data"), "NEWSBOT_RULES": str(places), "NEWSBOT_RETRY_SCALE": 1.0}
         chosen.setdict({**own, **settings}, priority="cmdline")
-        self.crawler = Crawler(Spider, chosen)
+        self.crawler = Crawler(NewsSpider, chosen)
         self.crawler.stats = MemoryStatsCollector(self.crawler)
         self.clock = ManualClock()
         self._priority = 1000.0

@@ -11,12 +11,11 @@ from typing import Any
 
 from scrapy.crawler import Crawler
 
-from newsbot import settings
 from newsbot.crawl import server_calls
 from newsbot.crawl.server_calls import ServerCalls
 from newsbot.storage.mongo import MongoStorage
 
-USED = json.dumps({**settings.EXTENSIONS, "tests.directcalls.DirectCalls": 0})
+USED = json.dumps({"tests.directcalls.DirectCalls": 0})
 """The value of the setting EXTENSIONS that enables this extension."""
 MARK = "DIRECT CALL"
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Any
 
 from scrapy.resolver import dnscache
-from twisted.internet.defer import Deferred
+from twisted.internet.address import IPv4Address
 
 from newsbot.crawl.address_guard import GuardedResolver
 
@@ -13,8 +13,8 @@ from newsbot.crawl.address_guard import GuardedResolver
 class NamedAddresses(GuardedResolver):
     """The guard checks these addresses like any others."""
 
-    def getHostByName(self, name: str, timeout: Sequence[int] = ()) -> Deferred[str]:  # noqa: N802 (Twisted)
+    def resolveHostName(self, receiver: Any, name: str, *more: Any, **named: Any) -> Any:  # type: ignore[override]  # noqa: N802
         """Resolve ``name``."""
         if name.endswith(".test"):
-            dnscache[name] = "127.0.0.1"
-        return super().getHostByName(name, timeout)
+            dnscache[name] = [IPv4Address("TCP", "127.0.0.1", 0)]
+        return super().resolveHostName(receiver, name, *more, **named)

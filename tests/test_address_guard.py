@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-from typing import Any
+import asyncio
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, cast
 
 import pytest
 from scrapy import Request
-from scrapy.resolver import dnscache
+from scrapy.resolver import HostResolution, dnscache
+from twisted.internet.address import IPv4Address, IPv6Address
 
 from newsbot.crawl import address_guard as resolver
 from newsbot.crawl.address_guard import GuardedResolver, is_local, is_public
@@ -19,7 +25,7 @@ from newsbot.middlewares.addresses import AddressGuardMiddleware
 from newsbot.recrawl.policy import Outcome
 from newsbot.rules import Rule
 from newsbot.urls import canonicalize, fingerprint
-from tests.crawls import article_html, feed_xml
+from tests.crawls import World, article_html, feed_xml
 
 HOST = "http://news.test"
 
@@ -108,31 +114,127 @@ def test_is_public_refuses_invalid_addresses():
         is_public("example.org")
 
 
-def make_resolver() -> GuardedResolver:
-    no_reactor: Any = None  # cached names need no reactor
-    return GuardedResolver(no_reactor, 100, 1.0)
+class System:
+    """Stands for the resolver of the system. It answers at once, or never."""
+
+    def __init__(self, names: dict[str, list[str]], *, silent: bool = False) -> None:
+        self.names, self.silent = names, silent
+        self.nameResolver = self
+        self.asked: list[str] = []
+
+    def resolveHostName(self, receiver, name, *more, **named):  # noqa: N802 (Twisted)
+        self.asked.append(name)
+        resolution = HostResolution(name)
+        receiver.resolutionBegan(resolution)
+        for found in self.names.get(name, []):
+            kind = IPv6Address if ":" in found else IPv4Address
+            receiver.addressResolved(kind("TCP", found, 80))
+        if not self.silent:
+            receiver.resolutionComplete()
+        return resolution
 
 
-def test_no_connection_is_made_to_a_name_with_a_private_address(monkeypatch):
-    monkeypatch.setitem(dnscache, "rebound.test", "10.0.0.7")
-    monkeypatch.setitem(dnscache, "fine.test", "93.184.216.34")
+class Receiver:
+    def __init__(self) -> None:
+        self.addresses: list[str] = []
+        self.complete = 0
+
+    def resolutionBegan(self, resolution):  # noqa: N802 (Twisted)
+        assert resolution.name
+
+    def addressResolved(self, address):  # noqa: N802 (Twisted)
+        self.addresses.append(address.host)
+
+    def resolutionComplete(self):  # noqa: N802 (Twisted)
+        self.complete += 1
+
+
+def resolved(name: str, system: System, **attributes: object) -> list[str]:
+    """Return the addresses that the guard lets pass."""
+    guarded = GuardedResolver(cast("Any", system), 100)
+    for key, value in {"checks": True, **attributes}.items():
+        setattr(guarded, key, value)
+    receiver = Receiver()
+
+    async def ask() -> None:
+        guarded.resolveHostName(cast("Any", receiver), name)
+        while not receiver.complete:  # noqa: ASYNC110 (Twisted's interface has no event)
+            await asyncio.sleep(0)
+
+    asyncio.run(ask())
+    assert receiver.complete == 1
+    return receiver.addresses
+
+
+@pytest.fixture(autouse=True)
+def no_names(monkeypatch):
     monkeypatch.setattr(resolver, "refused", set())
-    guarded = make_resolver()
-    answers: list[object] = []
-    guarded.getHostByName("rebound.test").addBoth(answers.append)
-    guarded.getHostByName("fine.test").addBoth(answers.append)
-    assert "private address 10.0.0.7" in str(answers[0])
-    assert answers[1] == "93.184.216.34"
-    assert resolver.refused == {"rebound.test"}
+    dnscache.clear()
 
 
-def test_a_proxy_is_exempt(monkeypatch):
-    monkeypatch.setitem(dnscache, "proxy.corp", "10.0.0.8")
-    guarded = make_resolver()
-    guarded.exempt = frozenset({"proxy.corp"})
-    answers: list[object] = []
-    guarded.getHostByName("proxy.corp").addBoth(answers.append)
-    assert answers == ["10.0.0.8"]
+NAMES = {
+    "public.test": ["2606:2800::1", "93.184.216.34"],
+    "private.test": ["10.0.0.7", "fd00::7"],
+    "both.test": ["127.0.0.1", "93.184.216.34"],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "found", "refused"),
+    [
+        ("public.test", ["2606:2800::1", "93.184.216.34"], set()),
+        ("private.test", [], {"private.test"}),
+        ("both.test", ["93.184.216.34"], set()),
+        ("unknown.test", [], set()),
+    ],
+)
+def test_no_connection_is_made_to_a_private_address(name, found, refused):
+    system = System(NAMES)
+    for _ in range(2):  # the second answer is from the cache
+        assert resolved(name, system) == found
+    assert resolver.refused == refused
+    assert system.asked.count(name) == (2 if name == "unknown.test" else 1)
+
+
+def test_a_proxy_and_other_spiders_are_exempt():
+    assert resolved("private.test", System(NAMES), exempt={"private.test"}) == ["10.0.0.7", "fd00::7"]
+    assert resolved("private.test", System(NAMES), checks=False) == ["10.0.0.7", "fd00::7"]
+
+
+def test_a_name_without_an_answer_has_no_addresses():
+    assert resolved("unknown.test", System(NAMES, silent=True), timeout=0.01) == []
+
+
+@contextmanager
+def serving_ipv6(page: str) -> Iterator[int]:
+    """Serve one page on ``[::1]``, and nothing else. Yields the port."""
+
+    class Server(ThreadingHTTPServer):
+        address_family = socket.AF_INET6
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            found = "story" in self.path
+            self.send_response(200 if found else 404)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(page.encode() if found else b"")
+
+        def log_message(self, *_line):
+            pass
+
+    with Server(("::1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server.server_port
+        server.shutdown()
+
+
+def test_a_page_is_read_over_ipv6(tmp_path):
+    world = World(tmp_path, None)
+    with serving_ipv6(article_html(1)) as port:
+        url = f"http://[::1]:{port}/news/2026/story-1"
+        crawl = world.crawl("-a", f"url={url}", NEWSBOT_ALLOW_PRIVATE="1")
+        assert world.urls() == [url], crawl.err
 
 
 def test_a_redirect_to_loopback_is_not_followed(site, world):

@@ -153,6 +153,14 @@ def test_pages_that_are_no_longer_articles_are_reported_with_the_likely_cause() 
     assert found(of(pages={SITE: pages(*GOOD)}), "extraction") == []
 
 
+def test_a_session_that_has_ended_is_reported() -> None:
+    (alert,) = found(
+        of(pages={SITE: pages(*GOOD, *["session_ended", "login"] * 10, *["session_ended"] * 20)}),
+        "extraction",
+    )
+    assert alert.cause == "the session of the site has ended (rule keys: cookies, auth)"
+
+
 def refusing(domain: str, at: float = MORNING + 19 * HOUR) -> tuple[SiteRecord, Pages]:
     record = SiteRecord(source=domain, last_error="http_403", last_error_at=at)
     return record, pages(*GOOD, *["http_403", "", "http_429", "http_403"] * 10)

@@ -112,6 +112,8 @@ from scrapy.utils.misc import load_object
 from newsbot import backends
 settings = Settings()
 settings.setmodule("newsbot.settings")
+from newsbot.spiders.news import NewsSpider
+NewsSpider.update_settings(settings)
 rules = backends.open_rules(settings)
 parts = [settings["SCHEDULER"], settings["TWISTED_DNS_RESOLVER"], settings["LOG_FORMATTER"]]
 for group in ("DOWNLOADER_MIDDLEWARES", "SPIDER_MIDDLEWARES", "ITEM_PIPELINES", "EXTENSIONS"):
@@ -122,7 +124,6 @@ from newsbot.demo.publishing import load_sites
 load_sites()
 for name in settings["SPIDER_MODULES"]:
     import_module(name)
-from newsbot.spiders.news import NewsSpider
 from newsbot.dedup.redis import RedisIndex
 from newsbot.connections.redis import lua_script
 LUA = ("frontier", "lease"), ("dedup", "insert")

@@ -26,6 +26,7 @@ from newsbot.config.check import (
 )
 from newsbot.config.table import AGE, ANY, COMMAND, LEVEL, PATH, SETTINGS, SWITCH, TEXT, URL, WORDS, defaults
 from newsbot.errors import ArgumentError
+from newsbot.spiders.news import NewsSpider
 from tests import warm
 from tests.commandline import Place
 from tests.crawls import ROOT, World
@@ -138,9 +139,9 @@ def test_the_settings_module_has_all_settings() -> None:
 
 def test_a_settings_module_of_a_user_can_import_all_settings(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("from newsbot.settings import *\nNEWSBOT_PATIENCE = 7\n")
-    names = ("NEWSBOT_PATIENCE", "NEWSBOT_EXPLORE", "NEWSBOT_WARC_SIZE", "SCHEDULER", "NEWSBOT_RETRY_SCALE")
+    names = ("NEWSBOT_PATIENCE", "NEWSBOT_EXPLORE", "NEWSBOT_WARC_SIZE", "BOT_NAME", "NEWSBOT_RETRY_SCALE")
     values = scrapy_settings(names, SCRAPY_SETTINGS_MODULE="mine", PYTHONPATH=str(tmp_path))
-    assert values == ["7", "0.04", "1000000000", "newsbot.crawl.scheduler.FrontierScheduler", "1"]
+    assert values == ["7", "0.04", "1000000000", "newsbot", "1"]
 
 
 def scrapy_settings(names: tuple[str, ...], **environment: str) -> list[str]:
@@ -246,6 +247,7 @@ def test_all_moved_components_are_looked_for() -> None:
 def test_present_components_do_not_count_as_moved() -> None:
     settings = Settings()
     settings.setmodule("newsbot.settings")
+    NewsSpider.update_settings(settings)
     check_parts(settings)
     assert {name for name in settings if "newsbot." in str(settings.attributes[name].value)} <= {
         *PARTS,
@@ -256,6 +258,7 @@ def test_present_components_do_not_count_as_moved() -> None:
 def test_each_component_that_the_settings_name_can_be_loaded() -> None:
     settings = Settings()
     settings.setmodule("newsbot.settings")
+    NewsSpider.update_settings(settings)
     paths = set(
         re.findall(
             r"newsbot\.[\w.]*\.[A-Z]\w*",

@@ -100,6 +100,29 @@ def test_a_redirect_to_nonsense_is_counted_and_the_rest_is_stored(site, world, l
     assert crawl.stat("errors/unknown") == 0
 
 
+@pytest.mark.parametrize(
+    ("location", "path"),
+    [
+        ("/a story", "/a%20story"),
+        ("/мост".encode().decode("latin-1"), "/%D0%BC%D0%BE%D1%81%D1%82"),
+        ("/caf\xe9", "/caf%E9"),
+        (r"\\news.test\story", "/story"),
+        ("http:////news.test/story", "/story"),
+        ("http:/story", "/story"),
+        ("  /sto\try ", "/story"),
+        ("///news.test/story", "/story"),
+        ("/a/../story", "/story"),
+        ("story", "/go/story"),
+    ],
+)
+def test_the_address_of_a_redirect_is_read_as_in_browsers(site, world, location, path):
+    site.page(f"{HOST}/go/1", status=302, headers={"Location": location})
+    site.page(f"{HOST}{path}", article_html(1))
+    feed_of(site, world, f"{HOST}/go/1")
+    world.crawl()
+    assert world.urls() == [f"{HOST}{path}"]
+
+
 @pytest.mark.parametrize("feed", [True, False])
 def test_a_site_that_moved_to_another_host_is_read_there(site, world, feed):
     there = "http://www.new.test"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
-from itertools import pairwise
+from itertools import pairwise, repeat
 from statistics import median
+
+import pytest
 
 from benchmarks.demoweb.messages import Answer
 from tests.crawls import article_html
@@ -24,6 +26,28 @@ def test_robots_txt_after_a_redirect_and_in_any_form_is_read(site, world):
     site.page(f"{HOST}/robots.txt", status=301, headers={"Location": "http://www.news.test/robots.txt"})
     body = "\ufeffUser-agent: *\r\nDisallow: /story/1\r\n".encode() + b"# \xff\xfe\n" * 3
     site.page("http://www.news.test/robots.txt", body, headers={"Content-Type": "text/html"})
+    world.crawl()
+    assert world.urls() == [f"{HOST}/story/0"]
+
+
+@pytest.mark.parametrize("status", [403, 404])
+def test_an_error_page_without_end_is_not_read(site, world, status):
+    serve(site, world, 1)
+
+    def endless(_request):
+        return Answer(status=status, pieces=repeat(b"sorry " * 1000), pause=0.01)
+
+    for path in ("robots.txt", ".well-known/tdmrep.json"):
+        site.page(f"{HOST}/{path}", endless)
+    world.crawl("-s", "DOWNLOAD_TIMEOUT=10")
+    [article] = world.articles()
+    assert (article.canonical_url, article.rights) == (f"{HOST}/story/0", {})
+
+
+def test_a_file_that_declares_a_wrong_coding_is_read(site, world):
+    serve(site, world, 2)
+    headers = {"Content-Encoding": "gzip", "Content-Type": "text/plain"}
+    site.page(f"{HOST}/robots.txt", b"User-agent: *\nDisallow: /story/1\n", headers=headers)
     world.crawl()
     assert world.urls() == [f"{HOST}/story/0"]
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from newsbot.extraction import parse_html
 from newsbot.extraction.page.charset import decode
 from tests.extraction_pages import read, saved
 
@@ -151,3 +152,44 @@ def test_entities_encoded_twice() -> None:
 @given(st.binary(max_size=500), st.sampled_from([None, "utf-8", "cp1251", "utf-16", "gb18030", "nonsense"]))
 def test_any_bytes_give_text(raw: bytes, declared: str | None) -> None:
     assert isinstance(decode(raw, declared), str)
+
+
+CYRILLIC = "<p>Городской совет обсудил ремонт моста через реку и решил начать работы весной.</p>"
+KOREAN = "<p>국회는 오늘 한강을 가로지르는 새 다리를 짓는 데 필요한 예산을 통과시켰습니다.</p>"
+CHINESE = "<p>市议会今天讨论了跨河大桥的维修工程,预计明年春天开工,费用由市政府承担。居民对此表示欢迎。</p>"
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text", "word", "sent"),
+    [
+        ("windows-1251", CYRILLIC, "река", "%F0%E5%EA%E0"),
+        ("koi8-r", CYRILLIC, "река", "%D2%C5%CB%C1"),
+        ("gbk", CHINESE, "桥", "%C7%C5"),
+        ("shift_jis", JAPANESE, "ソ橋", "%83%5C%8B%B4"),
+        ("euc-kr", KOREAN, "다리", "%B4%D9%B8%AE"),
+        ("iso-8859-1", GERMAN, "Brücke €", "Br%FCcke %80"),
+        ("windows-1252", GERMAN, "Ж", "%26%231046%3B"),
+        ("utf-8", CYRILLIC, "река", "река"),
+    ],
+)
+def test_queries_of_links_are_sent_in_the_encoding_of_the_page(encoding, text, word, sent):
+    """The path and the fragment are always in UTF-8 (https://url.spec.whatwg.org/#query-state)."""
+    link = f"/Ü?a={word}&amp;b=1#{word}"
+    shell = f"<html><head><meta charset={encoding}></head><body>{text}<a href='{link}'>more</a></body></html>"
+    page = shell.encode({"iso-8859-1": "cp1252"}.get(encoding, encoding), "xmlcharrefreplace")
+    [href] = parse_html(page).xpath("//a/@href")
+    before, query = href.split("#")[0].split("?")
+    assert query == f"a={sent}&b=1"
+    assert (before, href.split("#")[1]) == ("/Ü", word)
+
+
+def test_the_declared_encoding_counts_for_character_references():
+    page = b"<html><head><meta charset=windows-1251></head><body><a href='/?a=&#1084;&#1086;'>more</a></body>"
+    assert parse_html(page).xpath("//a/@href") == ["/?a=%EC%EE"]
+    assert parse_html(page, "koi8-r").xpath("//a/@href") == ["/?a=%CD%CF"]
+
+
+def test_a_page_that_forwards_is_followed_in_its_encoding():
+    page = "<meta http-equiv=refresh content='0; url=/новости?город=Уфа'><p>Новости</p>".encode("cp1251")
+    [content] = parse_html(page, "windows-1251").xpath("//meta/@content")
+    assert content == "0; url=/новости?%E3%EE%F0%EE%E4=%D3%F4%E0"

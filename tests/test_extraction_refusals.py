@@ -124,7 +124,22 @@ def test_errors_with_status_200(title: str, reason: str) -> None:
     ],
 )
 def test_a_consent_page_is_not_an_article(text: str) -> None:
-    assert why(page(body=f"<p>{text}</p>", title="Your privacy is important to us at Example")) == "consent"
+    html = page(body=f"<p>{text}</p>", title="Your privacy is important to us at Example")
+    assert why(html) == "consent"
+    # The site gives it in place of an article of its feed.
+    announced = Link(url=URL, where=Where.FEED, text="Two trams met on one track in Zarechye")
+    assert why(html, hint=announced) == "consent"
+
+
+def test_news_about_consent_is_an_article() -> None:
+    title = "Regulator says how sites may ask for consent"
+    text = (
+        "Sites may no longer set cookies before their readers accept cookies, the regulator said on Monday. "
+        "Readers must be able to reject all tracking with one click, and to withdraw consent at any time. "
+        "The privacy settings must be on each page. Two newspapers said that they would go to court."
+    )
+    announced = Link(url=URL, where=Where.FEED, text=title)
+    assert read(page(body=f"<h1>{title}</h1><p>{text}</p>", title=f"{title} - Example"), hint=announced)
 
 
 def test_news_about_cookies_is_an_article() -> None:

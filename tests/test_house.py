@@ -39,9 +39,9 @@ class Count:
 
 COUNTS: Mapping[str, Count] = {
     "lines": Count(
-        47_200, 38_700, "lines of code: not blank, no comment, no docstring (nor a string below a name)"
+        48_200, 38_700, "lines of code: not blank, no comment, no docstring (nor a string below a name)"
     ),
-    "files": Count(371, 353, "Python files, __init__.py included"),
+    "files": Count(386, 353, "Python files, __init__.py included"),
     "top_modules": Count(8, 8, "modules at the top of newsbot/, without __init__.py and __main__.py"),
     "module_circles": Count(0, 0, "modules that are in an import circle"),
     "unit_circles": Count(0, 0, "modules and packages at the top that import each other in a circle"),
@@ -62,6 +62,8 @@ SMALL_ALLOWED: Mapping[str, str] = {
     "newsbot/config/contact.py": "who newsbot says it is, for the crawl and for scrapy serve",
     "newsbot/extraction/fields/evidence.py": "the type in which every field is given, and names of methods",
     "newsbot/extensions/logs.py": "users' settings name it",
+    "newsbot/middlewares/signatures.py": "Scrapy's settings name it",
+    "newsbot/settings.py": "Scrapy takes the settings from a module",
 }
 """Small files that are allowed, with the reason. ``__init__.py`` is never counted."""
 

@@ -236,3 +236,41 @@ def test_an_outage_of_our_data_does_not_make_the_right_unknown(desk):
 @pytest.mark.parametrize("stated", ["0", "1"])
 def test_a_statement_of_the_page_replaces_an_unknown_right(stated):
     assert "tdm-unknown" not in page_rights({"tdm-reservation": [stated]}, None, UNKNOWN).signals
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "License: https://news.test/rsl.xml\nUser-agent: *\nDisallow:\n",
+        "User-agent: *\nDisallow: /private/\n\nlicense : https://news.test/rsl.xml # terms\n",
+        "User-agent: GPTBot\nDisallow: /\nLicense: https://news.test/rsl.xml\nLicense: https://news.test/b.xml\n",
+    ],
+)
+def test_a_licence_in_robots_txt_is_a_reservation_for_all_pages(text: str) -> None:
+    """RSL (https://rslstandard.org): the terms of the use by AI are in the licence."""
+    signals = read_robots(text).signals("https://news.test/1", lambda *_: True)
+    assert signals["license"] == "https://news.test/rsl.xml"
+    assert opted_out(signals)
+
+
+@pytest.mark.parametrize("text", ["License: none", "License:", "# License: https://news.test/rsl.xml"])
+def test_other_lines_about_licences_are_ignored(text: str) -> None:
+    assert "license" not in read_robots(text).everywhere
+
+
+@pytest.mark.parametrize(
+    ("link", "licence"),
+    [
+        (
+            '<https://news.test/rsl.xml>; rel="license"; type="application/rsl+xml"',
+            "https://news.test/rsl.xml",
+        ),
+        (
+            "<https://a.test/>; rel=next, <https://b.test/>; type=application/rsl+xml; rel=license",
+            "https://b.test/",
+        ),
+        ('<https://creativecommons.org/by/4.0/>; rel="license"', None),
+    ],
+)
+def test_a_licence_in_a_header_is_for_the_page(link: str, licence: str | None) -> None:
+    assert page_rights({"link": [link]}).signals.get("license") == licence

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 from types import SimpleNamespace
 
 import pytest
@@ -188,10 +189,27 @@ def test_the_url_of_a_stored_page_must_be_allowed(desk, path):
     assert site.cause(Request(f"https://news.test{path}")) == "robots"
 
 
-@pytest.mark.parametrize("name", ["newsbot/0.1.0", "Newsbot/2", "newsbot 1.0", "newsbot (+https://a.test/)"])
+@pytest.mark.parametrize(
+    "name",
+    ["newsbot/0.1.0", "Newsbot/2", "newsbot 1.0", "newsbot (+https://a.test/)", "newsbot, other", "NEWSBOT*"],
+)
 def test_a_group_with_a_version_in_its_name_applies(desk, name):
     site = Site(desk, f"User-agent: {name}\nDisallow: /a/\n\nUser-agent: *\nDisallow: /b/\n")
     assert site.causes(Request("https://news.test/a/1"), Request("https://news.test/b/1")) == ["robots", None]
+
+
+@pytest.mark.parametrize("name", ["news", "n", "NewsBo", "newsbot-images", "newsbots", "bot", "new s bot"])
+def test_a_group_of_another_crawler_does_not_apply(desk, name):
+    """RFC 9309, 2.2.1: the whole product token is compared, without case."""
+    site = Site(desk, f"User-agent: {name}\nDisallow: /a/\n\nUser-agent: *\nDisallow: /b/\n")
+    assert site.causes(Request("https://news.test/a/1"), Request("https://news.test/b/1")) == [None, "robots"]
+
+
+def test_all_groups_for_newsbot_count(desk):
+    names = "User-agent: newsbot\n\nUser-agent: other\n\n# both\nDisallow: /a/\n\n"
+    site = Site(desk, names + "User-agent: *\nDisallow: /\n\nUser-Agent:NEWSBOT/1\nDisallow: /b/\n")
+    urls = [f"https://news.test/{name}/1" for name in "abc"]
+    assert site.causes(*map(Request, urls)) == ["robots", "robots", None]
 
 
 @pytest.mark.parametrize(
@@ -236,6 +254,8 @@ def test_an_outage_of_our_data_is_not_a_fault_of_robots_txt(desk):
     [
         (b"\xef\xbb\xbfUser-agent: *\nDisallow: /", "robots"),
         (b"User-agent: *\r\nDisallow: /\r\n\xff\xfe", "robots"),
+        ("User-agent: *\nDisallow: /\n".encode("utf-16"), "robots"),
+        (gzip.compress(b"User-agent: *\nDisallow: /\n"), "robots"),
         (b"<html>User-agent</html>", None),
         (b"\x00" * 100, None),
         (b"User-agent: *\n" + b"Disallow: /a\n" * 60_000 + b"Disallow: /\n", None),  # beyond the size limit

@@ -411,7 +411,12 @@ URLS = st.builds("https://{}.org/{}?a=1".format, WORDS, WORDS)
 NOTES = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), max_size=50).filter(str.strip)
 SECONDS = st.integers(1, 10**6)
 EXTRACT = st.dictionaries(st.sampled_from(FIELDS), st.lists(SELECTORS, min_size=1, max_size=3))
+SECRETS = st.sampled_from(["$NAME", "file:/etc/newsbot/secret"])
 VALUES: dict[str, st.SearchStrategy[Any]] = {
+    "headers": st.dictionaries(st.sampled_from(["X-Key", "x-other"]), SECRETS),
+    "cookies": st.one_of(SECRETS, st.dictionaries(st.sampled_from(["a", "session"]), SECRETS)),
+    **dict.fromkeys(("auth", "proxy"), SECRETS),
+    **{key: st.sampled_from(["Reader/1.0 (x)", "de, en;q=0.5"]) for key in ("user_agent", "accept_language")},
     **{key: st.lists(URLS, max_size=3) for key in ("seeds", "feeds", "sitemaps", "sections")},
     **{key: st.lists(PATTERNS, max_size=3) for key in ("article", "section", "deny")},
     "drop_query": st.lists(WORDS, max_size=3),

@@ -18,12 +18,14 @@ from newsbot import settings as project
 from newsbot.crawl.failures import Ignored
 from newsbot.crawl.scheduler import FrontierScheduler
 from newsbot.middlewares.compression import CompressionMiddleware
+from newsbot.spiders.news import NewsSpider
 
 
 @pytest.fixture
 def settings():
     chosen = Settings()
     chosen.setmodule(project)
+    NewsSpider.update_settings(chosen)
     return chosen
 
 

@@ -55,6 +55,10 @@ _NO_SECRETS = frozenset(("SCHEDULER_QUEUE_KEY", "SCHEDULER_DUPEFILTER_KEY", "RED
 _WITH_ADDRESS = re.compile(r"(?:^|_)(?:URL|URI|DSN|PROXY)$")
 
 
+of_rules: set[str] = set()
+"""Secrets that rules give to requests."""
+
+
 class SafeFormatter(logging.Formatter):
     """Formats a record with another formatter, ``inner``, and masks secrets in the result."""
 
@@ -67,7 +71,8 @@ class SafeFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the formatted line with secrets masked."""
-        return redacted(self.inner.format(record), self._secrets)
+        secrets = [*sorted(of_rules, key=len, reverse=True), *self._secrets] if of_rules else self._secrets
+        return redacted(self.inner.format(record), secrets)
 
 
 class JsonFormatter(logging.Formatter):

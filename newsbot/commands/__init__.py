@@ -9,6 +9,8 @@ of the actions is in :mod:`newsbot.operations`.
 - rules: ``rules.py``
 - running: ``crawl.py`` (Scrapy's own, with checks before it starts), ``serve.py``, ``sensor.py``,
   ``demo.py``, ``simulate.py``
+
+Scrapy's ``shell``, ``fetch``, ``view`` and ``parse`` get the setting that makes them store nothing.
 """
 
 import sys
@@ -16,10 +18,12 @@ from pkgutil import iter_modules
 
 from scrapy import cmdline
 from scrapy import commands as scrapys
+from scrapy.commands import fetch, parse, shell
 from scrapy.settings import BaseSettings
 
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import did_you_mean
+from newsbot.config.table import ONE_PAGE
 
 
 def _unknown(settings: BaseSettings, cmdname: str, inproject: bool) -> None:  # noqa: ARG001
@@ -33,3 +37,6 @@ def _unknown(settings: BaseSettings, cmdname: str, inproject: bool) -> None:  # 
 
 
 cmdline._print_unknown_command = _unknown  # noqa: SLF001  (there is no public hook)
+
+for _command in (fetch.Command, parse.Command, shell.Command):
+    _command.default_settings = {**_command.default_settings, ONE_PAGE: True}

@@ -70,11 +70,14 @@ class Command(crawl.Command):
         for line in unknown_names(self.settings, os.environ):
             complain(line, FAULT)
         try:
+            load("newsbot.operations.crawl_check:fill_in")(self.settings, args, opts.spargs)
+            self._plain = not load("newsbot.operations.crawl_check:uses_newsbot")(self.settings, args)
+            if self._plain:
+                return
             check_settings(self.settings)
             if self.settings.getbool("NEWSBOT_LOG_JSON"):
                 for name in CHATTER:
                     logging.getLogger(name).addFilter(_nothing)
-            load("newsbot.operations.crawl_check:fill_in")(self.settings, args, opts.spargs)
             load("newsbot.operations.crawl_check:check")(self.settings, args, opts.spargs)
         except ArgumentError as error:
             sys.exit(self._refuse(f"{PROGRAM} crawl: {error}", USAGE))
@@ -95,7 +98,13 @@ class Command(crawl.Command):
         return complain(text, code)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        """Run the crawl. The exit code is 1 if it could not finish normally."""
+        """Run the crawl. The exit code is 1 if it could not finish normally.
+
+        A spider without the components of newsbot runs as Scrapy runs it.
+        """
+        if self._plain:
+            super().run(args, opts)
+            return
         assert self.crawler_process is not None
         # The levels are set here, because Scrapy resets them when it sets up logging.
         for name, level in CHATTER.items():

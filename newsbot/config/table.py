@@ -22,6 +22,8 @@ import yaml
 from newsbot.clock import parse_duration
 
 HOUR = 3600.0
+ONE_PAGE = "ONE_PAGE"
+"""Setting of Scrapy's commands for one page: no component of newsbot is used, so nothing is stored."""
 
 Read = Callable[[Any], Any]
 """A function that parses a value. The argument is a text or a Python object.

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Sequence
+from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
 from scrapy.crawler import Crawler
-from scrapy.resolver import CachingThreadedResolver
+from scrapy.resolver import CachingHostnameResolver
+from scrapy.utils.asyncio import call_later
+from twisted.internet.address import IPv4Address, IPv6Address
 from twisted.internet.base import ReactorBase
-from twisted.internet.defer import Deferred
-from twisted.internet.error import DNSLookupError
+from twisted.internet.interfaces import IAddress, IHostResolution, IResolutionReceiver
 
 from newsbot.items import Bounded
 from newsbot.urls import canonicalize
@@ -92,39 +94,81 @@ refused = Bounded[str, None](MAX_REFUSED)
 """Names that were refused. Twisted reports refused names and unknown names in the same way."""
 
 
+proxies: set[str] = set()
+"""Hosts of the proxies that rules name. They may have private addresses."""
+
+
 def was_refused(url: str) -> bool:
     """Return True if the host of ``url`` was refused because of its address, whatever the port is."""
     return urlsplit(canonicalize(url)).hostname in refused
 
 
-class GuardedResolver(CachingThreadedResolver):
-    """Extends Scrapy's caching resolver: refuses private addresses, unless NEWSBOT_ALLOW_PRIVATE is on."""
+class _PublicAddresses:
+    """Passes on the public addresses of a name, in the order of the system.
 
-    allow_private = False
+    If the system does not answer in time, the name has no addresses.
+    """
+
+    def __init__(self, name: str, receiver: Any, *, checked: bool) -> None:
+        self._name, self._receiver, self._checked = name, receiver, checked
+        self._passed, self._refused, self._ended = False, False, False
+
+    def resolutionBegan(self, resolution: Any) -> None:  # noqa: N802 (Twisted)
+        """Pass on the start."""
+        self._receiver.resolutionBegan(resolution)
+
+    def addressResolved(self, address: IPv4Address | IPv6Address) -> None:  # noqa: N802 (Twisted)
+        """Pass on a public address."""
+        if self._checked and not is_public(address.host):
+            self._refused = True
+        elif not self._ended:
+            self._passed = True
+            self._receiver.addressResolved(address)
+
+    def resolutionComplete(self) -> None:  # noqa: N802 (Twisted)
+        """End the resolution. A name that has only private addresses is added to :data:`refused`."""
+        if self._refused and not self._passed:
+            refused.add(self._name)
+        self.end()
+
+    def end(self) -> None:
+        """End the resolution. Later addresses are ignored."""
+        if not self._ended:
+            self._ended = True
+            self._receiver.resolutionComplete()
+
+
+class GuardedResolver(CachingHostnameResolver):
+    """Extends Scrapy's caching resolver for IPv4 and IPv6.
+
+    It waits at most DNS_TIMEOUT seconds. Private addresses are refused once a crawl of newsbot has begun in
+    this process, unless NEWSBOT_ALLOW_PRIVATE is on.
+    """
+
+    checks = False
+    """Whether private addresses are refused. :mod:`newsbot.middlewares.addresses` sets it for the class."""
+    timeout = 60.0
     exempt: frozenset[str] = frozenset()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, reactor: ReactorBase) -> GuardedResolver:
         """Make the resolver from the crawl's settings."""
         resolver = super().from_crawler(crawler, reactor)
-        resolver.allow_private = crawler.settings.getbool("NEWSBOT_ALLOW_PRIVATE")
+        resolver.timeout = crawler.settings.getfloat("DNS_TIMEOUT")
         # A proxy often has a private address. Its name comes from our environment, so it need not be checked.
         resolver.exempt = frozenset(urlsplit(proxy).hostname or "" for proxy in getproxies().values())
         return resolver
 
-    def getHostByName(self, name: str, timeout: Sequence[int] = ()) -> Deferred[str]:  # noqa: N802 (Twisted)
-        """Resolve ``name``.
-
-        A name with a private address fails like an unknown name, and is added to :data:`refused`.
-        """
-        answer = super().getHostByName(name, timeout)
-        if not self.allow_private and name not in self.exempt:
-            answer.addCallback(self._guard, name)
-        return answer
-
-    @staticmethod
-    def _guard(address: str, name: str) -> str:
-        if not is_public(address):
-            refused.add(name)
-            raise DNSLookupError(f"{name} leads to the private address {address}")
-        return address
+    def resolveHostName(  # noqa: N802 (Twisted)
+        self,
+        resolutionReceiver: IResolutionReceiver,  # noqa: N803 (Twisted)
+        hostName: str,  # noqa: N803 (Twisted)
+        portNumber: int = 0,  # noqa: N803 (Twisted)
+        addressTypes: Sequence[type[IAddress]] | None = None,  # noqa: N803 (Twisted)
+        transportSemantics: str = "TCP",  # noqa: N803 (Twisted)
+    ) -> IHostResolution:
+        """Resolve a name. A name with private addresses fails like an unknown name."""
+        checked = self.checks and hostName not in self.exempt and hostName not in proxies
+        receiver: Any = _PublicAddresses(hostName, resolutionReceiver, checked=checked)
+        call_later(self.timeout, receiver.end)
+        return super().resolveHostName(receiver, hostName, portNumber, addressTypes, transportSemantics)

@@ -27,6 +27,7 @@ from newsbot.crawl.arguments import Arguments
 from newsbot.crawl.completion import Completion
 from newsbot.crawl.consistency import notice_foreign_queue, notice_lost_index, notice_volatile_queue
 from newsbot.crawl.context import MAX_HOSTS, Context
+from newsbot.crawl.credentials import SiteCredentials
 from newsbot.crawl.group_calls import ReadAhead
 from newsbot.crawl.links.canonical import Canonical
 from newsbot.crawl.links.families import Families
@@ -133,6 +134,7 @@ class Crawl:
         )
         self.sites.session_keys.changed = lambda: self.take_rules(context.rules)
         self.hubs = Hubs(context)
+        self.credentials = SiteCredentials()
         self.reachability = Reachability()
         self.refill: Refill | None = None
         """Loads due pages into a frontier that keeps only entries that are due soon.

@@ -14,6 +14,7 @@ from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 from scrapy import Request
@@ -25,6 +26,7 @@ from scrapy.utils.defer import deferred_from_coro
 from twisted.internet.defer import Deferred
 
 from newsbot.crawl.assembly import Component, Crawl
+from newsbot.crawl.components import COMPONENTS, NewsbotSpider
 from newsbot.crawl.context import Context
 from newsbot.crawl.scheduler import engine_slot, open_crawl
 from newsbot.crawl.visit import ASIDE_KEY, TURN_KEY, Turn
@@ -49,13 +51,7 @@ def fronts(rule: Rule) -> tuple[str, ...]:
     return (rule.seeds + rule.sections) or (f"https://{rule.domain}/",)
 
 
-SETTINGS: dict[str, Any] = {
-    "SCHEDULER": "newsbot.crawl.auxiliary_scheduler.SideScheduler",
-    "ITEM_PIPELINES": {},
-    "NEWSBOT_PROGRESS": False,
-    "CONCURRENT_REQUESTS": 16,
-}
-"""Settings of every spider that uses this scheduler."""
+_SETTINGS: dict[str, Any] = {"NEWSBOT_PROGRESS": False, "CONCURRENT_REQUESTS": 16}
 
 
 @dataclass(slots=True)
@@ -71,12 +67,19 @@ class _Host:
     """
 
 
-class SideSpider(Spider):
+class SideSpider(NewsbotSpider):
     """A spider that can call its scheduler, and that finishes its work while the backends are still open."""
 
     side: SideScheduler
     """The scheduler. It is set when the crawl opens."""
-    custom_settings = SETTINGS
+    custom_settings = _SETTINGS
+    components = MappingProxyType(
+        {
+            **COMPONENTS,
+            "SCHEDULER": "newsbot.crawl.auxiliary_scheduler.SideScheduler",
+            "ITEM_PIPELINES": {},
+        }
+    )
 
     @cached_property
     def _crawl(self) -> Crawl:

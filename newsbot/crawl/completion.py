@@ -43,6 +43,7 @@ from newsbot.frontier.base import Entry, Lease
 from newsbot.items import Article, Details, EventKind, GivenBy, Kind, Link, PageRecord, Reason, Where
 from newsbot.recrawl.pages import seen_change
 from newsbot.recrawl.planning import KNOWN_PAGE, Plan, may_retry, plan, retry_delay
+from newsbot.sites.health import SESSION_ENDED
 from newsbot.urls import canonicalize
 
 logger = logging.getLogger(__name__)
@@ -288,6 +289,9 @@ class Completion:
         reason = visit.outcome.error
         if is_article is not None:
             reason = "" if is_article else visit.no_article or Reason.NO_ARTICLE.value
+        # With a session, articles are complete. If they are not, the session has probably ended.
+        if reason == "" and visit.is_teaser and (visit.rule.cookies or visit.rule.auth):
+            reason = SESSION_ENDED
         if reason is not None and reason not in _OURS and visit.data.get("why") != Reason.SAMPLE:
             self.sites.health.saw(self.context.notes, visit.rule.domain, reason)
         refusal = (

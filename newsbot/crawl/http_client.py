@@ -25,6 +25,7 @@ from newsbot.urls import host_key
 MAX_HEAD = 256 * 1024
 """Maximum number of bytes of a head. Chromium has the same limit."""
 _TEXT = 200
+_FILES_OF_HOSTS = (b"/robots.txt", b"/.well-known/tdmrep.json")
 
 
 class HeadParser(http11._LenientHTTPClientParser):  # noqa: SLF001
@@ -82,6 +83,15 @@ class Client(http11._LenientHTTP11ClientProtocol):  # noqa: SLF001
         response = super().request(request)
         # Scrapy replaces the class of the parser in the same way.
         self._parser.__class__ = HeadParser
+        if request.uri.endswith(_FILES_OF_HOSTS):
+            response.addCallback(self._without_error_page)
+        return response
+
+    def _without_error_page(self, response: Any) -> Any:
+        """Drop the body of an error. Only the status of such a file counts, and its body may be endless."""
+        if response.code >= 400:
+            response.length = 0
+            self.abort()  # type: ignore[no-untyped-call]
         return response
 
     def _give_up(self, failure: Any) -> Any:

@@ -34,6 +34,7 @@ from newsbot.backends import ignored_settings
 from newsbot.config.contact import ASK_FOR_CONTACT
 from newsbot.crawl.assembly import Component, Crawl
 from newsbot.crawl.completion import CompletionQueue
+from newsbot.crawl.components import not_used
 from newsbot.crawl.group_calls import LONGEST, TURN
 from newsbot.crawl.links.room import WAIT
 from newsbot.crawl.memory import renew_threads, trim
@@ -191,6 +192,8 @@ class FrontierScheduler(Component, BaseScheduler):
             logger.info("%s", ASK_FOR_CONTACT)
         for name in ignored_settings(self.crawler.settings):
             logger.warning("setting not used name=%s; see docs/settings.md, REDIS_URL", name)
+        for name, instead in not_used(self.crawler.settings):
+            logger.warning("setting not used name=%s; newsbot uses %s", name, instead)
         return deferred_from_coro(self._open())
 
     async def _open(self) -> None:

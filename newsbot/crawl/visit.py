@@ -79,6 +79,8 @@ class Visit:
     """The URL of the last request of this visit, after all redirects so far."""
     hops: list[str] = field(default_factory=list)
     """The URLs that redirected, in the order of the requests."""
+    sent: set[tuple[str, bytes]] = field(default_factory=set)
+    """The URLs of :attr:`hops`, each with the cookies of its request."""
     found: list[Found] = field(default_factory=list)
     """Links of the page that are not queued yet."""
     left_out: int = 0
@@ -103,6 +105,8 @@ class Visit:
     """The token of the reason why the page is not an article; empty if it is an article or was not read."""
     evidence: Evidence | None = None
     """What the page shows of being an article; None if it was not read as one."""
+    is_teaser: bool = False
+    """True if the page has only a part of its article."""
     is_copy: bool = False
     """True if the article has most of its text in common with another article of the site."""
     anew: bool = False

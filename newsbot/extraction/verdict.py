@@ -120,12 +120,19 @@ def _asks_reader(page: Page, text: str, length: int, hint: Link | None, heading:
     # here.
     if "article" in page.meta("og:type").lower() or page.meta("article:published_time"):
         return None
-    if not announced(hint) and asks_consent(text):
+    # News about consent has the headline that the site announced; a consent page in its place has not.
+    if not (announced(hint) and _has_headline(page, hint)) and asks_consent(text):
         return "consent"
     # Many sites have a login form in the frame of each article. So a page that a feed lists is not refused
     # because of a password field alone, and neither is a page with a headline and prose below it.
     wanted = is_login(f"{page.title_tag} {heading}") or not (announced(hint) or is_headed(page))
     return "login" if length < 500 and wanted and _PASSWORD(page.tree) else None
+
+
+def _has_headline(page: Page, hint: Link | None) -> bool:
+    """True if the headline of the link is on the page."""
+    headline = key((hint and hint.text) or "")
+    return bool(headline) and any(headline in key(one) for one in (page.title_tag, *page.headings))
 
 
 def refuse_text(page: Page, body: Body, standing: Standing) -> str | None:

@@ -6,6 +6,8 @@
 * ``rendering``: runs the scripts of pages if a rule or NEWSBOT_RENDER says so
 * ``politeness``: pauses hosts that answer 429 or 503 or do not answer
 * ``compression``, ``redirects``: decompress responses, follow redirects within the visit
+* ``site_access``, ``signatures``: add what the rule of the site gives, sign requests
+* ``cookies``: keeps cookies within a chain of redirects
 * ``archive``: writes responses to the WARC archive
 * ``links``: collects the links that a spider yields
 """

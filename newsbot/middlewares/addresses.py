@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from scrapy.crawler import Crawler
 from scrapy.http import Request
 
-from newsbot.crawl.address_guard import USUAL_PORTS, is_local
+from newsbot.crawl.address_guard import USUAL_PORTS, GuardedResolver, is_local
 from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.failures import Ignored
 from newsbot.crawl.visit import ASIDE_KEY, META_KEY, PART_KEY, Visit
@@ -31,7 +31,10 @@ class AddressGuardMiddleware:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> AddressGuardMiddleware:
         """Make the middleware as Scrapy does."""
-        return cls(crawler.settings.getbool("NEWSBOT_ALLOW_PRIVATE"), Crawl.of(crawler).context.rule_for)
+        allow_private = crawler.settings.getbool("NEWSBOT_ALLOW_PRIVATE")
+        # Scrapy has one resolver for all spiders of a process.
+        GuardedResolver.checks |= not allow_private
+        return cls(allow_private, Crawl.of(crawler).context.rule_for)
 
     def process_request(self, request: Request) -> None:
         """Raise :class:`Ignored` (private_address, port, bad_url) for a URL that must not be fetched."""

@@ -24,6 +24,9 @@ from newsbot.sites.rights import headers_of
 from newsbot.urls import canonicalize, fingerprint, host_key
 from newsbot.warc.writer import Exchange
 
+GIVEN_KEY = "given"
+"""Request meta key: the names of the headers that the rule has given to the request."""
+_PUBLIC = ("User-Agent", "Accept-Language", "Proxy-Authorization")
 RAW_KEY = "exchange"
 """Request meta key: the exchange that waits until the page is read."""
 
@@ -96,18 +99,23 @@ def _was_taken_out(removals: Removals, response: Response) -> bool:
 
 
 def _exchange(request: Request, response: Response) -> Exchange:
+    # What the rule of the site gives may be secret, and so may be the cookies that the site returns for it.
+    given = [name.encode() for name in request.meta.get(GIVEN_KEY, ()) if name not in _PUBLIC]
+    hidden = {*given, *([b"Set-Cookie"] if request.headers.get("Cookie") or given else ())}
     return Exchange(
         url=response.url,
         at=datetime.now(UTC),
         method=request.method,
-        asked=_pairs(request.headers),
+        asked=_pairs(request.headers, hidden),
         status=response.status,
         protocol=response.protocol or "",
-        answered=_pairs(response.headers),
+        answered=_pairs(response.headers, hidden),
         body=response.body,
         address="" if response.ip_address is None else str(response.ip_address),
     )
 
 
-def _pairs(headers: Any) -> tuple[tuple[bytes, bytes], ...]:
-    return tuple((name, value) for name, values in dict(headers).items() for value in values)
+def _pairs(headers: Any, hidden: set[bytes]) -> tuple[tuple[bytes, bytes], ...]:
+    left_out = {name.lower() for name in hidden}
+    shown = ((name, values) for name, values in dict(headers).items() if name.lower() not in left_out)
+    return tuple((name, value) for name, values in shown for value in values)

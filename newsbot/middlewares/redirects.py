@@ -24,8 +24,9 @@ from newsbot.extraction.page.refresh import forward_target
 from newsbot.items import EventKind, Reason
 from newsbot.middlewares import content_type_of
 from newsbot.middlewares.archive import RAW_KEY
+from newsbot.middlewares.cookies import cookies_for
 from newsbot.rules.rule import classify
-from newsbot.urls import canonicalize, fingerprint
+from newsbot.urls import canonicalize, fingerprint, resolve
 
 
 class RedirectMiddleware(redirect.RedirectMiddleware):
@@ -72,10 +73,14 @@ class RedirectMiddleware(redirect.RedirectMiddleware):
             return result
         await self._context.calls.run(self._check_target, visit, request, result)
         visit.hops.append(request.url)
+        visit.sent.add(_sent(request))
         visit.note(self._context.clock(), EventKind.REDIRECT, status=response.status, to=result.url)
         return result
 
     async def _next_hop(self, request: Request, response: Response) -> Request | Response:
+        location = response.headers.get("Location")
+        if location is not None and 300 <= response.status < 400:
+            response.headers["Location"] = resolve(response.url, _text_of(location)) or location
         return super().process_response(request, response)
 
     def _check_target(self, visit: Visit, request: Request, target: Request) -> None:
@@ -86,7 +91,8 @@ class RedirectMiddleware(redirect.RedirectMiddleware):
             canonical = canonicalize(target.url, (visit.rule if visit.kind.is_source else rule).drop_query)
         except ValueError as error:
             raise Ignored(Reason.BAD_URL, f"redirects to {target.url}: {error}") from error
-        if target.url in (request.url, *visit.hops):
+        # A site may redirect to the same address with another cookie. Such a chain is not a circle.
+        if (target.url, cookies_for(target)) in (_sent(request), *visit.sent):
             raise Ignored(Reason.REDIRECTS, f"redirects in a circle: {target.url}")
         visit.outcome.redirected_to = canonical
         here = fingerprint(canonical)
@@ -106,6 +112,18 @@ class RedirectMiddleware(redirect.RedirectMiddleware):
             raise Ignored(Reason.REDIRECT_KNOWN, f"redirects to a known page: {canonical}")
 
 
+def _sent(request: Request) -> tuple[str, bytes]:
+    return request.url, request.headers.get("Cookie") or b""
+
+
+def _text_of(location: bytes) -> str:
+    """Return the text of a header as browsers read it: UTF-8, and otherwise escaped bytes."""
+    try:
+        return location.decode()
+    except UnicodeDecodeError:
+        return "".join(chr(byte) if byte < 128 else f"%{byte:02X}" for byte in location)
+
+
 class RefreshMiddleware(RedirectMiddleware):
     """Follows pages that only forward their readers, like redirects. It needs decompressed responses."""
 
@@ -118,7 +136,9 @@ class RefreshMiddleware(RedirectMiddleware):
             return response
         header = (response.headers.get("Refresh") or b"").decode("latin-1")
         charset = http_content_type_encoding(content_type_of(response))
-        target = forward_target(response.body, response.url, header, charset)
+        # A page that sets a cookie and reloads itself forwards those readers who accept the cookie.
+        reloads = "Set-Cookie" in response.headers
+        target = forward_target(response.body, response.url, header, charset, reloads=reloads)
         if target is None:
             return response
         exchange = request.meta.pop(RAW_KEY, None)

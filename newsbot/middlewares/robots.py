@@ -17,6 +17,7 @@ from protego import Protego
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.http import Request
+from w3lib.encoding import read_bom
 
 from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.failures import Ignored, cause_of, status_of, text_of
@@ -29,6 +30,7 @@ from newsbot.middlewares.compression import AS_SENT_KEY, is_damaged
 from newsbot.rights import RobotsSignals, product_names, read_robots
 from newsbot.rules.rule import Rule
 from newsbot.sites.rights import MAX_TEXT, ROBOTS, keep_file, kept_file, origin_of
+from newsbot.text.codings import gunzip
 from newsbot.urls import canonicalize, host_key
 
 MAX_BYTES = 512 * 1024  # RFC 9309, 2.5: at least 500 KiB
@@ -43,6 +45,12 @@ KEEP_FAILED_SECONDS = 300.0
 _NO_ANSWER = (Reason.TIMEOUT, Reason.REFUSED, Reason.DNS, Reason.CONNECTION, Reason.PROXY)
 MAX_KNOWN = 20_000
 """Maximum number of hosts whose robots.txt is remembered."""
+
+
+def _text_of(file: bytes) -> str:
+    """Return the text of a robots.txt. It is in UTF-8 (RFC 9309, 2.2), unless its first bytes show UTF-16."""
+    encoding, mark = read_bom(file)
+    return file[len(mark or b"") :].decode(encoding or "utf-8", "ignore")
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +151,7 @@ class RobotsMiddleware(Middleware):
             file = await run(keep_file, notes, host, ROBOTS, content, clock())
         robots = Robots(origin, file.expires)
         if file.body is not None:
-            text = product_names(file.body.decode("utf-8-sig", errors="ignore"))
+            text = product_names(_text_of(file.body))
             parser = Protego.parse(text)
             robots = Robots(origin, file.expires, read_robots(text), parser, text)
         await run(self._set_pace, robots, request)
@@ -179,13 +187,13 @@ class RobotsMiddleware(Middleware):
         if response.status >= 500 or response.status == 429:
             return self._closed(origin, Reason.ROBOTS_FAILING, f"status {response.status}")
         # RFC 9309, 2.3.1.3: a file that is not available (status 4xx) means no restriction. The body of such
-        # a response is not needed, so it may be damaged.
+        # a response is not needed.
         if response.status >= 300:
             return None
         if is_damaged(response):
             text = "the file is cut off, or cannot be decompressed"
             return self._closed(origin, Reason.ROBOTS_UNREADABLE, text)
-        return bytes(response.body[:MAX_BYTES])
+        return gunzip(bytes(response.body), MAX_BYTES)[:MAX_BYTES]
 
     def _without_response(self, origin: str, error: Exception) -> Robots | None:
         cause, status = cause_of(error), status_of(error)

@@ -11,10 +11,13 @@ from scrapy.spiderloader import get_spider_loader
 from newsbot import backends
 from newsbot.alerts.watch import options_from
 from newsbot.clock import system_clock, utc
+from newsbot.config.bot_signatures import open_signer
 from newsbot.config.check import check_parts, value_of
 from newsbot.crawl.archive import open_archive
-from newsbot.crawl.arguments import arguments_for
+from newsbot.crawl.arguments import Arguments, arguments_for
 from newsbot.crawl.browser import find_browser
+from newsbot.crawl.components import NewsbotSpider
+from newsbot.crawl.credentials import credentials_of
 from newsbot.crawl.scope import check_scope
 from newsbot.errors import ArgumentError
 from newsbot.rules.rule import Rule
@@ -24,10 +27,14 @@ def fill_in(settings: BaseSettings, words: list[str], spider_arguments: dict[str
     """Add what may be left out: the spider ``news``, and the names of the arguments that are sites.
 
     ``newsbot crawl example.org`` means ``newsbot crawl news -a url=https://example.org/``, or, if the site
-    has a rule, ``-a sites=example.org``. Both objects are changed.
+    has a rule, ``-a sites=example.org``. Both objects are changed. The words after a spider that is not one
+    of newsbot's stay unchanged.
     """
-    if not words or "." in words[0]:
+    spiders = get_spider_loader(settings)
+    if not words or ("." in words[0] and words[0] not in spiders.list()):
         words.insert(0, "news")
+    if words[0] in spiders.list() and not issubclass(spiders.load(words[0]), NewsbotSpider):
+        return
     sites = [word for word in words[1:] if "." in word or "://" in word]
     if not sites:
         return
@@ -41,17 +48,21 @@ def fill_in(settings: BaseSettings, words: list[str], spider_arguments: dict[str
 def check(settings: BaseSettings, words: list[str], spider_arguments: dict[str, Any]) -> None:
     """Check everything that a crawl needs: settings, arguments, rules, browser, and access to the data.
 
-    ``words`` are the arguments of the command that are not options. The only one must be the name of a
-    spider. Raises subclasses of :class:`newsbot.errors.UserError`.
+    ``words`` are the arguments of the command that are not options: the name of a spider. Raises subclasses
+    of :class:`newsbot.errors.UserError`.
     """
     check_parts(settings)
     options_from(settings)
-    _check_words(words, sorted(get_spider_loader(settings).list()))
+    open_signer(settings)
     spider: Any = get_spider_loader(settings).load(words[0])
-    arguments = spider.read_arguments(spider_arguments, utc(system_clock()))
+    read = getattr(spider, "read_arguments", None)
+    arguments = Arguments() if read is None else read(spider_arguments, utc(system_clock()))
     rules = backends.open_rules(settings, needed=arguments.needs_rules)
     domains = check_scope(settings, rules, arguments)
     _check_browser(settings, [rule for rule in rules if domains is None or rule.domain in domains])
+    for rule in rules:
+        if domains is None or rule.domain in domains:
+            credentials_of(rule)
     # The data are opened and closed here, so that an unreachable server is reported in one line. The crawl
     # itself would print a traceback.
     if not arguments.dry_run:
@@ -71,6 +82,17 @@ def _check_browser(settings: BaseSettings, rules: list[Rule]) -> None:
         except ArgumentError as error:
             asks = "NEWSBOT_RENDER=auto" if asking is None else f"{asking.file}, render: true"
             raise ArgumentError(f"{asks}: {error}") from error
+
+
+def uses_newsbot(settings: BaseSettings, words: list[str]) -> bool:
+    """Return True if the spider uses the components of newsbot.
+
+    ``words`` are the arguments of the command that are not options. The only one must be the name of a
+    spider. Raises :class:`ArgumentError`.
+    """
+    spiders = get_spider_loader(settings)
+    _check_words(words, sorted(spiders.list()))
+    return issubclass(spiders.load(words[0]), NewsbotSpider)
 
 
 def _check_words(words: list[str], spiders: list[str]) -> None:

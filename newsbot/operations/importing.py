@@ -127,6 +127,7 @@ class Importer:
         self._sites = sites
         self._crawler = Crawler(NewsSpider, settings)
         self._crawler.stats = MemoryStatsCollector(self._crawler)
+        settings = self._crawler.settings  # with the components of the spider
         self._crawl = Crawl.of(self._crawler)
         self._context = self._crawl.context
         self._max_body = settings.getint("DOWNLOAD_MAXSIZE")

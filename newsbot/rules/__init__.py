@@ -8,6 +8,7 @@ Rules in files, in reading order:
 
 * ``rule``: the rule of one site, the set of all rules, and what a rule says about a URL
 * ``load``: loads a folder and reports all problems at once; reloads it while a crawl is running
+* ``secret``: values that are never shown
 * ``yamlfile``, ``keys``, ``expressions``: read the YAML, keys, values, patterns and selectors of one file
 * ``hints``: warns about values that are probably mistakes
 * ``show``: shows rules in readable form

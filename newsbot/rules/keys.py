@@ -23,6 +23,7 @@ from newsbot.errors import Problem
 from newsbot.items import Kind
 from newsbot.rules.expressions import Selector, compile_pattern, read_selector
 from newsbot.rules.rule import FIELDS, FOLLOW, RECRAWL, TLS, Layout, Pattern, Recrawl, ascii_domain
+from newsbot.rules.secret import Secret
 from newsbot.rules.yamlfile import line_of
 from newsbot.text.names import HOURS
 from newsbot.urls import canonicalize, meant
@@ -381,6 +382,55 @@ def _head(node: yaml.Node, place: Place) -> tuple[Kind, ...]:
     return tuple(Kind(kind) for kind in many(word(_KINDS))(node, place))
 
 
+def secret(node: yaml.Node, place: Place) -> Secret:
+    """Read a secret. A number is a secret, too."""
+    return Secret(text(node, place) if node.tag != "tag:yaml.org,2002:int" else str(node.value))
+
+
+# Characters of a name of a header or cookie (RFC 9110, 5.6.2)
+_TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
+_OWN_KEYS = {
+    "authorization": "auth", "cookie": "cookies", "proxy-authorization": "proxy", "user-agent": "user_agent",
+    "accept-language": "accept_language",
+}  # fmt: skip
+_NEVER = ("host", "connection", "content-length", "transfer-encoding", "accept-encoding", "te", "upgrade")
+"""Headers that the HTTP client sets."""
+
+
+def _secrets(node: yaml.Node, place: Place) -> dict[str, Secret]:
+    """Read a mapping of names to secrets."""
+    if not isinstance(node, yaml.MappingNode):
+        raise ValueError("must be lines of the form 'name: value'")
+    found: dict[str, Secret] = {}
+    for key, value in node.value:
+        name = str(key.value)
+        if not isinstance(key, yaml.ScalarNode) or _TOKEN.fullmatch(name) is None:
+            place.fault(key, f"{name[:60]!r} is not a name of a header or cookie")
+        elif (one := place.at(name).read(secret, value)) is not None:
+            found[name] = one
+    return found
+
+
+def _headers(node: yaml.Node, place: Place) -> dict[str, Secret]:
+    found = _secrets(node, place)
+    for name in found:
+        if name.lower() in _OWN_KEYS:
+            raise ValueError(f"{name} has a key of its own: {_OWN_KEYS[name.lower()]}")
+        if name.lower() in _NEVER:
+            raise ValueError(f"{name} is set by newsbot itself; remove it")
+    return found
+
+
+def _cookies(node: yaml.Node, place: Place) -> dict[str, Secret] | Secret:
+    return _secrets(node, place) if isinstance(node, yaml.MappingNode) else secret(node, place)
+
+
+def _header_text(value: str) -> str:
+    if not value.isascii() or not value.isprintable():
+        raise ValueError("must be one line of ASCII characters")
+    return value
+
+
 _extract = mapping(dict.fromkeys(FIELDS, many(selector)), "field")
 
 # The readers for the keys of a layout.
@@ -434,6 +484,12 @@ KEYS: Mapping[str, Key] = {
     "delay": Key(duration(MAX_DELAY)),
     "concurrency": Key(whole(1, 64)),
     "tls": Key(word(get_args(TLS))),
+    "headers": Key(_headers),
+    "cookies": Key(_cookies),
+    "auth": Key(secret),
+    "user_agent": Key(_checked(_header_text)),
+    "accept_language": Key(_checked(_header_text)),
+    "proxy": Key(secret),
     "render": Key(boolean),
     "language": Key(language),
     "timezone": Key(timezone),

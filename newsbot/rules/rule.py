@@ -17,6 +17,7 @@ from typing import Literal
 
 from newsbot.items import Kind
 from newsbot.rules.expressions import PatternSet, Selector, pattern_set
+from newsbot.rules.secret import Secret
 from newsbot.urls import canonicalize, host_key, site_of
 
 # Kinds of sources whose links may be followed.
@@ -105,6 +106,16 @@ class Rule:
     """Maximum number of simultaneous requests to a host."""
     tls: TLS = "verify"
     """How an invalid certificate is handled."""
+    headers: Mapping[str, Secret] = field(default_factory=lambda: MappingProxyType({}))
+    """More headers of requests to the site."""
+    cookies: Mapping[str, Secret] | Secret = field(default_factory=lambda: MappingProxyType({}))
+    """Cookies by name; or a text in the form of the header ``Cookie`` or of a cookies.txt."""
+    user_agent: str = ""
+    accept_language: str = ""
+    """The header ``Accept-Language``. If it is empty, ``language`` comes first."""
+    proxy: Secret | None = None
+    auth: Secret | None = None
+    """``NAME:PASSWORD`` of HTTP authentication."""
     render: bool | None = None
     """Whether a browser loads the pages and runs their scripts. None: the setting NEWSBOT_RENDER decides."""
     language: str | None = None

@@ -32,7 +32,10 @@ MAX_REASON = 40
 MAX_SITES = 5000
 """Maximum number of sites that are kept in memory."""
 
+SESSION_ENDED = "session_ended"
+"""A site whose rule gives cookies or a password sent only a part of an article."""
 _CAUSES = (
+    ((SESSION_ENDED,), "the session of the site has ended (rule keys: cookies, auth)"),
     (("http_404", "http_410"), f"URLs have changed (see {PROGRAM} rules learn and {PROGRAM} rules new)"),
     (
         ("http_401", "http_403", "http_429", "http_451"),

@@ -1,7 +1,7 @@
 """The spiders of newsbot.
 
 * ``news``: ``scrapy crawl news``, which also joins articles of several pages; ``reading`` reads one response,
-  ``sitemap_index`` chooses files of sitemap indexes
+  ``sitemap_index`` chooses files of sitemap indexes, ``one_page`` reads a page without a crawl
 * ``search``: ``scrapy crawl search`` finds texts on pages
 * ``monitor``: ``scrapy crawl monitor`` requests every known page
 """

@@ -15,15 +15,17 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from scrapy import Request, Spider
+from scrapy import Request
 from scrapy.core.engine import ExecutionEngine
 from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 from twisted.python.failure import Failure
 
+from newsbot.backends import open_rules
 from newsbot.clock import system_clock, utc
 from newsbot.crawl.arguments import Arguments, parse_arguments
 from newsbot.crawl.assembly import Crawl
+from newsbot.crawl.components import NewsbotSpider
 from newsbot.crawl.failures import cause_for, cause_of, text_of
 from newsbot.crawl.links.canonical import alias_of
 from newsbot.crawl.seeds import seeds
@@ -38,6 +40,7 @@ from newsbot.middlewares import tree_of
 from newsbot.middlewares.archive import keep_page
 from newsbot.recrawl.planning import KNOWN_PAGE
 from newsbot.rules.rule import Rule, classify
+from newsbot.spiders.one_page import read_one_page
 from newsbot.spiders.reading import Reader
 from newsbot.spiders.sitemap_index import PAUSE
 from newsbot.urls import canonicalize, fingerprint
@@ -133,7 +136,7 @@ _NO_ERROR = (Reason.TOO_YOUNG, Reason.UNNAMED, Reason.LIMIT, Reason.REMOVED, *KN
 """Reasons why a page was not fetched. They are not faults of the site."""
 
 
-class NewsSpider(Spider):
+class NewsSpider(NewsbotSpider):
     """Crawls news.
 
     Its arguments are in :mod:`newsbot.crawl.arguments`; wrong arguments raise ``ArgumentError``.
@@ -188,9 +191,13 @@ class NewsSpider(Spider):
                 "waiting links queued domain=%s number=%d; they match the changed rule", rule.domain, new
             )
 
-    async def parse(self, response: Response, **kwargs: Any) -> AsyncIterator[Found | Article]:
+    async def parse(self, response: Response, **kwargs: Any) -> AsyncIterator[Found | Article | Request]:
         """Read one response. Yield its links, and at most one article with the text of all its pages."""
-        visit: Visit = response.meta[META_KEY]
+        visit: Visit | None = response.meta.get(META_KEY)
+        if visit is None:  # scrapy parse
+            for one in read_one_page(response, open_rules(self.settings)):
+                yield one
+            return
         await self._reader.parse_ahead(response, visit)
         results, run = self._reader.read(response, visit), self._crawl.context.calls.run
         while (result := await run(next, results, None)) is not None:

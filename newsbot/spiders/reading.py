@@ -311,7 +311,7 @@ class Reader:
 
     def _article(self, article: Article, page: HtmlPage, visit: Visit) -> Article:
         """Complete the article of a page, and note it in the visit."""
-        visit.outcome.is_article = True
+        visit.outcome.is_article, visit.is_teaser = True, article.partial
         visit.page["canonical_url"], visit.page["title"] = article.canonical_url, article.title
         visit.page["published_at"] = article.published_at and iso(article.published_at)
         article.discovered_at = utc(visit.discovered_at())

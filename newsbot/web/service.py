@@ -17,6 +17,7 @@ from newsbot import backends
 from newsbot.alerts.watch import Watch, options_from, tell
 from newsbot.cli.command import Call
 from newsbot.clock import system_clock
+from newsbot.config.bot_signatures import DIRECTORY, Signer, open_signer
 from newsbot.config.check import SettingsLike, number_of, value_of
 from newsbot.config.contact import introduce
 from newsbot.crawl.memory import keep_free
@@ -139,6 +140,8 @@ async def running(settings: SettingsLike, host: str, port: int, public_url: str 
             per_sender=number_of(settings, "NEWSBOT_PUSH_PER_SENDER"),
         )
         receiver.add_to(app)
+        if (signer := open_signer(settings)) is not None:
+            app.router.add_get(DIRECTORY, partial(_directory, signer))
         # The last middleware is the innermost one, so the other middlewares handle its errors.
         app.middlewares.append(receiving(receiver.limit_of))
         address = await stack.enter_async_context(listening(app, host, port))
@@ -161,6 +164,12 @@ async def running(settings: SettingsLike, host: str, port: int, public_url: str 
         for one in rounds:
             stack.push_async_callback(_cancel, asyncio.ensure_future(one))
         yield address
+
+
+async def _directory(signer: Signer, _request: web.Request) -> web.Response:
+    """Publish the public key with which crawls sign their requests."""
+    body, headers = signer.directory(system_clock())
+    return web.Response(body=body, headers={**headers, "Cache-Control": "max-age=3600"})
 
 
 def _open(settings: SettingsLike) -> tuple[Desk, Subscriptions]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from urllib.parse import quote
 
 from w3lib.encoding import read_bom, resolve_encoding
 
@@ -91,8 +92,41 @@ def decode(page: bytes, declared: str | None = None) -> str:
     ``declared`` is the charset that the server declared. Each run of bytes that are invalid in the chosen
     encoding becomes U+FFFD.
     """
-    text = page.decode(detect(page, declared), "replace").removeprefix("\ufeff")
+    return decode_as(page, detect(page, declared))
+
+
+def decode_as(page: bytes, encoding: str) -> str:
+    """Return ``page`` as text in an encoding that :func:`detect` has found."""
+    text = page.decode(encoding, "replace").removeprefix("\ufeff")
     return _MARKS.sub("\ufffd", text) if "\ufffd" in text else text
+
+
+def encoding_of_links(page: bytes, declared: str | None, detected: str) -> str:
+    """Return the encoding in which browsers send the queries of a page's links.
+
+    It is the encoding of the page, which :func:`detect` has found. A page without non-ASCII bytes may still
+    have such letters in its links, as character references. Then the declared encoding counts.
+    """
+    names = _declared(page, declared) if page.isascii() else []
+    return names[0] if names else detected
+
+
+_LETTERS = re.compile("[^\x00-\x7f]+")
+
+
+def with_encoded_query(link: str, encoding: str) -> str:
+    """Return a link with the non-ASCII letters of its query encoded as browsers do
+    (https://url.spec.whatwg.org/#query-state).
+
+    Letters that the encoding does not have become character references. The path is always sent in UTF-8.
+    """
+
+    def encoded(letters: re.Match[str]) -> str:
+        return quote(letters[0].encode(encoding, "xmlcharrefreplace"), safe="")
+
+    before, mark, query = link.partition("?")
+    query, sharp, fragment = query.partition("#")
+    return before + mark + _LETTERS.sub(encoded, query) + sharp + fragment if "#" not in before else link
 
 
 def detect(page: bytes, declared: str | None = None) -> str:

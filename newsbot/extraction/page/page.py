@@ -16,7 +16,7 @@ from lxml import etree
 from lxml.html import HtmlElement, HTMLParser, document_fromstring
 
 from newsbot.errors import NotAnArticle
-from newsbot.extraction.page.charset import decode
+from newsbot.extraction.page.charset import decode_as, detect, encoding_of_links, with_encoded_query
 from newsbot.extraction.page.jsonld import Node, Nodes
 from newsbot.extraction.page.shell import is_odd, with_standard_shell
 from newsbot.extraction.page.visible import PHRASING
@@ -95,7 +95,9 @@ def parse_html(html: bytes, charset: str | None = None) -> HtmlElement:
         raise NotAnArticle("empty")
     if _is_binary(html):
         raise NotAnArticle("binary")
-    markup = decode(html[:MAX_BYTES], charset)
+    html = html[:MAX_BYTES]
+    encoding = detect(html, charset)
+    markup = decode_as(html, encoding)
     if len(markup) > MAX_MARKUP:
         markup = _without_scripts(markup)[:MAX_MARKUP]
     # Tags are counted by "<" and attributes by "=", before the parser uses memory for them.
@@ -111,11 +113,27 @@ def parse_html(html: bytes, charset: str | None = None) -> HtmlElement:
     if tree is None:
         raise NotAnArticle("empty")
     _mend(tree)
+    _encode_queries(tree, encoding_of_links(html, charset, encoding))
     # Short markup cannot have enough long classes and attributes to slow down the extractors.
     if len(markup) > LONG_MARKUP:
         _shorten_classes(tree)
         _limit_attributes(tree)
     return tree
+
+
+_LINKS = {"a": "href", "area": "href", "link": "href", "base": "href", "meta": "content"}
+"""Attributes with addresses, by element. A ``<meta>`` may forward readers."""
+
+
+def _encode_queries(tree: HtmlElement, encoding: str) -> None:
+    """Encode the queries of links in the encoding of the page, before they are resolved."""
+    if encoding.startswith("utf"):
+        return
+    for element in tree.iter(*_LINKS):
+        name = _LINKS[str(element.tag)]
+        link = element.get(name) or ""
+        if "?" in link and not link.isascii() and (name == "href" or element.get("http-equiv")):
+            element.set(name, with_encoded_query(link, encoding))
 
 
 def _mend(tree: HtmlElement) -> None:

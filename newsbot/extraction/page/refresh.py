@@ -24,19 +24,22 @@ _VALUE = re.compile(
 )
 
 
-def forward_target(body: bytes, url: str, header: str = "", charset: str | None = None) -> str | None:
+def forward_target(
+    body: bytes, url: str, header: str = "", charset: str | None = None, *, reloads: bool = False
+) -> str | None:
     """Return the absolute URL to which a response forwards at once, or None.
 
     ``header`` is the value of the header ``Refresh``. The result is None if the page has a text of its own,
-    and if it reloads itself.
+    and, unless ``reloads`` is True, if it reloads itself.
     """
     start = body[:_HEAD].lower()
     if not header and not (b"http-equiv" in start and b"refresh" in start):
         return None
+    own = "" if reloads else url
     try:
         tree = parse_html(body, charset)
     except NotAnArticle:
-        return _target(header, url, url)
+        return _target(header, url, own)
     values = [header]
     values += [
         element.get("content") or ""
@@ -44,14 +47,14 @@ def forward_target(body: bytes, url: str, header: str = "", charset: str | None 
         if (element.get("http-equiv") or "").strip().lower() == "refresh"
     ]
     base = absolute(url, next((element.get("href") or "" for element in tree.iter("base")), "")) or url
-    targets = (_target(value, base, url) for value in values)
+    targets = (_target(value, base, own) for value in values)
     found = next((target for target in targets if target is not None), None)
     return found if found is not None and size(visible_text(tree)) < _HARDLY_ANY else None
 
 
-def _target(value: str, base: str, url: str) -> str | None:
+def _target(value: str, base: str, own: str) -> str | None:
     match = _VALUE.match(value[:5000])
     if match is None or int(match[1] or 0) > _AT_ONCE:
         return None
     address = absolute(base, (match[2] or match[3] or match[4]).strip())
-    return None if address is None or address.partition("#")[0] == url.partition("#")[0] else address
+    return None if address is None or address.partition("#")[0] == own.partition("#")[0] else address

@@ -1,0 +1,186 @@
+"""Scrapy beside newsbot: the examples in docs/extend.md, spiders of others, and commands for one page."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from scrapy.settings import Settings, default_settings
+from scrapy.utils.misc import load_object
+
+from benchmarks.demoweb.messages import Answer
+from newsbot.crawl.components import COMPONENTS, REPLACED, not_used
+from newsbot.spiders.news import NewsSpider
+from tests.crawls import ROOT, Crawl, World, article_html
+from tests.newssite import HOST, HTML, serve
+
+PAGE = (ROOT / "docs/extend.md").read_text(encoding="utf-8")
+FILES = dict(re.findall(r"^`([\w./]+)`:\n\n```\w+\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL))
+STORY = f"{HOST}/story/0"
+
+
+class Project:
+    """The project of docs/extend.md."""
+
+    def __init__(self, world: World) -> None:
+        self.world, self.folder = world, world.folder / "project"
+        for name, text in FILES.items():
+            path = self.folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        (self.folder / "mine/__init__.py").touch()
+
+    def run(self, *words: str) -> Crawl:
+        """Run a command of scrapy in the project."""
+        path = os.pathsep.join((str(self.folder), str(ROOT)))
+        done = subprocess.run(
+            [sys.executable, "-m", "scrapy", *words],
+            cwd=self.folder,
+            env=self.world.environment(PYTHONPATH=path, NEWSBOT_RULES=str(self.world.rules)),
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        return Crawl(done.returncode, done.stdout, done.stderr, {})
+
+
+@pytest.fixture
+def project(site, world) -> Project:
+    serve(site, world, 2)
+    return Project(world)
+
+
+def test_the_page_has_all_examples() -> None:
+    assert set(FILES) == {
+        *("scrapy.cfg", "mine/settings.py", "mine/pipelines.py", "mine/middlewares.py"),
+        *("mine/spiders.py", "mine/exporters.py"),
+    }
+
+
+def test_the_news_crawl_uses_the_components_of_the_project(project, site):
+    referers = []
+
+    def story(request):
+        referers.append(request.headers.get("referer"))
+        return Answer(body=article_html(5).encode(), headers=HTML)
+
+    site.page(f"{HOST}/story/0", story)
+    crawl = project.run("crawl", "bridges", "-a", "sites=news.test")
+    assert crawl.code == 0, crawl.err
+    assert [article.tags[-1:] for article in project.world.articles()] == [["long"], ["long"]]
+    assert referers == ["https://monitor.example/about"]
+    lines = (project.folder / "out/bridges.txt").read_text(encoding="utf-8").splitlines()
+    assert sorted(lines) == sorted(article.title for article in project.world.articles())
+
+
+@pytest.mark.parametrize(("spider", "title"), [("titles", "number 0"), ("prices", "number 1")])
+def test_spiders_of_others_store_nothing(project, spider, title):
+    crawl = project.run("crawl", spider, "-O", "items.jsonl")
+    assert crawl.code == 0, crawl.err
+    [item] = map(json.loads, (project.folder / "items.jsonl").read_text(encoding="utf-8").splitlines())
+    assert title in item["title"]
+    assert "Traceback" not in crawl.err
+    assert spider == "prices" or not project.world.data.exists()
+    if spider == "prices":
+        assert project.world.articles() == []
+
+
+def test_spiders_are_made_and_run_as_in_every_project(project):
+    made = project.run("genspider", "other", "news.test")
+    assert made.code == 0, made.err
+    assert "spider" in made.out
+    path = project.folder / "one.py"
+    path.write_text(
+        "import scrapy\nclass One(scrapy.Spider):\n    name = 'one'\n"
+        f"    start_urls = ['{STORY}']\n"
+        "    def parse(self, response):\n        yield {'url': response.url}\n"
+    )
+    ran = project.run("runspider", "one.py", "-O", "one.json")
+    assert ran.code == 0
+    assert json.loads((project.folder / "one.json").read_text(encoding="utf-8")) == [{"url": STORY}]
+    assert not project.world.data.exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        (("fetch", STORY), "<h1>Council story number 0"),
+        (("fetch", "--spider", "news", STORY), "<h1>Council story number 0"),
+        (("shell", "-c", "response.css('h1::text').get()", STORY), "Council story number 0"),
+        (("parse", "--spider", "news", "--nocolour", STORY), "'title': 'Council story number 0"),
+        (("parse", "--spider", "news", "--nocolour", f"{HOST}/feed.xml"), f"<GET {HOST}/story/1>"),
+        (("fetch", "http://paper.news/"), "the domain has the name of a spider"),
+    ],
+)
+def test_commands_for_one_page_print_it_and_store_nothing(site, world, words, shown):
+    serve(site, world, 2)
+    site.page("http://paper.news/", "<p>the domain has the name of a spider</p>")
+    done = world.scrapy(*words)
+    assert done.code == 0, done.err
+    assert shown in done.out, done.err
+    assert not world.data.exists()
+    paths = [path for path in site.seen(words[-1].split("/")[2]) if path != "/robots.txt"]
+    assert len(paths) == 1
+
+
+def test_the_log_says_why_a_page_is_not_an_article(site, world):
+    site.page(f"{HOST}/about", "<html><body><p>Short.</p><a href='/story/7'>A story</a></body></html>")
+    done = world.scrapy("parse", "--spider", "news", "--nocolour", f"{HOST}/about")
+    assert "not an article" in done.err
+    assert f"<GET {HOST}/story/7>" in done.out
+
+
+# --- settings
+
+
+def test_other_spiders_have_no_component_of_newsbot() -> None:
+    settings = Settings()
+    settings.setmodule("newsbot.settings")
+    plain = Settings({"ROBOTSTXT_OBEY": True, "ROBOTSTXT_USER_AGENT": "newsbot"})
+    for name, value in COMPONENTS.items():
+        read = Settings.getdict if isinstance(value, dict) else Settings.get
+        assert read(settings, name) == read(plain, name), name
+
+
+def test_the_users_settings_have_precedence() -> None:
+    settings = Settings({"DOWNLOAD_TIMEOUT": 7, "ITEM_PIPELINES": {"mine.Pipe": 5}})
+    settings.set("ITEM_PIPELINES", {"mine.Pipe": 5, "newsbot.pipelines.near.NearDuplicatePipeline": None})
+    NewsSpider.update_settings(settings)
+    assert settings.getint("DOWNLOAD_TIMEOUT") == 7
+    pipelines = settings.getdict("ITEM_PIPELINES")
+    assert (pipelines["mine.Pipe"], pipelines["newsbot.pipelines.store.StorePipeline"]) == (5, 400)
+    assert pipelines["newsbot.pipelines.near.NearDuplicatePipeline"] is None
+    assert settings["USER_AGENT"].startswith("newsbot/")
+
+
+def test_settings_without_effect_are_reported(site, world) -> None:
+    assert all(hasattr(default_settings, name) for name in REPLACED)
+    assert list(not_used(Settings())) == []
+    serve(site, world, 1)
+    crawl = world.crawl("-s", "AUTOTHROTTLE_ENABLED=1", "-s", "DEPTH_LIMIT=3")
+    assert "setting not used name=AUTOTHROTTLE_ENABLED; newsbot uses the rule key delay" in crawl.err
+    assert "setting not used name=DEPTH_LIMIT; newsbot uses the rule key max_depth" in crawl.err
+    assert len(world.articles()) == 1
+
+
+def test_the_cache_of_scrapy_works(site, world) -> None:
+    serve(site, world, 1)
+    options = ("-s", "HTTPCACHE_ENABLED=1", "-s", f"HTTPCACHE_DIR={world.folder / 'cache'}")
+    world.crawl(*options)
+    other = World(world.folder / "other" if (world.folder / "other").mkdir() is None else Path(), world.web)
+    other.rule("news.test", f"domain: news.test\nfeeds: {HOST}/feed.xml\n")
+    before = len(site.seen())
+    other.crawl(*options)
+    assert other.urls() == world.urls() == [STORY]
+    assert len(site.seen()) == before
+
+
+@pytest.mark.parametrize("name", ["scrapy.extensions.throttle.AutoThrottle"])
+def test_components_that_are_removed_exist(name: str) -> None:
+    load_object(name)
