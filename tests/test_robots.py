@@ -255,7 +255,7 @@ def test_an_outage_of_our_data_is_not_a_fault_of_robots_txt(desk):
         (b"\xef\xbb\xbfUser-agent: *\nDisallow: /", "robots"),
         (b"User-agent: *\r\nDisallow: /\r\n\xff\xfe", "robots"),
         ("User-agent: *\nDisallow: /\n".encode("utf-16"), "robots"),
-        (gzip.compress(b"User-agent: *\nDisallow: /\n"), "robots"),
+        (gzip.compress(b"User-agent: *\nDisallow: /\n", mtime=0), "robots"),
         (b"<html>User-agent</html>", None),
         (b"\x00" * 100, None),
         (b"User-agent: *\n" + b"Disallow: /a\n" * 60_000 + b"Disallow: /\n", None),  # beyond the size limit
