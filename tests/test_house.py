@@ -39,7 +39,7 @@ class Count:
 
 COUNTS: Mapping[str, Count] = {
     "lines": Count(
-        48_200, 38_700, "lines of code: not blank, no comment, no docstring (nor a string below a name)"
+        48_700, 38_700, "lines of code: not blank, no comment, no docstring (nor a string below a name)"
     ),
     "files": Count(386, 353, "Python files, __init__.py included"),
     "top_modules": Count(8, 8, "modules at the top of newsbot/, without __init__.py and __main__.py"),

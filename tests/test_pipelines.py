@@ -279,9 +279,9 @@ def test_the_current_story_of_a_similar_stored_article_is_used(desk):
 def test_the_same_words_with_different_numbers_are_different_news(desk):
     pipeline = NearDuplicatePipeline.from_crawler(desk.crawler)
     words = " ".join(f"the index of the exchange rose again today paragraph {chr(97 + n)}" for n in range(20))
-    first = process(pipeline, make_article(1, text=f"{words} by 17.5 points to 3411"))
+    first = process(pipeline, make_article(1, text=f"{words} by 17.5 points to 3411 after 12 days"))
     desk.context.storage.articles.store(first)
-    second = process(pipeline, make_article(2, text=f"{words} by 99.1 points to 8802"))
+    second = process(pipeline, make_article(2, text=f"{words} by 99.1 points to 8802 after 31 days"))
     assert second.story != first.story
 
 

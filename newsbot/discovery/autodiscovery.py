@@ -67,6 +67,10 @@ _USUAL_SITEMAPS = (
 )  # fmt: skip
 
 
+RARE_PLACES = frozenset((*_USUAL_FEEDS[3:], *_USUAL_SITEMAPS[1:]))
+"""Paths of usual places at which few sites have a feed or sitemap."""
+
+
 def find_sources(tree: etree._Element, url: str) -> list[Link]:
     """Return the feeds that a page links to, declared feeds first.
 

@@ -27,7 +27,9 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
+from urllib.parse import urlsplit
 
+from newsbot.discovery.autodiscovery import RARE_PLACES
 from newsbot.discovery.list_pages import is_archive, is_archive_front, is_pagination, trap
 from newsbot.items import Kind, Link, Reason, Where, read_reason
 from newsbot.rules.learn import LearnedRule
@@ -38,7 +40,8 @@ from newsbot.urls import canonicalize
 SOURCE_PRIORITY = {Kind.FEED: 90.0, Kind.SITEMAP: 80.0, Kind.SECTION: 70.0}
 """Priority of the sources that a rule or a user names, by kind."""
 PATIENT_PRIORITY = 39.5
-"""Priority of the files of a sitemap index that have no sign of being fresh."""
+"""Priority of sources that are read after likely articles: files of a sitemap index without a sign of being
+fresh, and rare usual places of feeds and sitemaps."""
 
 FRESH_SECONDS = 86400.0
 """Items of feeds and news sitemaps are fetched before all sources if they are at most this old (seconds)."""
@@ -132,7 +135,9 @@ def judge(
         return _rejected(obstacle)
     # a known feed or sitemap is never judged as an article, even if an article pattern matches its URL
     if (kind := _known_source(link, match)) is not None:
-        return Judgement(kind=kind, priority=SOURCE_PRIORITY[kind], accepted=True, reason=_why(link, match))
+        is_rare = link.where is Where.GUESS and urlsplit(link.url).path in RARE_PLACES
+        priority = PATIENT_PRIORITY if is_rare else SOURCE_PRIORITY[kind]
+        return Judgement(kind=kind, priority=priority, accepted=True, reason=_why(link, match))
     if match.kind is Kind.ARTICLE and link.where is not Where.NEXT_PAGE:
         score = max(probability(article_odds(link, url, learned) + _ODDS_OF_PATTERN), _SCORE_OF_PATTERN)
         return _article(link, score, now, _why(link, match))

@@ -224,9 +224,9 @@ class ListProbing:
         self._heard.add(visit.lease.entry.fingerprint)
         if worth and not _is_by_subject(visit.lease.entry):
             self._with_lists.add(domain)
-        # Other workers and later crawls read this event from the page record (_hear). A list that led to
-        # links of unknown families is read on, but whether these are articles is not known yet.
-        if not batch.held:
+        # Other workers read this event from the page record (_hear). Later crawls read those of lists by
+        # subject. If such a list led only to unknown families, nobody knows yet whether it has articles.
+        if not (batch.held and _is_by_subject(visit.lease.entry)):
             visit.note(self._context.clock(), EventKind.LIST, fruitful=bool(worth))
         for entry in self._trials.released(domain, url) if worth else self._trials.another(domain, url):
             if entry.fingerprint not in batch.entries:
