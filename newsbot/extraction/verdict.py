@@ -49,7 +49,7 @@ class Standing(IntEnum):
     it."""
 
 
-FIRST_SAMPLE = 1.5
+FIRST_SAMPLE = 1.3
 """Minimum log-odds of a sample on a site of which no article is known. There is nothing to compare it
 with."""
 REQUIRED = {Standing.ALONE: 0.0, Standing.SAMPLE: 3.0, Standing.MEMBER: -1.0}
