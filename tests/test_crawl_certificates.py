@@ -22,13 +22,16 @@ def site(request):
     return Answer(status=404)
 
 
-def crawled(folder, names, days=1, rule="", **environment):
-    """Return the world after a crawl of a site whose certificate is for ``names`` and valid for ``days``."""
+def crawled(folder, names, days=1, rule="", code=0, **environment):
+    """Return the world after a crawl of a site whose certificate is for ``names`` and valid for ``days``.
+
+    ``code`` is the exit code of the crawl.
+    """
     with LoopbackServer(site, tls=self_signed(folder, *names, days=days)) as server:
         world = World(folder, server)
         world.rule("news.test", f"domain: news.test\nfeeds: {FEED}\narticle: ^/2026/\nfollow: feeds\n{rule}")
         crawl = world.crawl("-s", "NEWSBOT_ALLOW_PRIVATE=1", **environment)
-    assert crawl.code == 0, crawl.err
+    assert crawl.code == code, crawl.err
     return world, crawl
 
 
@@ -42,9 +45,10 @@ def crawled(folder, names, days=1, rule="", **environment):
 )
 def test_a_certificate_that_is_not_valid_is_refused(tmp_path, names, days, trusted):
     authorities = {"SSL_CERT_FILE": str(tmp_path / "certificate.pem")} if trusted else {}
-    world, crawl = crawled(tmp_path, names, days, **authorities)
+    world, crawl = crawled(tmp_path, names, days, code=1, **authorities)
     assert crawl.stat("errors/tls") > 0, crawl.err
     assert world.articles() == []
+    assert "no host was read: the certificates of news.test are not valid" in crawl.err
     assert "rule key: tls" in crawl.err
     event = next(one for one in world.events(FEED) if one["event"] == "no_page")
     assert event["cause"] == "tls"

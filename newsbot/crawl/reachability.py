@@ -84,6 +84,11 @@ class Reachability:
                 f"no host was contacted: the addresses of {sites} are private IP addresses, which newsbot "
                 "does not contact; to allow them, set NEWSBOT_ALLOW_PRIVATE=1"
             )
+        if set(causes) == {Reason.TLS}:
+            return (
+                f"no host was read: the certificates of {sites} are not valid; {PROGRAM} why URL shows more "
+                "(rule key: tls)"
+            )
         listed = ", ".join(f"{cause} {number}" for cause, number in causes.most_common())
         # The host name only: the URL of a proxy may have a password.
         proxies = ", ".join(sorted({urlsplit(url).hostname or url for url in getproxies().values()}))
