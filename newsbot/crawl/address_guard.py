@@ -106,12 +106,13 @@ def was_refused(url: str) -> bool:
 class _PublicAddresses:
     """Passes on the public addresses of a name, in the order of the system.
 
-    If the system does not answer in time, the name has no addresses.
+    If the system does not answer within ``timeout`` seconds, the name has no addresses.
     """
 
-    def __init__(self, name: str, receiver: Any, *, checked: bool) -> None:
+    def __init__(self, name: str, receiver: Any, timeout: float, *, checked: bool) -> None:
         self._name, self._receiver, self._checked = name, receiver, checked
         self._passed, self._refused, self._ended = False, False, False
+        self._timer = call_later(timeout, self.end)
 
     def resolutionBegan(self, resolution: Any) -> None:  # noqa: N802 (Twisted)
         """Pass on the start."""
@@ -135,6 +136,7 @@ class _PublicAddresses:
         """End the resolution. Later addresses are ignored."""
         if not self._ended:
             self._ended = True
+            self._timer.cancel()
             self._receiver.resolutionComplete()
 
 
@@ -169,6 +171,5 @@ class GuardedResolver(CachingHostnameResolver):
     ) -> IHostResolution:
         """Resolve a name. A name with private addresses fails like an unknown name."""
         checked = self.checks and hostName not in self.exempt and hostName not in proxies
-        receiver: Any = _PublicAddresses(hostName, resolutionReceiver, checked=checked)
-        call_later(self.timeout, receiver.end)
+        receiver: Any = _PublicAddresses(hostName, resolutionReceiver, self.timeout, checked=checked)
         return super().resolveHostName(receiver, hostName, portNumber, addressTypes, transportSemantics)
