@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.feed_world import FeedWorld, WorldSettings, make_world
-from newsbot.alerts.rules import EXPECTED, KNOWN_ITEMS, expected
+from newsbot.apps.alerts.rules import EXPECTED, KNOWN_ITEMS, expected
 from newsbot.recrawl.policy import DAY, HOUR, Array
 from newsbot.recrawl.sources import Rhythm
 

@@ -24,8 +24,8 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from itertools import islice
 from pathlib import Path
 
+from newsbot.apps.archive.writer import packed, to_record
 from newsbot.urls import host_key, site_of
-from newsbot.warc.writer import packed, to_record
 
 FILES = 8
 MONTH = "crawl-data/CC-NEWS/2026/11"

@@ -3,13 +3,12 @@
 Makes three comparisons. The first two use 1 and 2 workers on a site of many hosts:
 
 ``scheduler``  a spider only follows links. scrapy-redis uses its scheduler and its dupefilter. newsbot uses
-               its scheduler and the Redis frontier, with a storage that discards all data. Only newsbot
-               also judges links, plans visits and acknowledges leases.
-``articles``   both read feeds, extract each article and store it in MongoDB (journaled, majority).
-               scrapy-redis has a callback with ``newsbot.extraction.extract`` and a pipeline with one upsert.
-               newsbot is ``scrapy crawl news``, which also keeps the crawl database, versions and stories.
-``polite``     1, 2 and 4 workers crawl one host with a delay of 0.5 s. The figure is the number of requests
-               per second in the log of this host.
+its scheduler and the Redis frontier, with a storage that discards all data. Only newsbot also judges links,
+plans visits and acknowledges leases. ``articles``   both read feeds, extract each article and store it in
+MongoDB (journaled, majority). scrapy-redis has a callback with ``newsbot.pages.extraction.extract`` and a
+pipeline with one upsert. newsbot is ``scrapy crawl news``, which also keeps the crawl database, versions and
+stories. ``polite``     1, 2 and 4 workers crawl one host with a delay of 0.5 s. The figure is the number of
+requests per second in the log of this host.
 
 The two systems run alternately. A crawl ends when the last page is served and the last article is stored. CPU
 figures are totals over all processes of a type. The number of commands is read from MongoDB.

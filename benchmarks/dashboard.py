@@ -43,7 +43,8 @@ from playwright.sync_api import Browser, sync_playwright
 
 from benchmarks.searchtexts import SITES, Texts, site_name
 from benchmarks.servers import process_seconds
-from newsbot.backends import open_frontier, open_storage, searching
+from newsbot.apps.search.articles import searching
+from newsbot.backends import open_frontier, open_storage
 from newsbot.frontier.base import Entry
 from newsbot.items import Kind
 from newsbot.storage.sources import HOUR, SiteRecord, SourceRecord

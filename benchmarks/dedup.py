@@ -54,8 +54,8 @@ from newsbot.dedup.minhash import Signature, signature, similarities
 from newsbot.dedup.sqlite import SqliteIndex
 from newsbot.dedup.story_merge import place, without_bridges
 from newsbot.items import Article, ArticleFilter
+from newsbot.pages.text.words import tokens
 from newsbot.storage.base import Storage
-from newsbot.text.words import tokens
 from newsbot.urls import host_key
 
 DATA = Path(__file__).parent.parent.parent / "shared" / "dedup"

@@ -49,10 +49,10 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from newsbot.apps.search.events import Beginning, Events
+from newsbot.apps.search.index import SearchIndex
 from newsbot.items import Article
-from newsbot.search.events import Beginning, Events
-from newsbot.search.index import SearchIndex
-from newsbot.text.stems import stems
+from newsbot.pages.text.stems import stems
 from newsbot.urls import canonicalize, fingerprint, host_key
 
 DATA = Path(__file__).parent.parent.parent / "shared" / "dedup"

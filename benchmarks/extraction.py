@@ -46,11 +46,11 @@ from rich.table import Table
 from benchmarks.extractors import Extractor, Fields, plain_trafilatura, public_extractors
 from benchmarks.patience import TooSlow, bounded
 from newsbot.errors import NotAnArticle
-from newsbot.extraction import read_page
-from newsbot.extraction.body import judge
 from newsbot.items import Article, Link, Where
-from newsbot.rules.expressions import read_selector
-from newsbot.rules.rule import Layout, Rule
+from newsbot.pages.extraction import read_page
+from newsbot.pages.extraction.body import judge
+from newsbot.pages.rules.expressions import read_selector
+from newsbot.pages.rules.rule import Layout, Rule
 
 DATA = Path(__file__).parent.parent.parent / "shared" / "extraction"
 SETS = ("fundus", "aeb", "fundeval", "daniel-ru", "traf", "htmldate")
@@ -93,7 +93,7 @@ BASE = "trafilatura"
 
 
 def newsbot(html: bytes, url: str) -> Fields:
-    """Read only the page, like :func:`newsbot.extraction.extract`."""
+    """Read only the page, like :func:`newsbot.pages.extraction.extract`."""
     return _fields(html, url, None)
 
 

@@ -5,7 +5,7 @@ patterns: a busiest hour that depends on the time zone of the newsroom, a night 
 and quiet weekends. Some feeds release items in batches. Some have bursts, which are one or two hours with
 several times as many items as usual. Times are in seconds, and 0 is a midnight. The figures in README.md and
 docs/ are measured with these feeds; ``scrapy simulate compare`` generates other feeds
-(:mod:`newsbot.simulator.site_world`).
+(:mod:`newsbot.apps.simulator.site_world`).
 """
 
 from __future__ import annotations

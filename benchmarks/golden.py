@@ -7,8 +7,9 @@
 
 * ``sqlite``: crawls of a generated web on loopback (1,200 articles) with a fixed clock, on the data file;
 * ``servers``: the same crawls on a real Redis and a real MongoDB;
-* ``extraction``: all fields that :func:`newsbot.extraction.extract` reads from each page of DIR (sets with
-  ``index.jsonl``; default: ``shared/extraction`` in the nearest folder above). Values are kept as hashes.
+* ``extraction``: all fields that :func:`newsbot.pages.extraction.extract` reads from each page of DIR (sets
+  with ``index.jsonl``; default: ``shared/extraction`` in the nearest folder above). Values are kept as
+  hashes.
 
 ``compare`` runs the parts again, prints the differences by field with a few examples each, and exits with 1
 if there are any. ``--keep DIR`` writes the new run to DIR for inspection.
@@ -408,7 +409,7 @@ def _fix_clock() -> None:
 
 
 def _extract_one(file: str, url: str) -> dict[str, Any]:
-    from newsbot.extraction import extract  # noqa: PLC0415
+    from newsbot.pages.extraction import extract  # noqa: PLC0415
 
     with gzip.open(file) as packed:
         article = extract(packed.read(), url)

@@ -5,7 +5,7 @@ short parts of pages from many publishers. ``--labels`` adds texts that an earli
 without a gold text. ``--freeze`` writes these texts to a file. They are not in the repository, because the
 publishers own them. The publishers are split into folds. Each fold is judged with trees that were trained on
 the other folds. The final trees are trained on all pages and written to
-``newsbot/extraction/body/forest.json``. Needs ``benchmarks/requirements.txt``.
+``newsbot/pages/extraction/body/forest.json``. Needs ``benchmarks/requirements.txt``.
 
     python -m benchmarks.learning [FOLDER] --freeze FILE --by CHECKOUT
     python -m benchmarks.learning [FOLDER] [--labels FILE] [--mixed PAGES] [--write] [--folds 5] [--keep DIR]
@@ -35,11 +35,11 @@ from numpy.typing import NDArray
 from benchmarks import mixed
 from benchmarks.extraction import DATA, fold_of, load_definitions
 from newsbot.errors import NotAnArticle
-from newsbot.extraction.body.features import columns_of
-from newsbot.extraction.body.judge import LEAVES, SCALE
-from newsbot.extraction.body.text import stated_blocks, view_of
-from newsbot.extraction.page.page import Page, parse_html
-from newsbot.extraction.strings import key, squash
+from newsbot.pages.extraction.body.features import columns_of
+from newsbot.pages.extraction.body.judge import LEAVES, SCALE
+from newsbot.pages.extraction.body.text import stated_blocks, view_of
+from newsbot.pages.extraction.page.page import Page, parse_html
+from newsbot.pages.extraction.strings import key, squash
 
 HERE = Path(__file__).parent.parent
 SETS = ("fundus", "aeb", "fundeval", "daniel-ru", "traf")
@@ -50,7 +50,7 @@ Their gold texts are less exact than those of :data:`SETS`, or their pages are r
 """
 LABELLED = ("traf", "htmldate")
 """Sets without gold texts. Their pages are labelled by the texts that an earlier extraction found."""
-TARGET = HERE / "newsbot" / "extraction" / "body" / "forest.json"
+TARGET = HERE / "newsbot" / "pages" / "extraction" / "body" / "forest.json"
 TREES = {
     "objective": "binary",
     "learning_rate": 0.1,
@@ -137,7 +137,7 @@ _READER = """
 import json, sys
 from pathlib import Path
 from benchmarks.extraction import load_definitions
-from newsbot.extraction import extract
+from newsbot.pages.extraction import extract
 folder = Path(sys.argv[1])
 for name in sys.argv[2:]:
     for page in load_definitions(folder).ds_flat(str(folder / name)):

@@ -36,13 +36,13 @@ from benchmarks.prior import fit_prior
 from benchmarks.ranking import LINKS, Labelled, labelled, rates, rows
 from newsbot.clock import system_clock, utc
 from newsbot.items import Link, Where
+from newsbot.pages.rules import shape
+from newsbot.pages.rules.induce import path_of
+from newsbot.pages.rules.learn import BOUND, Node, boost, learn
+from newsbot.pages.rules.learn import lately as of_rules
+from newsbot.pages.rules.rule import Rule
+from newsbot.pages.rules.shape import traits
 from newsbot.ranking.judging import judge
-from newsbot.rules import shape
-from newsbot.rules.induce import path_of
-from newsbot.rules.learn import BOUND, Node, boost, learn
-from newsbot.rules.learn import lately as of_rules
-from newsbot.rules.rule import Rule
-from newsbot.rules.shape import traits
 
 FOLDS = 10
 JUDGED = ("judging links of pages", "judging links never seen")

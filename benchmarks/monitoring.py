@@ -30,11 +30,11 @@ from pymongo import MongoClient
 
 from benchmarks.servers import own_mongo
 from benchmarks.texts import page
-from newsbot.alerts.rules import Limits, find, measure
+from newsbot.apps.alerts.rules import Limits, find, measure
+from newsbot.apps.monitor.kept_reports import keep_report, kept_report
+from newsbot.apps.monitor.report import site_report
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Kind, PageRecord
-from newsbot.monitoring.kept_reports import keep_report, kept_report
-from newsbot.monitoring.report import site_report
 from newsbot.recrawl.sources import Rhythm
 from newsbot.storage.base import Storage
 from newsbot.storage.mongo import MongoStorage

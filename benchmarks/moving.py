@@ -23,10 +23,10 @@ from typing import Any
 
 from benchmarks.servers import own_mongo, own_redis, process_seconds, redis_seconds
 from benchmarks.texts import articles, page
+from newsbot.apps.transfer.copying import Journal, compare_all, copy_all
+from newsbot.apps.transfer.side import Choice, Side
 from newsbot.clock import utc
 from newsbot.crawl.entries import entry_again
-from newsbot.operations.move.copying import Journal, compare_all, copy_all
-from newsbot.operations.move.side import Choice, Side
 
 BATCH = 1000
 SAMPLED = 0.05

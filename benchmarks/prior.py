@@ -1,8 +1,9 @@
 """The global prior, fitted on some domains and judged on others.
 
-A logistic regression over the features of :mod:`newsbot.rules.shape`. A person has chosen the sign of each
-feature (:data:`SIGNS`); its weight is fitted. Domains differ more than links of one domain, so the fit is
-kept near the signs (:data:`FAITH`), and the weight of a domain is the square root of the number of its links.
+A logistic regression over the features of :mod:`newsbot.pages.rules.shape`. A person has chosen the sign of
+each feature (:data:`SIGNS`); its weight is fitted. Domains differ more than links of one domain, so the fit
+is kept near the signs (:data:`FAITH`), and the weight of a domain is the square root of the number of its
+links.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from newsbot.rules.shape import WEIGHTS, features
+from newsbot.pages.rules.shape import WEIGHTS, features
 
 FAITH = 25.0
 BIAS = -1.0

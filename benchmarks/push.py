@@ -26,7 +26,7 @@ from pathlib import Path
 
 from aiohttp import ClientSession, web
 
-from newsbot.push.signatures import sign
+from newsbot.apps.push.signatures import sign
 from newsbot.storage.sqlite import SqliteStorage
 from tests.crawls import ROOT, article_html
 

@@ -33,9 +33,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from newsbot.pages.rules import classify, load_rules
+from newsbot.pages.rules.shape import log_odds, probability
 from newsbot.ranking.judging import odds_of_text
-from newsbot.rules import classify, load_rules
-from newsbot.rules.shape import log_odds, probability
 from newsbot.urls import canonicalize, is_asset
 
 LINKS = Path(__file__).parent.parent.parent / "shared" / "urls" / "links-dev.jsonl.gz"

@@ -22,7 +22,7 @@ TURNS = 3
 _LOAD = """
 import sys, time
 from pathlib import Path
-from newsbot.rules import load_rules
+from newsbot.pages.rules import load_rules
 began, cpu = time.perf_counter(), time.process_time()
 load_rules(Path(sys.argv[1]))
 print(time.perf_counter() - began, time.process_time() - cpu)

@@ -38,7 +38,7 @@ from benchmarks.search import Place, fill, index_cost, query_times
 from benchmarks.searchtexts import AN_ARTICLE, Texts
 from benchmarks.servers import own_mongo, own_redis, process_seconds, redis_seconds
 from benchmarks.storage import upkeep
-from newsbot.operations.move.side import Side
+from newsbot.apps.transfer.side import Side
 
 LARGEST = 10_000_000
 Figures = dict[str, float]

@@ -40,9 +40,9 @@ from pymongo import MongoClient
 
 from benchmarks.searchtexts import AN_ARTICLE, Texts, site_name
 from benchmarks.servers import own_mongo, process_seconds
+from newsbot.apps.search.articles import ArticleSearch
+from newsbot.apps.search.index import SearchIndex
 from newsbot.backends import open_storage
-from newsbot.search.articles import ArticleSearch
-from newsbot.search.index import SearchIndex
 from newsbot.storage.base import Storage
 from newsbot.storage.upkeep import ArticleCopy
 from newsbot.urls import fingerprint

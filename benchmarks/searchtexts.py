@@ -21,7 +21,7 @@ from pathlib import Path
 from benchmarks.texts import vocabulary
 from newsbot.dedup.minhash import text_key
 from newsbot.items import Article
-from newsbot.text.stems import stems
+from newsbot.pages.text.stems import stems
 
 SITES = 1000
 SENTENCES = 40_000

@@ -26,11 +26,11 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from newsbot.simulator.draws import stream
-from newsbot.simulator.model import FREQUENCIES, make_changes, make_pages, make_queries, make_routes
-from newsbot.simulator.page_state import Steps, pack
-from newsbot.simulator.plan import ROBOTS
-from newsbot.simulator.runs import run_robots, run_sensor
+from newsbot.apps.simulator.draws import stream
+from newsbot.apps.simulator.model import FREQUENCIES, make_changes, make_pages, make_queries, make_routes
+from newsbot.apps.simulator.page_state import Steps, pack
+from newsbot.apps.simulator.plan import ROBOTS
+from newsbot.apps.simulator.runs import run_robots, run_sensor
 from tests.simpymodel import Model
 
 PAGES, TIME, CHANGE, QUERY = 1_000, 86_400, 10, 100

@@ -30,8 +30,8 @@ from typing import Any
 
 from benchmarks.demoweb.hosts import HOSTS, WIRE
 from benchmarks.demoweb.server import DemoServer, this_hour
+from newsbot.apps.demo.check import compare, count_log
 from newsbot.backends import open_storage
-from newsbot.demo.check import compare, count_log
 from newsbot.ranking.url_learning import NOTE_KIND
 
 WAYS = ("cold", "learned", "rules", "ranking off")

@@ -9,8 +9,8 @@
 * ``--html``: folders of HTML files that are not articles. Each folder is a site, for example manuals
   (``apt-get download git-doc``, ``dpkg -x``) or list pages of a generator. 14 pages of each folder are read
 * ``--fit``: compute the weights of the features from these pages, and write them to
-  ``newsbot/extraction/evidence.json``. The table then comes from folds: the pages of a site are judged with
-  weights that were computed without them
+  ``newsbot/pages/extraction/evidence.json``. The table then comes from folds: the pages of a site are judged
+  with weights that were computed without them
 
 All pages of a site are in one fold. The columns are: number of pages, of pages that are accepted without any
 hint, and of pages that are accepted in a crawl. In a crawl an article is an item of a feed. Any other page is
@@ -36,9 +36,9 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from newsbot.extraction import article, evidence
-from newsbot.extraction.verdict import REQUIRED, Standing
 from newsbot.items import Link, Where
+from newsbot.pages.extraction import article, evidence
+from newsbot.pages.extraction.verdict import REQUIRED, Standing
 from newsbot.urls import site_of
 
 LEAST_BYTES = 2000
@@ -180,7 +180,7 @@ def main() -> None:
     if options.fit:
         known = [row for row in rows if row.features and not row.alone]
         weights = fit(known)
-        place = resources.files("newsbot.extraction").joinpath("evidence.json")
+        place = resources.files("newsbot.pages.extraction").joinpath("evidence.json")
         Path(str(place)).write_text(json.dumps(weights, indent=1, sort_keys=True) + "\n", encoding="utf-8")
         for number in of_fold:
             of_fold[number] = fit([row for row in known if fold_of(row.page) != number])

@@ -1,46 +1,37 @@
 """newsbot: a distributed crawler for news sites.
 
 It finds articles in feeds, sitemaps and pages, extracts their text and stores them. The Python interface is
-in :mod:`newsbot.api`.
+in :mod:`newsbot.api`. The code has three storeys. Each imports only from itself and from those below.
 
-The following list shows the packages and modules. It begins with the lowest layer. Each entry imports only
-from entries before it:
+* ``apps``: what can be left out. :mod:`newsbot.config.apps` finds the apps, those of other packages too
+* the core crawls and stores, from its top to its bottom:
 
-* ``errors``, ``clock``, ``urls``, ``items``: used everywhere
-* ``config``: the table of settings, and the checks of their values
-* ``connections``: opens the data file, connects to Redis and MongoDB
-* ``cli``: base classes of the commands, the terminal, log lines
-* ``text``: words, months, time zones, differences between texts
-* ``rules``: the rules of each site, as data
-* ``rights``: the rights that sites and pages reserve
-* ``warc``: writes and reads WARC files
-* ``recrawl``: when a page is fetched again
-* ``extraction``: from the bytes of a page to an article
-* ``frontier``: which URL is fetched next, by whom, and when
-* ``storage``: pages, articles, stories and sources
-* ``dedup``: finds equal and similar texts
-* ``search``: queries, the search index, snippets
-* ``discovery``: feeds, sitemaps, sections and the links in them
-* ``ranking``: decides whether a link is an article, and how soon it is fetched
-* ``push``: notices of changes
-* ``backends``: opens the frontier, the storage and the index that the settings name
-* ``sites``: what workers learn about sites and share with each other
-* ``alerts``: finds problems of a crawl and sends alerts
-* ``monitoring``: makes reports on sites
-* ``sensor``: the program that site owners install
-* ``crawl``: one crawl, from the lease of a URL to its acknowledgement
-* ``middlewares``, ``spiders``, ``pipelines``, ``extensions``: thin Scrapy parts
-* ``api``: the Python interface
-* ``simulator``: compares polling strategies
-* ``operations``: what the commands do: add, remove, prune, move, import, export, explain and more
-* ``authoring``: writes the rule of a site
-* ``web``: the dashboard, the HTTP API and the receiver of push notifications
-* ``demo``: the generated news sites of ``scrapy demo``
-* ``commands``: declares the commands
-* ``settings``: Scrapy's settings module
-* ``__main__``: the program ``newsbot``
+  * ``commands``, ``operations``: the commands of the core, and what they do
+  * ``extensions``, ``pipelines``, ``spiders``, ``middlewares``: thin Scrapy parts
+  * ``crawl``: one crawl, from the lease of a URL to its acknowledgement
+  * ``sites``: what workers learn about sites and share with each other
+  * ``backends``: opens the frontier, the storage and the index that the settings name
+  * ``ranking``: decides whether a link is an article, and how soon it is fetched
+  * ``dedup``: finds equal and similar texts
+  * ``storage``: pages, articles, stories and sources
+  * ``frontier``: which URL is fetched next, by whom, and when
+  * ``recrawl``: when a page is fetched again
+  * ``cli``: base classes of the commands, the terminal, log lines
+  * ``connections``: opens the data file, connects to Redis and MongoDB
+  * ``config``: the table of settings, the checks of their values, and the apps
+
+* ``pages`` is the library: from bytes to articles and links, without Scrapy, servers and network
+
+Everything uses ``items``, ``urls``, ``clock`` and ``errors``. ``api`` is the Python interface, ``settings``
+is Scrapy's settings module, and ``__main__`` is the program ``newsbot``.
 """
 
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -59,7 +50,46 @@ def __dir__() -> list[str]:
 def __getattr__(name: str) -> Any:
     """Import the Python interface only when it is used, because commands do not need it."""
     if name in __all__:
-        from importlib import import_module  # noqa: PLC0415  # only programs that use the interface need it
-
         return getattr(import_module("newsbot.api"), name)
     raise AttributeError(f"module 'newsbot' has no attribute '{name}'")
+
+
+MOVED = {
+    **{old: f"newsbot.pages.{old}" for old in ("discovery", "extraction", "rights", "rules", "text")},
+    **{old: f"newsbot.apps.{old}" for old in ("alerts", "authoring", "push", "search", "simulator", "web")},
+    "monitoring": "newsbot.apps.monitor",
+    "sensor": "newsbot.apps.push.sensor",
+    "warc": "newsbot.apps.archive",
+}
+"""Former place of a package in newsbot -> its present place. Imports of the former place still work."""
+
+
+class _Moved(MetaPathFinder, Loader):
+    """Finds modules under the names of their former places."""
+
+    def __init__(self) -> None:
+        self._specs: dict[str, ModuleSpec | None] = {}
+
+    def find_spec(
+        self,
+        fullname: str,
+        path: Sequence[str] | None,  # noqa: ARG002  (the import system gives it)
+        target: ModuleType | None = None,  # noqa: ARG002
+    ) -> ModuleSpec | None:
+        first, _, rest = fullname.removeprefix("newsbot.").partition(".")
+        if not fullname.startswith("newsbot.") or first not in MOVED:
+            return None
+        return ModuleSpec(fullname, self, origin=".".join(filter(None, (MOVED[first], rest))))
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        module = import_module(str(spec.origin))
+        self._specs[spec.name] = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Restore the spec of the module, which the import system has replaced."""
+        assert module.__spec__ is not None
+        module.__spec__ = self._specs.pop(module.__spec__.name)
+
+
+sys.meta_path.append(_Moved())

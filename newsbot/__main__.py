@@ -11,6 +11,7 @@ import sys
 
 from newsbot import __version__
 from newsbot.cli.program import help_text
+from newsbot.errors import ArgumentError
 
 SETTINGS = "newsbot.settings"
 _VARIABLE = "SCRAPY_SETTINGS_MODULE"
@@ -20,7 +21,10 @@ def main() -> None:
     """Run the command that the arguments of the process name."""
     words = sys.argv[1:]
     if not words or words[0] in {"-h", "--help", "help"}:
-        sys.stdout.write(f"{help_text()}\n")
+        try:
+            sys.stdout.write(f"{help_text()}\n")
+        except ArgumentError as error:
+            sys.exit(f"newsbot: {error}")
         return
     if words[0] == "--version":
         sys.stdout.write(f"{__version__}\n")

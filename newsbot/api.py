@@ -29,8 +29,8 @@ from newsbot.backends import open_storage as open_by_settings
 from newsbot.clock import system_clock, utc
 from newsbot.crawl.arguments import address, arguments_for, parse_arguments
 from newsbot.errors import ArgumentError, DataUnavailable, UserError
-from newsbot.extraction import extract
 from newsbot.items import Article
+from newsbot.pages.extraction import extract
 from newsbot.storage.base import Storage
 from newsbot.storage.sqlite import SqliteStorage
 

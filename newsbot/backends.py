@@ -22,15 +22,12 @@ from newsbot.errors import DataUnavailable
 if TYPE_CHECKING:
     from newsbot.dedup.index import NearIndex
     from newsbot.frontier.base import Frontier
-    from newsbot.rules import RuleSet
-    from newsbot.rules.load import PresentRules
-    from newsbot.search.articles import ArticleSearch
+    from newsbot.pages.rules import RuleSet
+    from newsbot.pages.rules.load import PresentRules
     from newsbot.storage.base import Storage
 
 DATA_FILE = "newsbot.db"
 """Name of the embedded data file in the data folder."""
-SEARCH_FILE = "search.db"
-"""Name of the file with the search index in the data folder."""
 _OF_THEIR_SCHEDULER = (
     "SCHEDULER_FLUSH_ON_START",
     "SCHEDULER_QUEUE_KEY",
@@ -73,7 +70,7 @@ def rules_folder(settings: SettingsLike) -> Path | Traversable:
     project = project_folder()
     if project is not None and (project / "rules").is_dir():
         return project / "rules"
-    from newsbot.rules.load import shipped_folder
+    from newsbot.pages.rules.load import shipped_folder
 
     return shipped_folder()
 
@@ -91,14 +88,14 @@ def open_rules(settings: SettingsLike, *, needed: bool = True) -> RuleSet:
 
     If ``needed`` is False, the folder may be missing. There are then only the defaults.
     """
-    from newsbot.rules import load_rules
+    from newsbot.pages.rules import load_rules
 
     return load_rules(rules_folder(settings), needed=needed)
 
 
 def present_rules(settings: SettingsLike) -> PresentRules:
     """Return an object whose ``get()`` returns the current rules. It reloads rule files that have changed."""
-    from newsbot.rules.load import PresentRules
+    from newsbot.pages.rules.load import PresentRules
 
     return PresentRules(rules_folder(settings))
 
@@ -144,27 +141,6 @@ def open_index(settings: SettingsLike) -> NearIndex:
     from newsbot.dedup.redis import RedisIndex
 
     return RedisIndex(settings, keep=keep)
-
-
-def open_search(settings: SettingsLike, storage: Storage, rules: PresentRules | None = None) -> ArticleSearch:
-    """Open this machine's search index of the articles in ``storage``.
-
-    A query can name tags of ``rules``. By default, the rules are read when a query names a tag. Raises
-    :class:`newsbot.errors.DataError`.
-    """
-    from newsbot.search.articles import ArticleSearch
-
-    present = rules or present_rules(settings)
-    return ArticleSearch(
-        data_folder(settings) / SEARCH_FILE, storage.articles, lambda tag: present.get().tagged(tag)
-    )
-
-
-@contextmanager
-def searching(settings: SettingsLike) -> Iterator[ArticleSearch]:
-    """Open the search for a command. Raises the same errors as :func:`stored`."""
-    with stored(settings) as storage, closing(open_search(settings, storage)) as search:
-        yield search
 
 
 @contextmanager

@@ -268,7 +268,7 @@ class Details(TypedDict, total=False):
     """In ``fetched``: True if the page was read after its scripts were run."""
     missing: list[str]
     """In ``not_an_article``: what the page lacks of what articles have
-    (:mod:`newsbot.extraction.evidence`)."""
+    (:mod:`newsbot.pages.extraction.evidence`)."""
     scripts: bool
     """In ``not_an_article``: True if the page has scripts and hardly any text."""
     unchanged: bool
@@ -448,7 +448,7 @@ class Article:
     rights: dict[str, str] = field(default_factory=dict)
     """The reservations of the site by name, each with the place that states it, e.g. ``{"noai": "meta"}``.
 
-    See :mod:`newsbot.rights`.
+    See :mod:`newsbot.pages.rights`.
     """
     extraction: dict[str, str] = field(default_factory=dict)
     """The method that found each field, e.g. ``{"title": "json-ld"}``.

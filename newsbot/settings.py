@@ -9,6 +9,7 @@ of them by ``from newsbot.settings import *``. The spiders of newsbot add their 
 import os
 from typing import Any
 
+from newsbot.config.apps import spider_packages
 from newsbot.config.contact import user_agent
 from newsbot.config.table import defaults
 
@@ -16,7 +17,7 @@ _TABLE = dict(defaults(os.environ))
 globals().update(_TABLE)
 
 BOT_NAME = "newsbot"
-SPIDER_MODULES = ["newsbot.spiders"]
+SPIDER_MODULES = ["newsbot.spiders", *spider_packages(_TABLE["NEWSBOT_APPS"])]
 NEWSPIDER_MODULE = "newsbot.spiders"
 COMMANDS_MODULE = "newsbot.commands"
 
@@ -38,7 +39,7 @@ EXTENSIONS: dict[str, Any] = {}
 # --- logging
 LOG_VERSIONS: list[str] = []  # `scrapy version -v` prints them
 FEED_EXPORT_ENCODING = "utf-8"
-FEED_EXPORTERS = {"csv": "newsbot.operations.exporting.formats.CsvFeedExporter"}  # makes formulas harmless
+FEED_EXPORTERS = {"csv": "newsbot.apps.export.formats.CsvFeedExporter"}  # makes formulas harmless
 
 # --- disabled services
 TELNETCONSOLE_ENABLED = False

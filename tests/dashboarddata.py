@@ -8,14 +8,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 from newsbot import backends
-from newsbot.alerts import state as alertbook
-from newsbot.alerts.rules import Alert
-from newsbot.alerts.saved import save
+from newsbot.apps.alerts import state as alertbook
+from newsbot.apps.alerts.rules import Alert
+from newsbot.apps.alerts.saved import save
+from newsbot.apps.monitor.kept_reports import keep_report
+from newsbot.apps.monitor.report import site_report
 from newsbot.frontier.base import Entry
 from newsbot.items import Article, Kind, PageRecord, Position
-from newsbot.monitoring.kept_reports import keep_report
-from newsbot.monitoring.report import site_report
-from newsbot.push.trust import TRUST, Trust
+from newsbot.sites.notifier_trust import TRUST, Trust
 from newsbot.storage.base import Storage
 from newsbot.storage.sources import SiteRecord, SourceRecord
 from newsbot.storage.spider_results import PageCheck, SearchResult

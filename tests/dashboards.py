@@ -13,7 +13,7 @@ from typing import Any
 
 from aiohttp import ClientResponse, ClientSession, CookieJar
 
-from newsbot.web.service import running
+from newsbot.apps.web.service import running
 
 TOKEN = "a token of more than 16 signs"
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from lxml import etree
 
-from newsbot.extraction import SiteMemory, read_page
 from newsbot.items import Article, Link, Where
-from newsbot.rules.expressions import read_selector
-from newsbot.rules.rule import Layout, Rule
+from newsbot.pages.extraction import SiteMemory, read_page
+from newsbot.pages.rules.expressions import read_selector
+from newsbot.pages.rules.rule import Layout, Rule
 
 PAGES = Path(__file__).parent / "data" / "pages"
 NOW = datetime(2024, 5, 10, tzinfo=UTC)

@@ -36,7 +36,7 @@ from collections.abc import Callable, Mapping
 
 from benchmarks.demoweb.loopback import LoopbackServer
 from benchmarks.demoweb.messages import Answer, Request
-from newsbot.demo.server import Record
+from newsbot.apps.demo.server import Record
 
 HTML = {"Content-Type": "text/html; charset=utf-8"}
 TEXT = "Съешь же ещё этих мягких французских булок"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from contextlib import closing
 
 from benchmarks.demoweb.server import DemoServer
-from newsbot.demo.check import compare
+from newsbot.apps.demo.check import compare
 from newsbot.frontier.redis import RedisFrontier
 from newsbot.items import Article
 from tests.redisserver import RedisServer

@@ -11,15 +11,15 @@ from typing import Any
 
 from aiohttp import ClientResponse, ClientSession, web
 
+from newsbot.apps.web.subscriptions import SUBSCRIPTION
 from newsbot.clock import system_clock
 from newsbot.crawl.source_state import HUB
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Kind, PageRecord
-from newsbot.push.trust import TRUST
+from newsbot.sites.notifier_trust import TRUST
 from newsbot.storage.sources import SourceRecord
 from newsbot.storage.sqlite import SqliteStorage
 from newsbot.urls import canonicalize, fingerprint, host_key
-from newsbot.web.subscriptions import SUBSCRIPTION
 from tests.dashboards import started
 
 US = "http://us.test"

@@ -8,9 +8,9 @@ from contextlib import closing
 from pathlib import Path
 from weakref import WeakKeyDictionary, finalize
 
+from newsbot.apps.search.articles import ArticleSearch
+from newsbot.apps.search.query import Hit
 from newsbot.items import Article, ArticleFilter
-from newsbot.search.articles import ArticleSearch
-from newsbot.search.query import Hit
 from newsbot.storage.base import Storage
 
 _FOLDERS: WeakKeyDictionary[Storage, Path] = WeakKeyDictionary()

@@ -22,8 +22,8 @@ from newsbot.crawl.visit import ASIDE_KEY, META_KEY, Visit
 from newsbot.frontier.base import Entry, Lease
 from newsbot.items import Kind
 from newsbot.middlewares.addresses import AddressGuardMiddleware
+from newsbot.pages.rules import Rule
 from newsbot.recrawl.policy import Outcome
-from newsbot.rules import Rule
 from newsbot.urls import canonicalize, fingerprint
 from tests.crawls import World, article_html, feed_xml
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from newsbot.alerts import state as book
-from newsbot.alerts.outputs import OutputError
-from newsbot.alerts.rules import (
+from newsbot.apps.alerts import state as book
+from newsbot.apps.alerts.outputs import OutputError
+from newsbot.apps.alerts.rules import (
     EXPECTED,
     KEPT_HOURS,
     TOTALS,
@@ -27,7 +27,7 @@ from newsbot.alerts.rules import (
     keep_totals,
     measure,
 )
-from newsbot.alerts.watch import Options, Watch, tell
+from newsbot.apps.alerts.watch import Options, Watch, tell
 from newsbot.clock import system_clock
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Kind

@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 from benchmarks.demoweb.messages import Answer, Request
-from newsbot.alerts import outputs
-from newsbot.alerts.outputs import Command, Mail, OutputError, Webhook, outputs_from
-from newsbot.alerts.rules import Alert, Message
-from newsbot.alerts.state import LOCK, take_lock
-from newsbot.alerts.watch import options_from
+from newsbot.apps.alerts import outputs
+from newsbot.apps.alerts.outputs import Command, Mail, OutputError, Webhook, outputs_from
+from newsbot.apps.alerts.rules import Alert, Message
+from newsbot.apps.alerts.state import LOCK, take_lock
+from newsbot.apps.alerts.watch import options_from
 from newsbot.errors import ArgumentError
 from tests.commandline import Place
 from tests.crawls import World, article_html, feed_xml

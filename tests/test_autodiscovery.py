@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from newsbot.discovery.autodiscovery import (
+from newsbot.errors import NotAnArticle
+from newsbot.items import Kind, Link, Where
+from newsbot.pages.discovery.autodiscovery import (
     MAX_SECTIONS,
     MAX_SITEMAPS,
     find_sources,
@@ -16,14 +18,12 @@ from newsbot.discovery.autodiscovery import (
     is_feed_address,
     usual_places,
 )
-from newsbot.discovery.autodiscovery import (
+from newsbot.pages.discovery.autodiscovery import (
     find_sections as sections_of,
 )
-from newsbot.discovery.sections import PageLinks
-from newsbot.errors import NotAnArticle
-from newsbot.extraction.page.page import parse_html
-from newsbot.items import Kind, Link, Where
-from newsbot.rules.rule import Pattern, Rule
+from newsbot.pages.discovery.sections import PageLinks
+from newsbot.pages.extraction.page.page import parse_html
+from newsbot.pages.rules.rule import Pattern, Rule
 
 HOME = "https://www.site.example/"
 

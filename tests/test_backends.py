@@ -23,7 +23,7 @@ from newsbot.backends import (
     rules_folder,
 )
 from newsbot.errors import DataError, DataUnavailable, RulesError
-from newsbot.rules import load
+from newsbot.pages.rules import load
 from tests.crawls import ROOT
 from tests.servers import free_port
 
@@ -90,7 +90,7 @@ def test_rules_and_data_come_from_the_setting_or_the_project_or_the_package(tmp_
     project = tmp_path / "project"
     assert (data_folder({}), rules_folder({})) == (project / "data", project / "rules")
     monkeypatch.chdir(tmp_path)
-    elsewhere = tmp_path / "lib" / "newsbot" / "rules" / "load.py"
+    elsewhere = tmp_path / "lib" / "newsbot" / "pages" / "rules" / "load.py"
     monkeypatch.setattr(load, "__file__", str(elsewhere))
     assert str(rules_folder({})) == str(ROOT / "newsbot" / "site_rules")
 
@@ -120,7 +120,7 @@ for group in ("DOWNLOADER_MIDDLEWARES", "SPIDER_MIDDLEWARES", "ITEM_PIPELINES", 
     parts += [name for name, order in settings.getdict(group).items() if order is not None]
 for name in parts:
     load_object(name)
-from newsbot.demo.publishing import load_sites
+from newsbot.apps.demo.publishing import load_sites
 load_sites()
 for name in settings["SPIDER_MODULES"]:
     import_module(name)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import mixed
-from newsbot.extraction import extract, parse_html
+from newsbot.pages.extraction import extract, parse_html
 
 POSTS = mixed.make_posts(12)
 

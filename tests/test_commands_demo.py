@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from newsbot.demo import check as demo
-from newsbot.demo.publishing import MIN_ARTICLES
+from newsbot.apps.demo import check as demo
+from newsbot.apps.demo.publishing import MIN_ARTICLES
 from tests.commandline import Answer, Place
 
 CRAWLER = """

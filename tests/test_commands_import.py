@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from newsbot.operations import importing as importer
+from newsbot.apps.archive import importing as importer
 from tests.commandline import Place
 from tests.crawls import article_html, feed_xml
 from tests.searching import find

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from newsbot.monitoring.kept_reports import keep_report
-from newsbot.monitoring.report import site_report
+from newsbot.apps.monitor.kept_reports import keep_report
+from newsbot.apps.monitor.report import site_report
 from newsbot.storage.spider_results import PageCheck
 from tests.commandline import Place
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from newsbot.apps.monitor.kept_reports import keep_report, kept_report
+from newsbot.apps.monitor.report import site_report
 from newsbot.dedup.minhash import signature
 from newsbot.dedup.sqlite import SqliteIndex
 from newsbot.items import Kind, PageRecord, Position
-from newsbot.monitoring.kept_reports import keep_report, kept_report
-from newsbot.monitoring.report import site_report
 from newsbot.operations import remove as removing
 from newsbot.sites.pauses_and_removals import RemovalNotes, within
 from newsbot.storage.sources import SiteRecord, SourceRecord

@@ -12,8 +12,8 @@ import pytest
 from newsbot.dedup.minhash import text_key
 from newsbot.items import Kind
 from newsbot.operations.sources import MOST_REPEATED
-from newsbot.push.trust import HALF_LIFE, TRUST, Trust
 from newsbot.sites.health import QUIET_SECONDS, Health, health
+from newsbot.sites.notifier_trust import HALF_LIFE, TRUST, Trust
 from newsbot.storage.sources import SiteRecord, SourceRecord
 from newsbot.storage.upkeep import AliasCopy
 from newsbot.urls import fingerprint

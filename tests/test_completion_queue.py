@@ -11,10 +11,10 @@ from newsbot.crawl import availability as outage
 from newsbot.crawl.completion import CompletionQueue
 from newsbot.crawl.scheduler import FrontierScheduler
 from newsbot.crawl.visit import Ending, Found
-from newsbot.discovery.list_pages import ListTrials
 from newsbot.errors import DataUnavailable, RecordRefused
 from newsbot.items import Kind, Link, Where
 from newsbot.middlewares.links import LinksMiddleware
+from newsbot.pages.discovery.list_pages import ListTrials
 from tests.builders import make_request
 from tests.test_robots import Site
 

@@ -223,6 +223,12 @@ def test_a_crawl_warns_and_continues(world: World) -> None:
 # --- moved components
 
 OLD = {
+    "newsbot.extensions.alerts.Alerts": "newsbot.apps.alerts.extension.Alerts",
+    "newsbot.middlewares.archive.WireMiddleware": "newsbot.apps.archive.middleware.WireMiddleware",
+    "newsbot.middlewares.rendering.RenderingMiddleware": (
+        "newsbot.apps.rendering.middleware.RenderingMiddleware"
+    ),
+    "newsbot.operations.exporting.formats.CsvFeedExporter": "newsbot.apps.export.formats.CsvFeedExporter",
     "newsbot.scheduler.FrontierScheduler": "newsbot.crawl.scheduler.FrontierScheduler",
     "newsbot.sidecrawl.SideScheduler": "newsbot.crawl.auxiliary_scheduler.SideScheduler",
     "newsbot.resolver.GuardedResolver": "newsbot.crawl.address_guard.GuardedResolver",

@@ -12,9 +12,9 @@ import pytest
 from benchmarks.demoweb.messages import Answer, Request
 from newsbot.crawl.credentials import credentials_of
 from newsbot.errors import ArgumentError
-from newsbot.rules.load import load_rules
-from newsbot.rules.rule import Rule
-from newsbot.rules.secret import Secret
+from newsbot.pages.rules.load import load_rules
+from newsbot.pages.rules.rule import Rule
+from newsbot.pages.rules.secret import Secret
 from newsbot.sites.health import NOTE_KIND, SESSION_ENDED, pages_from
 from tests.crawls import article_html
 from tests.mockserver import MockServer

@@ -15,8 +15,8 @@ from newsbot.crawl.scope import check_scope
 from newsbot.dedup.minhash import signature
 from newsbot.errors import ArgumentError
 from newsbot.items import Kind
-from newsbot.rules import RuleSet
-from newsbot.rules.rule import Rule
+from newsbot.pages.rules import RuleSet
+from newsbot.pages.rules.rule import Rule
 from newsbot.storage.sources import SourceRecord
 from tests.builders import START, make_article, prose
 

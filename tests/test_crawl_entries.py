@@ -13,9 +13,9 @@ from newsbot.crawl.entries import MAX_TITLE, entry_for, page_for
 from newsbot.crawl.visit import Visit
 from newsbot.frontier.base import Lease
 from newsbot.items import Kind, Link, Where
+from newsbot.pages.rules.rule import Rule
 from newsbot.ranking.judging import Judgement
 from newsbot.recrawl.policy import Outcome
-from newsbot.rules.rule import Rule
 from newsbot.urls import canonicalize, fingerprint
 from tests.builders import START
 

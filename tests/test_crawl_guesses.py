@@ -9,8 +9,8 @@ import pytest
 from pymongo import MongoClient
 
 from newsbot.crawl.links.usual_places import AFTER_TROUBLE, ASK_AGAIN, NOTE_KIND
-from newsbot.discovery.autodiscovery import usual_places
 from newsbot.items import Kind, Where
+from newsbot.pages.discovery.autodiscovery import usual_places
 from tests.builders import make_request, make_response
 from tests.crawls import article_html, feed_xml
 

@@ -14,11 +14,11 @@ import pytest
 from pymongo import MongoClient
 
 from benchmarks.demoweb.messages import Answer, Request
+from newsbot.apps.monitor.kept_reports import kept_report
+from newsbot.apps.monitor.spiders.monitor import _linked, parse_monitoring
 from newsbot.errors import ArgumentError
 from newsbot.items import EventKind, Kind, PageRecord
-from newsbot.monitoring.kept_reports import kept_report
 from newsbot.sites.pauses_and_removals import keep_out
-from newsbot.spiders.monitor import _linked, parse_monitoring
 from newsbot.storage.mongo import MongoStorage
 from newsbot.storage.spider_results import CheckedPage
 from newsbot.urls import canonicalize, fingerprint

@@ -13,10 +13,10 @@ import pytest
 import redis
 
 from benchmarks.demoweb.server import DemoServer
+from newsbot.apps.demo.check import compare
 from newsbot.crawl.consistency import notice_volatile_queue
 from newsbot.dedup.redis import RedisIndex
 from newsbot.dedup.sqlite import SqliteIndex
-from newsbot.demo.check import compare
 from newsbot.frontier.redis import RedisFrontier
 from tests.crawls import World, article_html
 from tests.mockserver import MockServer

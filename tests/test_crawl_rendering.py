@@ -16,8 +16,8 @@ import pytest
 
 from benchmarks.demoweb.loopback import LoopbackServer
 from benchmarks.demoweb.messages import Answer
+from newsbot.apps.rendering.browser import find_browser
 from newsbot.clock import DAY
-from newsbot.crawl.browser import find_browser
 from newsbot.errors import ArgumentError
 from newsbot.sites.rendering import RenderTrials
 from newsbot.storage.sqlite import SqliteStorage

@@ -9,8 +9,8 @@ from unittest.mock import Mock
 import pytest
 from aiohttp.test_utils import make_mocked_request
 
+from newsbot.apps.web.dashboard.access import LONGEST_WAIT, Access, make_access
 from newsbot.errors import UserError
-from newsbot.web.dashboard.access import LONGEST_WAIT, Access, make_access
 from tests.builders import ManualClock
 from tests.dashboards import TOKEN, Visitor, settings_of, visit
 

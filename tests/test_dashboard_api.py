@@ -13,15 +13,15 @@ import jsonschema
 import pytest
 
 from newsbot import backends
+from newsbot.apps.search.articles import ArticleSearch
+from newsbot.apps.web.dashboard.api import description
+from newsbot.apps.web.dashboard.articles import MAX_MEMBERS
+from newsbot.apps.web.dashboard.endpoints import OPERATIONS
 from newsbot.items import Kind
-from newsbot.search.articles import ArticleSearch
 from newsbot.sites.pauses_and_removals import paused
 from newsbot.storage.sources import SourceRecord
 from newsbot.storage.stories import story_id
 from newsbot.urls import canonicalize, fingerprint
-from newsbot.web.dashboard.api import description
-from newsbot.web.dashboard.articles import MAX_MEMBERS
-from newsbot.web.dashboard.endpoints import OPERATIONS
 from tests.dashboarddata import SITE, address, fill, make_article
 from tests.dashboards import TOKEN, Visitor, settings_of, visit
 

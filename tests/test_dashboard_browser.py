@@ -10,8 +10,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 
+from newsbot.apps.web.dashboard.service import MORE_PAGES, PAGES
 from newsbot.storage.stories import story_id
-from newsbot.web.dashboard.service import MORE_PAGES, PAGES
 from tests.browser import chromium
 from tests.dashboarddata import EVIL, SITE, address, fill
 from tests.dashboards import TOKEN, served, settings_of

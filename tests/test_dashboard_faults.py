@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import pytest
 
-from newsbot.web.dashboard import pages, rendering
+from newsbot.apps.web.dashboard import pages, rendering
 from tests.dashboarddata import address
 from tests.dashboards import TOKEN, Visitor, settings_of, visit
 
@@ -89,7 +89,7 @@ def test_an_internal_error_is_one_line_in_the_log(
     def broken(*_given: object, **_more: object) -> None:
         raise RuntimeError("first line\nsecond line")
 
-    monkeypatch.setattr("newsbot.web.dashboard.articles.find", broken)
+    monkeypatch.setattr("newsbot.apps.web.dashboard.articles.find", broken)
     monkeypatch.setattr(pages, "lines", broken)
 
     async def check(visitor: Visitor) -> None:

@@ -10,10 +10,11 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from newsbot.backends import open_search, open_storage
-from newsbot.discovery.feeds import parse_feed
+from newsbot.apps.export.feed import feed_of
+from newsbot.apps.search.articles import open_search
+from newsbot.backends import open_storage
 from newsbot.items import ArticleFilter
-from newsbot.operations.exporting.feed import feed_of
+from newsbot.pages.discovery.feeds import parse_feed
 from newsbot.storage.sqlite import SqliteStorage
 from tests.commandline import article
 from tests.dashboards import TOKEN, Visitor, settings_of, visit

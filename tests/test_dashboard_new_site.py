@@ -22,9 +22,9 @@ from playwright.sync_api import Page, expect
 
 from benchmarks.demoweb.messages import Answer, Request
 from benchmarks.demoweb.server import DemoServer, this_hour
+from newsbot.apps.web.dashboard.proposals import Proposals, site_named
 from newsbot.errors import ArgumentError
-from newsbot.rules.load import read_files
-from newsbot.web.dashboard.proposals import Proposals, site_named
+from newsbot.pages.rules.load import read_files
 from tests import warm
 from tests.browser import check_access, chromium
 from tests.crawls import ROOT

@@ -14,12 +14,12 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from newsbot import backends
+from newsbot.apps.search.articles import ArticleSearch, searching
+from newsbot.apps.search.index import FirstReport
+from newsbot.apps.web.dashboard.articles import blocks, weight
+from newsbot.apps.web.dashboard.overview import Latency, Overview, Period, Queue, Trouble, WorkerRow, signs
 from newsbot.clock import utc
-from newsbot.search.articles import ArticleSearch
-from newsbot.search.index import FirstReport
-from newsbot.text.differences import word_changes
-from newsbot.web.dashboard.articles import blocks, weight
-from newsbot.web.dashboard.overview import Latency, Overview, Period, Queue, Trouble, WorkerRow, signs
+from newsbot.pages.text.differences import word_changes
 from tests.browser import chromium
 from tests.dashboarddata import fill, make_article, write_events
 from tests.dashboards import Visitor, served, settings_of, visit
@@ -41,7 +41,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     fields |= {"source": "prose.test", "published_at": datetime.now(UTC) - timedelta(minutes=61)}
     storage.articles.store(make_article(0, **fields, text=text, structure=structure))
     storage.close()
-    with backends.searching(settings) as search:  # the server might index only after the first page is shown
+    with searching(settings) as search:  # the server might index only after the first page is shown
         search.follow()
     with served(settings) as found:
         yield found

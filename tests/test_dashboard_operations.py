@@ -12,9 +12,9 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from newsbot import backends
+from newsbot.apps.web.dashboard.sites import ORDERS, SiteRow, in_order
 from newsbot.items import Kind
 from newsbot.storage.sources import HOUR, SiteRecord, SourceRecord
-from newsbot.web.dashboard.sites import ORDERS, SiteRow, in_order
 from tests.browser import chromium
 from tests.dashboarddata import SITE, fill
 from tests.dashboards import TOKEN, served, settings_of

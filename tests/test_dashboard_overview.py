@@ -9,11 +9,11 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
+from newsbot.apps.web.dashboard.exports import metric
+from newsbot.apps.web.dashboard.overview import latency, periods
 from newsbot.clock import system_clock
 from newsbot.storage.sources import ALL, HOUR, Arrival, Hour
 from newsbot.storage.sqlite import SqliteStorage
-from newsbot.web.dashboard.exports import metric
-from newsbot.web.dashboard.overview import latency, periods
 from tests.dashboarddata import fill
 from tests.dashboards import Visitor, settings_of, visit
 

@@ -11,9 +11,9 @@ from typing import Any, cast
 
 import pytest
 
+from newsbot.apps.web.readers import MAX_WAITING, Data, Memo, Readers
 from newsbot.errors import DataError, DataUnavailable
 from newsbot.storage.sqlite import SqliteStorage
-from newsbot.web.readers import MAX_WAITING, Data, Memo, Readers
 from tests.builders import ManualClock
 from tests.dashboards import settings_of, visiting
 
@@ -79,7 +79,7 @@ def test_a_read_behind_too_many_others_is_refused(tmp_path: Path) -> None:
 def test_notices_are_accepted_while_the_dashboard_is_busy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from newsbot.web.dashboard import articles
+    from newsbot.apps.web.dashboard import articles
 
     free = threading.Event()
     monkeypatch.setattr(articles, "find", lambda *_given, **_more: free.wait(60))

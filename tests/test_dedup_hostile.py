@@ -7,7 +7,7 @@ from scrapy.exceptions import DropItem
 
 from newsbot.dedup.comparison import Text, compare
 from newsbot.dedup.minhash import PERMUTATIONS, signature, text_key
-from newsbot.text.words import MAX_TEXT
+from newsbot.pages.text.words import MAX_TEXT
 from tests.builders import Desk, make_article, prose
 from tests.test_stories import take
 

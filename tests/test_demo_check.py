@@ -23,12 +23,12 @@ from benchmarks.demoweb.noise import noise_links
 from benchmarks.demoweb.plan import MIN_ARTICLES, Paper, Plan, make_plan
 from benchmarks.demoweb.rulefiles import write_rules
 from benchmarks.demoweb.server import DemoServer, read_log
-from newsbot.demo.check import COLUMNS, compare, count_log
-from newsbot.demo.publishing import TRACKING, Manifest
-from newsbot.demo.server import Record
+from newsbot.apps.demo.check import COLUMNS, compare, count_log
+from newsbot.apps.demo.publishing import TRACKING, Manifest
+from newsbot.apps.demo.server import Record
 from newsbot.items import Article, Kind
-from newsbot.rules import load_rules
-from newsbot.rules.rule import classify
+from newsbot.pages.rules import load_rules
+from newsbot.pages.rules.rule import classify
 from tests import warm
 from tests.manifests import load_manifest
 

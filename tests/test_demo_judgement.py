@@ -9,10 +9,10 @@ import pytest
 
 from benchmarks.demoweb.manifest import make_manifest
 from benchmarks.demoweb.plan import Plan, make_plan
+from newsbot.apps.demo.check import STORY_COLUMNS, judge
+from newsbot.apps.demo.publishing import Manifest
 from newsbot.dedup.comparison import Change, Text, compare
 from newsbot.dedup.decision import SAME_STORY
-from newsbot.demo.check import STORY_COLUMNS, judge
-from newsbot.demo.publishing import Manifest
 from newsbot.items import Article
 from tests.test_demo_check import as_article
 

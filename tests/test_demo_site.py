@@ -17,7 +17,7 @@ from benchmarks.demoweb.manifest import make_manifest
 from benchmarks.demoweb.noise import PER_ARTICLE
 from benchmarks.demoweb.plan import MAX_ARTICLES, MIN_ARTICLES, Way, make_plan
 from benchmarks.demoweb.web import DemoWeb
-from newsbot.demo.publishing import Manifest
+from newsbot.apps.demo.publishing import Manifest
 from tests.demo_client import NOW, SIZE, Client, links_of
 
 MAX_DEPTH = 5

@@ -16,7 +16,7 @@ from benchmarks.demoweb.hosts import HERALD, HOSTS
 from benchmarks.demoweb.manifest import make_manifest
 from benchmarks.demoweb.plan import make_plan
 from benchmarks.demoweb.web import DemoWeb
-from newsbot.demo.publishing import Manifest
+from newsbot.apps.demo.publishing import Manifest
 from tests.demo_client import NOW, SIZE, Client, find, links_of
 
 

@@ -15,12 +15,8 @@ import lxml.etree
 import lxml.html
 import pytest
 
-from newsbot.clock import iso
-from newsbot.dedup.comparison import Change, Text, compare
-from newsbot.dedup.decision import SAME_STORY
-from newsbot.dedup.minhash import jaccard, shingle_hashes
-from newsbot.demo.check import judge
-from newsbot.demo.publishing import (
+from newsbot.apps.demo.check import judge
+from newsbot.apps.demo.publishing import (
     MAX_ARTICLES,
     MIN_ARTICLES,
     Article,
@@ -29,11 +25,15 @@ from newsbot.demo.publishing import (
     make_manifest,
     publish,
 )
-from newsbot.demo.server import DemoServer
+from newsbot.apps.demo.server import DemoServer
+from newsbot.clock import iso
+from newsbot.dedup.comparison import Change, Text, compare
+from newsbot.dedup.decision import SAME_STORY
+from newsbot.dedup.minhash import jaccard, shingle_hashes
 from newsbot.items import Article as Stored
 from newsbot.items import Kind
-from newsbot.rules import load_rules
-from newsbot.rules.rule import classify
+from newsbot.pages.rules import load_rules
+from newsbot.pages.rules.rule import classify
 from tests.builders import make_article
 from tests.manifests import load_manifest
 

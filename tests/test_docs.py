@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 import newsbot.commands
+from newsbot.apps.export.formats import FORMATS
+from newsbot.apps.monitor.spiders import monitor as monitoring
+from newsbot.apps.monitor.spiders import search as searching
 from newsbot.cli.command import NewsbotCommand
 from newsbot.crawl.arguments import HELP
 from newsbot.items import Article
-from newsbot.operations.exporting.formats import FORMATS
-from newsbot.spiders import monitor as monitoring
-from newsbot.spiders import search as searching
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMANDS = (ROOT / "docs/commands.md").read_text(encoding="utf-8")

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from newsbot.cli.command import NewsbotCommand, choose, make_parser
-from newsbot.cli.program import SUMMARIES
+from newsbot.cli.program import all_commands
 from newsbot.settings import SPIDER_MODULES
 from tests.commandline import ROOT, Place, article
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-COMMAND = rf"(?:scrapy|newsbot) (?:{'|'.join(SUMMARIES)})"
+COMMAND = rf"(?:scrapy|newsbot) (?:{'|'.join(all_commands())})"
 OF_ALL_COMMANDS = {"--json", "--nolog", "-h"}
 OF_ALL_WITH_A_VALUE = {"-s", "-L", "--logfile"}
 OF_A_CRAWL = {"-a", "-s", "-L", "-o", "-O", "--logfile"}
@@ -64,8 +64,9 @@ def test_each_documented_crawl_command_is_valid(command: str) -> None:
             name = value.partition("=")[0]
             text = (ROOT / "docs/commands.md").read_text(encoding="utf-8")
             assert re.search(rf"^- (?:`\w+`, )*`{name}`(?:, `\w+`)*:", text, re.MULTILINE)
-    spiders = ROOT / SPIDER_MODULES[0].replace(".", "/")
-    assert any(f'name = "{spider}"' in path.read_text(encoding="utf-8") for path in spiders.glob("*.py"))
+    spiders = [ROOT / module.replace(".", "/") for module in SPIDER_MODULES]
+    files = [path for folder in spiders for path in folder.glob("*.py")]
+    assert any(f'name = "{spider}"' in path.read_text(encoding="utf-8") for path in files)
 
 
 READING = [

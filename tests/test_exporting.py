@@ -17,13 +17,13 @@ from defusedxml.ElementTree import fromstring
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from newsbot.authoring.importing import read_opml
+from newsbot.apps.authoring.importing import read_opml
+from newsbot.apps.export.feed import as_opml
+from newsbot.apps.export.formats import FORMATS, CsvFeedExporter, defused, format_of, writer_of
 from newsbot.cli.files import atomic_target
 from newsbot.errors import ArgumentError, UserError
 from newsbot.items import Article, Kind
-from newsbot.operations.exporting.feed import as_opml
-from newsbot.operations.exporting.formats import FORMATS, CsvFeedExporter, defused, format_of, writer_of
-from newsbot.rules import Rule, RuleSet
+from newsbot.pages.rules import Rule, RuleSet
 from newsbot.storage.sources import SourceRecord, Sources
 
 
@@ -134,7 +134,7 @@ def test_a_lone_surrogate_can_be_exported() -> None:
 
 def test_parquet_keeps_types_and_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     pq = pytest.importorskip("pyarrow.parquet")
-    module = importlib.import_module("newsbot.operations.exporting.parquet")
+    module = importlib.import_module("newsbot.apps.export.parquet")
     assert module.SCHEMA.names == [field.name for field in fields(Article)]
     monkeypatch.setattr(module, "BATCH", 2)
     articles = [article(number) for number in range(5)]

@@ -16,12 +16,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from newsbot.discovery.feeds import parse_feed
+from newsbot.apps.export import increment
+from newsbot.apps.export.feed import SUMMARY, feed_of, to_feed
+from newsbot.apps.export.increment import export_new
+from newsbot.apps.search.articles import ArticleSearch
 from newsbot.errors import UserError
-from newsbot.operations.exporting import increment
-from newsbot.operations.exporting.feed import SUMMARY, feed_of, to_feed
-from newsbot.operations.exporting.increment import export_new
-from newsbot.search.articles import ArticleSearch
+from newsbot.pages.discovery.feeds import parse_feed
 from newsbot.storage.notes import Notes
 from tests.commandline import ROOT, Place, article
 

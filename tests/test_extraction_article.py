@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 import pytest
 
 from newsbot.errors import NotAnArticle
-from newsbot.extraction import extract, parse_html, read_page
-from newsbot.extraction.page.jsonld import MAX_LENGTH
-from newsbot.extraction.page.page import Page
 from newsbot.items import Where
+from newsbot.pages.extraction import extract, parse_html, read_page
+from newsbot.pages.extraction.page.jsonld import MAX_LENGTH
+from newsbot.pages.extraction.page.page import Page
 from tests.extraction_pages import (
     NOW,
     PROSE,

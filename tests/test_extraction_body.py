@@ -7,10 +7,10 @@ import json
 import numpy as np
 import pytest
 
-from newsbot.extraction import parse_html
-from newsbot.extraction.body import judge
-from newsbot.extraction.body.features import Known, View, columns_of
-from newsbot.extraction.body.pieces import MAX_PIECES, REGIONS, SUBJECTS, Pieces, cut
+from newsbot.pages.extraction import parse_html
+from newsbot.pages.extraction.body import judge
+from newsbot.pages.extraction.body.features import Known, View, columns_of
+from newsbot.pages.extraction.body.pieces import MAX_PIECES, REGIONS, SUBJECTS, Pieces, cut
 from tests.extraction_pages import PROSE, TEXT, json_ld, page, read
 
 MENU = (

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from newsbot.errors import NotAnArticle
-from newsbot.extraction import SiteMemories, SiteMemory, join_pages
-from newsbot.extraction.site_boilerplate import LEAST, RECENT
+from newsbot.pages.extraction import SiteMemories, SiteMemory, join_pages
+from newsbot.pages.extraction.site_boilerplate import LEAST, RECENT
 from tests.builders import make_article
 from tests.extraction_pages import PROSE, TEXT, page, read
 

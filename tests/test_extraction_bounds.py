@@ -10,7 +10,7 @@ from functools import partial
 
 import pytest
 
-from newsbot.extraction import extract, next_page, parse_html
+from newsbot.pages.extraction import extract, next_page, parse_html
 from tests.extraction_pages import URL, is_within_bounds
 from tests.test_extraction_hostile import LD, START, TITLE
 
@@ -74,7 +74,7 @@ def test_time_is_bounded(name: str) -> None:
 
 CHILD = """
 import resource, sys
-from newsbot.extraction import extract, read_page
+from newsbot.pages.extraction import extract, read_page
 from tests.test_extraction_bounds import PAGES
 from tests.test_extraction_hostile import START
 extract(START, "http://a.test/")

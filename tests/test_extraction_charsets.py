@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newsbot.extraction import parse_html
-from newsbot.extraction.page.charset import decode
+from newsbot.pages.extraction import parse_html
+from newsbot.pages.extraction.page.charset import decode
 from tests.extraction_pages import read, saved
 
 RUSSIAN = saved("news_ru_plain.html").decode().replace("©", "")

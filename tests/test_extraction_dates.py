@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newsbot.extraction.fields.dates.moments import Written, find_date, parse_stamp, settled
-from newsbot.text.names import MONTHS, month
+from newsbot.pages.extraction.fields.dates.moments import Written, find_date, parse_stamp, settled
+from newsbot.pages.text.names import MONTHS, month
 from tests.extraction_pages import TEXT, json_ld, page, read, rule
 
 

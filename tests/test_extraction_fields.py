@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from newsbot.extraction.blocks import Block
-from newsbot.extraction.body.tidy import tidy, trim_edges
-from newsbot.extraction.fields.authors import clean_authors
-from newsbot.extraction.fields.details import clean_tags
-from newsbot.extraction.fields.language import detect, normal_code
-from newsbot.extraction.fields.titles import clean_title
-from newsbot.extraction.strings import key
+from newsbot.pages.extraction.blocks import Block
+from newsbot.pages.extraction.body.tidy import tidy, trim_edges
+from newsbot.pages.extraction.fields.authors import clean_authors
+from newsbot.pages.extraction.fields.details import clean_tags
+from newsbot.pages.extraction.fields.language import detect, normal_code
+from newsbot.pages.extraction.fields.titles import clean_title
+from newsbot.pages.extraction.strings import key
 from tests.extraction_pages import PROSE, TEXT, json_ld, page, read, saved
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from newsbot.extraction.fields.authors import agency_of
+from newsbot.pages.extraction.fields.authors import agency_of
 from tests.extraction_pages import PROSE, TEXT, json_ld, page, read
 
 CLOSED = '{"@type":"NewsArticle","headline":"x","isAccessibleForFree":%s,"wordCount":%d}'

@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from newsbot.errors import NotAnArticle
-from newsbot.extraction import extract
-from newsbot.extraction.page.jsonld import load
 from newsbot.items import Article
+from newsbot.pages.extraction import extract
+from newsbot.pages.extraction.page.jsonld import load
 from tests.extraction_pages import (
     NOW,
     TEXT,
@@ -77,7 +77,7 @@ def test_time_is_bounded_for_a_shop(part: bytes) -> None:
 def test_memory_is_bounded(name: str) -> None:
     """Memory growth compared with an interpreter that has read a small page. The page is not counted."""
     script = (
-        "import resource, sys; from newsbot.extraction import extract\n"
+        "import resource, sys; from newsbot.pages.extraction import extract\n"
         "from tests.test_extraction_hostile import PAGES, START\n"
         "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
         "extract(START, 'http://a.test/'); page = PAGES[sys.argv[1]](); before = peak()\n"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from newsbot.discovery.feeds import parse_feed
-from newsbot.extraction import parse_html
-from newsbot.extraction.page.charset import decode
-from newsbot.extraction.page.page import Page, text_of
-from newsbot.extraction.strings import key, plain, squash
-from newsbot.text.stems import query_stems, stemming, stems
+from newsbot.pages.discovery.feeds import parse_feed
+from newsbot.pages.extraction import parse_html
+from newsbot.pages.extraction.page.charset import decode
+from newsbot.pages.extraction.page.page import Page, text_of
+from newsbot.pages.extraction.strings import key, plain, squash
+from newsbot.pages.text.stems import query_stems, stemming, stems
 from tests.extraction_pages import PROSE, TEXT, page, read
 
 JOINED = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from newsbot.extraction.fields.authors import clean_authors
+from newsbot.pages.extraction.fields.authors import clean_authors
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from newsbot.extraction.fields.dates.moments import date_without_year, find_date, order_in, settled
+from newsbot.pages.extraction.fields.dates.moments import date_without_year, find_date, order_in, settled
 from tests.extraction_pages import TEXT, page, read
 
 NOW = datetime(2026, 11, 28, 13, tzinfo=UTC)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from newsbot.errors import NotAnArticle
-from newsbot.extraction import article
-from newsbot.extraction.evidence import Witnesses, is_headline
-from newsbot.extraction.verdict import Standing
 from newsbot.items import Link, Where
-from newsbot.rules.rule import Pattern, Rule
+from newsbot.pages.extraction import article
+from newsbot.pages.extraction.evidence import Witnesses, is_headline
+from newsbot.pages.extraction.verdict import Standing
+from newsbot.pages.rules.rule import Pattern, Rule
 from tests.extraction_pages import PROSE, TEXT, URL, from_feed, json_ld, page, read, saved
 
 SITE = "https://www.example.org"

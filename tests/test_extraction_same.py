@@ -16,15 +16,15 @@ from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 
-from newsbot.demo.pages import Pages, make_environment
-from newsbot.demo.publishing import load_sites, publish
+from newsbot.apps.demo.pages import Pages, make_environment
+from newsbot.apps.demo.publishing import load_sites, publish
 from newsbot.errors import NotAnArticle
-from newsbot.extraction import parse_html, read_page
-from newsbot.extraction.body import judge
-from newsbot.extraction.body.features import View
-from newsbot.extraction.body.pieces import cut
-from newsbot.extraction.body.text import known_of, stated_blocks
-from newsbot.extraction.page.page import Page
+from newsbot.pages.extraction import parse_html, read_page
+from newsbot.pages.extraction.body import judge
+from newsbot.pages.extraction.body.features import View
+from newsbot.pages.extraction.body.pieces import cut
+from newsbot.pages.extraction.body.text import known_of, stated_blocks
+from newsbot.pages.extraction.page.page import Page
 from tests.extraction_pages import PAGES
 
 RECORDED = Path(__file__).parent / "data" / "extraction_same.json"

@@ -12,9 +12,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from newsbot.discovery.sections import find_links
-from newsbot.extraction import parse_html
 from newsbot.items import Link, Where
+from newsbot.pages.discovery.sections import find_links
+from newsbot.pages.extraction import parse_html
 from tests.extraction_pages import PAGES, TEXT, json_ld, page, read
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)

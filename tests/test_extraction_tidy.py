@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from newsbot.extraction.blocks import Block
-from newsbot.extraction.body.tidy import tidy
+from newsbot.pages.extraction.blocks import Block
+from newsbot.pages.extraction.body.tidy import tidy
 from tests.extraction_pages import PROSE, TEXT, page, read
 
 

@@ -24,7 +24,7 @@ from newsbot.errors import DataError, DataUnavailable
 from newsbot.frontier.redis import RedisFrontier
 from newsbot.items import Kind
 from newsbot.operations.add import entry_by_hand, queue_by_hand
-from newsbot.rules import load_rules
+from newsbot.pages.rules import load_rules
 from newsbot.storage.mongo import MongoStorage
 from tests.crawls import World, article_html
 from tests.mockserver import MockServer

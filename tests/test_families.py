@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newsbot.extraction.evidence import Evidence, Witnesses
+from newsbot.pages.extraction.evidence import Evidence, Witnesses
 from newsbot.ranking.families import (
     ENOUGH,
     FIRST_BUDGET,

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from newsbot.discovery.feeds import parse_feed
+from newsbot.pages.discovery.feeds import parse_feed
 
 NOW = datetime(2025, 1, 2, tzinfo=UTC)
 URL = "https://feed.example/feed.xml"

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from newsbot.discovery.feeds import Feed, FeedError, Hub, parse_feed
 from newsbot.items import Kind, Where
+from newsbot.pages.discovery.feeds import Feed, FeedError, Hub, parse_feed
 
 DATA = Path(__file__).parent / "data" / "feeds"
 NOW = datetime(2025, 1, 2, tzinfo=UTC)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newsbot.discovery.dates import parse_date
+from newsbot.pages.discovery.dates import parse_date
 
 NOW = datetime(2025, 3, 1, tzinfo=UTC)
 LAST = "2024-12-31 20:59:59"

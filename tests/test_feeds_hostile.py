@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from newsbot.discovery.feeds import MAX_ITEMS, FeedError, parse_feed
-from newsbot.discovery.sections import MAX_LINKS, find_links
-from newsbot.discovery.sitemaps import MAX_URLS, SitemapError, parse_sitemap
 from newsbot.errors import NotAnArticle
-from newsbot.extraction.page.page import parse_html
+from newsbot.pages.discovery.feeds import MAX_ITEMS, FeedError, parse_feed
+from newsbot.pages.discovery.sections import MAX_LINKS, find_links
+from newsbot.pages.discovery.sitemaps import MAX_URLS, SitemapError, parse_sitemap
+from newsbot.pages.extraction.page.page import parse_html
 from tests import warm
 
 NOW = datetime(2025, 1, 2, tzinfo=UTC)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from newsbot.crawl.visit import Found
-from newsbot.discovery.feeds import parse_feed
 from newsbot.items import Kind, Where
+from newsbot.pages.discovery.feeds import parse_feed
 from newsbot.ranking.headlines import LAST, SHELF, Headlines
 from newsbot.urls import fingerprint
 from tests.test_links_judge import FEED, HEADLINE, entry, found, story

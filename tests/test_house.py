@@ -39,9 +39,9 @@ class Count:
 
 COUNTS: Mapping[str, Count] = {
     "lines": Count(
-        48_700, 38_700, "lines of code: not blank, no comment, no docstring (nor a string below a name)"
+        48_990, 42_000, "lines of code: not blank, no comment, no docstring (nor a string below a name)"
     ),
-    "files": Count(386, 353, "Python files, __init__.py included"),
+    "files": Count(419, 300, "Python files, __init__.py included"),
     "top_modules": Count(8, 8, "modules at the top of newsbot/, without __init__.py and __main__.py"),
     "module_circles": Count(0, 0, "modules that are in an import circle"),
     "unit_circles": Count(0, 0, "modules and packages at the top that import each other in a circle"),
@@ -51,19 +51,10 @@ COUNTS: Mapping[str, Count] = {
 
 SMALL_ALLOWED: Mapping[str, str] = {
     "newsbot/storage/waiting.py": "an interface with one type",
-    **{
-        f"newsbot/commands/{name}.py": "Scrapy takes the name from the module; operations/ has the rest"
-        for name in ("alerts", "article", "init", "remove", "search", "sensor", "serve")
-    },
-    **{
-        f"newsbot/commands/{name}.py": "Scrapy takes the name from the module; operations/ has the rest"
-        for name in ("sources", "why", "workers")
-    },
     "newsbot/config/contact.py": "who newsbot says it is, for the crawl and for scrapy serve",
-    "newsbot/extraction/fields/evidence.py": "the type in which every field is given, and names of methods",
+    "newsbot/pages/extraction/fields/evidence.py": "the type of every field, and names of methods",
     "newsbot/extensions/logs.py": "users' settings name it",
     "newsbot/middlewares/signatures.py": "Scrapy's settings name it",
-    "newsbot/settings.py": "Scrapy takes the settings from a module",
 }
 """Small files that are allowed, with the reason. ``__init__.py`` is never counted."""
 
@@ -295,7 +286,11 @@ def small_files() -> list[str]:
     return [
         one.file
         for one in modules().values()
-        if not one.is_package and one.file not in SMALL_ALLOWED and lines_of_code(one.text) < SMALL
+        if not one.is_package
+        and one.file not in SMALL_ALLOWED
+        and lines_of_code(one.text) < SMALL
+        # Scrapy takes the name of a command from its module, and newsbot finds an app by its app.py.
+        and not (one.path.parent.name == "commands" or one.path.name == "app.py")
     ]
 
 
@@ -322,8 +317,8 @@ def test_a_count_stays_within_its_limit(name):
     assert value <= COUNTS[name].limit, f"{COUNTS[name].what}: {value}\n" + "\n".join(listed)
 
 
-NO_MAP = ("commands", "actions", "storage/sqlite", "storage/mongo")
-"""Packages whose docstring need not list their files: their names follow another list."""
+NO_MAP = ("commands", "storage/sqlite", "storage/mongo")
+"""Ends of packages whose docstring need not list their files: their names follow another list."""
 
 
 @pytest.mark.parametrize(
@@ -331,7 +326,7 @@ NO_MAP = ("commands", "actions", "storage/sqlite", "storage/mongo")
     [
         init.parent
         for init in sorted(PACKAGE.rglob("__init__.py"))
-        if str(init.parent.relative_to(PACKAGE)) not in NO_MAP
+        if not str(init.parent.relative_to(PACKAGE)).endswith(NO_MAP)
     ],
     ids=lambda package: str(package.relative_to(PACKAGE)),
 )
@@ -340,7 +335,8 @@ def test_the_docstring_of_a_package_names_its_files(package: Path) -> None:
     files = {file.stem for file in package.glob("*.py")} | {
         file.parent.name for file in package.glob("*/__init__.py")
     }
-    assert files - {"__init__"} <= set(re.findall(r"``(\w+)``", text))
+    # each app has app.py, and its commands in a folder
+    assert files - {"__init__", "app", "commands"} <= set(re.findall(r"``(\w+)``", text))
     first = re.findall(r"^\* (.*?):", text, re.MULTILINE)
     assert {name for line in first for name in re.findall(r"``(\w+)``", line)} <= files
 

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from newsbot.operations import importing as importer
-from newsbot.warc import remote
-from newsbot.warc.remote import RemoteFile
+from newsbot.apps.archive import importing as importer
+from newsbot.apps.archive import remote
+from newsbot.apps.archive.remote import RemoteFile
 from tests.commandline import ROOT, Place
 from tests.crawls import article_html
 from tests.warcfiles import warc_file

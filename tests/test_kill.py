@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 import pytest
 
 from benchmarks.demoweb.server import DemoServer
-from newsbot.demo.check import compare, judge
+from newsbot.apps.demo.check import compare, judge
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from tests.crawls import World
 

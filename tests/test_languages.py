@@ -1,7 +1,7 @@
 """The words and phrases of languages: each entry is needed, and files with mistakes are refused.
 
-``data/languages/<code>.yaml`` has an example for each entry of ``newsbot/extraction/languages/<code>.yaml``:
-a text that is read correctly only with this entry.
+``data/languages/<code>.yaml`` has an example for each entry of
+``newsbot/pages/extraction/languages/<code>.yaml``: a text that is read correctly only with this entry.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ import pytest
 import yaml
 from lxml.html import document_fromstring
 
-from newsbot.extraction import is_substantial, kinds_and_paywalls, verdict
-from newsbot.extraction.body import furniture
-from newsbot.extraction.body.tidy import is_foreign
-from newsbot.extraction.fields import authors, language, titles
-from newsbot.extraction.fields.authors import agency_of, clean_authors
-from newsbot.extraction.fields.dates import candidates, moments, zones
-from newsbot.extraction.fields.dates.moments import find_date
-from newsbot.extraction.fields.dates.relative import relative_moment
-from newsbot.extraction.fields.language import detect, normal_code
-from newsbot.extraction.fields.titles import clean_title
-from newsbot.extraction.page.page import Page
-from newsbot.extraction.pagination import is_continuation
-from newsbot.text import languages
-from newsbot.text import names as names_in_text
-from newsbot.text.languages import KINDS, Language, compiled, expression, phrases, read
-from newsbot.text.names import hours_ahead
+from newsbot.pages.extraction import is_substantial, kinds_and_paywalls, verdict
+from newsbot.pages.extraction.body import furniture
+from newsbot.pages.extraction.body.tidy import is_foreign
+from newsbot.pages.extraction.fields import authors, language, titles
+from newsbot.pages.extraction.fields.authors import agency_of, clean_authors
+from newsbot.pages.extraction.fields.dates import candidates, moments, zones
+from newsbot.pages.extraction.fields.dates.moments import find_date
+from newsbot.pages.extraction.fields.dates.relative import relative_moment
+from newsbot.pages.extraction.fields.language import detect, normal_code
+from newsbot.pages.extraction.fields.titles import clean_title
+from newsbot.pages.extraction.page.page import Page
+from newsbot.pages.extraction.pagination import is_continuation
+from newsbot.pages.text import languages
+from newsbot.pages.text import names as names_in_text
+from newsbot.pages.text.languages import KINDS, Language, compiled, expression, phrases, read
+from newsbot.pages.text.names import hours_ahead
 
 EXAMPLES = Path(__file__).parent / "data" / "languages"
 NOW = datetime(2024, 5, 3, 9, 30, tzinfo=UTC)
@@ -264,7 +264,7 @@ def _passes(check: Callable[[str, str], bool], text: str, code: str) -> bool:
 def test_each_kind_is_used_and_documented() -> None:
     assert set(CHECKS) == set(KINDS)
     docs = (Path(__file__).parent.parent / "docs" / "languages.md").read_text(encoding="utf-8")
-    assert "(../newsbot/text/kinds.yaml)" in docs
+    assert "(../newsbot/pages/text/kinds.yaml)" in docs
     for kind in KINDS.values():
         assert f"- `{kind.form}`: " in docs
         assert kind.meaning

@@ -12,9 +12,9 @@ from newsbot.clock import utc
 from newsbot.crawl.links import queue as intake
 from newsbot.crawl.links.judge import ASKED_PRIORITY
 from newsbot.crawl.visit import Found, Visit
-from newsbot.discovery.list_pages import ListTrials
 from newsbot.frontier.base import Entry, EntryData
 from newsbot.items import Kind, Link, Where
+from newsbot.pages.discovery.list_pages import ListTrials
 from newsbot.ranking.families import Result, family_of
 from newsbot.recrawl.policy import Outcome
 from newsbot.urls import fingerprint

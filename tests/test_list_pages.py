@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import html
 
-from newsbot.discovery.list_pages import belongs_to, split_pages, stated_next
 from newsbot.items import Link, Where
+from newsbot.pages.discovery.list_pages import belongs_to, split_pages, stated_next
 
 SITE = "https://a.test"
 

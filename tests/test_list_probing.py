@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newsbot.discovery import list_pages as trials
-from newsbot.discovery.list_pages import (
+from newsbot.pages.discovery import list_pages as trials
+from newsbot.pages.discovery.list_pages import (
     BARREN_ENOUGH,
     KNOWN_ENOUGH,
     MAX_HELD,

@@ -25,11 +25,11 @@ from newsbot.crawl.auxiliary_scheduler import SideScheduler
 from newsbot.crawl.certificates import HttpHandler
 from newsbot.crawl.source_state import HUB, Hubs
 from newsbot.crawl.visit import Found
-from newsbot.discovery import list_pages
-from newsbot.discovery.list_pages import ListTrials, ListWalks
 from newsbot.items import Bounded, Kind, Link, Where
 from newsbot.middlewares import robots
 from newsbot.middlewares.robots import RobotsMiddleware
+from newsbot.pages.discovery import list_pages
+from newsbot.pages.discovery.list_pages import ListTrials, ListWalks
 from newsbot.ranking.families import MAX_FAMILIES, Result, SiteFamilies
 from newsbot.ranking.session_keys import MAX_KEYS, SessionKeys
 from newsbot.sites import rights, statistics
@@ -70,7 +70,7 @@ LIMITS = {
     "newsbot.crawl.recrawl_policy": ("MAX_HOSTS",),
     "newsbot.crawl.scope": ("MAX_HOSTS",),
     "newsbot.crawl.assembly": ("MAX_HOSTS",),
-    "newsbot.discovery.list_pages": ("MAX_SHAPES", "MAX_WALKS"),
+    "newsbot.pages.discovery.list_pages": ("MAX_SHAPES", "MAX_WALKS"),
     "newsbot.ranking.url_learning": ("MAX_SITES",),
     "newsbot.sites.families": ("MAX_SITES",),
     "newsbot.sites.statistics": ("MAX_SITES",),

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from newsbot.apps.monitor.kept_reports import MAX_RUNS, forget_report, keep_report, kept_report, monitored
+from newsbot.apps.monitor.page_check import changes_of
+from newsbot.apps.monitor.report import Structure, _rough, folders, site_report
 from newsbot.items import Kind, PageRecord
-from newsbot.monitoring.kept_reports import MAX_RUNS, forget_report, keep_report, kept_report, monitored
-from newsbot.monitoring.page_check import changes_of
-from newsbot.monitoring.report import Structure, _rough, folders, site_report
 from newsbot.storage.notes import MAX_NOTE, to_json
 from newsbot.storage.sources import SourceRecord
 from newsbot.storage.spider_results import CheckedPage, PageCheck

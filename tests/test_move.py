@@ -20,8 +20,8 @@ import pytest
 from pymongo import MongoClient
 
 from benchmarks.demoweb.server import DemoServer
+from newsbot.apps.demo.check import compare
 from newsbot.crawl.entries import entry_again
-from newsbot.demo.check import compare
 from newsbot.frontier.base import ASIDE, Entry
 from newsbot.frontier.owners import owner_name
 from newsbot.frontier.redis import RedisFrontier

@@ -13,6 +13,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from newsbot.apps.transfer.command import _place
+from newsbot.apps.transfer.copying import Journal, bars, compare_all, copy_all
+from newsbot.apps.transfer.side import Choice, Side
+from newsbot.cli.terminal import lines
 from newsbot.clock import utc
 from newsbot.crawl.entries import entry_again
 from newsbot.crawl.refill import Refill
@@ -21,9 +25,6 @@ from newsbot.frontier.base import Lease
 from newsbot.frontier.redis import RedisFrontier
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Kind, PageRecord, Position
-from newsbot.operations.move.command import _place
-from newsbot.operations.move.copying import Journal, bars, compare_all, copy_all, lines
-from newsbot.operations.move.side import Choice, Side
 from newsbot.storage.sources import SiteRecord, SourceRecord
 from newsbot.storage.spider_results import PageCheck, SearchResult
 from newsbot.storage.sqlite import SqliteStorage

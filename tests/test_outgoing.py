@@ -11,8 +11,8 @@ from aiohttp import web
 from aiohttp.abc import ResolveResult
 from aiohttp.resolver import ThreadedResolver
 
+from newsbot.apps.web.outgoing import MAX_BODY, MAX_HOPS, Outgoing, OutgoingError
 from newsbot.crawl import address_guard as publichosts
-from newsbot.web.outgoing import MAX_BODY, MAX_HOPS, Outgoing, OutgoingError
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 

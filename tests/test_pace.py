@@ -16,7 +16,7 @@ from newsbot.crawl.scheduler import FrontierScheduler
 from newsbot.crawl.visit import META_KEY, TURN_KEY
 from newsbot.frontier.base import Lease
 from newsbot.items import Kind
-from newsbot.rules import RuleSet
+from newsbot.pages.rules import RuleSet
 from tests.builders import Desk
 
 STORY = "https://news.test/politics/story-{}"

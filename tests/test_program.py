@@ -15,9 +15,9 @@ from pkgutil import iter_modules
 import pytest
 
 import newsbot.commands
-from newsbot.authoring.project import FILES
-from newsbot.cli.program import OF_SCRAPY, SUMMARIES, help_text
-from newsbot.rules import load_rules
+from newsbot.apps.authoring.project import FILES
+from newsbot.cli.program import OF_SCRAPY, all_commands, help_text
+from newsbot.pages.rules import load_rules
 from tests.commandline import Answer
 from tests.crawls import ROOT
 from tests.newssite import HOST, serve
@@ -48,7 +48,7 @@ def run(folder: Path, *words: str, text: str = "", **environment: str) -> Answer
 
 def test_the_help_names_each_command_and_does_not_import_scrapy(tmp_path):
     names = {module.name for module in iter_modules(newsbot.commands.__path__)}
-    assert set(SUMMARIES) == names
+    assert set(all_commands()) == names
     for name in OF_SCRAPY:
         import_module(f"scrapy.commands.{name}")
     code = "import sys; from newsbot.__main__ import main; main(); print(*sys.modules)"

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks import ranking as benchmark
-from newsbot.discovery.list_pages import is_archive, is_pagination, trap
 from newsbot.items import Kind, Link, Where
+from newsbot.pages.discovery.list_pages import is_archive, is_pagination, trap
+from newsbot.pages.rules.rule import Pattern, Rule
+from newsbot.pages.rules.shape import WEIGHTS, features, is_front_page, prior
 from newsbot.ranking.judging import SOURCE_PRIORITY, Judgement, is_onsite, judge
-from newsbot.rules.rule import Pattern, Rule
-from newsbot.rules.shape import WEIGHTS, features, is_front_page, prior
 from newsbot.urls import canonicalize
 
 NOW = datetime(2025, 1, 2, 12, tzinfo=UTC)

@@ -10,9 +10,9 @@ import pytest
 
 from newsbot.crawl.recrawl_policy import PollBudget
 from newsbot.items import Kind
+from newsbot.pages.rules.rule import Rule
 from newsbot.recrawl.policy import Outcome
 from newsbot.recrawl.sources import SourceIndex, first_threshold, fitting_threshold
-from newsbot.rules.rule import Rule
 from newsbot.storage.sources import SourceRecord
 from newsbot.storage.sqlite import SqliteStorage
 

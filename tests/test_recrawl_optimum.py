@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from newsbot.apps.simulator.allocation import freshest_random
 from newsbot.crawl.recrawl_policy import ANEW_AFTER, PagePrices
 from newsbot.items import Kind, PageRecord
+from newsbot.pages.rules.rule import Rule
 from newsbot.recrawl.pages import LONGEST_REST, Optimum, change_rate, number_for, observations, rough_rate
 from newsbot.recrawl.policy import Outcome
-from newsbot.rules.rule import Rule
-from newsbot.simulator.allocation import freshest_random
 from newsbot.storage.sqlite import SqliteStorage
 
 NOW = 1_800_000_000.0

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from newsbot.items import Kind, PageRecord
+from newsbot.pages.rules.rule import RECHECK, Rule
 from newsbot.recrawl.pages import LONGEST_REST, Ladder, NutchPages, seen_change, unchanged_in_a_row
 from newsbot.recrawl.policy import Outcome
-from newsbot.rules.rule import RECHECK, Rule
 
 NOW = 1_800_000_000.0
 HOUR, DAY = 3600.0, 86400.0

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from newsbot.items import Kind, PageRecord
+from newsbot.pages.rules.rule import Rule
 from newsbot.recrawl.planning import (
     DEAD_AFTER,
     GIVE_UP_AFTER,
@@ -19,7 +20,6 @@ from newsbot.recrawl.planning import (
     span,
 )
 from newsbot.recrawl.policy import Outcome
-from newsbot.rules.rule import Rule
 
 NOW = 1_800_000_000.0
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0

@@ -14,10 +14,10 @@ from newsbot.config.check import number_of
 from newsbot.crawl.recrawl_policy import ADJUST_EVERY, GROWING, NOTE, PollBudget
 from newsbot.errors import ArgumentError
 from newsbot.items import Kind, PageRecord
+from newsbot.pages.rules.rule import Rule
 from newsbot.recrawl.planning import DEAD_AFTER, LONGEST_SOURCE_REST, plan
 from newsbot.recrawl.policy import DEFAULT_SOURCE_INTERVAL, Outcome
 from newsbot.recrawl.sources import SourceIndex, first_threshold
-from newsbot.rules.rule import Rule
 from newsbot.storage.sources import SourceRecord
 from newsbot.storage.sqlite import SqliteStorage
 

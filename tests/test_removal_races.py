@@ -18,8 +18,10 @@ from scrapy.exceptions import DropItem
 from scrapy.settings import Settings
 
 from benchmarks.demoweb.messages import Answer
+from newsbot.apps.archive.middleware import _exchange
 from newsbot.backends import open_frontier, open_index, open_storage
-from newsbot.middlewares.archive import RAW_KEY, _exchange, keep_page
+from newsbot.crawl.archiving import keep_page
+from newsbot.crawl.visit import EXCHANGE_KEY
 from newsbot.pipelines.near import NearDuplicatePipeline
 from newsbot.pipelines.store import StorePipeline
 from newsbot.pipelines.validate import ValidatePipeline
@@ -128,7 +130,7 @@ def test_a_page_removed_during_its_fetch_is_not_archived(make_desk: Any, tmp_pat
         visit.page["canonical_url"] = canonical
         request = make_request(visit)
         response = make_response(request, f"page {url}")
-        request.meta[RAW_KEY] = _exchange(request, response)
+        request.meta[EXCHANGE_KEY] = _exchange(request, response)
         answers.append(response)
     out(desk, urls=[URL])
     desk.crawl.removals._tombstones.read(desk.context.notes)

@@ -19,7 +19,7 @@ from newsbot.crawl.visit import META_KEY
 from newsbot.errors import DataUnavailable
 from newsbot.items import Kind
 from newsbot.middlewares.tdmrep import TdmRepMiddleware
-from newsbot.rights import opted_out, page_rights, read_robots, read_tdmrep
+from newsbot.pages.rights import opted_out, page_rights, read_robots, read_tdmrep
 
 URL = "https://news.test/story/1?page=2"
 

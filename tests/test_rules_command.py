@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from scrapy.settings import Settings
 
-from newsbot.commands.rules import Command
+from newsbot.apps.authoring.commands.rules import Command
 
 GOOD = """\
 domain: example.org

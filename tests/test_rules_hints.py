@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from newsbot.rules.hints import find_hints
-from newsbot.rules.load import read_files, read_folder
+from newsbot.pages.rules.hints import find_hints
+from newsbot.pages.rules.load import read_files, read_folder
 
 HINTS = [
     ("article: ^/shop/\\d+\ndeny: ^/shop/", 2, "article", "is denied by ^/shop/ ("),

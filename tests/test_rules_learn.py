@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks import learning_urls
-from newsbot.rules.expressions import compile_pattern
-from newsbot.rules.induce import MIN_EXAMPLES, induce, path_of
-from newsbot.rules.learn import MAX_EXAMPLES, LearnedRule, learn, learned_from
-from newsbot.rules.shape import log_odds, probability, traits
+from newsbot.pages.rules.expressions import compile_pattern
+from newsbot.pages.rules.induce import MIN_EXAMPLES, induce, path_of
+from newsbot.pages.rules.learn import MAX_EXAMPLES, LearnedRule, learn, learned_from
+from newsbot.pages.rules.shape import log_odds, probability, traits
 
 SITE = "https://site.example"
 TOPICS = ("world", "sport", "culture")

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from newsbot.items import Link, Where
+from newsbot.pages.rules.rule import Rule
 from newsbot.ranking.url_learning import UrlLearning
-from newsbot.rules.rule import Rule
 from newsbot.storage.sqlite import SqliteStorage
 from tests.commandline import Place
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from newsbot.items import Kind
-from newsbot.rules import Match, Pattern, Rule, RuleSet, classify
-from newsbot.rules.rule import MAX_SEARCHED
+from newsbot.pages.rules import Match, Pattern, Rule, RuleSet, classify
+from newsbot.pages.rules.rule import MAX_SEARCHED
 
 
 def patterns(*texts: str) -> tuple[Pattern, ...]:

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newsbot.rules import learn, shape
-from newsbot.rules.learn import learn as learned_of
-from newsbot.rules.shape import PLACES, OddsTable
+from newsbot.pages.rules import learn, shape
+from newsbot.pages.rules.learn import learn as learned_of
+from newsbot.pages.rules.shape import PLACES, OddsTable
 
 URLS = [f"https://site{n % 50}.example/news/2026/11/{n % 28 + 1}/a-headline-{n}.html" for n in range(20_000)]
 ODDS = st.floats(-60, 60)
@@ -62,8 +62,8 @@ def test_rules_of_sites_share_one_table_but_not_its_values() -> None:
 
 GROWTH = """
 import tracemalloc
-from newsbot.rules.learn import learn
-from newsbot.rules.shape import log_odds
+from newsbot.pages.rules.learn import learn
+from newsbot.pages.rules.shape import log_odds
 from tests.test_rules_oddstable import URLS
 articles = [(url, True) for url in URLS[:40]]
 others = [(f"https://a.example/shop/{n}", False) for n in range(40)]

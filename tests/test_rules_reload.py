@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from newsbot.rules.load import PresentRules, RulesWatch
+from newsbot.pages.rules.load import PresentRules, RulesWatch
 from tests.crawls import World, article_html, feed_xml
 from tests.mockserver import MockServer
 

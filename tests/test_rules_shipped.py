@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from newsbot.items import Kind
-from newsbot.rules import Match, Rule, RuleSet, classify, load_rules
-from newsbot.rules.hints import find_hints
-from newsbot.rules.load import read_folder
+from newsbot.pages.rules import Match, Rule, RuleSet, classify, load_rules
+from newsbot.pages.rules.hints import find_hints
+from newsbot.pages.rules.load import read_folder
 from newsbot.urls import canonicalize
 
 FOLDER = Path(__file__).resolve().parent.parent / "rules"

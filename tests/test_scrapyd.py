@@ -21,7 +21,7 @@ from pymongo import MongoClient
 
 from benchmarks.demoweb.messages import Answer, Request
 from benchmarks.demoweb.server import DemoServer
-from newsbot.demo.check import compare
+from newsbot.apps.demo.check import compare
 from newsbot.frontier.redis import RedisFrontier
 from newsbot.storage.mongo import MongoStorage
 from tests.browser import check_access, chromium

@@ -15,12 +15,12 @@ from pathlib import Path
 
 import pytest
 
+from newsbot.apps.search import following, index
+from newsbot.apps.search.articles import ArticleSearch
+from newsbot.apps.search.index import first_row
+from newsbot.apps.search.query import EVERY, language_mark, site_mark
 from newsbot.errors import DataError, RecordBusy
 from newsbot.items import Article, ArticleFilter
-from newsbot.search import following, index
-from newsbot.search.articles import ArticleSearch
-from newsbot.search.index import first_row
-from newsbot.search.query import EVERY, language_mark, site_mark
 from newsbot.urls import fingerprint
 from tests.contracts.storage_samples import make_article
 from tests.library import MemoryLibrary

@@ -12,9 +12,9 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
+from newsbot.apps.search.articles import ArticleSearch, RisingTerm, likelihood, risen
+from newsbot.apps.search.index import Sampled
 from newsbot.items import Article
-from newsbot.search.articles import ArticleSearch, RisingTerm, likelihood, risen
-from newsbot.search.index import Sampled
 from newsbot.storage.sqlite import SqliteStorage
 from tests.contracts.storage_samples import make_article
 

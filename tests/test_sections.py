@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from newsbot.discovery.sections import MAX_LINKS, find_links, is_navigation_name
 from newsbot.errors import NotAnArticle
-from newsbot.extraction.page.page import parse_html
 from newsbot.items import Link, Where
+from newsbot.pages.discovery.sections import MAX_LINKS, find_links, is_navigation_name
+from newsbot.pages.extraction.page.page import parse_html
 
 URL = "https://site.example/news/index.html"
 NOW = datetime(2025, 1, 2, tzinfo=UTC)

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
+from newsbot.apps.push.signatures import notice_header
+from newsbot.apps.web import service
 from newsbot.errors import DataUnavailable
-from newsbot.push.signatures import notice_header
-from newsbot.web import service
 from tests import warm
 from tests.crawls import ROOT, World, article_html, feed_xml
 from tests.mockserver import MockServer

@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 
 from benchmarks.demoweb.messages import Answer
 from newsbot.operations.explain import explain
+from newsbot.pages.rules import RuleSet, load_rules
+from newsbot.pages.rules.rule import Rule
 from newsbot.ranking.session_keys import (
     ENOUGH_TEXTS,
     MAX_FORMS,
@@ -24,8 +26,6 @@ from newsbot.ranking.session_keys import (
     SessionLearning,
     session_keys,
 )
-from newsbot.rules import RuleSet, load_rules
-from newsbot.rules.rule import Rule
 from newsbot.storage.sqlite import SqliteStorage
 from newsbot.urls import canonicalize
 from tests.crawls import article_html, feed_xml

@@ -13,10 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 from pymongo import MongoClient
 
-from newsbot.errors import ArgumentError
-from newsbot.items import Event, Kind, PageRecord
-from newsbot.simulator import requirements
-from newsbot.simulator.site_world import (
+from newsbot.apps.simulator import requirements
+from newsbot.apps.simulator.site_world import (
     FEED,
     PAGE,
     SECTION,
@@ -26,9 +24,11 @@ from newsbot.simulator.site_world import (
     from_polls,
     read_settings,
 )
-from newsbot.simulator.strategies import STRATEGIES
-from newsbot.simulator.strategy_comparison import estimate, read_targets
-from newsbot.simulator.visits import UNITS
+from newsbot.apps.simulator.strategies import STRATEGIES
+from newsbot.apps.simulator.strategy_comparison import estimate, read_targets
+from newsbot.apps.simulator.visits import UNITS
+from newsbot.errors import ArgumentError
+from newsbot.items import Event, Kind, PageRecord
 from newsbot.storage.mongo import MongoStorage
 from newsbot.storage.sources import Poll, SourceRecord
 from newsbot.storage.sqlite import SqliteStorage

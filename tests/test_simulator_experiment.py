@@ -9,9 +9,9 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from newsbot.simulator.experiment import Check, Experiment, as_document, run_experiment
-from newsbot.simulator.plan import situations
-from newsbot.simulator.report import write_experiment
+from newsbot.apps.simulator.experiment import Check, Experiment, as_document, run_experiment
+from newsbot.apps.simulator.plan import situations
+from newsbot.apps.simulator.report import write_experiment
 
 SCALE = 20
 

@@ -7,8 +7,8 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from newsbot.simulator.draws import between, exponential, stream
-from newsbot.simulator.model import (
+from newsbot.apps.simulator.draws import between, exponential, stream
+from newsbot.apps.simulator.model import (
     FREQUENCIES,
     MAX_SIZE,
     MIN_SIZE,
@@ -18,7 +18,7 @@ from newsbot.simulator.model import (
     make_queries,
     make_routes,
 )
-from newsbot.simulator.page_state import NEVER, NEW, pack
+from newsbot.apps.simulator.page_state import NEVER, NEW, pack
 
 KEY = stream("a test")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from newsbot.simulator.draws import stream
-from newsbot.simulator.model import (
+from newsbot.apps.simulator.draws import stream
+from newsbot.apps.simulator.model import (
     FREQUENCIES,
     ChangeLog,
     QueryLog,
@@ -16,8 +16,8 @@ from newsbot.simulator.model import (
     make_queries,
     make_routes,
 )
-from newsbot.simulator.page_state import Steps, pack
-from newsbot.simulator.runs import Run, run_robots, run_sensor
+from newsbot.apps.simulator.page_state import Steps, pack
+from newsbot.apps.simulator.runs import Run, run_robots, run_sensor
 from tests.simpymodel import Model, as_series
 
 # pages, time, changes, queries, steps: sparse, dense (many events at a time), steps that do not divide time

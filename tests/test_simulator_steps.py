@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from newsbot.simulator import requirements
+from newsbot.apps.simulator import requirements
 from tests.commandline import ROOT, Answer, Place
 
 PAGES, TIME = 40, 5_000

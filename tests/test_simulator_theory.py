@@ -13,10 +13,10 @@ from math import exp
 import numpy as np
 import pytest
 
-from newsbot.simulator.draws import stream
-from newsbot.simulator.model import FREQUENCIES, make_changes, make_pages, make_queries, make_routes
-from newsbot.simulator.page_state import History, Steps, pack
-from newsbot.simulator.runs import Run, run_robots, run_sensor
+from newsbot.apps.simulator.draws import stream
+from newsbot.apps.simulator.model import FREQUENCIES, make_changes, make_pages, make_queries, make_routes
+from newsbot.apps.simulator.page_state import History, Steps, pack
+from newsbot.apps.simulator.runs import Run, run_robots, run_sensor
 
 GROWS_ONLY = (0.0, 0.0, 0.0, 0.0, 1.0, 0.0)
 PAGES = 4_000

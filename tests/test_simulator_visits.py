@@ -7,11 +7,11 @@ from math import exp
 import numpy as np
 import pytest
 
+from newsbot.apps.simulator import allocation
+from newsbot.apps.simulator.site_world import PAGE, SiteSettings, SiteWorld, make_sites
+from newsbot.apps.simulator.strategies import MOST_A_DAY, STRATEGIES, PushSettings, capped
+from newsbot.apps.simulator.visits import HEADERS, Visits, costs, measure, run_policy
 from newsbot.recrawl.policy import DAY, HOUR, SHORTEST, Polled
-from newsbot.simulator import allocation
-from newsbot.simulator.site_world import PAGE, SiteSettings, SiteWorld, make_sites
-from newsbot.simulator.strategies import MOST_A_DAY, STRATEGIES, PushSettings, capped
-from newsbot.simulator.visits import HEADERS, Visits, costs, measure, run_policy
 from tests.simulatedsites import WAY, changed, even_world, visit
 
 FIVE = np.repeat([1.0, 2.0, 3.0, 4.0, 5.0], 80)

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from newsbot.discovery.sitemaps import MAX_URLS, Child, Sitemap, SitemapError, parse_sitemap
 from newsbot.items import Kind, Link, Where
+from newsbot.pages.discovery.sitemaps import MAX_URLS, Child, Sitemap, SitemapError, parse_sitemap
 
 NOW = datetime(2025, 1, 2, tzinfo=UTC)
 URL = "https://map.example/sitemap.xml"

@@ -14,12 +14,13 @@ import pytest
 
 import newsbot.commands
 from benchmarks.demoweb.plan import MIN_ARTICLES
-from newsbot.authoring.new import ARTICLES, SECONDS
-from newsbot.cli.command import Action, NewsbotCommand, load, make_parser
-from newsbot.demo.server import DEFAULT_ARTICLES
-from newsbot.operations.exporting.feed import TYPES
-from newsbot.operations.exporting.formats import FORMATS
-from newsbot.operations.monitor import SHOWN
+from newsbot.apps.authoring.new import ARTICLES, SECONDS
+from newsbot.apps.demo.server import DEFAULT_ARTICLES
+from newsbot.apps.export.feed import TYPES
+from newsbot.apps.export.formats import FORMATS
+from newsbot.apps.monitor.command import SHOWN
+from newsbot.cli.command import Action, NewsbotCommand, make_parser
+from newsbot.config.apps import load
 
 ROOT = Path(__file__).resolve().parent.parent
 EXPENSIVE = {
@@ -63,13 +64,13 @@ def loaded(tmp_path: Path, *words: str) -> set[str]:
 def test_no_expensive_module_is_imported(tmp_path: Path, words: tuple[str, ...]) -> None:
     modules = loaded(tmp_path, *words)
     assert not modules & EXPENSIVE
-    assert "newsbot.commands.articles" in modules  # Scrapy imports the modules of all commands
+    assert "newsbot.apps.search.commands.articles" in modules  # Scrapy imports the modules of all commands
 
 
 def test_the_list_of_commands_imports_only_declarations(tmp_path: Path) -> None:
     ours = {name for name in loaded(tmp_path, "--help") if name.startswith("newsbot.")}
     parts = {name.split(".")[1] for name in ours}
-    assert parts == {"settings", "config", "commands", "cli", "clock", "errors", "urls"}
+    assert parts == {"settings", "apps", "config", "commands", "cli", "clock", "errors", "urls"}
 
 
 @pytest.mark.parametrize("action", ACTIONS.values(), ids=map(" ".join, ACTIONS))

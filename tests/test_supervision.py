@@ -16,7 +16,7 @@ import pytest
 from pymongo import MongoClient
 
 from benchmarks.demoweb.server import DemoServer
-from newsbot.demo.check import compare
+from newsbot.apps.demo.check import compare
 from newsbot.frontier.redis import RedisFrontier
 from newsbot.storage.mongo import MongoStorage
 from tests.crawls import World

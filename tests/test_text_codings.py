@@ -8,7 +8,7 @@ import zlib
 import brotli  # type: ignore[import-untyped]
 import pytest
 
-from newsbot.text.codings import CodingError, TooLargeError, decoded, gunzip
+from newsbot.pages.text.codings import CodingError, TooLargeError, decoded, gunzip
 
 PAGE = b"<html><body><p>" + b"The mill by the river grinds again. " * 40 + b"</p></body></html>"
 _raw = zlib.compressobj(wbits=-15)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from newsbot.items import Article
-from newsbot.text.differences import MAX_LINES, changes, version_lines, version_rows, word_changes
+from newsbot.pages.text.differences import MAX_LINES, changes, version_lines, version_rows, word_changes
 
 FIRST = Article(
     url="https://a.org/1",

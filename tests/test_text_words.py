@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newsbot.text import words
-from newsbot.text.stems import stems
-from newsbot.text.words import MAX_TEXT, fold, letters, token_bytes, tokens, word_pattern
+from newsbot.pages.text import words
+from newsbot.pages.text.stems import stems
+from newsbot.pages.text.words import MAX_TEXT, fold, letters, token_bytes, tokens, word_pattern
 from tests.extraction_pages import is_within_bounds
 
 LETTERS = st.characters(

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from newsbot.items import Link, Where
+from newsbot.pages.rules.learn import MAX_KEPT, MIN_EXAMPLES, MIN_FETCHED, Examples
+from newsbot.pages.rules.rule import Pattern, Rule
 from newsbot.ranking import url_learning
 from newsbot.ranking.judging import judge
 from newsbot.ranking.url_learning import NOTE_KIND, UrlLearning, kept, learns
-from newsbot.rules.learn import MAX_KEPT, MIN_EXAMPLES, MIN_FETCHED, Examples
-from newsbot.rules.rule import Pattern, Rule
 from newsbot.storage.sqlite import SqliteStorage
 from tests.test_ranking import NOW, patterns
 

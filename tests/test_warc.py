@@ -17,7 +17,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator
 
-from newsbot.warc.writer import Exchange, WarcFolder, packed_exchange, packed_info, recover, whole_size
+from newsbot.apps.archive.writer import (
+    Exchange,
+    WarcFolder,
+    packed_exchange,
+    packed_info,
+    recover,
+    whole_size,
+)
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
@@ -137,8 +144,8 @@ WRITER = """
 import sys
 from pathlib import Path
 from tests.test_warc import exchange
-from newsbot.warc.writer import WarcFolder
-from newsbot.warc.writer import packed_exchange
+from newsbot.apps.archive.writer import WarcFolder
+from newsbot.apps.archive.writer import packed_exchange
 folder = WarcFolder(Path(sys.argv[1]), max_size=20_000)
 number = 0
 while True:

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from newsbot.warc.reader import MAX_HEADERS, WarcFault, next_record, read_records
-from newsbot.warc.writer import packed_exchange, packed_info, to_record
+from newsbot.apps.archive.reader import MAX_HEADERS, WarcFault, next_record, read_records
+from newsbot.apps.archive.writer import packed_exchange, packed_info, to_record
 from tests.test_warc import exchange
 from tests.warcfiles import warc_file
 

@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 from aiohttp import ClientConnectionError, ClientError, web
 
+from newsbot.apps.push.signatures import notice_header
+from newsbot.apps.web import incoming, service
 from newsbot.errors import UserError
-from newsbot.push.signatures import notice_header
-from newsbot.web import incoming, service
 from tests.pushing import US, Place, receiver, until
 
 MIB = 2**20
@@ -90,7 +90,7 @@ def test_a_hub_can_send_any_feed_that_the_feed_reader_accepts(tmp_path: Path, si
 
 
 def test_a_refusal_is_logged_once_per_sender(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.WARNING, logger="newsbot.web.incoming")
+    caplog.set_level(logging.WARNING, logger="newsbot.apps.web.incoming")
 
     async def test(place: Place) -> None:
         kept = await subscription(place)

@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
+from newsbot.apps.push.signatures import notice_header
+from newsbot.apps.web import service
+from newsbot.apps.web.push_intake import Desk, Fate
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Article
-from newsbot.push.signatures import notice_header
-from newsbot.rules import Rule, RuleSet
+from newsbot.pages.rules import Rule, RuleSet
 from newsbot.storage.sqlite import SqliteStorage
 from newsbot.urls import canonicalize, fingerprint
-from newsbot.web import service
-from newsbot.web.push_intake import Desk, Fate
 from tests.contracts.storage_samples import make_article
 from tests.pushing import Place, receiver, until
 

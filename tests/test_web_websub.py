@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from newsbot.push.signatures import sign
-from newsbot.web import service
+from newsbot.apps.push.signatures import sign
+from newsbot.apps.web import service
 from tests.dashboards import started
 from tests.pushing import US, Place, receiver, until
 

@@ -23,7 +23,7 @@ PACKAGES = (
     "scrapy.spidermiddlewares",
 )
 LEFT = (
-    *("newsbot.settings", "newsbot.simulator"),
+    *("newsbot.settings", "newsbot.apps.simulator"),
     *("scrapy.core._http2", "scrapy.core.downloader.handlers.http2"),
 )
 """Not imported before the fork: modules that read the environment at import, slow modules, and HTTP/2, whose

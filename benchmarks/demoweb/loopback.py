@@ -20,7 +20,7 @@ from typing import Self
 
 from benchmarks.demoweb.messages import Answer, Request
 from benchmarks.demoweb.wire import open_tunnel, read_request, refuse_tunnel, send, with_validators
-from newsbot.demo.server import Record
+from newsbot.apps.demo.server import Record
 
 MAX_LINE = 2**16
 START_SECONDS = 10.0

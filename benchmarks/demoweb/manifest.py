@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from benchmarks.demoweb.hosts import HOSTS
 from benchmarks.demoweb.plan import Paper, Plan
+from newsbot.apps.demo.publishing import TRACKING, Expected, Manifest
 from newsbot.clock import iso
-from newsbot.demo.publishing import TRACKING, Expected, Manifest
 
 
 def make_manifest(plan: Plan) -> Manifest:

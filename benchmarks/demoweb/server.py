@@ -22,9 +22,9 @@ from benchmarks.demoweb.manifest import make_manifest
 from benchmarks.demoweb.plan import MAX_ARTICLES, MIN_ARTICLES, make_plan
 from benchmarks.demoweb.rulefiles import write_rules
 from benchmarks.demoweb.web import DemoWeb
+from newsbot.apps.demo.publishing import Manifest
+from newsbot.apps.demo.server import Record
 from newsbot.clock import from_iso
-from newsbot.demo.publishing import Manifest
-from newsbot.demo.server import Record
 
 MANIFEST_FILE = "manifest.json"
 DEFAULT_ARTICLES = 300

@@ -11,8 +11,8 @@ from xml.sax.saxutils import escape
 
 from benchmarks.demoweb.hosts import Host
 from benchmarks.demoweb.plan import Paper
+from newsbot.apps.demo.publishing import TRACKING
 from newsbot.clock import iso
-from newsbot.demo.publishing import TRACKING
 
 TRACKED = 3
 """Number of items of a feed whose links have tracking parameters."""

@@ -17,7 +17,7 @@ from benchmarks.demoweb.messages import Answer, Request
 from benchmarks.demoweb.noise import noise_kind, noise_page
 from benchmarks.demoweb.plan import Plan
 from benchmarks.demoweb.site import make_routes, page
-from newsbot.demo.publishing import without_tracking
+from newsbot.apps.demo.publishing import without_tracking
 
 SLOW_SECONDS = 1.0
 RETRY_AFTER = 1

@@ -8,7 +8,7 @@ is in :mod:`newsbot.cli.program`::
             Action(
                 "search",
                 "Find articles",
-                "newsbot.operations.articles:search",
+                "newsbot.apps.search.command:search",
                 Argument("query"),
                 Argument("--limit", type=positive),
             ),
@@ -32,7 +32,6 @@ from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime
 from enum import Enum
 from functools import lru_cache
-from importlib import import_module
 from typing import Any, ClassVar, NoReturn, cast
 
 from scrapy.commands import ScrapyCommand
@@ -40,7 +39,7 @@ from scrapy.settings import SETTINGS_PRIORITIES, Settings
 from scrapy.utils.log import configure_logging
 
 from newsbot.cli.log_lines import shape_logs
-from newsbot.cli.program import PROGRAM, SUMMARIES
+from newsbot.cli.program import COMMANDS, PROGRAM
 from newsbot.cli.terminal import (
     Column,
     clean,
@@ -52,6 +51,7 @@ from newsbot.cli.terminal import (
     printable,
 )
 from newsbot.clock import iso, parse_moment
+from newsbot.config.apps import active_apps, app_of_command, load
 from newsbot.config.check import check_settings, unknown_names
 from newsbot.errors import ArgumentError, UserError
 
@@ -88,12 +88,6 @@ class Action:
         self.name, self.help, self.run, self.arguments = name, help_text, run, arguments
         self.writes = writes
         """True if the action changes the data. Their place is then printed on stderr."""
-
-
-def load(place: str) -> Any:
-    """Import and return the object at an import path of the form ``package.module:name``."""
-    module, _, name = place.partition(":")
-    return getattr(import_module(module), name)
 
 
 class Call:
@@ -165,7 +159,8 @@ class NewsbotCommand(ScrapyCommand):
     @property
     def summary(self) -> str:
         """What the command does, in one line."""
-        return SUMMARIES[self.name]
+        app = app_of_command(self.name)
+        return COMMANDS[self.name][1] if app is None else app.commands[self.name][1]
 
     @property
     def name(self) -> str:
@@ -205,6 +200,7 @@ class NewsbotCommand(ScrapyCommand):
             complain(line, FAULT)
         try:
             check_settings(settings)
+            self._check_app(settings)
             configure_logging(settings)
             shape_logs(settings)
             self.exitcode = self._run(args, opts, settings) or 0
@@ -219,6 +215,13 @@ class NewsbotCommand(ScrapyCommand):
         except BrokenPipeError:  # the reader has closed the pipe (| head), which is not an error
             # Python flushes stdout when it exits. The flush would fail too and print a traceback.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+    def _check_app(self, settings: Settings) -> None:
+        """Raise :class:`ArgumentError` if NEWSBOT_APPS leaves out the app of this command."""
+        active, app = active_apps(settings.get("NEWSBOT_APPS")), app_of_command(self.name)
+        if app is not None and app not in active:
+            needs = f", which needs {' and '.join(app.needs)}" if app.needs else ""
+            raise ArgumentError(f"NEWSBOT_APPS leaves out the app {app.name}{needs}")
 
     def _fail(self, message: str) -> NoReturn:
         """Print an error of Scrapy's own options and exit."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from newsbot import __version__
+from newsbot.config.apps import known_apps
 
 
 def _name(started: str) -> str:
@@ -22,50 +23,34 @@ PROGRAM = _name(sys.argv[0])
 Messages that name a command begin it with this name. ``python -m NAME`` starts the same program.
 """
 
-GROUPS: Mapping[str, Mapping[str, str]] = MappingProxyType(
+GROUPS = ("Begin", "Crawl", "Read", "Look after", "More")
+"""Groups of commands in the help, in their order."""
+COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
-        "Begin": {
-            "init": "Make a project: a rules folder, settings, scrapy.cfg",
-            "demo": "Crawl demo sites on this machine and check the result",
-        },
-        "Crawl": {
-            "crawl": "Crawl the sites of the rules, or the named sites",
-            "workers": "Run several crawl workers on this machine, and restart those that fail",
-            "add": "Queue URLs that are fetched next, even while a crawl is running",
-            "rules": "Check, show, learn and create the rules of sites",
-        },
-        "Read": {
-            "search": "Find articles",
-            "articles": "Find, read, export and import articles",
-            "article": "Extract the article of one page without storing it",
-            "searches": "List, show and delete the results of the spider search",
-            "serve": "Serve the dashboard and the HTTP API, and receive notices of changed pages",
-        },
-        "Look after": {
-            "why": "Explain what happened to one URL, and why",
-            "sources": "Show the state of sites and their feeds, sitemaps and sections",
-            "alerts": ("Show current problems (silent sources, refusals, lag, disk), send or test alerts"),
-            "monitor": "Show what the spider monitor found: broken links, changes, structure",
-            "remove": "Delete all data of a URL or a domain, and block it",
-            "prune": "Delete data that are older than the settings allow",
-            "move": "Copy a crawl from the data file to Redis and MongoDB, or back",
-        },
-        "More": {
-            "simulate": (
-                "Simulate polling, HEAD requests and sensors: freshness and traffic, without a site"
-            ),
-            "sensor": "Read the access log of a site and report new and changed pages to newsbot",
-            "completion": "Print a script that completes commands and options in a shell",
-        },
+        "crawl": ("Crawl", "Crawl the sites of the rules, or the named sites"),
+        "workers": ("Crawl", "Run several crawl workers on this machine, and restart those that fail"),
+        "add": ("Crawl", "Queue URLs that are fetched next, even while a crawl is running"),
+        "why": ("Look after", "Explain what happened to one URL, and why"),
+        "sources": ("Look after", "Show the state of sites and their feeds, sitemaps and sections"),
+        "remove": ("Look after", "Delete all data of a URL or a domain, and block it"),
+        "prune": ("Look after", "Delete data that are older than the settings allow"),
+        "completion": ("More", "Print a script that completes commands and options in a shell"),
     }
 )
-"""Group -> name of a command -> what it does, in one line."""
-
-SUMMARIES: Mapping[str, str] = MappingProxyType(
-    {name: text for group in GROUPS.values() for name, text in group.items()}
-)
+"""The commands of the core: name -> group, and what the command does, in one line."""
 OF_SCRAPY = ("fetch", "genspider", "list", "parse", "runspider", "settings", "shell", "version", "view")
 """Commands of Scrapy that work in a project. ``scrapy -h`` explains them."""
+
+
+def all_commands() -> dict[str, tuple[str, str]]:
+    """Return the commands of the core and of all apps, with their groups and summaries.
+
+    Raises :class:`newsbot.errors.ArgumentError` if an app cannot be loaded.
+    """
+    found = dict(COMMANDS)
+    for app in known_apps().values():
+        found |= app.commands
+    return found
 
 
 def help_text() -> str:
@@ -76,9 +61,10 @@ def help_text() -> str:
 def _help() -> Iterator[str]:
     yield f"newsbot {__version__}, a news crawler\n"
     yield "usage: newsbot COMMAND …      (newsbot COMMAND -h: its options; newsbot --version)"
-    width = max(map(len, SUMMARIES)) + 2
-    for group, commands in GROUPS.items():
+    commands = all_commands()
+    width = max(map(len, commands)) + 2
+    for group in dict.fromkeys([*GROUPS, *(group for group, _ in commands.values())]):
         yield f"\n{group}:"
-        yield from (f"  {name:<{width}}{text}" for name, text in commands.items())
+        yield from (f"  {name:<{width}}{text}" for name, (own, text) in commands.items() if own == group)
     yield f"\nCommands of Scrapy: {', '.join(OF_SCRAPY)}"
     yield "\nFirst crawl: newsbot crawl example.org -a max_articles=20; then: newsbot search WORD"

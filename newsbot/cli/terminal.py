@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from textwrap import wrap
@@ -268,3 +268,23 @@ def when(seconds: float | None, now: float) -> str:
 
 # Units of time: name, number of seconds, and the distance in seconds below which the unit is used.
 _UNITS = (("s", 1, 120), ("min", 60, 7200), ("h", 3600, 172800), ("d", 86400, 60 * 86400))
+
+
+LINE_EVERY = 10_000
+"""Number of items after which a line of progress is written, if the output is not a terminal."""
+Totals = Mapping[str, int]
+"""Approximate number of items by kind. The total of a missing kind is unknown."""
+Report = Callable[[str, int], None]
+"""A function that is called with a kind and the number of its items that are done so far."""
+
+
+def lines(write: Callable[[str], None], totals: Totals) -> Report:
+    """Return a function that writes a line every :data:`LINE_EVERY` items of a kind."""
+    written: dict[str, int] = {}
+
+    def show(kind: str, number: int) -> None:
+        if number // LINE_EVERY > written.get(kind, 0):
+            written[kind] = number // LINE_EVERY
+            write(f"{kind}: {number} of {totals[kind]}" if kind in totals else f"{kind}: {number}")
+
+    return show

@@ -2,13 +2,13 @@
 
 Scrapy takes the name of a command from its module. Each start of ``scrapy`` imports all modules of this
 package. So they contain only declarations, and import little more than :mod:`newsbot.cli.command`. The code
-of the actions is in :mod:`newsbot.operations`.
+of the actions is in :mod:`newsbot.operations`. Commands of apps are in the folders ``commands`` of the apps,
+which are parts of this package too.
 
-- reading data: ``articles.py``, ``sources.py``, ``why.py``, ``monitor.py``, ``searches.py``, ``alerts.py``
-- changing data: ``add.py``, ``remove.py``, ``prune.py``, ``move.py``
-- rules: ``rules.py``
-- running: ``crawl.py`` (Scrapy's own, with checks before it starts), ``serve.py``, ``sensor.py``,
-  ``demo.py``, ``simulate.py``
+- reading data: ``sources.py``, ``why.py``
+- changing data: ``add.py``, ``remove.py``, ``prune.py``
+- running: ``crawl.py`` (Scrapy's own, with checks before it starts), ``workers.py``
+- for shells: ``completion.py``
 
 Scrapy's ``shell``, ``fetch``, ``view`` and ``parse`` get the setting that makes them store nothing.
 """
@@ -23,7 +23,14 @@ from scrapy.settings import BaseSettings
 
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import did_you_mean
+from newsbot.config.apps import command_folders
 from newsbot.config.table import ONE_PAGE
+from newsbot.errors import ArgumentError
+
+try:
+    __path__.extend(command_folders())
+except ArgumentError as error:
+    sys.exit(f"{PROGRAM}: {error}")
 
 
 def _unknown(settings: BaseSettings, cmdname: str, inproject: bool) -> None:  # noqa: ARG001

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from importlib import import_module
 from pkgutil import iter_modules
 
-from newsbot.cli.command import Action, Argument, Call, NewsbotCommand, load, one_of
-from newsbot.cli.program import OF_SCRAPY, SUMMARIES
+from newsbot.cli.command import Action, Argument, Call, NewsbotCommand, one_of
+from newsbot.cli.program import OF_SCRAPY, all_commands
+from newsbot.config.apps import load
 
 OF_ALL = "--json -s -L --logfile --nolog -h"
 """Options of all commands."""
@@ -45,7 +46,7 @@ def _cases() -> Iterator[tuple[str, str]]:
         command = import_module(f"newsbot.commands.{module.name}").Command
         if issubclass(command, NewsbotCommand):
             yield from _of_command(module.name, command.actions)
-    yield " ", " ".join([*SUMMARIES, *OF_SCRAPY])
+    yield " ", " ".join([*all_commands(), *OF_SCRAPY])
 
 
 def _of_command(name: str, actions: tuple[Action, ...]) -> Iterator[tuple[str, str]]:

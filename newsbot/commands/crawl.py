@@ -16,9 +16,10 @@ from scrapy.commands import crawl
 from scrapy.exceptions import UsageError
 from scrapy.utils.log import configure_logging
 
-from newsbot.cli.command import FAULT, USAGE, complain, load
+from newsbot.cli.command import FAULT, USAGE, complain
 from newsbot.cli.log_lines import shape_logs
-from newsbot.cli.program import PROGRAM, SUMMARIES
+from newsbot.cli.program import COMMANDS, PROGRAM
+from newsbot.config.apps import load
 from newsbot.config.check import check_settings, unknown_names
 from newsbot.config.contact import introduce
 from newsbot.errors import ArgumentError, UserError
@@ -53,7 +54,7 @@ class Command(crawl.Command):
 
     def short_desc(self) -> str:
         """Return what the command does, in one line."""
-        return SUMMARIES["crawl"]
+        return COMMANDS["crawl"][1]
 
     def syntax(self) -> str:
         """Return the arguments for Scrapy's help."""

@@ -16,7 +16,11 @@ TESTS = f"{PREFIX}TEST_"
 """Prefix of the environment variables that newsbot's own tests read."""
 
 MOVED = {
+    "newsbot.extensions.alerts": "newsbot.apps.alerts.extension",
     "newsbot.logformatter": "newsbot.cli.log_formatter",
+    "newsbot.middlewares.archive": "newsbot.apps.archive.middleware",
+    "newsbot.middlewares.rendering": "newsbot.apps.rendering.middleware",
+    "newsbot.operations.exporting.formats": "newsbot.apps.export.formats",
     "newsbot.resolver": "newsbot.crawl.address_guard",
     "newsbot.scheduler": "newsbot.crawl.scheduler",
     "newsbot.sidecrawl": "newsbot.crawl.auxiliary_scheduler",

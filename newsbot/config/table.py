@@ -20,6 +20,8 @@ from urllib.parse import urlsplit
 import yaml
 
 from newsbot.clock import parse_duration
+from newsbot.config.apps import known_apps
+from newsbot.errors import ArgumentError
 
 HOUR = 3600.0
 ONE_PAGE = "ONE_PAGE"
@@ -220,11 +222,21 @@ def _setting(name: str, kind: Any, environment: str | bool = "", **fields: Any) 
 
 
 def _sections() -> Iterator[Section]:
-    text = files("newsbot.config").joinpath("settings.yaml").read_text(encoding="utf-8")
+    """Yield the sections of the core and of all apps."""
     # CSafeLoader is missing if PyYAML was built without libyaml.
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    for one in yaml.load(text, loader):  # noqa: S506  (both loaders are safe)
-        yield Section(one["title"], tuple(_setting(**each) for each in one["settings"]), one.get("text", ""))
+    for package in ("newsbot.config", *_packages_with_settings()):
+        text = files(package).joinpath("settings.yaml").read_text(encoding="utf-8")
+        for one in yaml.load(text, loader):  # noqa: S506  (both loaders are safe)
+            own = tuple(_setting(**each) for each in one["settings"])
+            yield Section(one["title"], own, one.get("text", ""))
+
+
+def _packages_with_settings() -> list[str]:
+    try:
+        return [app.package for app in known_apps().values() if app.settings]
+    except ArgumentError:  # Scrapy imports the settings first; the commands report the error
+        return []
 
 
 SECTIONS = tuple(_sections())

@@ -8,7 +8,6 @@ Files in reading order:
 * ``availability``: guards the backends while a server or a file is unavailable
 * ``group_calls``: calls the storage once for several pages; reads the records of all leased pages in one
   query
-* ``archive``: writes requests and responses to WARC files
 * ``consistency``: warnings about backends that do not fit together
 * ``scope``: decides which sites, hosts and dates belong to the crawl; skips pages and sites that people have
   removed
@@ -27,7 +26,7 @@ Files in reading order:
 * ``refill``: loads pages from the storage into the frontier when they are due soon
 * ``recovery``: resumes leases after an outage
 * ``assembly``: builds all parts
-* ``browser``: renders pages whose text is written by scripts
+* ``archiving``: passes to an archive what was fetched
 * ``http_client``: reads odd heads of responses; checks the turn of each request when it is sent
 * ``components``: the components of newsbot as Scrapy's settings, and the base of the spiders that use them
 * ``credentials``: the secrets that the rule of a site gives to its requests

@@ -22,7 +22,7 @@ from defusedxml.ElementTree import fromstring
 from newsbot.clock import parse_duration
 from newsbot.config.table import as_switch
 from newsbot.errors import MAX_QUOTE, ArgumentError
-from newsbot.rules.rule import FOLLOW, Follow, RuleSet
+from newsbot.pages.rules.rule import FOLLOW, Follow, RuleSet
 from newsbot.urls import canonicalize, meant
 
 Mode = Literal["once", "continuous"]

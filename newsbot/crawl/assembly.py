@@ -22,7 +22,6 @@ from scrapy.statscollectors import StatsCollector
 from newsbot import backends
 from newsbot.clock import Clock, system_clock
 from newsbot.config.check import SettingsLike, number_of
-from newsbot.crawl.archive import open_archive
 from newsbot.crawl.arguments import Arguments
 from newsbot.crawl.completion import Completion
 from newsbot.crawl.consistency import notice_foreign_queue, notice_lost_index, notice_volatile_queue
@@ -49,8 +48,8 @@ from newsbot.errors import DataError
 from newsbot.frontier.base import LeanFrontier
 from newsbot.frontier.owners import owner_name
 from newsbot.items import Bounded, PageRecord
+from newsbot.pages.rules import RuleSet
 from newsbot.ranking.session_keys import session_keys
-from newsbot.rules import RuleSet
 from newsbot.sites.pauses_and_removals import paused
 
 PAGE_VISITS = 1 / 7
@@ -205,8 +204,7 @@ class Crawl:
             opened.callback(storage.close)
             index = aside(partial(backends.open_index, settings), local=not redis)
             opened.callback(index.close)
-            archive = None if dry_run else open_archive(self._settings, self.context.count)
-            self.context.use(frontier, storage, index, archive)
+            self.context.use(frontier, storage, index)
             opened.pop_all()  # all backends are open, so none is closed here; close() does it
 
     def _pages_of(self, keys: list[bytes]) -> dict[bytes, PageRecord]:

@@ -32,7 +32,7 @@ from newsbot.crawl.scheduler import engine_slot, open_crawl
 from newsbot.crawl.visit import ASIDE_KEY, TURN_KEY, Turn
 from newsbot.errors import DataError
 from newsbot.items import Bounded, Link
-from newsbot.rules.rule import Rule, classify
+from newsbot.pages.rules.rule import Rule, classify
 from newsbot.urls import canonicalize, fingerprint, host_key
 
 logger = logging.getLogger(__name__)
@@ -82,12 +82,14 @@ class SideSpider(NewsbotSpider):
     )
 
     @cached_property
-    def _crawl(self) -> Crawl:
+    def crawl(self) -> Crawl:
+        """All parts of the crawl."""
         return Crawl.of(self.crawler)
 
     @property
-    def _context(self) -> Context:
-        return self._crawl.context
+    def context(self) -> Context:
+        """Backends, rules, clock and counters of the crawl."""
+        return self.crawl.context
 
     def going(self, request: Request) -> Request:
         """Return the request to send now: ``request``, or another request to the same host."""
@@ -101,7 +103,7 @@ class SideSpider(NewsbotSpider):
                 canonical = canonicalize(link.url, rule.drop_query)
             except ValueError:
                 continue
-            same_site = self._context.rule_for(link.url).domain == rule.domain
+            same_site = self.context.rule_for(link.url).domain == rule.domain
             if same_site and not classify(rule, canonical).denied:
                 yield link, canonical
 
@@ -117,8 +119,8 @@ class SideScheduler(Component, BaseScheduler):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self._crawl = crawl = Crawl.of(crawler)
-        self._context, self._scope = crawl.context, crawl.scope
+        self.crawl = crawl = Crawl.of(crawler)
+        self.context, self._scope = crawl.context, crawl.scope
         self._politeness, self._removals = crawl.politeness, crawl.removals
         self.patience = crawler.settings.getfloat("NEWSBOT_PATIENCE")
         self._hosts: dict[str, _Host] = {}
@@ -136,21 +138,21 @@ class SideScheduler(Component, BaseScheduler):
         self._spider = spider
         if isinstance(spider, SideSpider):
             spider.side = self
-        self._context.outage.ending = lambda: slot.closing is not None
-        return deferred_from_coro(open_crawl(self._crawl))
+        self.context.outage.ending = lambda: slot.closing is not None
+        return deferred_from_coro(open_crawl(self.crawl))
 
     def close(self, reason: str) -> Deferred[None]:
         """Let the spider finish, then close the backends."""
         if self._wake is not None:
             self._wake.cancel()
-        return deferred_from_coro(self._context.calls.finish(self._close, reason))
+        return deferred_from_coro(self.context.calls.finish(self._close, reason))
 
     def _close(self, reason: str) -> None:
-        if self._context.is_open:
+        if self.context.is_open:
             if isinstance(self._spider, SideSpider):
                 self._spider.finish(reason)
-            self._context.outage.close()
-            self._crawl.close()
+            self.context.outage.close()
+            self.crawl.close()
 
     def has_pending_requests(self) -> bool:
         """Return True while a request waits for its turn."""
@@ -166,7 +168,7 @@ class SideScheduler(Component, BaseScheduler):
     def enqueue_request(self, request: Request) -> bool:
         """Keep a request until its host's turn. Return False if its URL is known or outside of the scope."""
         url = request.url
-        rule = self._context.rule_for(url)
+        rule = self.context.rule_for(url)
         key = fingerprint(canonicalize(url, rule.drop_query))
         hops = request.meta.get("redirect_urls") or ()
         # A retry and a redirect to another spelling of the same URL have a known key. They are accepted.
@@ -179,7 +181,7 @@ class SideScheduler(Component, BaseScheduler):
             return False
         full = self._max_pages is not None and len(self._seen) >= self._max_pages
         if not again and (full or self._waiting >= MAX_WAITING):
-            self._context.count("beside/left_out")
+            self.context.count("beside/left_out")
             return False
         self._seen.add(key)
         host = self._hosts.setdefault(host_key(url), _Host(rule))
@@ -194,13 +196,13 @@ class SideScheduler(Component, BaseScheduler):
         If the result is None, Scrapy is woken when the next turn comes.
         """
         if self._next is None:
-            self._context.calls.start(self._choose, then=self._slot.nextcall.schedule)
+            self.context.calls.start(self._choose, then=self._slot.nextcall.schedule)
         request, self._next = self._next, None
         return request
 
     def _choose(self) -> None:
         """Choose the next request, or plan when to try again."""
-        clock = self._context.clock
+        clock = self.context.clock
         busy = {host_key(request.url) for request in self._slot.inprogress}
         wait = LOOK_AGAIN
         for name, host in list(self._hosts.items()):
@@ -233,24 +235,24 @@ class SideScheduler(Component, BaseScheduler):
         """
         if host.turn is not None:
             return host.turn
-        if host.not_before > self._context.clock():
+        if host.not_before > self.context.clock():
             return host.not_before
         try:
             self._politeness.introduce(name, host.rule)  # the pace is set again when robots.txt is read
-            rest = self._context.frontier.take_turn(name)
+            rest = self.context.frontier.take_turn(name)
         except DataError:  # the outage is logged already
-            return self._context.clock() + max(self._context.outage.wait, 0.1)
+            return self.context.clock() + max(self.context.outage.wait, 0.1)
         if rest > self.patience:
             logger.warning(
                 "pages not requested pages=%d host=%s rests_seconds=%.0f; the host is paused for longer than"
                 " NEWSBOT_PATIENCE",
                 *(len(host.waiting), name, rest),
             )
-            self._context.count("beside/left_out", len(host.waiting))
+            self.context.count("beside/left_out", len(host.waiting))
             self._waiting -= len(host.waiting)
             host.waiting.clear()
-            return self._context.clock() + LOOK_AGAIN
-        host.turn = self._context.clock() + rest
+            return self.context.clock() + LOOK_AGAIN
+        host.turn = self.context.clock() + rest
         return host.turn
 
     def _wake_in(self, seconds: float) -> None:

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from scrapy import Request, Spider
 from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings, default_settings
 
+from newsbot.config.apps import active_apps
 from newsbot.config.contact import user_agent
 from newsbot.config.table import ONE_PAGE, defaults
 
@@ -50,21 +51,18 @@ COMPONENTS: Mapping[str, Any] = {
         "newsbot.middlewares.robots.RobotsMiddleware": 100,
         "newsbot.middlewares.tdmrep.TdmRepMiddleware": 110,
         "newsbot.middlewares.site_access.SiteAccessMiddleware": 390,  # before the defaults for headers
-        "newsbot.middlewares.rendering.RenderingMiddleware": 540,
         "newsbot.middlewares.politeness.PolitenessMiddleware": 550,
         "newsbot.middlewares.redirects.RefreshMiddleware": 580,
         "newsbot.middlewares.compression.CompressionMiddleware": 590,
         "newsbot.middlewares.redirects.RedirectMiddleware": 600,
         "newsbot.middlewares.cookies.CookiesMiddleware": 700,
         "newsbot.middlewares.signatures.SignaturesMiddleware": 800,
-        "newsbot.middlewares.archive.WireMiddleware": 900,  # nearest to the network, so it gets raw bodies
     },
     "SPIDER_MIDDLEWARES": {
         "scrapy.spidermiddlewares.httperror.HttpErrorMiddleware": None,  # the spider records every status
         "scrapy.spidermiddlewares.referer.RefererMiddleware": None,  # sites need not know it
         "scrapy.spidermiddlewares.urllength.UrlLengthMiddleware": None,  # newsbot.urls limits the length
         "scrapy.spidermiddlewares.depth.DepthMiddleware": None,  # the depth is in the frontier's entry
-        "newsbot.middlewares.archive.ArchiveMiddleware": 400,
         "newsbot.middlewares.links.LinksMiddleware": 500,
     },
     "ITEM_PIPELINES": {
@@ -85,7 +83,6 @@ COMPONENTS: Mapping[str, Any] = {
         "newsbot.extensions.summary.Summary": 510,
         "newsbot.extensions.statsfile.StatsFile": 520,
         "newsbot.extensions.samples.Samples": 530,
-        "newsbot.extensions.alerts.Alerts": 540,
     },
     # --- logging
     "LOG_FORMATTER": "newsbot.cli.log_formatter.QuietLogFormatter",
@@ -127,7 +124,8 @@ class NewsbotSpider(Spider):
         if settings.getbool(ONE_PAGE):
             return
         known = dict(defaults(os.environ))
-        for name, value in ({**known, **cls.components, "USER_AGENT": _agent(settings, known)}).items():
+        parts = _with_apps(cls.components, settings.get("NEWSBOT_APPS"))
+        for name, value in {**known, **parts, "USER_AGENT": _agent(settings, known)}.items():
             priority = settings.getpriority(name) or 0
             if isinstance(value, Mapping):
                 joined = {**value, **settings.getdict(name)}
@@ -140,6 +138,15 @@ class NewsbotSpider(Spider):
     def handles_request(cls, request: Request) -> bool:  # noqa: ARG003
         """Return False: Scrapy would take the spider's name for the domain of a site."""
         return False
+
+
+def _with_apps(components: Mapping[str, Any], wanted: Any) -> dict[str, Any]:
+    """Return the components with those of the active apps. ``wanted`` is the value of NEWSBOT_APPS."""
+    found = dict(components)
+    for app in active_apps(wanted):
+        for name, parts in app.components.items():
+            found[name] = {**found[name], **parts}
+    return found
 
 
 def _agent(settings: BaseSettings, known: Mapping[str, Any]) -> str:

@@ -9,24 +9,33 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
-from typing import cast
+from typing import Any, Protocol, cast
 
 from scrapy.statscollectors import StatsCollector
 
 from newsbot.clock import Clock, utc
-from newsbot.crawl.archive import Archive
 from newsbot.crawl.availability import Guarded, Outage, guarded_storage
 from newsbot.crawl.group_calls import GroupCalls
 from newsbot.dedup.index import NearIndex
 from newsbot.frontier.base import Frontier
-from newsbot.rules import RuleSet
-from newsbot.rules.rule import Rule
+from newsbot.pages.rules import RuleSet
+from newsbot.pages.rules.rule import Rule
 from newsbot.sites.statistics import SiteCounters
 from newsbot.storage.base import Storage
 from newsbot.storage.notes import NotesAhead
 
 MAX_HOSTS = 65_536
 """Maximum number of hosts that a part remembers, because a domain may have any number of subdomains."""
+
+
+class Archive(Protocol):
+    """Keeps requests and responses, for example in WARC files."""
+
+    async def keep(self, exchange: Any) -> None:
+        """Write an exchange before this returns. A fault is logged and counted, not raised."""
+
+    def close(self) -> None:
+        """Write what is left, and finish the current file."""
 
 
 class Context:
@@ -54,14 +63,12 @@ class Context:
         self.outage = Outage()
         self.calls = self.outage.calls
         self.archive: Archive | None = None
-        """Writes WARC files; None if NEWSBOT_WARC_DIR is not set."""
+        """Keeps what was fetched; None if nothing is archived."""
         self.books = SiteCounters()
         """The last article, the last error and the stored counts of each site."""
 
     # --- backends
-    def use(
-        self, frontier: Frontier, storage: Storage, index: NearIndex, archive: Archive | None = None
-    ) -> None:
+    def use(self, frontier: Frontier, storage: Storage, index: NearIndex) -> None:
         """Set the backends. Frontier, storage and index are wrapped in the availability guard."""
         self.bare_frontier = frontier
         self.outage.over = False
@@ -70,7 +77,6 @@ class Context:
         self.notes = NotesAhead(self.storage.notes)
         self.together = GroupCalls(self.storage, self.outage, self.timed)
         self.index = cast("NearIndex", self._guarded("index", index))
-        self.archive = archive
 
     def _guarded(self, name: str, part: Frontier | NearIndex) -> Guarded:
         return Guarded(part, name, part.place, self.outage, local=part.is_local)
@@ -78,7 +84,7 @@ class Context:
     @property
     def is_open(self) -> bool:
         """True once the backends are set."""
-        # ``index`` is set after the other backends. The archive is set later, but this cannot fail.
+        # ``index`` is set after the other backends.
         return hasattr(self, "index")
 
     def close(self) -> None:

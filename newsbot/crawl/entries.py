@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from newsbot.clock import iso
 from newsbot.frontier.base import Entry, EntryData
 from newsbot.items import Details, Event, EventKind, GivenBy, Kind, Link, PageRecord, Reason, Where
+from newsbot.pages.rules.rule import Rule
 from newsbot.ranking.judging import PATIENT_PRIORITY, SOURCE_PRIORITY, Judgement
-from newsbot.rules.rule import Rule
 from newsbot.urls import canonicalize, fingerprint, host_key
 
 MAX_TITLE = 300

@@ -12,8 +12,8 @@ from newsbot.crawl.context import MAX_HOSTS, Context
 from newsbot.crawl.visit import Turn
 from newsbot.errors import DataError
 from newsbot.items import Bounded
-from newsbot.rules import RuleSet
-from newsbot.rules.rule import Rule
+from newsbot.pages.rules import RuleSet
+from newsbot.pages.rules.rule import Rule
 
 LATEST = 0.09
 """Maximum time by which a request may be sent after its turn, as a share of the host's delay."""

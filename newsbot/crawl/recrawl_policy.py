@@ -15,6 +15,7 @@ from newsbot.clock import DAY, Clock
 from newsbot.crawl.context import MAX_HOSTS, Context
 from newsbot.crawl.visit import Visit
 from newsbot.items import Bounded, Kind
+from newsbot.pages.rules.rule import RECRAWL
 from newsbot.recrawl.pages import Ladder, NutchPages, Optimum, number_for, rough_rate
 from newsbot.recrawl.planning import DEAD_AFTER
 from newsbot.recrawl.policy import FixedIntervals, Never, Policy
@@ -26,7 +27,6 @@ from newsbot.recrawl.sources import (
     begin_with_rates,
     first_threshold,
 )
-from newsbot.rules.rule import RECRAWL
 from newsbot.storage.base import Storage
 
 ADJUST_EVERY = 600.0

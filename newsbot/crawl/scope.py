@@ -18,8 +18,8 @@ from newsbot.crawl.arguments import Arguments
 from newsbot.crawl.context import MAX_HOSTS, Context
 from newsbot.errors import ArgumentError
 from newsbot.items import Article, Bounded
-from newsbot.rules import RuleSet
-from newsbot.rules.rule import Rule
+from newsbot.pages.rules import RuleSet
+from newsbot.pages.rules.rule import Rule
 from newsbot.sites.pauses_and_removals import LateArrivals, RemovalNotes
 
 SMALL_ARCHIVE = 500

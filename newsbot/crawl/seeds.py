@@ -13,11 +13,11 @@ from newsbot.crawl.context import Context
 from newsbot.crawl.failures import Ignored
 from newsbot.crawl.scope import Scope
 from newsbot.crawl.visit import Found, Visit
-from newsbot.discovery.list_pages import is_archive, is_pagination
 from newsbot.items import Kind, Link, Reason, Where
+from newsbot.pages.discovery.list_pages import is_archive, is_pagination
+from newsbot.pages.rules.rule import Rule, classify
+from newsbot.pages.rules.shape import probability
 from newsbot.ranking.judging import article_odds
-from newsbot.rules.rule import Rule, classify
-from newsbot.rules.shape import probability
 from newsbot.urls import canonicalize, fingerprint
 
 TOGETHER = 200

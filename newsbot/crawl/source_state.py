@@ -19,14 +19,14 @@ from newsbot.crawl.entries import entry_again
 from newsbot.crawl.failures import is_no_source
 from newsbot.crawl.recrawl_policy import PollBudget
 from newsbot.crawl.visit import Visit
-from newsbot.discovery.list_pages import is_archive, is_pagination
 from newsbot.frontier.base import Frontier
 from newsbot.items import Bounded, Kind, PageRecord, Reason, Where, batched
-from newsbot.push.websub import topic_and_hubs
+from newsbot.pages.discovery.hubs import topic_and_hubs
+from newsbot.pages.discovery.list_pages import is_archive, is_pagination
+from newsbot.pages.rules import RuleSet
 from newsbot.recrawl.pages import OldList
 from newsbot.recrawl.policy import FixedIntervals, Policy
 from newsbot.recrawl.sources import SourceIndex
-from newsbot.rules import RuleSet
 from newsbot.storage.base import Storage
 from newsbot.storage.sources import Poll, SourceRecord
 from newsbot.urls import canonicalize, fingerprint

@@ -14,12 +14,12 @@ from enum import IntEnum, auto
 from typing import Any, Unpack
 
 from newsbot.clock import from_iso
-from newsbot.extraction.evidence import Evidence
 from newsbot.frontier.base import EntryData, Lease
 from newsbot.items import Details, Event, EventKind, GivenBy, Kind, Link, PageRecord, Where
+from newsbot.pages.extraction.evidence import Evidence
+from newsbot.pages.rights import PageRights
+from newsbot.pages.rules.rule import Rule
 from newsbot.recrawl.policy import Outcome
-from newsbot.rights import PageRights
-from newsbot.rules.rule import Rule
 
 META_KEY = "visit"
 ASIDE_KEY = "beside"
@@ -28,9 +28,15 @@ ASIDE_KEY = "beside"
 See :mod:`newsbot.crawl.auxiliary_scheduler`.
 """
 PART_KEY = "part of"
-"""Request meta key: the page whose scripts make the request (:mod:`newsbot.middlewares.rendering`)."""
+"""Request meta key: the page whose scripts make the request (:mod:`newsbot.apps.rendering.middleware`)."""
 RULE_KEY = "rule"
 """Request meta key: the site's rule, for a page that is fetched within the visit of another page."""
+GIVEN_KEY = "given"
+"""Request meta key: the names of the headers that the rule of the site has given to the request."""
+EXCHANGE_KEY = "exchange"
+"""Request meta key: the exchange that is archived after the page was read."""
+RENDERED = "rendered"
+"""Flag in ``Response.flags`` of pages whose scripts were run."""
 TURN_KEY = "turn"
 """Request meta key: the :class:`Turn` that is reserved for this request.
 

@@ -30,8 +30,8 @@ from numpy.typing import NDArray
 
 from newsbot.dedup.minhash import RUN, SHINGLE, distinct_hashes, shingle_sums, upper_halves
 from newsbot.items import Article
-from newsbot.text.names import month
-from newsbot.text.words import UNSPACED, token_bytes, word_pattern
+from newsbot.pages.text.names import month
+from newsbot.pages.text.words import UNSPACED, token_bytes, word_pattern
 
 COVERED = 0.6
 """Minimum share of the shorter text's words in shared passages if one text is derived from the other."""

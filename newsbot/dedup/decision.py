@@ -55,8 +55,8 @@ from newsbot.dedup.comparison import COVERED, SAME_STORY_EXACT, Change, Likeness
 from newsbot.dedup.index import Near
 from newsbot.dedup.minhash import LEAST_SHINGLES, jaccard, shingle_hashes
 from newsbot.items import Article
+from newsbot.pages.text.words import token_bytes
 from newsbot.storage.stories import story_id
-from newsbot.text.words import token_bytes
 
 SAME_ARTICLE = 0.9
 """Minimum Jaccard similarity of two texts that are almost identical."""

@@ -23,8 +23,8 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from newsbot.text import words
-from newsbot.text.words import token_bytes
+from newsbot.pages.text import words
+from newsbot.pages.text.words import token_bytes
 
 _KEY_BYTES = 16  # the probability that any two of 10**9 different texts have the same key is about 10**-21
 

@@ -15,9 +15,9 @@ from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.seeds import seeds
 from newsbot.errors import ArgumentError, DataError
 from newsbot.extensions import Extension
-from newsbot.rules import RuleSet
-from newsbot.rules.load import RulesWatch
-from newsbot.rules.rule import Rule
+from newsbot.pages.rules import RuleSet
+from newsbot.pages.rules.load import RulesWatch
+from newsbot.pages.rules.rule import Rule
 
 logger = logging.getLogger(__name__)
 

@@ -10,6 +10,9 @@ import re
 import socket
 from collections.abc import Iterable
 
+from newsbot.errors import DataError
+from newsbot.frontier.base import FrontierTransfer
+
 _PID = re.compile(r"[1-9][0-9]{0,8}")
 _ours: set[str] = set()
 """Owner names that this process created."""
@@ -50,3 +53,17 @@ def _alive(pid: int) -> bool:
     except PermissionError:  # it belongs to another user
         return True
     return True
+
+
+def check_idle(frontier: FrontierTransfer) -> None:
+    """Raise :class:`DataError` if a crawl uses this frontier.
+
+    Workers that are certainly dead are ignored.
+    """
+    owners = frontier.at_work()
+    working = set(owners) - set(dead_owners(owners))
+    if working:
+        raise DataError(
+            f"a crawl is still using the data ({', '.join(sorted(working))}); stop it first. If it "
+            "was killed on another machine, wait a few minutes until its leases have expired"
+        )

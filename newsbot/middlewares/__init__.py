@@ -3,12 +3,10 @@
 * ``reprocessing``: refuses pages before their interval has passed; sends conditional requests, or HEAD first
 * ``addresses``: refuses private addresses
 * ``robots``, ``tdmrep``: robots.txt and tdmrep.json of the site
-* ``rendering``: runs the scripts of pages if a rule or NEWSBOT_RENDER says so
 * ``politeness``: pauses hosts that answer 429 or 503 or do not answer
 * ``compression``, ``redirects``: decompress responses, follow redirects within the visit
 * ``site_access``, ``signatures``: add what the rule of the site gives, sign requests
 * ``cookies``: keeps cookies within a chain of redirects
-* ``archive``: writes responses to the WARC archive
 * ``links``: collects the links that a spider yields
 """
 
@@ -22,7 +20,7 @@ from scrapy.http.request import NO_CALLBACK
 from w3lib.encoding import http_content_type_encoding
 
 from newsbot.crawl.assembly import Component
-from newsbot.extraction import parse_html
+from newsbot.pages.extraction import parse_html
 
 
 class Middleware(Component):

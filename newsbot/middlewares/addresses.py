@@ -18,7 +18,7 @@ from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.failures import Ignored
 from newsbot.crawl.visit import ASIDE_KEY, META_KEY, PART_KEY, Visit
 from newsbot.items import Reason, Where
-from newsbot.rules.rule import Rule
+from newsbot.pages.rules.rule import Rule
 from newsbot.urls import canonicalize
 
 

@@ -14,7 +14,7 @@ from scrapy.responsetypes import responsetypes
 
 from newsbot.crawl.failures import Ignored
 from newsbot.items import Reason
-from newsbot.text.codings import CodingError, TooLargeError, decoded
+from newsbot.pages.text.codings import CodingError, TooLargeError, decoded
 
 AS_SENT_KEY = "as sent"
 """Request meta key: a body that cannot be decompressed is returned as it was sent.

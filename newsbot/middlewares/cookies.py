@@ -18,7 +18,7 @@ from scrapy.http.cookies import CookieJar
 from newsbot.crawl.assembly import Crawl
 from newsbot.items import Bounded
 from newsbot.middlewares import Middleware
-from newsbot.rules.rule import Rule
+from newsbot.pages.rules.rule import Rule
 from newsbot.urls import site_of
 
 JAR_KEY = "cookies"

@@ -19,13 +19,12 @@ from newsbot.crawl.entries import without_user
 from newsbot.crawl.failures import Ignored
 from newsbot.crawl.links.canonical import Canonical, alias_of
 from newsbot.crawl.links.queue import Links
-from newsbot.crawl.visit import META_KEY, Visit
-from newsbot.extraction.page.refresh import forward_target
+from newsbot.crawl.visit import EXCHANGE_KEY, META_KEY, Visit
 from newsbot.items import EventKind, Reason
 from newsbot.middlewares import content_type_of
-from newsbot.middlewares.archive import RAW_KEY
 from newsbot.middlewares.cookies import cookies_for
-from newsbot.rules.rule import classify
+from newsbot.pages.extraction.page.refresh import forward_target
+from newsbot.pages.rules.rule import classify
 from newsbot.urls import canonicalize, fingerprint, resolve
 
 
@@ -141,7 +140,7 @@ class RefreshMiddleware(RedirectMiddleware):
         target = forward_target(response.body, response.url, header, charset, reloads=reloads)
         if target is None:
             return response
-        exchange = request.meta.pop(RAW_KEY, None)
+        exchange = request.meta.pop(EXCHANGE_KEY, None)
         if exchange is not None and self._context.archive is not None:
             await self._context.archive.keep(exchange)
         return self._redirect(self._build_redirect_request(request, response, url=target), request, "refresh")

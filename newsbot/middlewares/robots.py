@@ -22,15 +22,15 @@ from w3lib.encoding import read_bom
 from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.failures import Ignored, cause_of, status_of, text_of
 from newsbot.crawl.visit import META_KEY, TURN_KEY, Found, Turn, Visit
-from newsbot.discovery.autodiscovery import from_robots
 from newsbot.errors import DataError
 from newsbot.items import Bounded, Reason
 from newsbot.middlewares import Middleware
 from newsbot.middlewares.compression import AS_SENT_KEY, is_damaged
-from newsbot.rights import RobotsSignals, product_names, read_robots
-from newsbot.rules.rule import Rule
+from newsbot.pages.discovery.autodiscovery import from_robots
+from newsbot.pages.rights import RobotsSignals, product_names, read_robots
+from newsbot.pages.rules.rule import Rule
+from newsbot.pages.text.codings import gunzip
 from newsbot.sites.rights import MAX_TEXT, ROBOTS, keep_file, kept_file, origin_of
-from newsbot.text.codings import gunzip
 from newsbot.urls import canonicalize, host_key
 
 MAX_BYTES = 512 * 1024  # RFC 9309, 2.5: at least 500 KiB

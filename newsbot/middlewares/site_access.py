@@ -14,11 +14,11 @@ from scrapy.http import Request
 from newsbot.crawl import address_guard
 from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.failures import Ignored
+from newsbot.crawl.visit import GIVEN_KEY
 from newsbot.errors import ArgumentError
 from newsbot.items import Reason
 from newsbot.middlewares import Middleware
-from newsbot.middlewares.archive import GIVEN_KEY
-from newsbot.rules.rule import Rule
+from newsbot.pages.rules.rule import Rule
 
 
 class SiteAccessMiddleware(Middleware):

@@ -23,7 +23,7 @@ from newsbot.errors import DataError
 from newsbot.items import Bounded, Reason
 from newsbot.middlewares import Middleware
 from newsbot.middlewares.compression import AS_SENT_KEY, is_damaged
-from newsbot.rights import MAX_BYTES, PATH, Reservations, read_tdmrep
+from newsbot.pages.rights import MAX_BYTES, PATH, Reservations, read_tdmrep
 from newsbot.sites.rights import MAX_KNOWN, HostFile, keep_file, kept_file, origin_of
 from newsbot.urls import host_key
 

@@ -23,9 +23,9 @@ from newsbot.frontier.base import Added, Entry, Frontier
 from newsbot.items import Kind, Link, Where, batched
 from newsbot.operations.families import open_family, settle
 from newsbot.operations.sources import chosen_site
+from newsbot.pages.rules import RuleSet
+from newsbot.pages.rules.rule import Rule, classify
 from newsbot.ranking.judging import Judgement
-from newsbot.rules import RuleSet
-from newsbot.rules.rule import Rule, classify
 from newsbot.sites.pauses_and_removals import RemovalNotes
 from newsbot.storage.base import Storage
 from newsbot.storage.notes import Notes

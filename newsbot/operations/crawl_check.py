@@ -9,18 +9,15 @@ from scrapy.settings import BaseSettings
 from scrapy.spiderloader import get_spider_loader
 
 from newsbot import backends
-from newsbot.alerts.watch import options_from
 from newsbot.clock import system_clock, utc
+from newsbot.config.apps import active_apps, load
 from newsbot.config.bot_signatures import open_signer
-from newsbot.config.check import check_parts, value_of
-from newsbot.crawl.archive import open_archive
+from newsbot.config.check import check_parts
 from newsbot.crawl.arguments import Arguments, arguments_for
-from newsbot.crawl.browser import find_browser
 from newsbot.crawl.components import NewsbotSpider
 from newsbot.crawl.credentials import credentials_of
 from newsbot.crawl.scope import check_scope
 from newsbot.errors import ArgumentError
-from newsbot.rules.rule import Rule
 
 
 def fill_in(settings: BaseSettings, words: list[str], spider_arguments: dict[str, Any]) -> None:
@@ -52,36 +49,24 @@ def check(settings: BaseSettings, words: list[str], spider_arguments: dict[str, 
     of :class:`newsbot.errors.UserError`.
     """
     check_parts(settings)
-    options_from(settings)
     open_signer(settings)
+    apps = active_apps(settings.get("NEWSBOT_APPS"))
     spider: Any = get_spider_loader(settings).load(words[0])
     read = getattr(spider, "read_arguments", None)
     arguments = Arguments() if read is None else read(spider_arguments, utc(system_clock()))
     rules = backends.open_rules(settings, needed=arguments.needs_rules)
     domains = check_scope(settings, rules, arguments)
-    _check_browser(settings, [rule for rule in rules if domains is None or rule.domain in domains])
-    for rule in rules:
-        if domains is None or rule.domain in domains:
-            credentials_of(rule)
+    used = [rule for rule in rules if domains is None or rule.domain in domains]
+    for rule in used:
+        credentials_of(rule)
     # The data are opened and closed here, so that an unreachable server is reported in one line. The crawl
     # itself would print a traceback.
     if not arguments.dry_run:
         backends.open_frontier(settings).close()
         backends.open_storage(settings).close()
-        if (archive := open_archive(settings, lambda _: None)) is not None:
-            archive.close()
-
-
-def _check_browser(settings: BaseSettings, rules: list[Rule]) -> None:
-    """Raise :class:`ArgumentError` if the settings or a rule require a browser and the browser is missing."""
-    mode = value_of(settings, "NEWSBOT_RENDER")
-    asking = next((rule for rule in rules if rule.render), None)
-    if mode == "auto" or (mode == "rules" and asking is not None):
-        try:
-            find_browser(value_of(settings, "NEWSBOT_BROWSER"))
-        except ArgumentError as error:
-            asks = "NEWSBOT_RENDER=auto" if asking is None else f"{asking.file}, render: true"
-            raise ArgumentError(f"{asks}: {error}") from error
+    for app in apps:
+        for place in app.checks:
+            load(place)(settings, used)
 
 
 def uses_newsbot(settings: BaseSettings, words: list[str]) -> bool:

@@ -33,13 +33,13 @@ from newsbot.items import (
     Where,
     read_reason,
 )
+from newsbot.pages.rules import RuleSet
+from newsbot.pages.rules.learn import LearnedRule
+from newsbot.pages.rules.rule import Match, Rule, classify
 from newsbot.ranking.families import SiteFamilies, family_of
 from newsbot.ranking.judging import Judgement, judge
 from newsbot.ranking.session_keys import session_keys
 from newsbot.ranking.url_learning import kept, learns
-from newsbot.rules import RuleSet
-from newsbot.rules.learn import LearnedRule
-from newsbot.rules.rule import Match, Rule, classify
 from newsbot.sites.families import lacking, read_site, reason_for
 from newsbot.sites.pauses_and_removals import removal_of
 from newsbot.storage.base import Storage

@@ -6,16 +6,13 @@ Database records are deleted in batches, so that running crawls can write betwee
 from __future__ import annotations
 
 import time
-from contextlib import suppress
-from pathlib import Path
 
 from newsbot.backends import stored
 from newsbot.cli.command import Call
 from newsbot.cli.terminal import columns
 from newsbot.clock import utc
+from newsbot.config.apps import active_apps, load
 from newsbot.config.check import value_of
-from newsbot.errors import ArgumentError, UserError
-from newsbot.warc.writer import SUFFIX
 
 BATCH = 1000
 WHAT = {
@@ -55,11 +52,10 @@ def _prune(call: Call, moments: dict[str, float]) -> dict[str, int]:
     """Return the number of old items of each kind. With ``--yes`` these items are deleted."""
     delete: bool = call.options.yes
     counts = dict.fromkeys(moments, 0)
-    if "raw" in moments:
-        folder = call.settings.get("NEWSBOT_WARC_DIR")
-        if not folder:
-            raise ArgumentError("raw: NEWSBOT_WARC_DIR is not set, so no raw pages are stored")
-        counts["raw"] = _prune_archive(Path(folder).expanduser(), moments["raw"], delete=delete)
+    for app in active_apps(call.settings.get("NEWSBOT_APPS")):
+        for what, place in app.pruning.items():
+            if what in moments:
+                counts[what] = load(place)(call.settings, moments[what], delete=delete)
     if counts.keys() & {"versions", "pages"}:
         with stored(call.settings) as storage:
             removal = storage.removal
@@ -75,22 +71,3 @@ def _prune(call: Call, moments: dict[str, float]) -> dict[str, int]:
                 while delete and removal.slim_pages(moments["pages"], BATCH):
                     pass
     return counts
-
-
-def _prune_archive(folder: Path, before: float, *, delete: bool) -> int:
-    """Return the number of WARC files that were last written before ``before`` (POSIX seconds).
-
-    With ``delete`` these files are deleted. Raises :class:`UserError` if the folder cannot be read or a file
-    cannot be deleted.
-    """
-    count = 0
-    try:
-        for path in sorted(folder.glob(f"*{SUFFIX}")):
-            with suppress(FileNotFoundError):  # another process has pruned the file in the meantime
-                if path.stat().st_mtime < before:
-                    count += 1
-                    if delete:
-                        path.unlink()
-    except OSError as error:
-        raise UserError(f"{folder}: {error.strerror or error}") from error
-    return count

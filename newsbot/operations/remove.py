@@ -6,22 +6,21 @@ import time
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
-from enum import Enum, auto
 
 from newsbot.backends import open_index, open_rules, queued, stored
 from newsbot.cli.command import Call
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import columns
 from newsbot.clock import iso, system_clock, utc
+from newsbot.config.apps import Owner, known_apps, load
 from newsbot.crawl.links.usual_places import NOTE_KIND as GUESSES
 from newsbot.crawl.source_state import HUB
 from newsbot.dedup.index import NearIndex
 from newsbot.errors import ArgumentError, UserError
 from newsbot.items import ArticleFilter, batched
-from newsbot.monitoring.kept_reports import forget_lists, forget_report, monitored
+from newsbot.pages.rules import RuleSet
 from newsbot.ranking.session_keys import SESSION_NOTE
 from newsbot.ranking.url_learning import NOTE_KIND as LESSONS
-from newsbot.rules import RuleSet
 from newsbot.sites.canonical_trust import NOTE_KIND as CLAIMS
 from newsbot.sites.families import NOTE_KIND as FAMILIES
 from newsbot.sites.health import FULL_QUEUE
@@ -31,7 +30,6 @@ from newsbot.sites.rendering import NOTE_KIND as RENDERING
 from newsbot.sites.rights import NOTE_KIND as FILES
 from newsbot.sites.shared_lines import NOTE_KIND as LINES
 from newsbot.storage.base import Storage
-from newsbot.storage.notes import NoteName, Notes
 from newsbot.storage.upkeep import REMOVED_AT_ONCE
 from newsbot.urls import canonicalize, fingerprint, host_key
 
@@ -137,22 +135,9 @@ def remove(found: Found, storage: Storage, index: NearIndex, *, reason: str = ""
     for site in found.sites:
         taker.site(site)
     _forget_notes(found, storage)
-    if found.domain is not None:
-        _forget_results(found.domain, storage)
-    _forget_checks(found, storage)
-
-
-class Owner(Enum):
-    """What a note of a crawl is about, and where its name has it."""
-
-    SITE = auto()
-    """The key is the domain of a site."""
-    SITE_IN_KIND = auto()
-    """The kind ends with the domain of a site."""
-    HOST_IN_KIND = auto()
-    """The kind ends with a host key."""
-    PAGE = auto()
-    """The key is the URL of a page."""
+    for app in known_apps().values():
+        for place in app.removal:
+            load(place)(found, storage)
 
 
 OWNERS: Mapping[str, Owner] = {
@@ -168,7 +153,7 @@ OWNERS: Mapping[str, Owner] = {
     FILES: Owner.HOST_IN_KIND,
     HUB: Owner.PAGE,
 }
-"""The owners of all kinds of notes that crawls write about sites, hosts and pages."""
+"""The owners of the notes that the core writes about sites, hosts and pages. Apps name the others."""
 
 
 def _forget_notes(found: Found, storage: Storage) -> None:
@@ -179,53 +164,25 @@ def _forget_notes(found: Found, storage: Storage) -> None:
     hosts = {host_key(url) for url in (*found.articles, *found.sources) if within(host_key(url), only)}
     for site in found.sites:
         storage.waiting.forget_site(site)
-    for kind, owner in OWNERS.items():
+    for kind, owner in _owners().items():
         if owner is Owner.PAGE:
             for url in notes.all(kind):
                 if _canonical(url) in names or within(host_key(url), only):
                     notes.forget(kind, url)
-        for site in found.sites if owner in (Owner.SITE, Owner.SITE_IN_KIND) else ():
-            for name, key in [(kind, site)] if owner is Owner.SITE else _all_of(notes, kind + site):
-                notes.forget(name, key)
-        for host in {*only, *hosts} if owner is Owner.HOST_IN_KIND else ():
-            for name, key in _all_of(notes, kind + host):
-                notes.forget(name, key)
+        elif owner is Owner.SITE:
+            for site in found.sites:
+                notes.forget(kind, site)
+        else:
+            for name in found.sites if owner is Owner.SITE_IN_KIND else {*only, *hosts}:
+                for key in notes.all(kind + name):
+                    notes.forget(kind + name, key)
 
 
-def _all_of(notes: Notes, kind: str) -> list[NoteName]:
-    return [(kind, key) for key in notes.all(kind)]
-
-
-def _forget_results(domain: str, storage: Storage) -> None:
-    """Delete search results for pages of a domain, including pages without a record."""
-    searched, only = storage.searches, frozenset((domain,))
-    for search in searched.all():
-        urls = (one.url for one in searched.results(search.search))
-        keys = (fingerprint(url) for url in urls if within(host_key(url), only))
-        for some in batched(keys, REMOVED_AT_ONCE):
-            storage.removal.pages(some)
-
-
-def _forget_checks(found: Found, storage: Storage) -> None:
-    """Delete the monitor's checks of the removed pages, and the reports and lists that name these pages.
-
-    The monitor also checks pages that have no page record.
-    """
-    checks, notes = storage.checks, storage.notes
-    only = frozenset([] if found.domain is None else [found.domain])
-    hosts = [host_key(url) for url in found.addresses] + list(only)
-    for url in found.addresses:
-        checks.forget(url=url)
-    for site in monitored(notes):
-        if within(site, only):
-            checks.forget(source=site)
-            forget_report(notes, site)
-        elif any(within(host, frozenset((site,))) for host in hosts):
-            # The removed domain may be only a part of the monitored site.
-            for page in checks.iter(site):
-                if within(host_key(page.url), only):
-                    checks.forget(url=page.url)
-            forget_lists(notes, site)
+def _owners() -> Mapping[str, Owner]:
+    owners = dict(OWNERS)
+    for app in known_apps().values():
+        owners |= app.notes
+    return owners
 
 
 def wait_for_crawls(seconds: float) -> None:

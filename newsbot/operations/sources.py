@@ -20,11 +20,11 @@ from newsbot.clock import iso_of, utc_of
 from newsbot.errors import ArgumentError
 from newsbot.frontier.base import ASIDE, Entry
 from newsbot.items import ArticleFilter, Kind
-from newsbot.push.trust import Notifier, notifiers
-from newsbot.rules import RuleSet
-from newsbot.rules.rule import Rule, classify
+from newsbot.pages.rules import RuleSet
+from newsbot.pages.rules.rule import Rule, classify
 from newsbot.sites.families import sentences, waiting_rows
 from newsbot.sites.health import Health, alarms, health, next_due
+from newsbot.sites.notifier_trust import Notifier, notifiers
 from newsbot.sites.statistics import percent, share
 from newsbot.storage.articles import RepeatedText
 from newsbot.storage.base import Storage

@@ -12,8 +12,8 @@ from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.links.canonical import came_from_elsewhere
 from newsbot.dedup.decision import is_one_article
 from newsbot.dedup.minhash import signature
-from newsbot.extraction.page.canonical import is_variant, on_one_host
 from newsbot.items import Article
+from newsbot.pages.extraction.page.canonical import is_variant, on_one_host
 from newsbot.sites.pauses_and_removals import forget_texts
 from newsbot.storage.articles import of_one_page
 from newsbot.urls import canonicalize, fingerprint

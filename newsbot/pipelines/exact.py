@@ -11,8 +11,8 @@ from newsbot.crawl.failures import DropItem
 from newsbot.crawl.links.feed_details import FEED
 from newsbot.dedup.minhash import text_key
 from newsbot.dedup.story_merge import settle_again
-from newsbot.extraction import is_substantial
 from newsbot.items import Article, Reason
+from newsbot.pages.extraction import is_substantial
 from newsbot.pipelines.address import AddressChoice
 from newsbot.urls import canonicalize, fingerprint
 

@@ -31,8 +31,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Self
 
-from newsbot.extraction.evidence import Evidence, Witnesses
-from newsbot.rules.shape import kind_of, split_path
+from newsbot.pages.extraction.evidence import Evidence, Witnesses
+from newsbot.pages.rules.shape import kind_of, split_path
 
 MAX_FAMILIES = 200
 """Maximum number of families of a site. A family without results is dropped first."""
@@ -126,7 +126,7 @@ LISTS = "list:"
 
 
 def list_family(shape: str) -> str:
-    """Return the family of the lists with a shape (:func:`newsbot.discovery.list_pages.shape_of`)."""
+    """Return the family of the lists with a shape (:func:`newsbot.pages.discovery.list_pages.shape_of`)."""
     return f"{LISTS}{shape}"[:MAX_NAME]
 
 

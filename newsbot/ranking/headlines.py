@@ -16,7 +16,7 @@ from itertools import takewhile
 
 from newsbot.frontier.base import Entry
 from newsbot.items import GivenBy, Kind, Reason, Where
-from newsbot.text.words import token_bytes
+from newsbot.pages.text.words import token_bytes
 
 PLACES = 65_536
 """Maximum number of URLs of all headlines; they take 3.1 MB. Each URL takes one *place* of the table. Places

@@ -2,8 +2,8 @@
 
 The site's rule decides first. If it does not cover the link, the link belongs to a family
 (:mod:`newsbot.ranking.families`), and pages of this family decide whether it is fetched. The address and the
-text of a link only decide the order: the log-odds of the shape of the URL (:mod:`newsbot.rules.shape`), of
-the place where the link was found, and of its text are added.
+text of a link only decide the order: the log-odds of the shape of the URL (:mod:`newsbot.pages.rules.shape`),
+of the place where the link was found, and of its text are added.
 
 Priorities (higher is fetched first within a host):
 
@@ -29,12 +29,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from urllib.parse import urlsplit
 
-from newsbot.discovery.autodiscovery import RARE_PLACES
-from newsbot.discovery.list_pages import is_archive, is_archive_front, is_pagination, trap
 from newsbot.items import Kind, Link, Reason, Where, read_reason
-from newsbot.rules.learn import LearnedRule
-from newsbot.rules.rule import Match, Rule, classify
-from newsbot.rules.shape import features, is_front_page, log_odds, probability
+from newsbot.pages.discovery.autodiscovery import RARE_PLACES
+from newsbot.pages.discovery.list_pages import is_archive, is_archive_front, is_pagination, trap
+from newsbot.pages.rules.learn import LearnedRule
+from newsbot.pages.rules.rule import Match, Rule, classify
+from newsbot.pages.rules.shape import features, is_front_page, log_odds, probability
 from newsbot.urls import canonicalize
 
 SOURCE_PRIORITY = {Kind.FEED: 90.0, Kind.SITEMAP: 80.0, Kind.SECTION: 70.0}
@@ -121,10 +121,10 @@ def judge(
     of the link. ``is_open`` says whether the family of a canonical URL is open.
 
     Reasons of rejected links: bad_url, ``denied:<pattern>``, offsite, too_deep, the reasons of
-    :func:`newsbot.discovery.list_pages.trap`, front_page, unlikely_list. Links of feeds and news sitemaps are
-    never rejected as offsite, because the caller decides whether a feed may list articles of other sites.
-    Accepted links have the reason likely_article if their family decides, and not_in_rule if the rule has
-    article patterns and none matches. The caller keeps these links until they match.
+    :func:`newsbot.pages.discovery.list_pages.trap`, front_page, unlikely_list. Links of feeds and news
+    sitemaps are never rejected as offsite, because the caller decides whether a feed may list articles of
+    other sites. Accepted links have the reason likely_article if their family decides, and not_in_rule if the
+    rule has article patterns and none matches. The caller keeps these links until they match.
     """
     try:
         url = canonicalize(link.url, rule.drop_query)

@@ -1,9 +1,9 @@
 """Learns during a crawl what the URLs of each site look like, and stores the result for the next crawl.
 
-The examples are links of feeds and menus, and fetched pages (:class:`newsbot.rules.learn.Examples`). From
-them a *learned rule* is computed (:mod:`newsbot.rules.learn`). It is computed again when the site has a
-quarter more examples, or when a pattern is removed because its pages are no longer articles. The learned rule
-only decides the order of links, and is proposed to people (``scrapy rules learn``).
+The examples are links of feeds and menus, and fetched pages (:class:`newsbot.pages.rules.learn.Examples`).
+From them a *learned rule* is computed (:mod:`newsbot.pages.rules.learn`). It is computed again when the site
+has a quarter more examples, or when a pattern is removed because its pages are no longer articles. The
+learned rule only decides the order of links, and is proposed to people (``scrapy rules learn``).
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from newsbot.items import Link, Where, batched
-from newsbot.rules.learn import Examples, LearnedRule, learned_from
-from newsbot.rules.rule import Rule
+from newsbot.pages.rules.learn import Examples, LearnedRule, learned_from
+from newsbot.pages.rules.rule import Rule
 from newsbot.storage.notes import AT_ONCE, NoteName, Notes, SharedNotes
 from newsbot.urls import canonicalize
 

@@ -29,8 +29,8 @@ from email.utils import parsedate_to_datetime
 from typing import Final, Literal
 
 from newsbot.items import PageRecord, Reason
+from newsbot.pages.rules.rule import Rule
 from newsbot.recrawl.policy import DAY, HOUR, FixedIntervals, Outcome, Policy
-from newsbot.rules.rule import Rule
 
 FULL_FETCH_EVERY = 24 * 3600.0
 """Seconds after which a page is fetched without conditional headers. Some servers never change an ETag,

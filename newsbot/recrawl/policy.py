@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from newsbot.items import Kind, PageRecord
-from newsbot.rules.rule import Rule
+from newsbot.pages.rules.rule import Rule
 
 DEFAULT_SOURCE_INTERVAL = 1800.0
 """Seconds between two polls of a source whose rule gives no interval."""

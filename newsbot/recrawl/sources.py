@@ -30,6 +30,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 
 from newsbot.items import PageRecord
+from newsbot.pages.rules.rule import Rule
 from newsbot.recrawl.policy import (
     DAY,
     DEFAULT_SOURCE_INTERVAL,
@@ -43,7 +44,6 @@ from newsbot.recrawl.policy import (
     no_rows,
     rounded,
 )
-from newsbot.rules.rule import Rule
 
 # --- a parameter that is adjusted to a budget of requests, and policies that have such a parameter
 

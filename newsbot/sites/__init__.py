@@ -11,6 +11,8 @@ Files in reading order:
 * ``canonical_trust``: decides whether the canonical URLs of a site can be trusted
 * ``shared_lines``: lines that the articles of a site have in common
 * ``rendering``: decides whether the pages of a site are rendered
+* ``notifier_trust``: measures how reliable each sender of push notices is, and limits the fetches that
+  notices cause
 * ``rights``: the reservations of a site against use by AI; robots.txt and tdmrep.json, fetched once a day for
   all workers
 * ``pauses_and_removals``: sites that a user has paused; removed URLs and domains, which must not be collected

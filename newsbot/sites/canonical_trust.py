@@ -3,8 +3,8 @@
 A *claim* is a page's statement of its canonical URL. A claim is checked when both pages have been read: the
 page that makes the claim, and the page at the canonical URL. The decision depends on the most recently
 checked claims of the site. If the URLs alone show that a claim is right
-(:mod:`newsbot.extraction.page.canonical`), the claim does not count. If a page is visited several times, only
-its last claim counts.
+(:mod:`newsbot.pages.extraction.page.canonical`), the claim does not count. If a page is visited several
+times, only its last claim counts.
 """
 
 from __future__ import annotations

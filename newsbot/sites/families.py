@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import counted
-from newsbot.extraction.evidence import ARTICLE, BYLINE, DATE_IN_METADATA, DATED, LAYOUT
 from newsbot.items import Reason
+from newsbot.pages.extraction.evidence import ARTICLE, BYLINE, DATE_IN_METADATA, DATED, LAYOUT
 from newsbot.ranking.families import LISTS, MAX_NAME, Family, Result, SiteFamilies, State
 from newsbot.storage.notes import Notes, SharedSites
 

@@ -18,7 +18,7 @@ from scrapy.http import Response
 
 from newsbot.errors import DataError
 from newsbot.items import Bounded
-from newsbot.rights import Reservations, RobotsSignals
+from newsbot.pages.rights import Reservations, RobotsSignals
 from newsbot.storage.notes import NoteName, Notes
 from newsbot.urls import host_key
 
@@ -29,7 +29,7 @@ MAX_BYTES = 1 << 20
 """Maximum size of a stored file in bytes."""
 NOTE_KIND = "files of "
 ROBOTS = "robots.txt"
-"""The name of a stored robots.txt. A tdmrep.json is stored under :data:`newsbot.rights.PATH`."""
+"""The name of a stored robots.txt. A tdmrep.json is stored under :data:`newsbot.pages.rights.PATH`."""
 
 
 @dataclass(frozen=True, slots=True)

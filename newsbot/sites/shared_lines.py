@@ -1,7 +1,7 @@
 """Stores the lines that recent articles of a site have in common, and shares them between workers.
 
-The :class:`newsbot.extraction.SiteMemory` of a site is read from the storage when it is first needed. At each
-heartbeat, it is merged with the lines that other workers have stored.
+The :class:`newsbot.pages.extraction.SiteMemory` of a site is read from the storage when it is first needed.
+At each heartbeat, it is merged with the lines that other workers have stored.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from newsbot.errors import DataError
-from newsbot.extraction import SiteMemories, SiteMemory
+from newsbot.pages.extraction import SiteMemories, SiteMemory
 from newsbot.storage.notes import NoteName, Notes, SharedNotes
 
 logger = logging.getLogger(__name__)

@@ -2,6 +2,4 @@
 
 * ``news``: ``scrapy crawl news``, which also joins articles of several pages; ``reading`` reads one response,
   ``sitemap_index`` chooses files of sitemap indexes, ``one_page`` reads a page without a crawl
-* ``search``: ``scrapy crawl search`` finds texts on pages
-* ``monitor``: ``scrapy crawl monitor`` requests every known page
 """

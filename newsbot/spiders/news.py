@@ -23,6 +23,7 @@ from twisted.python.failure import Failure
 
 from newsbot.backends import open_rules
 from newsbot.clock import system_clock, utc
+from newsbot.crawl.archiving import keep_page
 from newsbot.crawl.arguments import Arguments, parse_arguments
 from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.components import NewsbotSpider
@@ -32,14 +33,13 @@ from newsbot.crawl.seeds import seeds
 from newsbot.crawl.source_state import make_due
 from newsbot.crawl.visit import META_KEY, RULE_KEY, Ending, Found, Visit
 from newsbot.errors import DataError, NotAnArticle
-from newsbot.extraction import SiteMemory, join_pages, next_page, read_page
-from newsbot.extraction.fields.titles import same_title
-from newsbot.extraction.pagination import MAX_PAGES
 from newsbot.items import Article, Details, EventKind, Reason
 from newsbot.middlewares import tree_of
-from newsbot.middlewares.archive import keep_page
+from newsbot.pages.extraction import SiteMemory, join_pages, next_page, read_page
+from newsbot.pages.extraction.fields.titles import same_title
+from newsbot.pages.extraction.pagination import MAX_PAGES
+from newsbot.pages.rules.rule import Rule, classify
 from newsbot.recrawl.planning import KNOWN_PAGE
-from newsbot.rules.rule import Rule, classify
 from newsbot.spiders.one_page import read_one_page
 from newsbot.spiders.reading import Reader
 from newsbot.spiders.sitemap_index import PAUSE

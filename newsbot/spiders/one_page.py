@@ -9,14 +9,14 @@ from scrapy import Request
 from scrapy.http import Response
 
 from newsbot.clock import system_clock, utc
-from newsbot.discovery.feeds import SourceError, parse_feed
-from newsbot.discovery.sections import find_links
-from newsbot.discovery.sitemaps import parse_sitemap
 from newsbot.errors import NotAnArticle
-from newsbot.extraction import read_page
 from newsbot.items import Article
 from newsbot.middlewares import content_type_of, tree_of
-from newsbot.rules import RuleSet
+from newsbot.pages.discovery.feeds import SourceError, parse_feed
+from newsbot.pages.discovery.sections import find_links
+from newsbot.pages.discovery.sitemaps import parse_sitemap
+from newsbot.pages.extraction import read_page
+from newsbot.pages.rules import RuleSet
 from newsbot.spiders.reading import looks_like_html
 
 logger = logging.getLogger(__name__)

@@ -22,24 +22,23 @@ from scrapy.http import Response
 from newsbot.clock import iso, utc
 from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.failures import cause_of_status
-from newsbot.crawl.visit import Found, Visit
-from newsbot.discovery.autodiscovery import find_sections, find_sources
-from newsbot.discovery.feeds import Feed, FeedError, parse_feed
-from newsbot.discovery.list_pages import split_pages, stated_next
-from newsbot.discovery.sections import MAX_LINKS, PageLinks
-from newsbot.discovery.sitemaps import Sitemap, SitemapError, parse_sitemap
+from newsbot.crawl.visit import RENDERED, Found, Visit
 from newsbot.errors import NotAnArticle
-from newsbot.extraction import Reading, SiteMemory, first_page, made_by_scripts, next_page, read
-from newsbot.extraction.evidence import Evidence, Witnesses
-from newsbot.extraction.page.page import MAX_MARKUP
-from newsbot.extraction.verdict import Standing, announced
 from newsbot.items import Article, Details, EventKind, Kind, Link, Reason, Where
 from newsbot.middlewares import content_type_of, tree_of
-from newsbot.middlewares.rendering import RENDERED
-from newsbot.push.websub import hubs_in
-from newsbot.rights import PageRights, page_rights
-from newsbot.rules.rule import classify
-from newsbot.rules.shape import is_front_page
+from newsbot.pages.discovery.autodiscovery import find_sections, find_sources
+from newsbot.pages.discovery.feeds import Feed, FeedError, parse_feed
+from newsbot.pages.discovery.hubs import hubs_in
+from newsbot.pages.discovery.list_pages import split_pages, stated_next
+from newsbot.pages.discovery.sections import MAX_LINKS, PageLinks
+from newsbot.pages.discovery.sitemaps import Sitemap, SitemapError, parse_sitemap
+from newsbot.pages.extraction import Reading, SiteMemory, first_page, made_by_scripts, next_page, read
+from newsbot.pages.extraction.evidence import Evidence, Witnesses
+from newsbot.pages.extraction.page.page import MAX_MARKUP
+from newsbot.pages.extraction.verdict import Standing, announced
+from newsbot.pages.rights import PageRights, page_rights
+from newsbot.pages.rules.rule import classify
+from newsbot.pages.rules.shape import is_front_page
 from newsbot.sites.rights import headers_of
 from newsbot.spiders.sitemap_index import SitemapIndexes
 

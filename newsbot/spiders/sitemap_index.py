@@ -25,8 +25,8 @@ from operator import itemgetter
 
 from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.visit import Found, Visit
-from newsbot.discovery.sitemaps import MAX_URLS, Child, is_news_file
 from newsbot.items import EventKind, Kind, Link, PageRecord, Where, batched
+from newsbot.pages.discovery.sitemaps import MAX_URLS, Child, is_news_file
 from newsbot.ranking.judging import PATIENT_PRIORITY
 from newsbot.recrawl.planning import LONGEST_SOURCE_REST
 from newsbot.recrawl.policy import DAY

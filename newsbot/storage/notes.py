@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
 from newsbot.items import Bounded, batched
-from newsbot.text.words import clean
+from newsbot.pages.text.words import clean
 
 MAX_NOTE = 64 * 1024
 """Maximum length of a note in characters of JSON."""

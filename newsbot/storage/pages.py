@@ -9,7 +9,7 @@ from hashlib import blake2b
 from typing import Protocol
 
 from newsbot.items import Event, Kind, PageRecord
-from newsbot.text.words import clean
+from newsbot.pages.text.words import clean
 
 MAX_REFERRERS = 20
 """Maximum number of referrers of a page that are stored as URLs. Further referrers are only counted."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Protocol
 
 from newsbot.items import MAX_POSITIONS, Position
-from newsbot.text.words import clean
+from newsbot.pages.text.words import clean
 from newsbot.urls import fingerprint
 
 MAX_CHECKS = 12

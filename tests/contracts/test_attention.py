@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from newsbot.apps.search import index
+from newsbot.apps.search.articles import MAX_DAYS, ArticleSearch
+from newsbot.apps.web.dashboard.exports import as_csv, as_jsonl
 from newsbot.items import ArticleFilter
-from newsbot.search import index
-from newsbot.search.articles import MAX_DAYS, ArticleSearch
 from newsbot.storage.base import Storage
-from newsbot.web.dashboard.exports import as_csv, as_jsonl
 from tests.contracts.storage_samples import NOON, make_article
 
 EVENING = NOON + timedelta(hours=6)

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from newsbot.apps.transfer.side import WholeFrontier
 from newsbot.frontier.base import ASIDE, FETCH_STEP, EntryCopy, Frontier
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Kind
-from newsbot.operations.move.side import WholeFrontier
 from tests.contracts.frontier_backends import FakeClock, key_of, make_entry, name_of
 
 COPIES = 1203

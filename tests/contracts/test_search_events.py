@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from newsbot.apps.search import following
+from newsbot.apps.search.articles import ArticleSearch
+from newsbot.apps.search.events import days_in
 from newsbot.items import Article
-from newsbot.search import following
-from newsbot.search.articles import ArticleSearch
-from newsbot.search.events import days_in
 from newsbot.storage.base import Storage
 from newsbot.storage.stories import story_id
 from tests.contracts.storage_samples import NOON, make_article

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from newsbot.apps.search.articles import ArticleSearch
 from newsbot.items import ArticleFilter
-from newsbot.search.articles import ArticleSearch
 from newsbot.storage.base import Storage
 from tests.contracts.storage_samples import NOON, make_article
 from tests.searching import find, paths

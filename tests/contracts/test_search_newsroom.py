@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from newsbot.search.articles import ArticleSearch
+from newsbot.apps.search.articles import ArticleSearch
 from newsbot.storage.base import Storage
 from tests.contracts.newsroom import ARTICLES, REGIONAL, articles
 

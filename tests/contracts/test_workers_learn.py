@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from newsbot.items import Link, Where
+from newsbot.pages.rules.learn import MAX_KEPT, MIN_FETCHED
+from newsbot.pages.rules.rule import Rule
 from newsbot.ranking.url_learning import NOTE_KIND, UrlLearning, kept
-from newsbot.rules.learn import MAX_KEPT, MIN_FETCHED
-from newsbot.rules.rule import Rule
 from newsbot.sites.health import NOTE_KIND as HEALTH
 from newsbot.sites.health import WINDOW, SiteHealth, pages_from
 from newsbot.storage.base import Storage

@@ -8,15 +8,15 @@ import threading
 import pytest
 
 from newsbot.crawl.completion import CompletionQueue
-from newsbot.discovery import sections
-from newsbot.discovery.sections import PageLinks, find_links
 from newsbot.errors import DataError
-from newsbot.extraction import parse_html
-from newsbot.extraction.fields import authors
-from newsbot.extraction.fields.dates import candidates
-from newsbot.extraction.page import page as pages
 from newsbot.items import Kind, Where
 from newsbot.middlewares import tree_of
+from newsbot.pages.discovery import sections
+from newsbot.pages.discovery.sections import PageLinks, find_links
+from newsbot.pages.extraction import parse_html
+from newsbot.pages.extraction.fields import authors
+from newsbot.pages.extraction.fields.dates import candidates
+from newsbot.pages.extraction.page import page as pages
 from newsbot.pipelines import near
 from newsbot.spiders import reading
 from newsbot.spiders.reading import Reader

@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from newsbot.crawl.completion import CompletionQueue
-from newsbot.discovery.sitemaps import SitemapError
 from newsbot.items import Kind, Where
+from newsbot.pages.discovery.sitemaps import SitemapError
 from newsbot.spiders import reading
 from newsbot.spiders.reading import Reader
 from tests.builders import make_request, make_response

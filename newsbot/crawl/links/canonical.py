@@ -34,11 +34,11 @@ from newsbot.crawl.scope import Removals
 from newsbot.crawl.visit import Visit
 from newsbot.dedup.decision import headlines_agree, is_one_article
 from newsbot.dedup.minhash import signature
-from newsbot.extraction.page.canonical import is_variant, on_one_host
 from newsbot.frontier.base import Entry
 from newsbot.items import Article, EventKind, GivenBy, Kind, Link, PageRecord, Reason, Where, read_reason
+from newsbot.pages.extraction.page.canonical import is_variant, on_one_host
+from newsbot.pages.rules.rule import classify
 from newsbot.ranking.judging import Judgement
-from newsbot.rules.rule import classify
 from newsbot.sites.canonical_trust import CanonicalTrust, Word
 from newsbot.storage.articles import of_one_page
 from newsbot.urls import canonicalize, fingerprint, host_key

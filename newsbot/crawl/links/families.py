@@ -20,12 +20,12 @@ from typing import cast
 from newsbot.crawl.context import MAX_HOSTS, Context
 from newsbot.crawl.entries import Batch, entry_again, page_for
 from newsbot.crawl.visit import Visit
-from newsbot.discovery.list_pages import shape_of as list_shape
-from newsbot.extraction.verdict import REQUIRED, Standing
 from newsbot.frontier.base import Entry, EntryData, Known, Lease
 from newsbot.items import Bounded, EventKind, Kind, Link, Reason, Where, read_reason
+from newsbot.pages.discovery.list_pages import shape_of as list_shape
+from newsbot.pages.extraction.verdict import REQUIRED, Standing
+from newsbot.pages.rules.rule import Rule, classify
 from newsbot.ranking.families import LISTS, SAMPLES, Result, SiteFamilies, State, family_of, list_family
-from newsbot.rules.rule import Rule, classify
 from newsbot.sites.families import MAX_SITES, FamilyNotes
 from newsbot.storage.waiting import WaitingLink
 from newsbot.urls import canonicalize, fingerprint, host_key

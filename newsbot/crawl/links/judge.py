@@ -17,6 +17,7 @@ from newsbot.crawl.source_state import SourceRegistry
 from newsbot.crawl.visit import Found, Visit
 from newsbot.frontier.base import Entry
 from newsbot.items import GivenBy, Kind, Link, Reason, Where
+from newsbot.pages.rules.rule import Rule
 from newsbot.ranking import headlines
 from newsbot.ranking.judging import (
     PATIENT_PRIORITY,
@@ -27,7 +28,6 @@ from newsbot.ranking.judging import (
     judge,
 )
 from newsbot.ranking.url_learning import UrlLearning
-from newsbot.rules.rule import Rule
 
 LINKS_AT_ONCE = 100
 """Number of links that are judged and queued in one step. A step takes less than 50 ms."""

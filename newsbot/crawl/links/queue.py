@@ -26,8 +26,8 @@ from newsbot.crawl.source_state import SourceRegistry
 from newsbot.crawl.visit import Found, Visit
 from newsbot.frontier.base import Added, Entry
 from newsbot.items import Kind, Reason, Where, batched, read_reason
+from newsbot.pages.rules.rule import Rule
 from newsbot.ranking.session_keys import SessionLearning
-from newsbot.rules.rule import Rule
 from newsbot.urls import canonicalize, host_key
 
 

@@ -21,9 +21,9 @@ from itertools import islice
 
 from newsbot.crawl.context import MAX_HOSTS, Context
 from newsbot.crawl.visit import Found, Visit
-from newsbot.discovery.sitemaps import is_news_file
 from newsbot.frontier.base import Entry, HostCopy, Lease
 from newsbot.items import Bounded, GivenBy, Kind, Link, Where
+from newsbot.pages.discovery.sitemaps import is_news_file
 from newsbot.sites.health import FULL_QUEUE
 from newsbot.urls import host_key
 

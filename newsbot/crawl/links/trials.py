@@ -16,7 +16,9 @@ from newsbot.crawl.links.families import Families
 from newsbot.crawl.scope import Scope
 from newsbot.crawl.source_state import SourceRegistry
 from newsbot.crawl.visit import Visit
-from newsbot.discovery.list_pages import (
+from newsbot.frontier.base import Entry, Lease
+from newsbot.items import Bounded, EventKind, Kind, Reason, Where
+from newsbot.pages.discovery.list_pages import (
     ListTrials,
     ListWalks,
     belongs_to,
@@ -26,19 +28,16 @@ from newsbot.discovery.list_pages import (
     is_pagination,
     narrows,
 )
-from newsbot.frontier.base import Entry, Lease
-from newsbot.items import Bounded, EventKind, Kind, Reason, Where
 from newsbot.urls import canonicalize, fingerprint
 
 _FOUND = (Reason.LIST, Reason.SUBJECT_LIST)
 """Reasons of lists that no rule names."""
 
-# --- lists
-# Lists are of one kind if their URLs have the same shape
-# (:func:`newsbot.discovery.list_pages.shape_of`). The first list of a kind is *under trial*. The other lists
-# are held until its visit shows whether the kind leads to articles. If it does, the kind is *fruitful*. The
-# results are kept in :mod:`newsbot.discovery.list_pages`. The results of other workers are read from the
-# history in the page record.
+# --- lists Lists are of one kind if their URLs have the same shape
+# (:func:`newsbot.pages.discovery.list_pages.shape_of`). The first list of a kind is *under trial*. The other
+# lists are held until its visit shows whether the kind leads to articles. If it does, the kind is *fruitful*.
+# The results are kept in :mod:`newsbot.pages.discovery.list_pages`. The results of other workers are read
+# from the history in the page record.
 #
 # Lists by subject (tag, category or author) have the lowest priority. They are read only if neither numbered
 # pages nor an archive nor a sitemap leads to a site's older articles.

@@ -2,8 +2,8 @@
 
 A feed shows the newest articles soon, and a sitemap lists older ones. So newsbot looks for one source of each
 kind: first where the site names them (home page, robots.txt, sections), then at the usual places
-(:func:`newsbot.discovery.autodiscovery.usual_places`), one after the other, until a source of each kind has
-links or all places were requested. A named source that does not exist does not count.
+(:func:`newsbot.pages.discovery.autodiscovery.usual_places`), one after the other, until a source of each kind
+has links or all places were requested. A named source that does not exist does not count.
 
 Delays, robots.txt and the rule's ``deny`` apply as for every page. The result is stored in a note for all
 workers. The places of a site are therefore requested again only after :data:`ASK_AGAIN`.
@@ -20,10 +20,10 @@ from newsbot.crawl.links.judge import LinkJudge
 from newsbot.crawl.links.queue import Links
 from newsbot.crawl.source_state import SourceRegistry
 from newsbot.crawl.visit import Found, Visit
-from newsbot.discovery.autodiscovery import usual_places
 from newsbot.items import EventKind, Kind, Link, Reason, Where
-from newsbot.rules.rule import classify
-from newsbot.rules.shape import is_front_page
+from newsbot.pages.discovery.autodiscovery import usual_places
+from newsbot.pages.rules.rule import classify
+from newsbot.pages.rules.shape import is_front_page
 from newsbot.urls import canonicalize
 
 logger = logging.getLogger(__name__)

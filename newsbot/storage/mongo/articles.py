@@ -19,6 +19,7 @@ from pymongo.errors import BulkWriteError
 from newsbot.connections.mongo import Collections, Document, Session, all_duplicates
 from newsbot.errors import DataError, DataFull, DataUnavailable
 from newsbot.items import Article, ArticleFilter, batched
+from newsbot.pages.text.words import clean
 from newsbot.storage.articles import (
     KEPT,
     MAX_VERSIONS,
@@ -52,7 +53,6 @@ from newsbot.storage.mongo.documents import (
 )
 from newsbot.storage.mongo.stories import join_all
 from newsbot.storage.stories import Joined, readdressed_story, story_id
-from newsbot.text.words import clean
 from newsbot.urls import fingerprint
 
 _AT_ONCE = 100

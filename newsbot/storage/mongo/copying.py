@@ -10,6 +10,7 @@ from pymongo import ReplaceOne, UpdateOne
 
 from newsbot.connections.mongo import Collections, Document
 from newsbot.items import Article, batched
+from newsbot.pages.text.words import clean
 from newsbot.storage.mongo import pages, waiting
 from newsbot.storage.mongo.connection import Repository
 from newsbot.storage.mongo.documents import KEY, from_document, to_document, version_key
@@ -33,7 +34,6 @@ from newsbot.storage.upkeep import (
     poll_day,
 )
 from newsbot.storage.waiting import WaitingLink
-from newsbot.text.words import clean
 
 _KINDS = ("pages", "articles", "texts", "aliases")
 _BOOKS: dict[str, Callable[[Document], Book]] = {

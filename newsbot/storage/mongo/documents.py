@@ -15,7 +15,7 @@ from typing import Any
 from newsbot.clock import from_stamp, stamp
 from newsbot.connections.mongo import Collections, Document
 from newsbot.items import Article, ArticleFilter
-from newsbot.text.words import clean
+from newsbot.pages.text.words import clean
 from newsbot.urls import fingerprint
 
 KEY = 16

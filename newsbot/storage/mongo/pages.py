@@ -23,6 +23,7 @@ from pymongo.errors import BulkWriteError
 
 from newsbot.connections.mongo import Collections, Document, all_duplicates
 from newsbot.items import Event, Kind, PageRecord, batched
+from newsbot.pages.text.words import clean
 from newsbot.storage.mongo.connection import Repository, write_in_turns
 from newsbot.storage.mongo.documents import harmless
 from newsbot.storage.pages import (
@@ -35,7 +36,6 @@ from newsbot.storage.pages import (
     estimate,
     referrers_of,
 )
-from newsbot.text.words import clean
 
 _FIELDS = tuple(field.name for field in fields(PageRecord))
 _LINKS = ("referrers", "referrer_count")

@@ -13,12 +13,12 @@ from functools import partial
 
 from newsbot.connections.mongo import Collections, Document, Session
 from newsbot.items import batched
+from newsbot.pages.text.words import clean
 from newsbot.storage.mongo import changes
 from newsbot.storage.mongo.articles import texts_had
 from newsbot.storage.mongo.connection import Repository
 from newsbot.storage.mongo.documents import all_versions, micros, strings
 from newsbot.storage.upkeep import Removal
-from newsbot.text.words import clean
 from newsbot.urls import fingerprint
 
 _AT_ONCE = 50

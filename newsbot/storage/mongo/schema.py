@@ -114,7 +114,8 @@ def _index_stored(database: Collections) -> None:
 
 
 def _drop_words(database: Collections) -> None:
-    """Drop the collections of the former search index. The index is now a separate file (newsbot/search)."""
+    """Drop the collections of the former search index. The index is now a separate file
+    (newsbot/apps/search)."""
     for name in ("words", "words_waiting", "words_blocks", "words_state", "words_removed"):
         database[name].drop()
 

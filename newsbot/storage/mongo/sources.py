@@ -11,6 +11,7 @@ from pymongo import DeleteMany, ReplaceOne, UpdateOne
 
 from newsbot.connections.mongo import Document
 from newsbot.items import Kind
+from newsbot.pages.text.words import clean
 from newsbot.storage.mongo.connection import Repository, write_in_turns
 from newsbot.storage.mongo.documents import harmless
 from newsbot.storage.sources import (
@@ -32,7 +33,6 @@ from newsbot.storage.sources import (
     packed_poll,
     unpacked_polls,
 )
-from newsbot.text.words import clean
 
 _ESCAPES = (("%", "%25"), (".", "%2E"), ("$", "%24"), ("\0", "%00"))
 """Characters that have a meaning in MongoDB's field names, and the texts that replace them. All these texts

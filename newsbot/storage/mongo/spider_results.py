@@ -18,6 +18,7 @@ from pymongo.errors import BulkWriteError
 
 from newsbot.connections.mongo import Document, all_duplicates
 from newsbot.items import Position, batched
+from newsbot.pages.text.words import clean
 from newsbot.storage.mongo.connection import Repository, write_in_turns
 from newsbot.storage.mongo.documents import harmless
 from newsbot.storage.mongo.pages import with_events
@@ -33,7 +34,6 @@ from newsbot.storage.spider_results import (
     packed_check,
     unpacked_checks,
 )
-from newsbot.text.words import clean
 from newsbot.urls import fingerprint
 
 _CHECKS_AT_ONCE = 500

@@ -16,10 +16,10 @@ from itertools import chain, islice
 from pymongo import UpdateMany, UpdateOne
 
 from newsbot.connections.mongo import Collections, Document, Session
+from newsbot.pages.text.words import clean
 from newsbot.storage.mongo.connection import Repository
 from newsbot.storage.mongo.documents import from_document, micros, strings
 from newsbot.storage.stories import Joined, Stories, Story, overlapping, roots_of, split_ids, story_id
-from newsbot.text.words import clean
 from newsbot.urls import fingerprint
 
 _AT_ONCE = 200

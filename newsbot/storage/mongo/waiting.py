@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pymongo import UpdateOne
 
 from newsbot.connections.mongo import Document
+from newsbot.pages.text.words import clean
 from newsbot.storage.mongo.connection import Repository
 from newsbot.storage.waiting import WaitingLink, WaitingLinks
-from newsbot.text.words import clean
 
 
 class MongoWaitingLinks(Repository, WaitingLinks):

@@ -13,6 +13,7 @@ from typing import Any
 from newsbot.connections.sqlite import select_in
 from newsbot.errors import DataDamaged, DataError, DataFull, DataUnavailable
 from newsbot.items import Article, ArticleFilter, batched
+from newsbot.pages.text.words import clean
 from newsbot.storage.articles import (
     KEPT,
     MAX_VERSIONS,
@@ -35,7 +36,6 @@ from newsbot.storage.sqlite.connection import Repository
 from newsbot.storage.sqlite.rows import COLUMNS, READ, THESE, conditions, from_row, to_row, where_all
 from newsbot.storage.sqlite.stories import join
 from newsbot.storage.stories import readdressed_story, story_id
-from newsbot.text.words import clean
 from newsbot.urls import fingerprint
 
 _WRITTEN = (*COLUMNS, "data", "moment")

@@ -9,6 +9,7 @@ from typing import Any
 
 from newsbot.connections.sqlite import readable_errors
 from newsbot.items import Article
+from newsbot.pages.text.words import clean
 from newsbot.storage.pages import Referrers
 from newsbot.storage.sources import COUNTED, SiteRecord
 from newsbot.storage.sqlite import articles, pages, sources
@@ -30,7 +31,6 @@ from newsbot.storage.upkeep import (
     poll_day,
 )
 from newsbot.storage.waiting import WaitingLink
-from newsbot.text.words import clean
 
 _TABLES = {"pages": "page", "articles": "article", "texts": "article_text", "aliases": "article_alias"}
 _PAGES = "SELECT *, fingerprint AS key FROM page WHERE fingerprint > ? {sites} ORDER BY fingerprint LIMIT ?"

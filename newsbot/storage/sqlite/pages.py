@@ -11,10 +11,10 @@ from typing import Any
 
 from newsbot.connections.sqlite import select_in
 from newsbot.items import Event, Kind, PageRecord
+from newsbot.pages.text.words import clean
 from newsbot.storage.notes import to_json
 from newsbot.storage.pages import MAX_HISTORY, MAX_REFERRERS, Pages, Referrers, merged, referrers_of
 from newsbot.storage.sqlite.connection import Repository
-from newsbot.text.words import clean
 
 _COLUMNS = tuple(field.name for field in fields(PageRecord))
 _READ = ", ".join(_COLUMNS)

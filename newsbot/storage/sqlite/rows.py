@@ -13,8 +13,8 @@ from typing import Any
 
 from newsbot.clock import from_stamp, stamp
 from newsbot.items import Article, ArticleFilter
+from newsbot.pages.text.words import clean
 from newsbot.storage.notes import to_json
-from newsbot.text.words import clean
 
 COLUMNS = (
     "canonical_url", "url", "source", "language", "story", "duplicate_of", "published_at", "fetched_at",

@@ -8,6 +8,7 @@ from dataclasses import asdict, fields
 
 from newsbot.clock import from_stamp
 from newsbot.items import Kind
+from newsbot.pages.text.words import clean
 from newsbot.storage.notes import to_json
 from newsbot.storage.sources import (
     ALL,
@@ -29,7 +30,6 @@ from newsbot.storage.sources import (
     unpacked_polls,
 )
 from newsbot.storage.sqlite.connection import Repository
-from newsbot.text.words import clean
 
 _COLUMNS = tuple(field.name for field in fields(SourceRecord))
 _SAVE = (

@@ -13,6 +13,7 @@ from dataclasses import asdict
 
 from newsbot.connections.sqlite import select_in
 from newsbot.items import Position
+from newsbot.pages.text.words import clean
 from newsbot.storage.notes import to_json
 from newsbot.storage.pages import merged
 from newsbot.storage.spider_results import (
@@ -28,7 +29,6 @@ from newsbot.storage.spider_results import (
     unpacked_checks,
 )
 from newsbot.storage.sqlite.connection import Repository
-from newsbot.text.words import clean
 from newsbot.urls import fingerprint
 
 _CHECKS_AT_ONCE = 500

@@ -6,9 +6,9 @@ import sqlite3
 from collections.abc import Sequence
 
 from newsbot.connections.sqlite import select_in
+from newsbot.pages.text.words import clean
 from newsbot.storage.sqlite.connection import Repository
 from newsbot.storage.waiting import WaitingLink, WaitingLinks
-from newsbot.text.words import clean
 
 _SAVE = (
     "INSERT INTO waiting_link (fingerprint, source, family, at, priority, body) VALUES (?, ?, ?, ?, ?, ?)"

@@ -1,0 +1,19 @@
+"""The apps: parts of newsbot that can be left out (NEWSBOT_APPS). The core imports none of them.
+
+Each app is a package with an object ``APP`` in ``app.py`` (:class:`newsbot.config.apps.App`), which says what
+the app adds. An app imports another app only if its object says so. Apps of other packages have the same
+possibilities (docs/extend.md).
+
+* ``search``: full-text search in articles
+* ``alerts``: alerts about problems, and saved searches
+* ``web``: the dashboard, the HTTP API and the receiver of push notices
+* ``push``: notices of changed pages, and the sensor of site owners
+* ``monitor``: checks of sites, and the search for texts on their pages
+* ``archive``: WARC files and imports
+* ``rendering``: runs the scripts of pages in a browser
+* ``export``: articles as files and feeds
+* ``transfer``: moves a crawl between the data file and servers
+* ``authoring``: writes, tests and learns rules
+* ``simulator``: compares polling strategies
+* ``demo``: the generated news sites of ``scrapy demo``
+"""

@@ -1,0 +1,22 @@
+"""Alerts about problems of a crawl, and saved searches."""
+
+from newsbot.config.apps import App
+
+APP = App(
+    name="alerts",
+    package="newsbot.apps.alerts",
+    needs=("search",),
+    commands={
+        "alerts": (
+            "Look after",
+            "Show current problems (silent sources, refusals, lag, disk), send or test alerts",
+        ),
+    },
+    settings=True,
+    components={
+        "EXTENSIONS": {
+            "newsbot.apps.alerts.extension.Alerts": 540,
+        },
+    },
+    checks=("newsbot.apps.alerts.watch:check",),
+)

@@ -1,0 +1,400 @@
+"""Saved searches: named queries that report new articles at once, hourly or daily.
+
+A search is stored as one note. The note contains the query, the cursor in the changes of the storage, the
+articles for the next notice, and the notices that at least one output has not received yet. The whole note is
+written by one atomic swap. If the process is killed after it has sent a notice but before it has recorded the
+sending, the notice is sent again with the same ``id``.
+
+Only one article of each story is reported. Each round builds its own temporary index of the new articles, so
+no process needs the search index.
+"""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass, field, fields, replace
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from newsbot.apps.search.articles import ArticleSearch
+from newsbot.apps.search.query import MAX_QUERY, Tagged, parse
+from newsbot.clock import DAY, iso, utc
+from newsbot.errors import ArgumentError
+from newsbot.items import Article, ArticleFilter
+from newsbot.storage.articles import Change, Changes
+from newsbot.storage.base import Storage
+from newsbot.storage.notes import Notes
+from newsbot.urls import fingerprint
+
+logger = logging.getLogger(__name__)
+
+KIND = "saved_searches"
+"""Kind of the notes; the key is the name of the search."""
+RHYTHMS: Mapping[str, float] = {"off": 0.0, "at_once": 0.0, "hourly": DAY / 24, "daily": DAY}
+"""Minimum number of seconds between two notices of a search. A search with ``off`` sends no notices."""
+MAX_SAVED = 100
+MAX_NAME = 80
+MAX_LISTED = 50
+"""Maximum number of articles that a notice lists. Further articles are only counted."""
+MAX_NOTICES = 10
+"""Maximum number of unsent notices of a search. Further articles wait until one of them is sent."""
+GIVE_UP = DAY
+"""Seconds after which an unsent notice is dropped, for example if an output fails permanently."""
+REMEMBERED = 1000
+"""Number of reported stories that a search remembers."""
+AT_ONCE = 100
+"""Number of changes that are read and matched in one batch."""
+PATIENCE = 1.0
+"""Maximum number of seconds that a round spends on reading changes. The next round reads the rest."""
+TRIES = 5
+"""Number of attempts to write a note that other processes change at the same time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Articles that are reported together. ``at`` is the time of creation in POSIX seconds."""
+
+    number: int
+    at: float
+    keys: list[str]
+    """Fingerprints of the articles, in hexadecimal digits."""
+    more: int
+    """Number of further articles, which are not listed."""
+    told: dict[str, float] = field(default_factory=dict)
+    """Time (POSIX seconds) at which each output received the notice, by name of the output."""
+
+
+@dataclass(frozen=True, slots=True)
+class SavedSearch:
+    """A search and its unsent notices. Times are POSIX seconds."""
+
+    name: str
+    query: str
+    tell: str
+    """How often the search reports new articles: a key of :data:`RHYTHMS`."""
+    created: float
+    cursor: str
+    """The position up to which the changes of the storage were read."""
+    last: float
+    """Time at which the last notice was created."""
+    number: int = 0
+    """Number of notices so far."""
+    known: list[str] = field(default_factory=list)
+    """Hashes of the stories and articles that were found most recently. They are not reported again."""
+    waiting: list[str] = field(default_factory=list)
+    """Fingerprints of the articles for the next notice, in hexadecimal digits."""
+    more: int = 0
+    """Number of further articles for the next notice."""
+    notices: list[Notice] = field(default_factory=list)
+    note: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
+    """The note as it was read; None for a new search.
+
+    The note may have been written by another version with other fields.
+    """
+
+    def to_note(self) -> dict[str, Any]:
+        """Return the note of this search, with the unknown fields of the note that was read."""
+        row = asdict(replace(self, note=None))
+        del row["note"]
+        return {**(self.note or {}), **row}
+
+    def plain(self) -> dict[str, Any]:
+        """Return the fields that users see, as a dict for JSON."""
+        waiting = len(self.waiting) + self.more
+        row = {"name": self.name, "query": self.query, "tell": self.tell, "notices": self.number}
+        return row | {"created": iso(utc(self.created)), "waiting": waiting}
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A notice with its search and its articles, as outputs send it."""
+
+    search: SavedSearch
+    notice: Notice
+    articles: list[Article]
+    event: str = "found"
+
+    @property
+    def id(self) -> str:
+        """The identifier of the notice.
+
+        A repeated notice has the same identifier, so receivers can ignore it.
+        """
+        return _id(self.search, self.notice)
+
+    @property
+    def title(self) -> str:
+        """The first line: name of the search and number of articles."""
+        number = len(self.notice.keys) + self.notice.more
+        return f"{self.search.name}: {number} new article{'s' if number != 1 else ''}"
+
+    @property
+    def line(self) -> str:
+        """The text for the log, in one line."""
+        number = len(self.notice.keys) + self.notice.more
+        return f"event=found search={self.search.name!r} id={self.id!r} articles={number}"
+
+    @property
+    def text(self) -> str:
+        """The whole notice in a few lines."""
+        lines = [f"{one.title}\n{one.source}: {one.url}" for one in self.articles]
+        more = [f"and {self.notice.more} more"] if self.notice.more else []
+        return "\n\n".join([self.title, *lines, *more, f"found by: {self.search.query}"])
+
+    def plain(self) -> dict[str, Any]:
+        """Return a dict for JSON."""
+        kept = ("url", "title", "source", "language", "published_at", "story")
+        rows = [one.to_dict() for one in self.articles]
+        return {
+            "event": self.event,
+            "id": self.id,
+            "search": self.search.name,
+            "query": self.search.query,
+            "at": iso(utc(self.notice.at)),
+            "articles": [{name: row.get(name) for name in kept} for row in rows],
+            "more": self.notice.more,
+        }
+
+
+def _id(search: SavedSearch, notice: Notice) -> str:
+    return f"{search.name}/{search.created:.0f}/{notice.number}"
+
+
+def saved_searches(notes: Notes) -> list[SavedSearch]:
+    """Return all saved searches, sorted by name. Raises :class:`newsbot.errors.DataError`."""
+    return [search for _, search in sorted(_read(notes).items())]
+
+
+def save(storage: Storage, name: str, query: str, tell: str, now: float) -> SavedSearch:
+    """Save a search, or change the query and the rhythm of the search with this name.
+
+    Return the stored search. A new search reports articles that are stored from now on. ``tell`` is a key of
+    :data:`RHYTHMS`; ``now`` is in POSIX seconds. Raises :class:`newsbot.errors.DataError`, and
+    :class:`ArgumentError` for an invalid name, query or rhythm and for too many searches.
+    """
+    if not name or name != name.strip() or len(name) > MAX_NAME or not name.isprintable():
+        raise ArgumentError(f"the name of a saved search must be one line of 1 to {MAX_NAME} characters")
+    if tell not in RHYTHMS:
+        raise ArgumentError(f"{tell}: unknown frequency of notices; use {', '.join(RHYTHMS)}")
+    parsed = parse(query, lambda tag: (tag,))  # a site with any tag may be added later
+    if len(query) > MAX_QUERY or parsed.empty:
+        raise ArgumentError(
+            f"{name}: the query must contain a word or a field, and must not be longer than "
+            f"{MAX_QUERY} characters"
+        )
+    if parsed.notes:
+        raise ArgumentError(f"{name}: correct the query: {parsed.notes[0]}")
+    for _ in range(TRIES):
+        kept = storage.notes.all(KIND)
+        before = _search_from(kept[name]) if name in kept else None
+        if name not in kept and len(kept) >= MAX_SAVED:
+            raise ArgumentError(f"{MAX_SAVED} searches are saved already; delete one first")
+        # A search that was off has an old cursor. With this cursor, it would report all articles that were
+        # stored in the meantime. So it is replaced by a new search with the current cursor.
+        if before is None or (before.tell == "off") != (tell == "off"):
+            after = SavedSearch(name, query, tell, now, storage.articles.end_of_changes(), now)
+        else:
+            after = replace(before, query=query, tell=tell)
+        if storage.notes.swap(KIND, name, kept.get(name), after.to_note()):
+            return after
+    raise ArgumentError(f"{name}: another process is changing this search; try again")
+
+
+def forget(notes: Notes, name: str) -> bool:
+    """Delete a search; return False if no search has this name. Raises :class:`newsbot.errors.DataError`."""
+    return notes.forget(KIND, name)
+
+
+def look(storage: Storage, tagged: Tagged, now: float) -> None:
+    """Match all searches against the articles that were stored since the last call, and create notices.
+
+    ``tagged`` returns the sites of a tag; ``now`` is in POSIX seconds. Raises
+    :class:`newsbot.errors.DataError`; the next call then continues.
+    """
+    give_up = time.monotonic() + PATIENCE
+    while True:
+        behind = False
+        groups: dict[str, list[SavedSearch]] = {}
+        for search in _read(storage.notes).values():
+            if search.tell != "off":
+                groups.setdefault(search.cursor, []).append(search)
+        # Most searches have the same cursor, so changes are read and indexed once for all of them.
+        for cursor, searches in groups.items():
+            changes = storage.articles.changes_since(cursor, AT_ONCE)
+            # If the storage was replaced or a backup was restored, the changes start from the beginning. All
+            # articles would be reported as new. So the search continues at the current end of the changes.
+            if changes.restarted and cursor:
+                changes = Changes([], storage.articles.end_of_changes(), restarted=True)
+            matches = _matches(changes.found, searches, tagged)
+            for search in searches:
+                found = _found(replace(search, cursor=changes.cursor), matches.get(search.name, ()))
+                # The cursor and the notice are written together. If another process was faster, nothing is
+                # written, and the next round continues from the note of that process.
+                _write(storage.notes, search, _due(found, now))
+            behind |= len(changes.found) == AT_ONCE
+        if not behind or time.monotonic() > give_up:
+            return
+
+
+def messages_for(output: str, storage: Storage) -> list[Found]:
+    """Return the notices that an output has not received, oldest first.
+
+    Articles that were removed in the meantime are left out. Raises :class:`newsbot.errors.DataError`.
+    """
+    due = [(search, one) for search in _read(storage.notes).values() for one in search.notices]
+    found = []
+    for search, notice in sorted(due, key=lambda pair: pair[1].at):
+        if output not in notice.told:
+            keys = list(map(bytes.fromhex, notice.keys))
+            articles = storage.articles.with_keys(keys)
+            found.append(Found(search, notice, [articles[key] for key in keys if key in articles]))
+    return found
+
+
+def note_told(notes: Notes, told: Iterable[tuple[str, Found]], outputs: Sequence[str], now: float) -> None:
+    """Record which outputs received which notices. Drop old notices, and notices that all outputs received.
+
+    ``told`` contains pairs of an output's name and a notice. ``outputs`` contains the names of all outputs.
+    Raises :class:`newsbot.errors.DataError`; the notices are then sent again.
+    """
+    taken = {(one.id, output) for output, one in told}
+    for key in _read(notes):
+        for _ in range(TRIES):
+            # The note is read again at each attempt, because another process may have changed it.
+            search = _read(notes).get(key)
+            if search is None:
+                break
+            marked = [
+                replace(
+                    one, told=one.told | {output: now for id_, output in taken if id_ == _id(search, one)}
+                )
+                for one in search.notices
+            ]
+            # A notice stays until all outputs have received it. Outputs that were removed from the settings
+            # are ignored.
+            left = [one for one in marked if set(outputs) - set(one.told)]
+            for one in left:
+                if now - one.at > GIVE_UP:
+                    logger.error(
+                        "saved search=%r notice=%d dropped: an output failed for a day",
+                        key,
+                        one.number,
+                    )
+            left = [one for one in left if now - one.at <= GIVE_UP]
+            if left == search.notices or _write(notes, search, replace(search, notices=left)):
+                break
+
+
+def _found(search: SavedSearch, articles: Iterable[Article]) -> SavedSearch:
+    """Return the search with these articles added to its next notice.
+
+    Only one article of each story is added.
+    """
+    known, waiting, more = list(search.known), list(search.waiting), search.more
+    for article in articles:
+        key = blake2b((article.story or article.canonical_url).encode(), digest_size=8).hexdigest()
+        if key in known:
+            continue
+        known.append(key)
+        if len(waiting) < MAX_LISTED:
+            waiting.append(fingerprint(article.canonical_url).hex())
+        else:
+            more += 1
+    return replace(search, known=known[-REMEMBERED:], waiting=waiting, more=more)
+
+
+def _due(search: SavedSearch, now: float) -> SavedSearch:
+    """Return the search with a new notice if a notice is due; otherwise return the search unchanged."""
+    if not search.waiting or len(search.notices) >= MAX_NOTICES or now - search.last < RHYTHMS[search.tell]:
+        return search
+    notice = Notice(search.number + 1, now, search.waiting, search.more)
+    notices = [*search.notices, notice]
+    return replace(search, number=notice.number, last=now, notices=notices, waiting=[], more=0)
+
+
+def _matches(
+    changes: Sequence[Change], searches: Sequence[SavedSearch], tagged: Tagged
+) -> dict[str, list[Article]]:
+    """Return the changed articles that match each search, by name of the search."""
+    articles = {one.fingerprint: one.article for one in changes if one.article is not None}
+    if not articles:
+        return {}
+    with (
+        tempfile.TemporaryDirectory(prefix="newsbot-") as folder,
+        closing(ArticleSearch(Path(folder) / "search.db", _Changed(articles), tagged)) as index,
+    ):
+        index.follow()
+        found = {one.name: index.find(one.query, limit=len(articles)) for one in searches}
+        return {name: [hit.article for hit in hits] for name, hits in found.items()}
+
+
+class _Changed:
+    """A batch of articles in memory that :class:`ArticleSearch` can index.
+
+    It implements :class:`newsbot.apps.search.following.Library`.
+    """
+
+    def __init__(self, articles: Mapping[bytes, Article]) -> None:
+        self._articles = articles
+
+    def changes_since(self, cursor: str = "", limit: int = AT_ONCE) -> Changes:
+        """Return all articles at the first call, and none at later calls."""
+        found = [] if cursor else [Change(key, one) for key, one in self._articles.items()]
+        # Any text that is not empty can be the cursor after all articles.
+        return Changes(found[:limit], "all", restarted=not cursor)
+
+    def with_keys(self, keys: Sequence[bytes]) -> dict[bytes, Article]:
+        """Return the articles with these keys."""
+        return {key: self._articles[key] for key in keys if key in self._articles}
+
+    def iter(self, where: ArticleFilter | None = None) -> Iterator[Article]:
+        """Yield all articles, or only those of the story that the filter names.
+
+        Other filters are not used.
+        """
+        story = where.story if where else None
+        return (one for one in self._articles.values() if story is None or one.story == story)
+
+    def newest(self, where: ArticleFilter | None = None, *, limit: int) -> list[Article]:
+        """Return up to ``limit`` articles of a story, in any order."""
+        return list(self.iter(where))[:limit]
+
+    def count(self, where: ArticleFilter | None = None) -> int:
+        """Return the number of articles of a story."""
+        return sum(1 for _ in self.iter(where))
+
+    def changes_after(self, cursor: str) -> int:
+        """Return the number of articles for an empty cursor, and 0 for any other cursor."""
+        return 0 if cursor else len(self._articles)
+
+
+def _read(notes: Notes) -> dict[str, SavedSearch]:
+    read = {name: _search_from(note) for name, note in notes.all(KIND).items()}
+    return {name: search for name, search in read.items() if search is not None}
+
+
+def _search_from(note: Mapping[str, Any]) -> SavedSearch | None:
+    """Return the search in a note, or None if the note is invalid or of another version."""
+    try:
+        known = {one.name: note[one.name] for one in fields(SavedSearch) if one.name in note}
+        names = {one.name for one in fields(Notice)}
+        notices = [
+            Notice(**{name: one[name] for name in names if name in one}) for one in note.get("notices", ())
+        ]
+        search = SavedSearch(**{**known, "notices": notices, "note": note})
+    except (AttributeError, KeyError, TypeError):
+        return None
+    return search if search.tell in RHYTHMS else None
+
+
+def _write(notes: Notes, before: SavedSearch, after: SavedSearch) -> bool:
+    """Write a search. Return False if another process changed it in the meantime.
+
+    In this case the next round reads the changed note and repeats the work, so nothing is lost.
+    """
+    return before == after or notes.swap(KIND, before.name, before.note, after.to_note())

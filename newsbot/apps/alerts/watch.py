@@ -1,0 +1,168 @@
+"""Runs rounds of alerts. A round measures, applies the rules and sends messages.
+
+A crawl and ``scrapy serve`` run a round every few minutes. ``scrapy alerts --send`` runs one round.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from newsbot import backends
+from newsbot.apps.alerts import saved
+from newsbot.apps.alerts import state as book
+from newsbot.apps.alerts.outputs import AT_ONCE, Output, OutputError, outputs_from
+from newsbot.apps.alerts.rules import RULES, Alert, Limits, Message, find, keep_totals, measure
+from newsbot.apps.alerts.saved import Found
+from newsbot.apps.search.query import Tagged
+from newsbot.clock import Clock
+from newsbot.config.check import SettingsLike, number_of
+from newsbot.errors import ArgumentError
+from newsbot.frontier.base import Frontier
+from newsbot.pages.rules.rule import Rule
+from newsbot.storage.base import Storage
+
+logger = logging.getLogger(__name__)
+
+EVERY = 300.0
+"""Seconds between two rounds if NEWSBOT_ALERT_EVERY is not set."""
+
+
+@dataclass(slots=True)
+class Delivery:
+    """The messages for an output. ``done`` is True once the output has received them."""
+
+    output: Output
+    messages: list[Message | Found]
+    done: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """The settings of alerts."""
+
+    outputs: tuple[Output, ...]
+    limits: Limits
+    every: float
+    """Seconds between two rounds; 0 means that no rounds are run."""
+    folder: Path | None
+    """The data folder, whose disk is watched."""
+    tagged: Tagged
+    """Returns the sites of a tag, for queries of saved searches."""
+
+
+def options_from(settings: SettingsLike) -> Options:
+    """Return the options that the settings describe. Raises :class:`ArgumentError`."""
+    given = settings.get("NEWSBOT_ALERTS_OFF") or ""
+    words = given if isinstance(given, list | tuple) else str(given).replace(",", " ").split()
+    for word in words:
+        if word not in RULES:
+            raise ArgumentError(f"NEWSBOT_ALERTS_OFF={word}: is not an alert rule ({', '.join(RULES)})")
+    present = backends.present_rules(settings)
+    return Options(
+        outputs=tuple(outputs_from(settings)),
+        limits=Limits(
+            lag=number_of(settings, "NEWSBOT_ALERT_LAG"),
+            disk=number_of(settings, "NEWSBOT_ALERT_DISK"),
+            off=frozenset(map(str, words)),
+        ),
+        every=number_of(settings, "NEWSBOT_ALERT_EVERY"),
+        folder=backends.data_folder(settings),
+        tagged=lambda tag: present.get().tagged(tag),
+    )
+
+
+def check(settings: SettingsLike, rules: Iterable[Rule]) -> None:  # noqa: ARG001  (the form of all checks)
+    """Raise :class:`ArgumentError` if a setting of the alerts is invalid."""
+    options_from(settings)
+
+
+class Watch:
+    """Runs the rounds of one process. A round calls :meth:`look`, then :func:`tell`, then :meth:`note`.
+
+    :meth:`look` and :meth:`note` use the data. :func:`tell` uses the network, so it can run in another
+    thread.
+    """
+
+    def __init__(
+        self, storage: Storage, frontier: Frontier, options: Options, *, owner: str, clock: Clock
+    ) -> None:
+        self._storage, self._frontier = storage, frontier
+        self._notes = storage.notes
+        self._options, self._owner, self._clock = options, owner, clock
+        self._book: dict[str, book.Entry] = {}
+        self.is_locked_out = False
+        """True if another process held the lock at the last :meth:`look`."""
+
+    def found(self) -> list[Alert]:
+        """Return the current alerts without storing anything. Raises :class:`newsbot.errors.DataError`."""
+        measured = measure(self._storage, self._frontier, self._options.folder, self._clock())
+        return find(measured, self._options.limits)
+
+    def look(self) -> list[Delivery]:
+        """Measure, apply the rules, and return the messages to send.
+
+        The list is empty while another process holds the lock. Raises :class:`newsbot.errors.DataError`.
+        """
+        now = self._clock()
+        # Each round renews the lock. If the process that holds it has died, another process gets it after
+        # three rounds.
+        seconds = 3 * (self._options.every or EVERY)
+        self.is_locked_out = not book.take_lock(self._notes, self._owner, now, seconds)
+        if self.is_locked_out:
+            return []
+        measured = measure(self._storage, self._frontier, self._options.folder, now)
+        keep_totals(self._notes, measured)
+        kept = book.entries(self._notes)
+        self._book = book.updated(kept, find(measured, self._options.limits), now)
+        saved.look(self._storage, self._options.tagged, now)
+        deliveries = []
+        for output in self._options.outputs:
+            messages: list[Message | Found] = [
+                *book.messages_for(output.name, self._book),
+                *saved.messages_for(output.name, self._storage),
+            ]
+            deliveries.append(Delivery(output, messages[:AT_ONCE]))
+        # The process may be killed while it sends messages, so the entries are stored first.
+        book.write(self._notes, self._notes.all(book.KIND), self._book, now)
+        return [one for one in deliveries if one.messages]
+
+    def note(self, deliveries: Sequence[Delivery]) -> None:
+        """Record which messages were sent.
+
+        Raises :class:`newsbot.errors.DataError`; the messages are then sent again.
+        """
+        if not deliveries:  # another process may hold the lock, and its entries must not be overwritten
+            return
+        now = self._clock()
+        told = [(one.output.name, message) for one in deliveries if one.done for message in one.messages]
+        for name, message in told:
+            if isinstance(message, Message):
+                book.note_told(self._book, name, [message], now)
+        book.write(self._notes, self._notes.all(book.KIND), self._book, now)
+        found = [(name, message) for name, message in told if isinstance(message, Found)]
+        saved.note_told(self._notes, found, [one.name for one in self._options.outputs], now)
+
+    def leave(self) -> None:
+        """Release the lock, so that another process can send alerts.
+
+        Raises :class:`newsbot.errors.DataError`.
+        """
+        book.drop_lock(self._notes, self._owner)
+
+
+def tell(deliveries: Sequence[Delivery]) -> list[str]:
+    """Send the messages, and return one line of text for each output that failed.
+
+    The function blocks while it sends, so do not call it in the thread of the reactor.
+    """
+    faults = []
+    for one in deliveries:
+        try:
+            one.output.send(one.messages)
+            one.done = True
+        except OutputError as error:
+            faults.append(f"alerts: {one.output.name}: {error}; the alerts are sent again in the next round")
+    return faults

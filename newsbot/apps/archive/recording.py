@@ -1,0 +1,139 @@
+"""Writes requests and responses to WARC files (ISO 28500) in the folder NEWSBOT_WARC_DIR.
+
+A separate thread compresses and writes one exchange (a request and its response) at a time. A page is
+acknowledged after its exchange is written, so that a crash loses no exchange. If the folder cannot be
+written, this is logged once. The crawl continues without the archive and tries again after :data:`REST`
+seconds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+
+from scrapy.settings import BaseSettings
+
+from newsbot.apps.archive.writer import SUFFIX, Exchange, WarcFolder, packed_exchange
+from newsbot.clock import Clock
+from newsbot.config.check import SettingsLike, number_of
+from newsbot.errors import ArgumentError, DataUnavailable, UserError
+from newsbot.pages.rules.rule import Rule
+
+logger = logging.getLogger(__name__)
+
+REST = 60.0
+"""Seconds from a failed write to the next try."""
+
+
+class Archive:
+    """Writes exchanges to ``folder``.
+
+    ``count(name)`` is called for each exchange, with ``archive/kept`` or ``archive/lost``.
+    """
+
+    def __init__(
+        self, folder: WarcFolder, count: Callable[[str], None], clock: Clock = time.monotonic
+    ) -> None:
+        self._folder = folder
+        self._count = count
+        self._clock = clock
+        # A WARC file has one writer, so there is only one thread. The crawl continues during compression.
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="warc")
+        self._lost = 0
+        """Number of exchanges lost since the last successful write."""
+        self._next_try = 0.0
+
+    async def keep(self, exchange: Exchange) -> None:
+        """Write an exchange. If it cannot be written, it is counted as lost and nothing is raised."""
+        # After a fault, one exchange every REST seconds is written as a test. All others are lost.
+        if self._lost and self._clock() < self._next_try:
+            self._lose()
+            return
+        try:
+            await asyncio.get_running_loop().run_in_executor(self._thread, self._write, exchange)
+        except OSError as error:
+            if not self._lost:
+                logger.error(
+                    "pages cannot be archived folder=%s fault=%s; the crawl tries again in %.0f s",
+                    self._folder.folder, error.strerror or error, REST,
+                )  # fmt: skip
+            self._next_try = self._clock() + REST
+            self._lose()
+            return
+        if self._lost:
+            logger.warning("archiving works again folder=%s lost=%d", self._folder.folder, self._lost)
+            self._lost = 0
+        self._count("archive/kept")
+
+    def close(self) -> None:
+        """Wait for the thread and finish the current file."""
+        self._thread.shutdown()
+        try:
+            self._folder.close()
+        except OSError as error:
+            logger.error(
+                "archive cannot be finished folder=%s fault=%s", self._folder.folder, error.strerror or error
+            )
+
+    def _write(self, exchange: Exchange) -> None:
+        self._folder.write(packed_exchange(exchange))
+
+    def _lose(self) -> None:
+        self._lost += 1
+        self._count("archive/lost")
+
+
+def open_archive(settings: BaseSettings, count: Callable[[str], None]) -> Archive | None:
+    """Return the archive in the folder NEWSBOT_WARC_DIR, or None if the setting is empty.
+
+    Raises :class:`newsbot.errors.ArgumentError` if NEWSBOT_WARC_SIZE is not valid, and
+    :class:`DataUnavailable` if the folder cannot be written.
+    """
+    name = settings.get("NEWSBOT_WARC_DIR")
+    if not name:
+        return None
+    size = int(number_of(settings, "NEWSBOT_WARC_SIZE"))
+    # fields of the record warcinfo (ISO 28500)
+    about = f"http-header-user-agent: {settings.get('USER_AGENT')}\r\nrobots: obey\r\n"
+    if not settings.getbool("ROBOTSTXT_OBEY"):
+        about = about.replace("robots: obey", "robots: ignore")
+    try:
+        return Archive(WarcFolder(Path(name).expanduser(), max_size=size, about=about), count)
+    except OSError as error:
+        raise DataUnavailable(
+            f"NEWSBOT_WARC_DIR={name}: cannot be written ({error.strerror or error})"
+        ) from error
+
+
+def check(settings: BaseSettings, rules: Iterable[Rule]) -> None:  # noqa: ARG001  (the form of all checks)
+    """Raise the errors of :func:`open_archive` before a crawl starts."""
+    if (archive := open_archive(settings, lambda _: None)) is not None:
+        archive.close()
+
+
+def prune(settings: SettingsLike, before: float, *, delete: bool) -> int:
+    """Return the number of WARC files that were last written before ``before`` (POSIX seconds).
+
+    With ``delete`` these files are deleted. Raises :class:`ArgumentError` if there is no archive, and
+    :class:`UserError` if the folder cannot be read or a file cannot be deleted.
+    """
+    name = settings.get("NEWSBOT_WARC_DIR")
+    if not name:
+        raise ArgumentError("raw: NEWSBOT_WARC_DIR is not set, so no raw pages are stored")
+    folder = Path(name).expanduser()
+    count = 0
+    try:
+        for path in sorted(folder.glob(f"*{SUFFIX}")):
+            with suppress(FileNotFoundError):  # another process has pruned the file in the meantime
+                if path.stat().st_mtime < before:
+                    count += 1
+                    if delete:
+                        path.unlink()
+    except OSError as error:
+        raise UserError(f"{folder}: {error.strerror or error}") from error
+    return count

@@ -1,0 +1,13 @@
+"""Creates rule files from URLs, from a live site, or from site lists of other projects.
+
+Files in reading order:
+
+* ``writing``: writes rule files and never overwrites existing ones
+* ``learn``: ``scrapy rules learn``
+* ``new``: ``scrapy rules new``; proposes selectors from a few pages of a site
+* ``cases``: saved pages with their expected fields, for ``scrapy rules test``
+* ``importing``: ``scrapy rules import``
+* ``command``: ``scrapy rules check|show|families``
+* ``article``: extracts the article of one page
+* ``project``: ``newsbot init``
+"""

@@ -1,0 +1,13 @@
+"""Writes, tests and learns the rules of sites."""
+
+from newsbot.config.apps import App
+
+APP = App(
+    name="authoring",
+    package="newsbot.apps.authoring",
+    commands={
+        "init": ("Begin", "Make a project: a rules folder, settings, scrapy.cfg"),
+        "rules": ("Crawl", "Check, show, learn and create the rules of sites"),
+        "article": ("Read", "Extract the article of one page without storing it"),
+    },
+)

@@ -1,0 +1,339 @@
+"""``scrapy rules import``: makes rule files from the site lists of other projects."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+from xml.etree.ElementTree import Element, ParseError
+
+from defusedxml import DefusedXmlException
+from defusedxml.ElementTree import fromstring
+
+from newsbot.apps.authoring.learn import quoted
+from newsbot.apps.authoring.writing import rule_path, write_new
+from newsbot.backends import rules_folder
+from newsbot.cli.command import Call
+from newsbot.cli.terminal import Column, counted
+from newsbot.errors import MAX_QUOTE, ArgumentError, RulesError
+from newsbot.pages.rules.import_ftr import MAX_BYTES, import_ftr
+from newsbot.urls import canonicalize, host_key, site_of
+
+MAX_LIST_BYTES = 20 * 2**20
+MAX_SITES = 20_000
+"""Maximum number of domains that are imported from one list."""
+MAX_FEEDS = 100
+"""Maximum number of feeds, and of seeds (start pages), of one domain."""
+MAX_TAGS = 8
+"""Maximum number of tags of one domain."""
+MAX_TAG = 40
+"""Maximum number of characters of a tag."""
+_NO_TAG = re.compile(r"\W+")
+_COMMENT = re.compile(r"^\s*(?:#|//).*$", re.MULTILINE)
+# Matches a comma before a closing bracket. HJSON allows this comma, but JSON does not.
+_COMMA = re.compile(r",(\s*[}\]])")
+_FEED_SCHEME = re.compile(r"^\s*feed:(//)?(?=\S)", re.IGNORECASE)
+"""Matches the beginning of a feed URL in an old form.
+
+Examples are ``feed://example.org/rss`` and ``feed:https://example.org/rss``.
+"""
+
+
+@dataclass(slots=True)
+class Sites:
+    """The sites of a list, by domain."""
+
+    feeds: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    """Domain -> URLs of feeds."""
+    seeds: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    """Domain -> URLs of start pages."""
+    tags: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    """Domain -> tags."""
+    left_out: list[str] = field(default_factory=list)
+    """URLs that could not be imported, each with the reason."""
+
+    @property
+    def domains(self) -> list[str]:
+        """All domains, sorted."""
+        return sorted({*self.feeds, *self.seeds})
+
+    def as_yaml(self, domain: str) -> str:
+        """Return the content of the rule file for a domain."""
+        lines = [f"domain: {domain}"]
+        # get(), because a defaultdict adds a missing key that is read with [].
+        for key, urls in (("feeds", self.feeds.get(domain, [])), ("seeds", self.seeds.get(domain, []))):
+            if urls:
+                lines += [f"{key}:", *(f"  - {quoted(url)}" for url in urls)]
+        if self.tags.get(domain):
+            lines += ["tags:", *(f"  - {quoted(tag)}" for tag in self.tags[domain])]
+        return "\n".join(lines) + "\n"
+
+
+def read_opml(data: bytes) -> Sites:
+    """Return the feeds of an OPML file (http://opml.org/spec2.opml). Folders become tags.
+
+    Raises ``ValueError`` if the file is not OPML or contains no feed.
+    """
+    sites = Sites()
+    try:
+        root = fromstring(_bounded(data))
+    except (ParseError, DefusedXmlException, ValueError) as error:
+        raise ValueError(f"is not well-formed OPML ({str(error)[:MAX_QUOTE]})") from error
+    if not root.tag.lower().endswith("opml"):
+        raise ValueError(f"is not OPML: the file begins with <{root.tag[:MAX_QUOTE]}>")
+    for outline, tags in _outlines(root):
+        # OPML says "xmlUrl", but some programs write it in lower case.
+        feed = outline.get("xmlUrl") or outline.get("xmlurl")
+        if feed:
+            address = _FEED_SCHEME.sub(_of_feed, feed)
+            domain = _add(sites, sites.feeds, address, home_page=outline.get("htmlUrl"))
+            if domain is not None and tags:
+                # a domain may have feeds in several folders
+                sites.tags[domain] = list(dict.fromkeys([*sites.tags[domain], *tags]))[:MAX_TAGS]
+    if not sites.feeds and not sites.left_out:
+        raise ValueError("contains no feed: no outline has an xmlUrl")
+    return sites
+
+
+def read_addresses(data: bytes) -> Sites:
+    """Return the sites of a list with one address per line. ``#`` begins a comment.
+
+    An address is a domain, a home page, a feed or a section. Raises ``ValueError`` if there is none.
+    """
+    sites = Sites()
+    for line in _bounded(data).decode("utf-8-sig", "replace").splitlines():
+        address = line.strip()
+        if address and not address.startswith("#"):
+            url = address if "://" in address else f"https://{address}"
+            if "." not in url:
+                sites.left_out.append(f"{address[:100]}: is not an address")
+                continue
+            is_home = urlsplit(url).path in {"", "/"}
+            kind = sites.seeds if is_home or not _is_feed(url) else sites.feeds
+            domain = _add(sites, kind, url)
+            if is_home and domain is not None:
+                # A rule without sources looks for them, beginning at the home page.
+                kind[domain].remove(url)
+    if not sites.domains and not sites.left_out:
+        raise ValueError("contains no address")
+    return sites
+
+
+def _outlines(root: Element) -> Iterator[tuple[Element, tuple[str, ...]]]:
+    """Yield all elements in the order of the file, each with the names of its folders as tags."""
+    waiting: list[tuple[Element, tuple[str, ...]]] = [(root, ())]
+    while waiting:
+        element, tags = waiting.pop()
+        yield element, tags
+        name = (element.get("text") or element.get("title") or "").lower()
+        tag = _NO_TAG.sub("-", name).strip("-_")[:MAX_TAG].strip("-_")
+        inner = (*tags, tag) if tag and len(tags) < MAX_TAGS else tags
+        # reversed: pop() takes the last one, so the elements come in the order of the file
+        waiting += [(child, inner) for child in reversed(element)]
+
+
+def read_news_please(data: bytes) -> Sites:
+    """Return the sites of a ``sitelist.hjson`` of news-please.
+
+    The file has a list ``base_urls``. Each entry is a URL, or an object whose ``url`` is one URL or a list of
+    URLs. Only a part of the syntax of HJSON (https://hjson.github.io) is supported: comments, keys without
+    quotes, and missing or superfluous commas. Raises ``ValueError`` for other syntax.
+    """
+    text = _COMMA.sub(r"\1", _COMMENT.sub("", _bounded(data).decode("utf-8-sig", "replace")))
+    try:
+        document = json.loads(_with_quoted_keys(text))
+        entries = document["base_urls"]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise ValueError("is not a site list of news-please: no 'base_urls' in it") from error
+    sites = Sites()
+    for entry in entries if isinstance(entries, list) else ():
+        urls = entry.get("url") if isinstance(entry, dict) else entry
+        feeds = entry.get("crawler") == "RssCrawler" if isinstance(entry, dict) else False
+        for url in urls if isinstance(urls, list) else [urls]:
+            _add(sites, sites.feeds if feeds and _is_feed(url) else sites.seeds, url)
+    return sites
+
+
+def _bounded(data: bytes) -> bytes:
+    if len(data) > MAX_LIST_BYTES:
+        raise ValueError(f"is larger than {MAX_LIST_BYTES // 2**20} MiB")
+    return data
+
+
+def _with_quoted_keys(text: str) -> str:
+    """Convert HJSON to JSON: add quotes to keys, and missing commas at line ends."""
+    # A text without quotes may contain "https:", which is not a key and is excluded by (?!//). The letters
+    # "e" and "l" are the last letters of true, false and null.
+    text = re.sub(r"(?m)(^|[{,])([ \t]*)([A-Za-z_]\w*)([ \t]*):(?!//)", r'\1\2"\3"\4:', text)
+    return re.sub(r'(?m)(["\d\]}el])[ \t]*\n(\s*)(?=["{\[])', r"\1,\n\2", text)
+
+
+def _is_feed(url: object) -> bool:
+    return isinstance(url, str) and re.search(r"rss|feed|atom|\.xml", url, re.IGNORECASE) is not None
+
+
+def _of_feed(scheme: re.Match[str]) -> str:
+    return "http://" if scheme[1] else ""
+
+
+def _host_of(home_page: str | None) -> str | None:
+    """Return the host of a home page, or None if its URL is not valid. The feed may still be valid."""
+    for address in (home_page or "", f"http://{(home_page or '').strip()}"):
+        with suppress(ValueError):
+            if "." in (host := host_key(address)):
+                return host
+    return None
+
+
+def _add(
+    sites: Sites, home: dict[str, list[str]], url: object, *, home_page: str | None = None
+) -> str | None:
+    """Add a URL and return its domain.
+
+    If the URL is left out, return None and add the reason to ``sites.left_out``. If the home page is known,
+    its domain is used, because feeds are often hosted by another service.
+    """
+    try:
+        address = str(url).strip()
+        canonicalize(address)
+        domain = site_of(_host_of(home_page) or host_key(address))
+    except ValueError as error:
+        sites.left_out.append(f"{str(url)[:100]}: {error}")
+        return None
+    # ``home`` is a defaultdict: home[domain] adds the domain, so the limit is checked first.
+    known = home[domain] if domain in home or len(sites.domains) < MAX_SITES else None
+    if known is None or len(known) >= MAX_FEEDS:
+        sites.left_out.append(f"{address[:100]}: the list has too many sites or feeds")
+        return None
+    if address not in known:
+        known.append(address)
+    return domain
+
+
+MAX_FILES = 20_000
+"""Maximum number of files of a folder that are read."""
+_SHOWN = 30
+"""Maximum number of printed problems, and of printed rows."""
+
+
+def from_ftr(call: Call) -> None:
+    """Run ``scrapy rules import ftr``: import one site file of ftr-site-config, or a folder of them."""
+    path: Path = call.options.path
+    made: list[tuple[str, str]] = []
+    kept: Counter[str] = Counter()
+    taken: dict[str, str] = {}
+    left_out: list[tuple[str, int, str]] = []
+    for file in _ftr_files(path):
+        try:
+            with file.open("rb") as stream:
+                # One byte more than allowed, so that import_ftr() can see that the file is too large.
+                found = import_ftr(file.name, stream.read(MAX_BYTES + 1))
+        except (ValueError, OSError) as error:
+            left_out.append((file.name, 0, str(error)))
+            continue
+        left_out += [(file.name, line, reason) for line, reason in found.left_out]
+        if not found.kept:
+            left_out.append((file.name, 0, "it contains no lines that newsbot can import"))
+        # Two files can be for the same domain, such as example.org.txt and .example.org.txt. The first file
+        # is used.
+        elif (first := taken.setdefault(found.domain, file.name)) != file.name:
+            left_out.append((file.name, 0, f"{first} already gives the rule of {found.domain}"))
+        else:
+            made.append((found.domain, found.as_yaml()))
+            kept[file.name] = found.kept
+    _write(call, made, left_out, kept)
+
+
+def from_opml(call: Call) -> None:
+    """Run ``scrapy rules import opml``: import the feeds of an OPML file as short rules."""
+    _from_list(call, read_opml)
+
+
+def from_news_please(call: Call) -> None:
+    """Run ``scrapy rules import news-please``: import a site list of news-please as short rules."""
+    _from_list(call, read_news_please)
+
+
+def _from_list(call: Call, read: Callable[[bytes], Sites]) -> None:
+    path: Path = call.options.path
+    try:
+        sites = read(_read(path))
+    except ValueError as error:
+        raise ArgumentError(f"{path}: {error}") from error
+    made = [(domain, sites.as_yaml(domain)) for domain in sites.domains]
+    kept = Counter({path.name: sum(map(len, (*sites.feeds.values(), *sites.seeds.values())))})
+    _write(call, made, [(path.name, 0, reason) for reason in sites.left_out], kept)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise ArgumentError(f"{path}: cannot be read ({error.strerror})") from error
+
+
+def _ftr_files(path: Path) -> Iterator[Path]:
+    if path.is_file():
+        yield path
+        return
+    try:
+        files = sorted((file for file in path.iterdir() if file.suffix == ".txt"), key=_exactness)
+    except OSError as error:
+        raise ArgumentError(f"{path}: cannot be read ({error.strerror})") from error
+    if not files:
+        raise ArgumentError(f"{path}: contains no site file (example.org.txt)")
+    yield from files[:MAX_FILES]
+
+
+def _exactness(file: Path) -> tuple[str, int]:
+    """Return a sort key: ``example.org.txt`` is before ``www.example.org.txt`` and ``.example.org.txt``."""
+    name = file.name.lstrip(".").removeprefix("www.")
+    # 0 for the bare name, 4 for "www.", 5 for "." (all subdomains).
+    return name, len(file.name) - len(name) + file.name.startswith(".") * len("www.")
+
+
+def _write(
+    call: Call, made: Iterable[tuple[str, str]], left_out: list[tuple[str, int, str]], taken: Counter[str]
+) -> None:
+    """Write the rules and print a summary. Existing rule files are not changed.
+
+    ``made`` has pairs of a domain and the content of its rule file. ``left_out`` has the items that were left
+    out, each with file, line and reason. ``taken`` counts the imported items of each file.
+    """
+    folder = rules_folder(call.settings) if call.options.into is None else call.options.into
+    written: list[str] = []
+    kept: list[str] = []
+    for domain, text in made:
+        path = rule_path(folder, domain)
+        if path.exists():
+            kept.append(domain)
+            continue
+        try:
+            write_new(path, text)
+            written.append(domain)
+        except RulesError as error:
+            left_out += [(domain, problem.line, problem.text) for problem in error.problems]
+    lost = Counter(file for file, _, _ in left_out)
+    if call.json:
+        rows = [{"file": file, "line": line, "text": text} for file, line, text in left_out]
+        files = [
+            {"file": file, "kept": taken[file], "left_out": lost[file]} for file in sorted({*taken, *lost})
+        ]
+        call.document({"written": written, "kept": kept, "files": files, "left_out": rows})
+        return
+    for file, line, text in left_out[:_SHOWN]:
+        call.note(f"{file}:{line}: {text}" if line else f"{file}: {text}")
+    if len(left_out) > _SHOWN:
+        call.note(f"… and {len(left_out) - _SHOWN} more (--json shows all)")
+    if lost:
+        columns = (Column("file", wide=True), Column("kept", "right"), Column("left out", "right"))
+        call.table(columns, ((file, taken[file], count) for file, count in lost.most_common(_SHOWN)))
+    call.text(
+        f"{counted(len(written), 'rule')} written to {folder}, {len(kept)} skipped because they exist; "
+        f"{counted(sum(taken.values()), 'item')} imported, {len(left_out)} left out"
+    )

@@ -1,0 +1,214 @@
+"""``scrapy rules learn``: learns the URL patterns of a site, and measures their quality.
+
+The quality is measured on links that were not used for learning.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from newsbot.apps.authoring.writing import add_key, rule_path
+from newsbot.backends import open_rules, rules_folder, stored
+from newsbot.cli.command import Call
+from newsbot.cli.program import PROGRAM
+from newsbot.cli.terminal import counted
+from newsbot.errors import ArgumentError
+from newsbot.items import EventKind, GivenBy, Kind, PageRecord, Where
+from newsbot.operations import families
+from newsbot.pages.rules.induce import path_of
+from newsbot.pages.rules.learn import MIN_EXAMPLES, LearnedRule, learn
+from newsbot.ranking.families import SiteFamilies, State
+from newsbot.ranking.url_learning import kept
+from newsbot.sites.families import pattern_of, read_site, rows_of
+from newsbot.sites.statistics import percent
+from newsbot.storage.base import Storage
+from newsbot.urls import canonicalize
+
+MAX_PAGES = 5000
+"""Maximum number of page records of a site that are read."""
+FOLDS = 5
+"""Number of parts of the cross-validation."""
+_DECLARED = (Where.FEED.value, Where.NEWS_SITEMAP.value)
+
+Labelled = list[tuple[str, bool]]
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """Precision and recall, from 0 to 1, on links that were not used for learning."""
+
+    precision: float | None
+    """Share of articles among the links that the rule selects. None if it selects no links."""
+    recall: float | None
+    """Share of selected links among the articles. None if there are no articles."""
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """The learned rule of a site and its quality."""
+
+    rule: LearnedRule
+    whole: Score
+    """The score of the learned decision trees together with the global prior, as the crawler uses them."""
+    patterns: Score
+    """The score of the patterns alone, as in a rule file."""
+
+    def plain(self) -> dict[str, Any]:
+        """Return the rule and its quality as a JSON-serializable mapping."""
+        return {
+            "articles": self.rule.articles,
+            "others": self.rule.others,
+            "held_out": asdict(self.whole),
+            "held_out_patterns": asdict(self.patterns),
+            "patterns": [
+                {"text": one.text, "articles": one.articles, "others": one.others, "examples": one.examples}
+                for one in self.rule.patterns
+            ],
+        }
+
+
+def examples_of(storage: Storage, domain: str) -> Labelled:
+    """Return the known URLs of a site, each with True if it is an article.
+
+    The URLs are the links that earlier crawls found, and the pages that earlier crawls fetched.
+    """
+    examples, _ = kept(storage.notes, domain)
+    labels = dict(examples.labelled())
+    for number, page in enumerate(storage.pages.iter(source=domain, kind=Kind.ARTICLE)):
+        if number >= MAX_PAGES:
+            break
+        label = _label(page)
+        if label is not None:  # a fetched page overrides the label of a link
+            labels[canonicalize(page.url)] = label
+    return list(labels.items())
+
+
+def _label(page: PageRecord) -> bool | None:
+    """Return whether a page is an article, or None if this is not known."""
+    if page.last(EventKind.NOT_AN_ARTICLE) is not None:
+        return False
+    if page.last(EventKind.STORED) is not None:
+        return True
+    discovered = page.last(EventKind.DISCOVERED)
+    if discovered is None or not GivenBy.of({"source": page.source, **discovered}).counts_for(page.source):
+        return None
+    return True if discovered.get("where") in _DECLARED else None
+
+
+def judge_learning(labelled: Labelled) -> Learned:
+    """Learn from all URLs, and measure the quality by five-fold cross-validation.
+
+    The rule is learned five times from four fifths of the URLs. Each time it is tested on the other fifth.
+    """
+    # Sorted, so that the folds do not depend on the order in the storage.
+    shuffled = sorted(labelled)
+    random.Random(0).shuffle(shuffled)  # noqa: S311  (the same folds every time)
+    verdicts: list[tuple[bool, bool, bool]] = []
+    for fold in range(FOLDS):
+        rule = learn(one for place, one in enumerate(shuffled) if place % FOLDS != fold)
+        verdicts += _verdicts(rule, shuffled[fold::FOLDS])
+    return Learned(
+        rule=learn(labelled),
+        whole=_score([(label, whole) for label, whole, _ in verdicts]),
+        patterns=_score([(label, matched) for label, _, matched in verdicts]),
+    )
+
+
+def _verdicts(rule: LearnedRule, links: Labelled) -> Iterator[tuple[bool, bool, bool]]:
+    patterns = [re.compile(one.text, re.ASCII) for one in rule.patterns]
+    for url, label in links:
+        path = path_of(url)
+        yield label, rule.is_article(url), any(pattern.search(path) for pattern in patterns)
+
+
+def _score(verdicts: Sequence[tuple[bool, bool]]) -> Score:
+    right = sum(label and taken for label, taken in verdicts)
+    taken = sum(taken for _, taken in verdicts)
+    wanted = sum(label for label, _ in verdicts)
+    return Score(right / taken if taken else None, right / wanted if wanted else None)
+
+
+def as_lines(learned: Learned) -> list[str]:
+    """Return the ``article`` key as lines of a rule file, each pattern with its evidence in a comment."""
+    lines = ["article:"]
+    for one in learned.rule.patterns:
+        evidence = f"{counted(one.articles, 'known article')}, {counted(one.others, 'other page')}"
+        lines.append(f"  # {evidence}; {one.examples[0][:80]}")
+        lines.append(f"  - {quoted(one.text)}")
+    return lines
+
+
+def quoted(text: str) -> str:
+    """Return a text as a YAML scalar in single quotes. A backslash has no special meaning there."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def patterns_of_families(site: SiteFamilies) -> list[tuple[str, int]]:
+    """Return the patterns of the open families that have articles, each with its number of articles."""
+    rows = rows_of("", site)
+    found = [(pattern_of(row.family), row) for row in rows if row.state == State.OPEN and row.articles]
+    return [(text, row.articles) for text, row in found if text is not None]
+
+
+def _propose(call: Call, path: Path, domain: str, proposed: list[tuple[str, int]]) -> None:
+    """Print the patterns of families, or add them to the rule file."""
+    lines = ["article:", *(f"  - '{text}'  # {counted(number, 'article')}" for text, number in proposed)]
+    if call.json:
+        patterns = [{"text": text, "articles": number} for text, number in proposed]
+        call.document(
+            {"domain": domain, "articles": sum(number for _, number in proposed), "patterns": patterns}
+        )
+    else:
+        call.text(f"# from families of addresses ({PROGRAM} rules learn DOMAIN --why lists them)")
+        call.text("\n".join(lines), whole=True)
+    if call.options.write:
+        add_key(path, domain, "article", lines)
+        call.note(f"written to {path}")
+
+
+def learn_site(call: Call) -> None:
+    """Run ``scrapy rules learn``: print the learned patterns of a site, or add them to its rule file."""
+    if call.options.why:
+        families.show(call)
+        return
+    if call.options.forget:
+        families.forget(call)
+        return
+    path = rule_path(rules_folder(call.settings), call.options.domain)
+    rule = open_rules(call.settings).for_url(f"https://{path.stem}/")
+    with stored(call.settings) as storage:
+        labelled = examples_of(storage, rule.domain)
+        proposed = patterns_of_families(read_site(storage.notes, rule.domain))
+    articles = sum(label for _, label in labelled)
+    others = len(labelled) - articles
+    if min(articles, others) < MIN_EXAMPLES and proposed:
+        _propose(call, path, rule.domain, proposed)
+        return
+    if min(articles, others) < MIN_EXAMPLES:
+        raise ArgumentError(
+            f"{rule.domain}: the URLs of {articles} articles and {others} other pages are known, but "
+            f"{MIN_EXAMPLES} of each are needed; crawl the site first: "
+            f"{PROGRAM} crawl news -a url=https://{rule.domain}/"
+        )
+    learned = judge_learning(labelled)
+    if call.json:
+        call.document({"domain": rule.domain, **learned.plain()})
+    else:
+        call.text(f"# learned from {counted(articles, 'article')} and {counted(others, 'other page')}")
+        for name, score in (("the crawler's judgement", learned.whole), ("these patterns", learned.patterns)):
+            call.text(
+                f"# on held-out links, {name}: precision {percent(score.precision)}, "
+                f"recall {percent(score.recall)}"
+            )
+        lines = as_lines(learned) if learned.rule.patterns else ["# no pattern is good enough"]
+        call.text("\n".join(lines), whole=True)
+    if call.options.write:
+        if not learned.rule.patterns:
+            raise ArgumentError(f"{rule.domain}: no pattern is good enough to be written")
+        add_key(path, rule.domain, "article", as_lines(learned))
+        call.note(f"written to {path}")

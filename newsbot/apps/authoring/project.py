@@ -1,0 +1,94 @@
+"""``newsbot init``: makes a project, which is a folder with rules, settings and ``scrapy.cfg``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from newsbot.apps.authoring.importing import MAX_LIST_BYTES, Sites, read_addresses, read_opml
+from newsbot.apps.authoring.writing import rule_path, write_new
+from newsbot.cli.command import Call
+from newsbot.cli.program import PROGRAM
+from newsbot.cli.terminal import counted
+from newsbot.errors import ArgumentError
+
+FILES = {
+    "scrapy.cfg": "[settings]\ndefault = settings\n",
+    "settings.py": '''\
+"""Settings of this project. Environment variables and `-s NAME=VALUE` override those of newsbot.
+
+docs/settings.md explains them. A value that is set here replaces the default and the environment variable.
+"""
+
+from newsbot.settings import *  # noqa: F403
+
+# Site owners can reach you at this e-mail address or web page. It becomes part of the user agent.
+# NEWSBOT_CONTACT = "https://example.org/crawler"
+''',
+    "rules/README.md": """\
+Each site has a file, for example `example.org.yaml`, which needs only one line:
+
+    domain: example.org
+
+`newsbot rules new example.org` writes a rule from a small crawl, and `newsbot rules check` checks all rules.
+""",
+    ".gitignore": "/data/\n",
+}
+"""Path in the project -> content."""
+SHOWN = 20
+"""Maximum number of addresses without a rule that are printed."""
+
+
+def init(call: Call) -> int:
+    """Run ``newsbot init``. The exit code is 1 if an address could not be used."""
+    folder: Path = call.options.folder.expanduser()
+    sites = Sites() if call.options.sites is None else _read(call.options.sites)
+    made = [name for name in FILES if _write(folder / name, FILES[name])]
+    rules = []
+    for domain in sites.domains:
+        path = rule_path(folder / "rules", domain)
+        if not path.exists():
+            write_new(path, sites.as_yaml(domain))
+            rules.append(path.name)
+    if call.json:
+        where = str(folder.absolute())
+        call.document({"folder": where, "files": made, "rules": rules, "left_out": sites.left_out})
+    else:
+        _tell(call, folder.absolute(), rules)
+        for reason in sites.left_out[:SHOWN]:
+            call.note(reason)
+    return 1 if sites.left_out else 0
+
+
+def _read(path: Path) -> Sites:
+    try:
+        data = sys.stdin.buffer.read(MAX_LIST_BYTES + 1) if str(path) == "-" else path.read_bytes()
+        # OPML has no fixed file name, so the content decides.
+        return (
+            read_opml(data) if data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<") else read_addresses(data)
+        )
+    except OSError as error:
+        raise ArgumentError(f"{path}: cannot be read ({error.strerror})") from error
+    except ValueError as error:
+        raise ArgumentError(f"{path}: {error}") from error
+
+
+def _write(path: Path, text: str) -> bool:
+    """Write a file and return True, or return False if it exists."""
+    if path.exists():
+        return False
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ArgumentError(f"{path}: cannot be written ({error.strerror})") from error
+    return True
+
+
+def _tell(call: Call, folder: Path, rules: list[str]) -> None:
+    call.text(f"project: {folder}")
+    call.text(f"rules:   {folder / 'rules'} ({counted(len(rules), 'new rule')})")
+    call.text(f"data:    {folder / 'data'} (a crawl creates it)")
+    begin = "" if folder == Path.cwd() else f"cd {folder} && "
+    known = any((folder / "rules").glob("*.yaml"))
+    call.text(f"next:    {begin}{PROGRAM} crawl{'' if known else ' example.org -a max_articles=20'}")

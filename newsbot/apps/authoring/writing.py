@@ -1,0 +1,66 @@
+"""Writes rule files, and adds keys to existing files. Only valid rules are written."""
+
+from __future__ import annotations
+
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from newsbot.cli.files import replacing
+from newsbot.errors import ArgumentError, RulesError
+from newsbot.pages.rules.load import read_rule_file
+from newsbot.pages.rules.rule import ascii_domain
+
+
+def rule_path(folder: Path | Traversable, domain: str) -> Path:
+    """Return the path of the rule file for a domain.
+
+    Raises :class:`ArgumentError` if the domain is not valid, or if the rules are inside the package.
+    """
+    try:
+        name = ascii_domain(domain)
+    except ValueError as error:
+        raise ArgumentError(str(error)) from error
+    if not isinstance(folder, Path):
+        raise ArgumentError("the rules are inside the package; set NEWSBOT_RULES to a folder of your own")
+    return folder / f"{name}.yaml"
+
+
+def write_new(path: Path, text: str, *, replace: bool = False) -> None:
+    """Write a rule file.
+
+    Raises :class:`RulesError` if ``text`` is not a valid rule. Raises :class:`ArgumentError` if the file
+    cannot be written, or if it exists and ``replace`` is False.
+    """
+    if path.exists() and not replace:
+        raise ArgumentError(f"{path} exists; edit it, or move it away first")
+    data = text.encode()
+    problems = read_rule_file(str(path), data).problems
+    if problems:
+        raise RulesError(problems)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # A crawl may reload the rules at any time. It ignores files whose name begins with a dot. The rename
+        # at the end is atomic, so the crawl never sees a file that is only partly written.
+        with replacing(path) as stream:
+            stream.write(data)
+    except OSError as error:
+        raise ArgumentError(f"{path}: cannot be written ({error.strerror})") from error
+
+
+def add_key(path: Path, domain: str, key: str, lines: list[str]) -> None:
+    """Add a key to a rule file. The file is created if it does not exist.
+
+    ``lines`` are the lines of the key and its value. Raises :class:`ArgumentError` if the file already has
+    the key, and :class:`RulesError` if the file is not valid.
+    """
+    if not path.exists():
+        write_new(path, "\n".join([f"domain: {domain}", *lines]) + "\n")
+        return
+    text = path.read_text(encoding="utf-8")
+    file = read_rule_file(str(path), text.encode())
+    if file.problems:
+        raise RulesError(file.problems)
+    if key in file.lines:
+        raise ArgumentError(f"{path}:{file.lines[key]}: already has {key!r}; copy the lines by hand")
+    # The lines are appended as text: writing parsed YAML would drop the comments of the file.
+    write_new(path, text.rstrip("\n") + "\n" + "\n".join(lines) + "\n", replace=True)

@@ -1,0 +1,10 @@
+"""Exports articles as files (JSON lines, CSV, Parquet, WARC) or as a feed, and sites as OPML.
+
+Files in reading order:
+
+* ``formats``: the file formats and their writers
+* ``parquet``: the writer for Apache Parquet
+* ``feed``: articles as an Atom or RSS feed, and the feeds of all sites as OPML, from templates
+* ``command``: ``scrapy articles export`` and ``feed``
+* ``increment``: exports that continue where the last export of the same name ended
+"""

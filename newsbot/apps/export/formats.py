@@ -1,0 +1,215 @@
+"""The file formats for exported articles, and their writers.
+
+A writer keeps at most one batch of the articles in memory. A package that only one format needs (pyarrow) is
+imported when the format is used.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from codecs import BOM_UTF8
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+from uuid import NAMESPACE_URL, uuid4, uuid5
+
+from scrapy.exporters import CsvItemExporter
+
+from newsbot import __version__
+from newsbot.apps.archive.writer import packed, to_record, warc_date
+from newsbot.config.apps import load
+from newsbot.errors import ArgumentError, UserError
+from newsbot.items import Article
+
+Write = Callable[..., None]
+"""A function that writes articles to a binary stream: ``write(stream, articles, name=…)``.
+
+``name=`` is the name of the file, or empty if the stream has no name. The stream stays open.
+"""
+_FORMULA = re.compile(r"[\t\r\n]|[\s\x00-\x1f\u200b\ufeff]*[=+@＝＋－＠-]")
+"""Matches the start of a cell that a spreadsheet may treat as a formula.
+
+Spreadsheets skip blanks before a formula, and some accept full-width signs. See OWASP, "CSV Injection":
+https://owasp.org/www-community/attacks/CSV_Injection"""
+COLUMNS = tuple(field.name for field in fields(Article))
+
+
+def write_warc(stream: BinaryIO, articles: Iterable[Article], *, name: str = "") -> None:
+    """Write WARC 1.1 (ISO 28500): one ``warcinfo`` record, then one ``conversion`` record per article.
+
+    Each record is compressed separately with gzip, unless ``name`` ends in ``.warc``.
+    """
+    compress = not name.lower().endswith(".warc")
+
+    def write(block: bytes, headers: dict[str, str]) -> None:
+        record = to_record(block, headers)
+        stream.write(packed(record) if compress else record)
+
+    about = (
+        f"software: newsbot/{__version__}\r\nformat: WARC File Format 1.1\r\n"
+        "description: news articles extracted from pages; each record is one article in JSON\r\n"
+    )
+    write(
+        about.encode(),
+        {
+            "WARC-Type": "warcinfo",
+            "WARC-Record-ID": uuid4().urn,
+            "WARC-Date": warc_date(datetime.now(UTC)),
+            "Content-Type": "application/warc-fields",
+        },
+    )
+    for article in articles:
+        # The id is derived from the content, so that the same version of an article has the same id in every
+        # export.
+        identity = uuid5(NAMESPACE_URL, f"{article.canonical_url}#{article.version}-{article.content_hash}")
+        write(
+            json_bytes(article.to_dict()),
+            {
+                "WARC-Type": "conversion",
+                "WARC-Record-ID": identity.urn,
+                "WARC-Date": warc_date(article.fetched_at or article.discovered_at or datetime.now(UTC)),
+                "WARC-Target-URI": article.canonical_url,  # headers must be ASCII, and this URL always is
+                "Content-Type": "application/json",
+            },
+        )
+
+
+def write_json_lines(stream: BinaryIO, articles: Iterable[Article], *, name: str = "") -> None:  # noqa: ARG001
+    """Write one article per line, as JSON (https://jsonlines.org)."""
+    for article in articles:
+        stream.write(json_bytes(article.to_dict()) + b"\n")
+
+
+def write_json(stream: BinaryIO, articles: Iterable[Article], *, name: str = "") -> None:  # noqa: ARG001
+    """Write one JSON array, with one article per line."""
+    before = b"[\n"
+    for article in articles:
+        stream.write(before + json_bytes(article.to_dict()))
+        before = b",\n"
+    stream.write(b"[]\n" if before == b"[\n" else b"\n]\n")
+
+
+def write_csv(
+    stream: BinaryIO,
+    articles: Iterable[Article],
+    *,
+    name: str = "",  # noqa: ARG001  (the format does not depend on the name)
+    raw: bool = False,
+    excel: bool = False,
+) -> None:
+    """Write a header and one row per article. Lists and objects are written as JSON.
+
+    Spreadsheets execute cells that begin like a formula. Such cells get an apostrophe in front, unless
+    ``raw`` is True. ``excel`` adds a byte order mark, because Excel needs it to recognise UTF-8.
+    """
+    if excel:
+        stream.write(BOM_UTF8)
+    lines, cell = csv.writer(_Utf8(stream)), _cell if raw else defused
+    lines.writerow(COLUMNS)
+    for article in articles:
+        row = article.to_dict()
+        lines.writerow([cell(row[column]) for column in COLUMNS])
+
+
+class _Utf8:
+    """A text stream for ``csv`` that writes UTF-8 to a binary stream and never closes it.
+
+    ``io.TextIOWrapper`` would close the binary stream when it is garbage-collected.
+    """
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        return self._stream.write(text.encode("utf-8", "backslashreplace"))
+
+
+def json_bytes(value: Any) -> bytes:
+    """Return JSON in UTF-8. A lone surrogate, which UTF-8 cannot encode, becomes a JSON escape."""
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "backslashreplace")
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, list | dict):
+        return json.dumps(value, ensure_ascii=False) if value else ""
+    return value
+
+
+def defused(value: Any) -> Any:
+    """Return a value as a CSV cell that spreadsheets do not treat as a formula."""
+    cell = _cell(value)
+    return f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell
+
+
+class CsvFeedExporter(CsvItemExporter):
+    """Scrapy's exporter for ``-O FILE.csv`` and FEEDS, with the same protection against formulas."""
+
+    def serialize_field(self, field: Any, name: str, value: Any) -> Any:
+        """Return the value of a cell."""
+        return defused(super().serialize_field(field, name, value))
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A file format."""
+
+    name: str
+    writer: str
+    """The import path of the writer, ``package.module:function``."""
+    suffixes: tuple[str, ...]
+    """Endings of file names."""
+    needs: str | None = None
+    """The optional package that the writer imports."""
+    binary: bool = False
+
+
+_PACKAGE = "newsbot.apps.export"
+FORMATS = {
+    format_.name: format_
+    for format_ in (
+        Format("jsonl", f"{_PACKAGE}.formats:write_json_lines", (".jsonl", ".ndjson")),
+        Format("json", f"{_PACKAGE}.formats:write_json", (".json",)),
+        Format("csv", f"{_PACKAGE}.formats:write_csv", (".csv",)),
+        Format("parquet", f"{_PACKAGE}.parquet:write_parquet", (".parquet",), "pyarrow", binary=True),
+        Format("warc", f"{_PACKAGE}.formats:write_warc", (".warc.gz", ".warc"), binary=True),
+    )
+}
+
+
+def format_of(path: Path | None) -> Format:
+    """Return the format for the ending of a file name.
+
+    The format is JSON lines for an unknown ending, or if there is no file. Raises :class:`ArgumentError` for
+    the ending of a spreadsheet, and for an ending that is probably misspelt.
+    """
+    for format_ in FORMATS.values():
+        if path is not None and path.name.lower().endswith(format_.suffixes):
+            return format_
+    suffix = path.suffix.lower() if path is not None else ""
+    known = [known for format_ in FORMATS.values() for known in format_.suffixes]
+    near = get_close_matches(suffix, known, n=1, cutoff=0.75)
+    if near or suffix.startswith((".xls", ".xsl", ".ods")):
+        hint = f"did you mean {near[0]!r}?" if near else "for spreadsheets use .csv and --excel"
+        raise ArgumentError(f"{path}: no format has the ending {suffix!r} ({hint}); or add --format NAME")
+    return FORMATS["jsonl"]
+
+
+def writer_of(format_: Format) -> Write:
+    """Import and return the function that writes a format.
+
+    Raises :class:`UserError` with an installation hint if the package that the format needs is missing.
+    """
+    try:
+        return cast("Write", load(format_.writer))
+    except ModuleNotFoundError as error:
+        # The user can install the package that the format needs. It is a bug if any other module is missing.
+        if format_.needs is None or (error.name or "").partition(".")[0] != format_.needs:
+            raise
+        raise UserError(
+            f"the format {format_.name} needs {format_.needs}: pip install {format_.needs}"
+        ) from error

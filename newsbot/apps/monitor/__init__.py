@@ -1,0 +1,12 @@
+"""Reports on the availability and the structure of sites, from the checks of ``scrapy crawl monitor``.
+
+Files in reading order:
+
+* ``page_check``: how one page is checked, what its responses mean, and what changed since an earlier run
+* ``report``: the report on one site, from all its pages, with sections, links between them, and folders
+* ``kept_reports``: stores the last report of each site, so that it can be shown immediately
+* ``rendering``: writes reports as JSON and HTML
+* ``command``, ``searches``: ``scrapy monitor`` and ``scrapy searches``
+* ``removal``: deletes checks, reports and results of removed pages
+* ``spiders``: the spiders ``monitor`` and ``search``
+"""

@@ -1,0 +1,15 @@
+"""Checks of sites, and the search for texts on the pages of sites."""
+
+from newsbot.config.apps import App
+
+APP = App(
+    name="monitor",
+    package="newsbot.apps.monitor",
+    needs=("search",),
+    commands={
+        "searches": ("Read", "List, show and delete the results of the spider search"),
+        "monitor": ("Look after", "Show what the spider monitor found: broken links, changes, structure"),
+    },
+    spiders="newsbot.apps.monitor.spiders",
+    removal=("newsbot.apps.monitor.removal:forget",),
+)

@@ -1,0 +1,140 @@
+"""``scrapy monitor``: shows what ``scrapy crawl monitor`` found."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from newsbot.apps.monitor.kept_reports import forget_report, monitored
+from newsbot.apps.monitor.rendering import Row, broken_rows, change_rows, facts, moved_rows, write_reports
+from newsbot.apps.monitor.report import site_report
+from newsbot.backends import open_storage, stored
+from newsbot.cli.command import Call
+from newsbot.cli.program import PROGRAM
+from newsbot.cli.terminal import Column, columns, counted, did_you_mean, when
+from newsbot.clock import iso, utc
+from newsbot.errors import ArgumentError, UserError
+from newsbot.storage.notes import Notes
+from newsbot.urls import ascii_host, canonicalize, fingerprint
+
+SHOWN = 20
+"""Default number of rows of each table."""
+
+
+def list_sites(call: Call) -> None:
+    """List the sites that were monitored."""
+    with stored(call.settings) as storage:
+        sites = monitored(storage.notes)
+    now = time.time()
+    call.listing(
+        [sites[domain] for domain in sorted(sites)],
+        columns("site | last run > | pages > 1 | checked > 3 | broken > | refused > | moved > 2 | changes >"),
+        (_site_row(sites[domain], now) for domain in sorted(sites)),
+        empty=f"no site was monitored yet; run: {PROGRAM} crawl monitor -a sites=DOMAIN",
+    )
+
+
+def show(call: Call) -> None:
+    """Print the report on a site, or write it as an HTML page (``--html``)."""
+    options = call.options
+    if options.html is not None and Path(options.html).suffix.lower() != ".html":
+        raise ArgumentError(f"--html {options.html}: the file name must end in .html")
+    with stored(call.settings) as storage:
+        domain = _known(storage.notes, ascii_host(options.domain))
+        limit = options.limit or (SHOWN if options.html is None and not call.json else 1000)
+        report = site_report(storage, domain, limit=limit)
+    if options.html is not None:
+        try:
+            write_reports(Path(options.html), [report], time.time())
+        except OSError as error:
+            raise UserError(f"{options.html}: cannot be written ({error.strerror})") from error
+        call.note(f"written: {options.html}")
+    elif call.json:
+        call.document(report)
+    else:
+        _print(call, report)
+
+
+def page(call: Call) -> None:
+    """Show the checks of one page."""
+    try:
+        key = fingerprint(canonicalize(call.options.url))
+    except ValueError as error:
+        raise ArgumentError(f"{call.options.url}: {error}") from error
+    with stored(call.settings) as storage:
+        found = storage.checks.get([key]).get(key)
+    if found is None:
+        raise UserError(
+            f"{call.options.url}: was never checked; run: {PROGRAM} crawl monitor -a sites=DOMAIN"
+        )
+    titles = columns("at | answer | ms | bytes | type | server | redirects *")
+    call.listing(found.checks, titles, map(_check_row, found.checks))
+
+
+def forget(call: Call) -> None:
+    """Delete the monitor's data of a site."""
+    with closing(open_storage(call.settings)) as storage:
+        domain = ascii_host(call.options.domain)
+        pages = storage.checks.forget(source=domain)
+        known = forget_report(storage.notes, domain)
+    if not known and not pages:
+        raise UserError(f"{domain}: has no results; {PROGRAM} monitor list shows the sites with results")
+    if call.json:
+        call.document({"site": domain, "pages": pages})
+    else:
+        call.note(f"deleted the checks of {counted(pages, 'page')}")
+
+
+def _known(notes: Notes, domain: str) -> str:
+    sites = monitored(notes)
+    if domain not in sites:
+        hint = did_you_mean(domain, sites)
+        raise UserError(f"{domain}: was not monitored{hint}; run: {PROGRAM} crawl monitor -a sites={domain}")
+    return domain
+
+
+def _site_row(site: Mapping[str, Any], now: float) -> tuple[object, ...]:
+    return (
+        *(site["site"], when(site["run"], now), site["pages"], site["checked_in_run"]),
+        *(site["broken_count"], site["refused_count"], site["moved_count"]),
+        sum(site["changes_count"].values()),
+    )
+
+
+def _check_row(one: Any) -> tuple[object, ...]:
+    return (
+        *(iso(utc(one.at)), one.outcome, None if one.seconds is None else round(1000 * one.seconds)),
+        *(one.size, one.content_type, one.server, " ".join(f"{status} {to}" for status, to in one.hops)),
+    )
+
+
+def _print(call: Call, report: Mapping[str, Any]) -> None:
+    call.table((Column(report["site"]), Column("", wide=True)), facts(report))
+    pages = "answer | since | linked from > | {} * | linked from these *"
+    changed = sum(report["changes_count"].values())
+    tables: tuple[tuple[int, str, Iterator[Row]], ...] = (
+        (report["broken_count"], pages.format("broken"), broken_rows(report["broken"])),
+        (report["refused_count"], pages.format("refused"), broken_rows(report["refused"])),
+        (changed, "what | before | now | changed *", change_rows(report["changes"])),
+        (report["moved_count"], "moved * | hops *", moved_rows(report["moved"])),
+    )
+    for number, titles, rows in tables:
+        if not number:
+            continue
+        call.text()
+        kept = list(rows)
+        call.table(columns(titles), kept)
+        if number > len(kept):
+            call.note(f"{number - len(kept)} more; to see them, use --limit N or --html FILE")
+    call.text()
+    call.table(columns("folder | pages > | broken >"), _tree(report["tree"]))
+
+
+def _tree(node: Mapping[str, Any], level: int = 0) -> Iterator[tuple[object, ...]]:
+    """Yield the folders of a site as rows, down to the third level."""
+    yield "· " * level + str(node["name"]), node["pages"], node["broken"] or ""
+    for one in node["below"] if level < 3 else ():
+        yield from _tree(one, level + 1)

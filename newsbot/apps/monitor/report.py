@@ -1,0 +1,416 @@
+"""Computes the report on one site: responses, broken links and the pages that contain them, structure.
+
+Each page record of the site is read once, with its last check. Checks of pages without a record are also read
+once. Memory use depends on the length of the lists and the number of folders, but it does not grow with the
+number of pages.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from heapq import nlargest
+from operator import itemgetter
+from typing import Any
+from urllib.parse import unquote
+
+import numpy as np
+
+from newsbot.apps.monitor.page_check import CONTENT, LISTED, NEW, changes_of
+from newsbot.items import Kind, PageRecord, batched
+from newsbot.storage.base import Storage
+from newsbot.storage.spider_results import CheckedPage
+from newsbot.urls import canonicalize, fingerprint
+
+MAX_SECTIONS = 300
+"""Maximum number of sections. Pages in further sections are counted under :data:`OTHERS`."""
+MAX_LEVELS = 5
+"""Maximum depth of folders. Pages in deeper folders are counted in the folder at this depth."""
+MAX_FOLDERS = 20_000
+"""Maximum number of folders of a site. Pages in further folders are counted only in the folder above."""
+MAX_CHILDREN = 25
+"""Maximum number of subfolders that are shown: the subfolders with the most pages.
+
+All other subfolders are shown together in one line.
+"""
+MAX_NAME = 80
+"""Maximum number of characters of a folder's name."""
+OTHERS = "(others)"
+
+
+def folders(url: str, domain: str, *, is_section: bool = False) -> tuple[str, ...]:
+    """Return the folders that contain a page, from the top.
+
+    If the host is not the domain of the site, the host is the first folder. ``is_section`` means that the
+    page is the front page of a folder, even if its URL does not end in a slash.
+    """
+    host, path = _split(url)
+    host = host.removeprefix("www.")
+    names = path.split("/")
+    # The last name is the page itself: a file, or nothing after a final slash.
+    if names and not (is_section and names[-1]):
+        names.pop()
+    found = [f"/{name[:MAX_NAME]}" for name in names if name][:MAX_LEVELS]
+    return tuple([host[:MAX_NAME], *found] if host != domain else found)
+
+
+def _split(url: str) -> tuple[str, str]:
+    """Return host and path of a canonical http(s) URL, without the slash between them."""
+    rest = url.partition("://")[2].partition("?")[0].partition("#")[0]
+    place, _, path = rest.partition("/")
+    place = place.rpartition("@")[2].lower()
+    if place.startswith("["):  # an IPv6 address
+        return place[1:].partition("]")[0], path
+    return place.partition(":")[0], path
+
+
+def section(places: tuple[str, ...]) -> str:
+    """Return the section of a page: the first of its folders ``places``, or ``/`` if there is none."""
+    return places[0] if places else "/"
+
+
+@dataclass(slots=True)
+class Folder:
+    """A folder. Its counts include all folders below it."""
+
+    pages: int = 0
+    broken: int = 0
+    below: dict[str, Folder] = field(default_factory=dict)
+
+    def plain(self, name: str, levels: int = MAX_LEVELS, children: int = MAX_CHILDREN) -> dict[str, Any]:
+        """Return the folder as ``{"name", "pages", "broken", "below": [...]}``, the largest folders first.
+
+        ``levels`` is the maximum depth, and ``children`` is the maximum number of subfolders of each folder.
+        """
+        found: dict[str, Any] = {"name": name, "pages": self.pages, "broken": self.broken, "below": []}
+        if levels <= 0:
+            return found
+        inside = sorted(self.below.items(), key=lambda item: (-item[1].pages, item[0]))
+        found["below"] = [one.plain(word, levels - 1, children) for word, one in inside[:children]]
+        if rest := inside[children:]:
+            pages, broken = sum(one.pages for _, one in rest), sum(one.broken for _, one in rest)
+            name = f"({len(rest)} more)"
+            found["below"].append({"name": name, "pages": pages, "broken": broken, "below": []})
+        return found
+
+
+class Structure:
+    """Counts the pages of one site by folder and section, and the links between sections."""
+
+    def __init__(self, domain: str) -> None:
+        self.domain = domain
+        self.root = Folder()
+        self._folders = 0
+        self._sections: dict[str, Folder] = {}
+        self._links: Counter[tuple[str, str]] = Counter()
+        self.depths: Counter[int] = Counter()
+
+    def add(self, places: tuple[str, ...], *, broken: bool) -> str:
+        """Count a page in its folders and in its section; return the section."""
+        node = self.root
+        self._count(node, broken)
+        for name in places:
+            if name not in node.below:
+                if self._folders >= MAX_FOLDERS:
+                    break
+                self._folders += 1
+                node.below[name] = Folder()
+            node = node.below[name]
+            self._count(node, broken)
+        name = self._named(section(places))
+        self._count(self._sections.setdefault(name, Folder()), broken)
+        return name
+
+    def link(self, source: str, target: str) -> None:
+        """Count a link between two sections, or within one."""
+        self._links[self._named(source), self._named(target)] += 1
+
+    def sections(self) -> list[dict[str, Any]]:
+        """Return the sections, sorted by the number of pages, largest first."""
+        ordered = sorted(self._sections.items(), key=lambda item: (-item[1].pages, item[0]))
+        return [{"section": name, "pages": one.pages, "broken": one.broken} for name, one in ordered]
+
+    def links(self, limit: int) -> list[dict[str, Any]]:
+        """Return the ``limit`` most frequent links between sections, the most frequent first."""
+        ordered = sorted(self._links.items(), key=lambda item: (-item[1], item[0]))
+        return [{"from": a, "to": b, "links": number} for (a, b), number in ordered[:limit]]
+
+    def _named(self, name: str) -> str:
+        if name in self._sections or len(self._sections) < MAX_SECTIONS:
+            return name
+        return OTHERS
+
+    @staticmethod
+    def _count(folder: Folder, broken: bool) -> None:
+        folder.pages += 1
+        folder.broken += broken
+
+
+class Top:
+    """Keeps the ``limit`` items with the largest values of ``key``, and counts all items.
+
+    Items with equal values of ``key`` are ordered by the values of the keys in ``more``.
+    """
+
+    def __init__(self, limit: int, key: str, *more: str) -> None:
+        self._limit, self._key = limit, itemgetter(key, *more)
+        self._kept: list[dict[str, Any]] = []
+        self.count = 0
+
+    def add(self, thing: dict[str, Any]) -> None:
+        """Count an item, and keep it if it is among the largest."""
+        self.count += 1
+        self._kept.append(thing)
+        # The list is sorted only when it exceeds twice the limit, so each item costs constant time on
+        # average.
+        if len(self._kept) > 2 * self._limit:
+            self._kept = self.listed()
+
+    def listed(self) -> list[dict[str, Any]]:
+        """Return the largest items, the largest first."""
+        return nlargest(self._limit, self._kept, key=self._key)
+
+
+def quantiles(millis: array[float]) -> dict[str, int | None]:
+    """Return the median and the 95th percentile of times in milliseconds; None if there are no times."""
+    if not millis:
+        return {"median_milliseconds": None, "p95_milliseconds": None}
+    # array("f") has the memory layout of float32, so frombuffer() does not copy it.
+    ordered = np.sort(np.frombuffer(millis, np.float32))
+    last = len(ordered) - 1  # the 95th percentile is rounded up to the next item
+    return {
+        "median_milliseconds": round(float(ordered[last // 2])),
+        "p95_milliseconds": round(float(ordered[-(-last * 95 // 100)])),
+    }
+
+
+LIMIT = 1000
+"""Maximum number of pages in each list of a report. Further pages are only counted."""
+MAX_WORDS = 200
+"""Maximum number of server names, and of content types, that are counted separately."""
+TOPS = {"broken": "referrer_count", "refused": "at", "moved": "hops_count", "orphans": "at"}
+"""The lists of a report, and the value by which each list is sorted. A report also counts all their pages."""
+REFERRERS = 5
+"""Maximum number of feeds and sitemaps that a report names for an orphan (a page that no page links to)."""
+_AT_ONCE = 500
+
+Report = dict[str, Any]
+"""A JSON-serializable dict. docs/monitoring.md describes every field."""
+
+
+def site_report(storage: Storage, domain: str, *, limit: int = LIMIT) -> Report:
+    """Return the report on a site (the domain of its rule), with at most ``limit`` items in each list.
+
+    Raises :class:`newsbot.errors.DataError`.
+    """
+    survey = _Survey(storage, domain, limit)
+    for page, checked in _pages(storage, domain):
+        survey.add(page, checked)
+    return survey.report()
+
+
+def _pages(storage: Storage, domain: str) -> Iterator[tuple[PageRecord | None, CheckedPage | None]]:
+    """Yield the record and the checks of each page of a site that is known or was checked.
+
+    Each page is yielded once. If it has no record or no checks, None is yielded instead.
+    """
+    for pages in batched(storage.pages.iter(source=domain), _AT_ONCE):
+        checked = storage.checks.get([page.fingerprint for page in pages])
+        for page in pages:
+            yield page, checked.get(page.fingerprint)
+    for one in storage.checks.iter(domain, unlisted=True):
+        yield None, one
+
+
+class _Survey:
+    """Collects the figures of one site, page by page."""
+
+    def __init__(self, storage: Storage, domain: str, limit: int) -> None:
+        self.domain = domain
+        self._limit = limit
+        sources = storage.sources.all(domain)
+        self._lists = {_key(one.url) for one in sources if one.kind in (Kind.FEED, Kind.SITEMAP)}
+        self._fronts = {_key(one.url) for one in sources if one.kind is Kind.SECTION}
+        self._rough = {_rough(one.url) for one in sources}
+        # The cache belongs to this object. lru_cache as a decorator would keep all objects alive.
+        self._where = lru_cache(20_000)(self._where_of)
+        self._structure = Structure(domain)
+        self._counts: Counter[str] = Counter()
+        self._words: dict[str, Counter[str]] = {
+            name: Counter() for name in ("verdicts", "outcomes", "types", "servers")
+        }
+        self._millis = array("f")
+        self._tops = {name: Top(limit, key) for name, key in TOPS.items()}
+        self._slowest, self._largest = Top(min(limit, 50), "milliseconds"), Top(min(limit, 50), "size")
+        self._run = self._first_run = 0.0
+        self._begin_run(0.0)
+
+    def _begin_run(self, run: float) -> None:
+        """Begin to collect the changes of ``run``, and drop the changes of earlier runs.
+
+        Only the pages of the latest run are compared with the run before. The latest run is known only after
+        all pages were read, so this method is called again when a page of a later run is found.
+        """
+        self._run = run
+        self._in_run = 0
+        self._changes: dict[str, Any] = {kind: Top(self._limit, "at") for kind in LISTED}
+        self._content_changed = 0
+
+    def add(self, page: PageRecord | None, checked: CheckedPage | None) -> None:
+        """Add one page to all figures."""
+        self._counts["pages"] += 1
+        broken = checked is not None and checked.last.verdict == "broken"
+        self._place(page, checked, broken=broken)
+        if checked is None:
+            self._counts["never_checked"] += 1
+            return
+        self._describe(checked)
+        if checked.last.verdict != "ok":
+            self._name(page, checked)
+        self._compare(checked)
+
+    def _place(self, page: PageRecord | None, checked: CheckedPage | None, *, broken: bool) -> None:
+        """Add the page to its folders, with the links to it. A page without such links is an orphan."""
+        url = page.url if page is not None else checked.url if checked is not None else ""
+        is_front = page is not None and page.kind is Kind.SECTION
+        here = self._structure.add(folders(url, self.domain, is_section=is_front), broken=broken)
+        if page is None:
+            return
+        self._structure.depths[page.depth] += 1
+        by_page = 0
+        for referrer in page.referrers:
+            where = self._where(referrer)
+            if where is not None:
+                by_page += 1
+                self._structure.link(where, here)
+        if not by_page and self._is_orphan(page):
+            self._tops["orphans"].add(
+                {"url": page.url, "at": page.first_seen, "listed_in": page.referrers[:REFERRERS]}
+            )
+
+    @staticmethod
+    def _is_orphan(page: PageRecord) -> bool:
+        # Crawls know these pages from rules or robots.txt, so no page needs to link to them.
+        if page.kind in (Kind.FEED, Kind.SITEMAP) or (page.kind is Kind.SECTION and page.depth == 0):
+            return False
+        # Only some referrers are stored. If there are more, one of them may be a page.
+        return page.referrer_count <= len(page.referrers)
+
+    def _where_of(self, referrer: str) -> str | None:
+        """Return the section of a linking page.
+
+        Returns None for feeds, sitemaps and robots.txt, which are not pages.
+        """
+        # A rough comparison comes first, because computing the exact keys of all referrers would be slow.
+        key = _key(referrer) if _rough(referrer) in self._rough else b""
+        if key in self._lists or referrer.endswith("/robots.txt"):
+            return None
+        return section(folders(referrer, self.domain, is_section=key in self._fronts))
+
+    def _describe(self, checked: CheckedPage) -> None:
+        last = checked.last
+        self._counts["checked"] += 1
+        media = (last.content_type or "").partition(";")[0].strip().lower()
+        values = {"verdicts": last.verdict, "outcomes": last.outcome, "types": media, "servers": last.server}
+        for name, word in values.items():
+            words = self._words[name]
+            if word:
+                words[word if word in words or len(words) < MAX_WORDS else "(others)"] += 1
+        if last.size:
+            self._counts["bytes"] += last.size
+            self._largest.add({"url": checked.url, "size": last.size, "content_type": media})
+        if last.seconds is not None:
+            milliseconds = round(1000 * last.seconds)
+            self._millis.append(milliseconds)
+            self._slowest.add({"url": checked.url, "milliseconds": milliseconds})
+
+    def _name(self, page: PageRecord | None, checked: CheckedPage) -> None:
+        """Add the page to the list of broken, refused or moved pages if it belongs to one of them."""
+        last = checked.last
+        plain: dict[str, Any] = {"url": checked.url, "outcome": last.outcome, "at": last.at}
+        if last.verdict == "moved":
+            hops = [{"status": status, "to": to} for status, to in last.hops]
+            self._tops["moved"].add({**plain, "hops": hops, "hops_count": len(hops)})
+            return
+        referrers = [] if page is None else list(page.referrers)
+        if last.found_on and last.found_on not in referrers:
+            referrers.append(last.found_on)
+        # The record counts all referrers, but stores only the first referrers.
+        number = max(len(referrers), 0 if page is None else page.referrer_count)
+        plain |= {
+            "since": checked.since,
+            "kind": None if page is None else page.kind.value,
+            "hops": [{"status": status, "to": to} for status, to in last.hops],
+            "referrers": referrers,
+            "referrer_count": number,
+        }
+        if last.verdict in ("broken", "refused"):
+            self._tops[last.verdict].add(plain)
+
+    def _compare(self, checked: CheckedPage) -> None:
+        runs = {one.run for one in checked.checks}
+        self._first_run = min(runs | ({self._first_run} if self._first_run else set()))
+        last = checked.last
+        if last.run > self._run:
+            self._begin_run(last.run)
+        if last.run < self._run:  # not checked in the latest run
+            return
+        self._in_run += 1
+        for kind, (before, now) in changes_of(checked).items():
+            if kind == CONTENT:
+                self._content_changed += 1
+            else:
+                self._changes[kind].add(
+                    {"url": checked.url, "what": kind, "before": before, "now": now, "at": last.at}
+                )
+
+    def report(self) -> Report:
+        """Return the report on the pages that were added."""
+        changes = {kind: top for kind, top in self._changes.items() if top.count}
+        if self._first_run == self._run:  # in the first run every page is new
+            changes.pop(NEW, None)
+        listed = [one for kind in LISTED if kind in changes for one in changes[kind].listed()]
+        words = {name: dict(counted.most_common()) for name, counted in self._words.items()}
+        return {
+            "site": self.domain,
+            "run": self._run or None,
+            "pages": self._counts["pages"],
+            "checked": self._counts["checked"],
+            "checked_in_run": self._in_run,
+            "never_checked": self._counts["never_checked"],
+            **words,
+            "bytes": self._counts["bytes"],
+            **quantiles(self._millis),
+            **{f"{name}_count": top.count for name, top in self._tops.items()},
+            **{name: top.listed() for name, top in self._tops.items()},
+            "changes_count": {kind: top.count for kind, top in changes.items()},
+            "content_changed": self._content_changed,
+            "changes": listed[: self._limit],
+            "depths": {str(depth): number for depth, number in sorted(self._structure.depths.items())},
+            "sections": self._structure.sections(),
+            "links": self._structure.links(self._limit),
+            "tree": self._structure.root.plain(self.domain),
+            "slowest": self._slowest.listed(),
+            "largest": self._largest.listed(),
+        }
+
+
+def _rough(url: str) -> str:
+    """Return the last part of the path of a URL. All URLs with the same key have the same last part.
+
+    Computing this part is much faster than computing the key.
+    """
+    path = url.strip().partition("?")[0].partition("#")[0]
+    # ";" may begin a session id, "." and ".." are steps in the path. Canonical URLs have neither.
+    last = unquote(path.rpartition("/")[2].partition(";")[0])
+    return "" if last in (".", "..") else last
+
+
+def _key(url: str) -> bytes:
+    try:
+        return fingerprint(canonicalize(url))
+    except ValueError:
+        return b""

@@ -1,0 +1,5 @@
+"""Spiders that check sites.
+
+* ``monitor``: ``scrapy crawl monitor`` requests every known page
+* ``search``: ``scrapy crawl search`` finds texts on pages
+"""

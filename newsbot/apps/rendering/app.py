@@ -1,0 +1,15 @@
+"""Runs the scripts of pages in a browser."""
+
+from newsbot.config.apps import App
+
+APP = App(
+    name="rendering",
+    package="newsbot.apps.rendering",
+    settings=True,
+    components={
+        "DOWNLOADER_MIDDLEWARES": {
+            "newsbot.apps.rendering.middleware.RenderingMiddleware": 540,
+        },
+    },
+    checks=("newsbot.apps.rendering.browser:check",),
+)

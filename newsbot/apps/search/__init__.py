@@ -1,0 +1,14 @@
+"""Full-text search in stored articles, and search for phrases on single pages.
+
+Files in reading order:
+
+* ``query``: parses the queries that users type, and converts them to expressions of FTS5, the full-text
+  search of SQLite
+* ``events``: groups articles that report one event; its tables are part of the index
+* ``index``: the FTS5 tables, in a separate file on each machine that searches
+* ``following``: updates the index with the changes of the storage
+* ``articles``: searches the index, reads the found articles from the storage, cuts snippets out of them, and
+  finds words that are in a larger share of articles today than before
+* ``command``: ``scrapy articles search``, ``counts`` and ``index``
+* ``phrases``: finds several texts and regular expressions in one page, for ``scrapy crawl search``
+"""

@@ -1,0 +1,12 @@
+"""Full-text search in stored articles."""
+
+from newsbot.config.apps import App
+
+APP = App(
+    name="search",
+    package="newsbot.apps.search",
+    commands={
+        "search": ("Read", "Find articles"),
+        "articles": ("Read", "Find, read, export and import articles"),
+    },
+)

@@ -1,0 +1,99 @@
+"""``scrapy articles search``, ``counts`` and ``index``."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import Any
+
+from newsbot.apps.search.articles import MAX_COMPARED, searching
+from newsbot.apps.search.query import Hit
+from newsbot.cli.command import Call
+from newsbot.cli.program import PROGRAM
+from newsbot.cli.terminal import Column, columns, counted, lines
+from newsbot.clock import system_clock, utc
+from newsbot.errors import ArgumentError, UserError
+from newsbot.operations.articles import chosen, time_of
+
+FOLLOWED = 10.0
+"""Maximum number of seconds for which the index is updated before a search."""
+
+
+def search(call: Call) -> None:
+    """Find articles by words. The exit code is 0 even if no article is found."""
+    options = call.options
+    with searching(call.settings) as articles:
+        articles.follow(FOLLOWED)
+        hits = articles.find(options.query, chosen(call), limit=options.limit, by_time=not options.best_first)
+        notes = articles.explain(options.query, found=bool(hits))
+        waiting = articles.waiting()
+    if waiting:
+        call.note(
+            f"the index lacks {counted(waiting, 'new article')}; to update it: {PROGRAM} articles index"
+        )
+    call.listing(
+        [_hit_row(hit) for hit in hits],
+        columns("time | source | title * | found * | url *"),
+        ((time_of(h.article), h.article.source, _title(h), h.snippet, h.article.url) for h in hits),
+        empty="no article found",
+    )
+    for note in notes:
+        call.note(note)
+
+
+def counts(call: Call) -> None:
+    """Count the articles that match each query, by day, site or language."""
+    options = call.options
+    if len(options.query) > MAX_COMPARED:
+        raise ArgumentError(f"{len(options.query)} queries: at most {MAX_COMPARED} can be compared")
+    with searching(call.settings) as articles:
+        articles.follow(FOLLOWED)
+        found = articles.attention(options.query, chosen(call), utc(system_clock()))
+    if call.json:
+        call.document(found)
+        return
+    named = [Column(one.query, "right") for one in found.queries]
+    if options.by == "day":
+        rows = zip(found.days, *map(found.numbers, found.queries), found.articles, strict=True)
+        call.table((Column("day"), *named, Column("all articles", "right")), rows)
+    else:
+        sums = [one.counts.sites if options.by == "site" else one.counts.languages for one in found.queries]
+        names = sorted({*chain(*sums)}, key=lambda name: (-sum(one.get(name, 0) for one in sums), name))
+        call.table(
+            (Column(options.by), *named), ((name, *(one.get(name, 0) for one in sums)) for name in names)
+        )
+    for one in found.queries:
+        more = "" if one.counts.complete else "more than "
+        call.note(f"{one.query}: {more}{one.counts.total} articles")
+        for note in one.notes:
+            call.note(note)
+
+
+def index(call: Call) -> None:
+    """Update the search index, or rebuild it (``--anew``)."""
+    tell = lines(call.note, {})
+    indexed = 0
+
+    def written(so_far: int) -> None:
+        nonlocal indexed
+        indexed = so_far
+        tell("articles", so_far)
+
+    with searching(call.settings) as articles:
+        if not call.options.anew:
+            articles.follow(tell=written)
+        elif not articles.remake(written):
+            raise UserError("another process is writing the search index; try again later")
+        left = articles.waiting()
+    if call.json:
+        call.document({"indexed": indexed, "waiting": left})
+    call.note(f"{counted(indexed, 'article')} indexed, {left} left")
+
+
+def _title(hit: Hit) -> str:
+    return hit.article.title + (f" (and {hit.copies} more)" if hit.copies else "")
+
+
+def _hit_row(hit: Hit) -> dict[str, Any]:
+    row = hit.article.to_dict()
+    del row["text"]
+    return {**row, "snippet": hit.snippet, "score": round(hit.score, 9), "copies": hit.copies}

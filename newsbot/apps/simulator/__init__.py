@@ -1,0 +1,26 @@
+"""Simulates visits to sites to compare polling policies without real requests (docs/simulator.md).
+
+Files for the published experiment of 2005, with robots and sensors on pages:
+
+* ``model``: generates pages, change logs, query logs and routes
+* ``draws``: random numbers that depend only on their purpose
+* ``page_state``: histories, state and counters for the compiled loops
+* ``runs``: the loops of robots and of sensors, and the result of one run
+* ``plan``: runs the 54 situations and 7 variants with threads
+* ``experiment``: runs the plan for several seeds, makes tables, and compares them with the published figures
+
+Files for the comparison of polling policies on feeds, section pages and article pages:
+
+* ``site_world``: generated worlds, the settings of ``--world``, and worlds from the records of the crawler
+* ``visits``: the visits that a policy makes, their cost, and figures such as freshness and delays
+* ``allocation``: formulas that distribute a budget of visits
+* ``strategies``: the strategies by name, and strategies in files of users
+* ``strategy_comparison``: computes figures with confidence intervals, and the smallest budget for a target
+
+Files for both:
+
+* ``command``: the actions of ``scrapy simulate``
+* ``files``: reads and writes tables, logs and runs (Parquet and CSV)
+* ``report``: writes report.html with charts by matplotlib
+* ``requirements``: optional packages, compiled loops, the check of free memory
+"""

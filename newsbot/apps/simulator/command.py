@@ -1,0 +1,412 @@
+"""``scrapy simulate``: runs the simulator, shows its progress and prints its results.
+
+All actions raise :class:`newsbot.errors.ArgumentError` for wrong options, before they open or create a file.
+They raise :class:`newsbot.errors.UserError` for files that cannot be read or written, and for work that needs
+more memory than is free.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from newsbot.apps.simulator import experiment as experiments
+from newsbot.apps.simulator import files
+from newsbot.apps.simulator import report as reports
+from newsbot.apps.simulator import strategy_comparison as comparison
+from newsbot.apps.simulator.draws import stream
+from newsbot.apps.simulator.experiment import summarize_checks
+from newsbot.apps.simulator.model import (
+    FREQUENCIES,
+    MAX_TIME,
+    estimate_rows,
+    make_changes,
+    make_pages,
+    make_queries,
+    make_routes,
+)
+from newsbot.apps.simulator.page_state import History, pack
+from newsbot.apps.simulator.plan import MAX_SCALE, RUNS
+from newsbot.apps.simulator.requirements import require_memory
+from newsbot.apps.simulator.runs import Run, run_robots, run_sensor
+from newsbot.apps.simulator.site_world import (
+    Generated,
+    Recorded,
+    SiteSettings,
+    Worlds,
+    from_pages,
+    from_polls,
+    read_settings,
+)
+from newsbot.apps.simulator.strategies import MOST_A_DAY, Choice, PushSettings, choose
+from newsbot.apps.simulator.visits import UNITS
+from newsbot.backends import stored
+from newsbot.cli.command import Call
+from newsbot.cli.program import PROGRAM
+from newsbot.cli.terminal import Column, columns, make_console
+from newsbot.clock import parse_duration
+from newsbot.errors import ArgumentError, UserError
+from newsbot.items import Kind
+
+MAX_WORKERS = 4
+"""Maximum number of threads for the plan. More threads would need too much memory."""
+MAX_SEEDS, MAX_SERVERS = 200, 10_000
+MAX_SECONDS = 30 * 86_400.0
+"""Largest allowed value, in seconds, of the options that are durations."""
+BYTES_A_ROW = 24
+"""Bytes of memory that one row of a log needs while the log is generated and written."""
+SHOWN = (
+    "freshness", "age", "median", "mean", "p95", "p99", "lost", "requests", "megabytes", "useful",
+    "host_peak",
+)  # fmt: skip
+"""Figures in the printed table of policies. JSON and the report contain all figures."""
+
+
+def experiment(call: Call) -> int:
+    """Run the published plan, compare it with the published figures, and write tables and a report."""
+    options = call.options
+    if options.scale > MAX_SCALE:
+        raise ArgumentError(f"--scale {options.scale}: must be 1 to {MAX_SCALE}")
+    folder = None if call.json and not options.out else Path(options.out or "simulation").expanduser()
+    if folder is not None:
+        reports.make_folder(folder)
+    began, used = time.monotonic(), time.process_time()
+    with _progress(RUNS * options.seeds) as progress:
+        found = experiments.run_experiment(
+            options.scale,
+            seed=options.seed,
+            seeds=options.seeds,
+            frequencies=options.frequencies,
+            workers=min(MAX_WORKERS, _processors()),
+            progress=progress,
+        )
+    seconds, used = time.monotonic() - began, time.process_time() - used
+    judged = options.scale == 1 and options.frequencies == "published"
+    if folder is not None:
+        seeds = _seeds_text(_seeds(options))
+        about = [
+            f"54 fields, 7 variants; scale {options.scale}, {seeds}, frequencies {options.frequencies}.",
+            f"Made by: {PROGRAM} simulate experiment. The model is described in docs/simulator.md.",
+        ]
+        if not judged:
+            about.append("Tolerances are shown only with --scale 1 and --frequencies published.")
+        reports.write_experiment(folder, found, about, judged=judged)
+    if call.json:
+        call.document(experiments.as_document(found))
+        return 0
+    call.table(
+        columns("published figures | number > | within tolerance > | largest deviation > | of *"),
+        summarize_checks([check.row(judged=judged) for check in found.checks]),
+    )
+    call.text(f"\n{len(found.runs)} runs in {seconds:.1f} s ({used:.1f} s of processor time)")
+    call.text(f"tables and report: {folder}; open {folder}/report.html")
+    return 0
+
+
+def compare(call: Call) -> int:
+    """Run several policies with the same budget, and print the figures of each."""
+    options = call.options
+    try:
+        budget = float(options.budget)
+    except ValueError:
+        budget = 0.0
+    if not comparison.LEAST <= budget <= MOST_A_DAY:
+        limits = f"{comparison.LEAST:g} to {MOST_A_DAY:g} visits per source and day"
+        raise ArgumentError(f"--budget {options.budget}: must be {limits}")
+    choices, push, worlds, seeds = _read(call)
+    folder = options.out and options.out.expanduser()
+    if folder:
+        reports.make_folder(folder)
+    with _progress(len(choices) * len(seeds)) as progress:
+        found = comparison.compare(worlds, choices, budget, seeds, push, progress=progress)
+    lines = [f"\n{worlds.about()}; {_seeds_text(seeds)}; budget {budget:g} visits per source and day"]
+    if folder:
+        about = (
+            f"{worlds.about()}.",
+            f"Budget: {budget:g} visits per source and day; {_seeds_text(seeds)}; ±: half a 95 % interval.",
+            (
+                f"Push: {push.loss:.1%} of notices lost, {push.notice:g} s to arrive, safety poll every "
+                f"{push.safety / 3600:g} h, {push.servers} parallel downloads in push_queue."
+            ),
+            f"Made by: {PROGRAM} simulate compare. The figures are described in docs/simulator.md.",
+        )
+        files.write_tables(folder, comparison.as_tables(found, seeds))
+        reports.write_policies_report(folder, about, found)
+        lines.append(f"tables and report: {options.out}; open {options.out}/report.html")
+    return _policies(call, comparison.as_document(worlds.about(), found, seeds), found, lines)
+
+
+def plan(call: Call) -> int:
+    """Find for each policy the smallest budget that meets the targets."""
+    targets = comparison.read_targets(call.options.target)
+    choices, push, worlds, seeds = _read(call)
+    budgets, found = [], []
+    with _progress(len(choices) * comparison.most_rounds()) as progress:
+        for choice in choices:
+
+            def run(a_day: float, choice: Choice = choice) -> comparison.Compared:
+                compared = comparison.compare(worlds, [choice], a_day, seeds, push)[0]
+                progress()
+                return compared
+
+            budget, compared = comparison.smallest_budget(run, targets, budgeted=choice.strategy.budgeted)
+            budgets.append(budget)
+            found.append(compared)
+    document = {
+        "target": [target.text for target in targets],
+        "policies": [
+            {"budget": budget, **comparison.as_document(worlds.about(), [one], seeds)["policies"][0]}
+            for budget, one in zip(budgets, found, strict=True)
+        ],
+        "world": worlds.about(),
+        "seeds": seeds,
+    }
+    lines = [f"\n{worlds.about()}; {_seeds_text(seeds)}; target {call.options.target}"]
+    missed = [one.choice.label for one, budget in zip(found, budgets, strict=True) if budget is None]
+    if missed:
+        lines.append(f"not met at any budget up to {MOST_A_DAY:g} visits per day: {', '.join(missed)}")
+    return _policies(call, document, found, lines, ["-" if one is None else f"{one:.2f}" for one in budgets])
+
+
+def pages(call: Call) -> int:
+    """Write a file of pages with random sizes."""
+    count = call.options.pages
+    if count > files.MAX_PAGES:
+        raise ArgumentError(f"--pages {count}: must be at most {files.MAX_PAGES}")
+    require_memory(BYTES_A_ROW * count, f"{count:,} pages")
+    files.write_pages(call.options.output, make_pages(count, stream("pages", call.options.seed, count)))
+    return _written(call, call.options.output, "pages", count)
+
+
+def changes(call: Call) -> int:
+    """Write a random change log for a file of pages."""
+    options = call.options
+    sizes, key = _log_inputs(call, "change")
+    log = make_changes(sizes, options.time, options.intensity, FREQUENCIES[options.frequencies], key)
+    files.write_changes(options.output, log)
+    return _written(call, options.output, "changes", log.rows)
+
+
+def queries(call: Call) -> int:
+    """Write a random query log for a file of pages."""
+    sizes, key = _log_inputs(call, "query")
+    log = make_queries(len(sizes), call.options.time, call.options.intensity, key)
+    files.write_queries(call.options.output, log)
+    return _written(call, call.options.output, "queries", log.rows)
+
+
+def routes(call: Call) -> int:
+    """Write routes that distribute a file of pages among robots."""
+    count = len(files.read_pages(call.options.pages))
+    if call.options.robots > count:
+        raise ArgumentError(f"--robots {call.options.robots}: must be at most {count}, the number of pages")
+    files.write_routes(call.options.output, make_routes(count, call.options.robots))
+    return _written(call, call.options.output, "robots", call.options.robots, "routes")
+
+
+def robot(call: Call, *, modified: bool = False) -> int:
+    """Run robots on files of pages, changes and routes, and write the run."""
+    options = call.options
+    history, count = _history(call)
+    route = files.read_routes(options.routes, count)
+    kind = "modified robot" if modified else "robot"
+    run = run_robots(history, route, options.time, stream("run", options.seed, kind), modified=modified)
+    return _finish(call, f"{route.robots} {kind}{'s' if route.robots > 1 else ''}", run)
+
+
+def modified(call: Call) -> int:
+    """Run robots that send HEAD first on files of pages, changes and routes, and write the run."""
+    return robot(call, modified=True)
+
+
+def sensor(call: Call) -> int:
+    """Run sensors on files of pages, changes and queries, and write the run."""
+    history, count = _history(call)
+    log = files.read_queries(call.options.queries, count)
+    run = run_sensor(history, log, call.options.time, stream("run", call.options.seed, "sensor"))
+    return _finish(call, "sensors", run)
+
+
+def merge(call: Call) -> int:
+    """Join several runs, and write tables and a report into a folder."""
+    named = []
+    for path in call.options.runs:
+        strategy, run = files.read_run(path)
+        named.append((f"{strategy} ({path.stem})", run))
+    tables = experiments.merge_runs(named)
+    reports.make_folder(call.options.out)
+    files.write_tables(call.options.out, tables)
+    return _report(call, call.options.out, tables)
+
+
+def report(call: Call) -> int:
+    """Write the report again from the tables in a folder."""
+    folder, tables = call.options.folder, dict[str, Any]()
+    for name, needed in (
+        ("runs", ("situation", "variant", "strategy", "pages", "time", "freshness", "sumsize")),
+        ("series", ("situation", "variant", "time", "needfresh", "freshness", "processing")),
+        ("traffic", ("situation", "variant", "time", "sumsize")),
+        ("comparison", ("group", "figure", "published", "ours", "deviation", "within")),
+    ):
+        path = folder / f"{name}.parquet"
+        if path.exists() or name != "comparison":
+            table = files.read_table(path, f"the table {name}", needed, whole=True)
+            plain = name in ("runs", "comparison")
+            columns = zip(table.column_names, table.columns, strict=True)
+            tables[name] = table.to_pylist() if plain else {one: array.to_numpy() for one, array in columns}
+    if not tables["runs"]:
+        raise UserError(f"{folder}: runs.parquet contains no runs")
+    return _report(call, folder, tables)
+
+
+def _policies(
+    call: Call,
+    document: Any,
+    found: Sequence[comparison.Compared],
+    lines: Sequence[str],
+    budgets: Sequence[str] | None = None,
+) -> int:
+    """Print the figures of the policies, and the lines below the table."""
+    if call.json:
+        call.document(document)
+        return 0
+    titles = [f"{name} {UNITS[name]}" if UNITS[name] in ("%", "min") else name for name in SHOWN]
+    rows = [
+        [one.choice.label, *budget, *(reports.estimate_text(one.figures[name]) for name in SHOWN)]
+        for one, *budget in zip(found, *([budgets] if budgets else []), strict=True)
+    ]
+    numbers = (["budget"] if budgets else []) + titles
+    call.table((Column("policy"), *(Column(title, "right") for title in numbers)), rows)
+    for line in lines:
+        call.text(line)
+    return 0
+
+
+def _read(call: Call) -> tuple[Sequence[Choice], PushSettings, Worlds, list[int]]:
+    """Read the options that :func:`compare` and :func:`plan` have in common.
+
+    Returns the policies, the settings of push, the worlds, and the seeds.
+    """
+    options = call.options
+    for name, most in (("seeds", MAX_SEEDS), ("servers", MAX_SERVERS)):
+        if getattr(options, name) > most:
+            raise ArgumentError(f"--{name} {getattr(options, name)}: must be at most {most}")
+    settings, choices = read_settings(options.world), choose(options.policies, options.request)
+    try:
+        loss = float(options.loss.removesuffix("%")) / (100 if options.loss.endswith("%") else 1)
+    except ValueError:
+        loss = -1.0
+    if not 0 <= loss <= 1:
+        raise ArgumentError(f"--loss {options.loss}: must be a share such as 5% or 0.05")
+    notice, safety = _seconds("notice", options.notice, 0.0), _seconds("safety", options.safety, 300.0)
+    push = PushSettings(loss=loss, notice=notice, safety=safety, servers=options.servers)
+    return choices, push, _worlds(call, settings), _seeds(options)
+
+
+def _seconds(name: str, text: str, least: float) -> float:
+    try:
+        seconds = parse_duration(text)
+    except ValueError as error:
+        raise ArgumentError(f"--{name} {error}") from error
+    if not least <= seconds <= MAX_SECONDS:
+        raise ArgumentError(f"--{name} {text}: must be {least:g} seconds to 30 days")
+    return seconds
+
+
+def _seeds(options: Any) -> list[int]:
+    return list(range(options.seed, options.seed + options.seeds))
+
+
+def _seeds_text(seeds: Sequence[int]) -> str:
+    return f"seed {seeds[0]}" if len(seeds) == 1 else f"means over {len(seeds)} seeds from {seeds[0]}"
+
+
+def _worlds(call: Call, settings: SiteSettings) -> Worlds:
+    if not call.options.from_data:
+        return Generated(settings)
+    with stored(call.settings) as storage:
+        kinds = {one.url: one.kind for one in storage.sources.all()}
+        sources = from_polls(storage.sources.polls(), kinds)
+        return Recorded([*sources, *from_pages(storage.pages.iter(kind=Kind.ARTICLE))], settings)
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[Callable[[], None]]:
+    """Yield a function that must be called after each run. On a terminal, a bar shows the progress.
+
+    ``total`` is the number of runs.
+    """
+    parts = (TextColumn("runs"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    quiet = not sys.stderr.isatty()
+    with Progress(*parts, console=make_console(sys.stderr), disable=quiet, transient=True) as progress:
+        task = progress.add_task("runs", total=total)
+        yield lambda: progress.advance(task)
+
+
+def _processors() -> int:
+    """Return the number of processors that this process may use."""
+    allowed = getattr(os, "sched_getaffinity", None)  # exists only on Linux
+    return len(allowed(0)) if allowed else os.cpu_count() or 1
+
+
+def _log_inputs(call: Call, what: str) -> tuple[Any, Any]:
+    """Return the sizes of pages and the key of the random draws of a log.
+
+    Raises :class:`UserError` if the log would need more memory than is free.
+    """
+    options = call.options
+    _check_time(options.time)
+    sizes, intensity = files.read_pages(options.pages), options.intensity
+    rows = estimate_rows(len(sizes), intensity)
+    require_memory(BYTES_A_ROW * rows, f"a {what} log of {rows:,} rows")
+    # The key is computed from texts, and "5.0" and "5" are different texts. The plan uses ints. So a whole
+    # number is converted to int here. Otherwise the log would differ from the log of the plan.
+    plain = int(intensity) if intensity == int(intensity) else intensity
+    name = "changes" if what == "change" else "queries"
+    return sizes, stream(name, options.seed, len(sizes), options.time, plain)
+
+
+def _history(call: Call) -> tuple[History, int]:
+    options = call.options
+    _check_time(options.time)
+    sizes = files.read_pages(options.pages)
+    log = files.read_changes(options.changes, len(sizes))
+    return pack(sizes, log, options.time), len(sizes)
+
+
+def _check_time(length: int) -> None:
+    if length > MAX_TIME:
+        raise ArgumentError(f"--time {length}: must be at most {MAX_TIME} units of 100 ms (three years)")
+
+
+def _finish(call: Call, strategy: str, run: Run) -> int:
+    path = call.options.output
+    files.write_run(path, strategy, run)
+    figures = {"strategy": strategy, "file": str(path), **experiments.summary([run])}
+    if call.json:
+        call.document(figures)
+    else:
+        for name, value in figures.items():
+            call.text(f"{name:<16}{'-' if value is None else value}")
+    return 0
+
+
+def _report(call: Call, folder: Path, tables: dict[str, Any]) -> int:
+    about = [f"Made by: {PROGRAM} simulate report. The model is described in docs/simulator.md."]
+    reports.write_runs_report(folder, "Simulated runs", about, tables)
+    return _written(call, folder, "runs", len(tables["runs"]))
+
+
+def _written(call: Call, place: Path, name: str, count: int, what: str = "") -> int:
+    if call.json:
+        call.document({"file": str(place), name: count})
+    else:
+        call.note(f"{what or f'{count:,} {name}'} written to {place}")
+    return 0

@@ -1,0 +1,195 @@
+"""Generates the data of the experiment of 2005: sizes, changes and queries of pages, and routes of robots.
+
+Times are in whole units of 100 ms, and sizes are in bytes. The rows of a log are sorted by page and then by
+time. The rows of page p are ``starts[p]`` to ``starts[p + 1]`` (excluded). The gaps between two events of a
+page are exponentially distributed. Times are the sums of the gaps, rounded down to whole units. As in the
+experiment of 2005, a log also has the first event of each page beyond the end of a run, so it has about
+(intensity + 1) rows per page. Events at time 0 and beyond the end have no effect.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from newsbot.apps.simulator.draws import between, draw, exponential, stream, unit
+from newsbot.apps.simulator.requirements import compiled
+
+Array = npt.NDArray[Any]
+
+MIN_SIZE, MAX_SIZE = 65, 122_880
+"""Smallest and largest size of a page in bytes, at the start of a run and after changes."""
+MIN_LOAD, MAX_LOAD = 1, 40
+"""Shortest and longest time of a download, in units."""
+MIN_NOTICE, MAX_NOTICE = 1, 3
+"""Shortest and longest time of a HEAD request or of a sensor's notice, in units."""
+FRESH_STEP, TRAFFIC_STEP = 5_000, 10_000
+"""Units of time between two rows of a series.
+
+``FRESH_STEP`` is for the series of stale pages and of downloads, and ``TRAFFIC_STEP`` is for the series of
+traffic.
+"""
+MAX_TIME = 10**9
+"""Duration of the longest run in units (about three years). Times are stored in 32 bits."""
+LAST_MOMENT = 2**31 - 1
+"""The latest time that a row can have."""
+
+FORBIDDEN, GONE, BROKEN, SHRINKS, GROWS, AVAILABLE = 1, 2, 3, 4, 5, 6
+"""Types of changes.
+
+The first three types make a page unavailable (status 403, 404, 500). The last three types make it available.
+``SHRINKS`` and ``GROWS`` also change the size of the page.
+"""
+
+FREQUENCIES = {
+    "published": (0.083, 0.125, 0.125, 0.167, 0.25, 0.25),
+    "printed": (0.083, 0.125, 0.125, 0.25, 0.25, 0.167),
+}
+"""The probability of each type of change, in the order of their numbers.
+
+Only ``published`` reproduces the published figures. ``printed`` follows the text of the publication, in which
+the probabilities of types 4 and 6 are exchanged.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """The times of events of pages."""
+
+    starts: Array
+    """Index of the first row of each page, and one more entry: the end of the last page."""
+    times: Array
+
+    @property
+    def pages(self) -> int:
+        """Number of pages."""
+        return len(self.starts) - 1
+
+    @property
+    def rows(self) -> int:
+        """Number of rows, including rows without effect."""
+        return len(self.times)
+
+
+class QueryLog(Log):
+    """The times at which visitors requested each page."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeLog(Log):
+    """The changes of pages.
+
+    ``sizes`` contains the size of the page after each change, even while the page is unavailable.
+    """
+
+    types: Array
+    sizes: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Routes:
+    """The order in which robots visit pages.
+
+    Robot r visits ``pages[starts[r]:starts[r + 1]]`` repeatedly.
+    """
+
+    starts: Array
+    pages: Array
+
+    @property
+    def robots(self) -> int:
+        """Number of robots."""
+        return len(self.starts) - 1
+
+
+def make_routes(pages: int, robots: int) -> Routes:
+    """Return routes that split all pages, in order, into contiguous parts of about equal size."""
+    starts = np.array([pages * robot // robots for robot in range(robots + 1)], dtype=np.int64)
+    return Routes(starts, np.arange(pages, dtype=np.int32))
+
+
+@compiled
+def make_pages(pages: int, key: np.uint64) -> Array:
+    """Return the size of each page at the start of a run."""
+    sizes = np.empty(pages, np.int32)
+    for page in range(pages):
+        sizes[page] = between(key, page, MIN_SIZE, MAX_SIZE)
+    return sizes
+
+
+def make_queries(pages: int, time: int, intensity: float, key: np.uint64) -> QueryLog:
+    """Return a log in which each page is requested ``intensity`` times on average from 0 to ``time``."""
+    return QueryLog(*_make_times(pages, time, time / intensity, estimate_rows(pages, intensity), key))
+
+
+def make_changes(
+    sizes: Array, time: int, intensity: float, frequencies: tuple[float, ...], key: np.uint64
+) -> ChangeLog:
+    """Return a log in which each page changes ``intensity`` times on average from 0 to ``time``.
+
+    ``frequencies`` are the probabilities of the types of changes. The size after a change is uniformly
+    distributed. After ``SHRINKS`` it is between the smallest size and the size before the change. After
+    ``GROWS`` it is between the size before the change and the largest size.
+    """
+    rows = estimate_rows(len(sizes), intensity)
+    starts, times = _make_times(len(sizes), time, time / intensity, rows, stream(key, "times"))
+    # The last bound is left out. Otherwise, if the sum of the probabilities is rounded below 1, a seventh
+    # type could be drawn.
+    bounds = np.cumsum(frequencies)[:-1]
+    types, row_sizes = _make_types(starts, sizes, bounds, stream(key, "types"), stream(key, "sizes"))
+    return ChangeLog(starts, times, types, row_sizes)
+
+
+def estimate_rows(pages: int, intensity: float) -> int:
+    """Return an estimate of the number of rows of a log.
+
+    It includes 6 standard deviations, so it is rarely too low.
+    """
+    return int(pages * (intensity + 1) + 6 * sqrt(pages * intensity) + 64)
+
+
+@compiled
+def _make_times(pages: int, end: int, mean: float, estimate: int, key: np.uint64) -> tuple[Array, Array]:
+    starts = np.zeros(pages + 1, np.int64)
+    times = np.empty(estimate, np.int32)
+    row = 0
+    for page in range(pages):
+        page_key = draw(key, page)
+        moment, number = 0.0, 0
+        while moment < end + 1:
+            moment += exponential(page_key, number, mean)
+            number += 1
+            if row == len(times):  # the estimate was too low
+                times = np.append(times, np.empty(len(times) // 2 + 64, np.int32))
+            times[row] = min(int(moment), LAST_MOMENT)
+            row += 1
+        starts[page + 1] = row
+    return starts, times[:row]
+
+
+@compiled
+def _make_types(
+    starts: Array, sizes: Array, bounds: Array, type_key: np.uint64, size_key: np.uint64
+) -> tuple[Array, Array]:
+    rows = starts[-1]
+    types, row_sizes = np.empty(rows, np.int8), np.empty(rows, np.int32)
+    for page in range(len(sizes)):
+        size = int(sizes[page])
+        for row in range(starts[page], starts[page + 1]):
+            # ``bounds`` has cumulative probabilities. The type is the number of bounds below ``chance``, plus
+            # one.
+            chance = unit(type_key, row)
+            kind = 1
+            for bound in bounds:
+                kind += chance > bound
+            if kind == SHRINKS:
+                size = between(size_key, row, MIN_SIZE, size)
+            elif kind == GROWS:
+                size = between(size_key, row, size, MAX_SIZE)
+            types[row] = kind
+            row_sizes[row] = size
+    return types, row_sizes

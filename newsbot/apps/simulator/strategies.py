@@ -1,0 +1,447 @@
+"""The strategies that can be compared: built-in strategies (:data:`STRATEGIES`), and those in files of users.
+
+A strategy is created for a :class:`Task`. It is either a :class:`newsbot.recrawl.policy.PollPolicy`, or it
+computes all visits itself, like push (:class:`newsbot.apps.simulator.visits.WholeRun`). The strategies are
+the policies of this crawler, policies of other crawlers, fixed shares of the budget, and push. Most fixed
+shares are computed from the true rates of the sources. :func:`choose` reads the option ``--policies``.
+"""
+
+from __future__ import annotations
+
+import runpy
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from newsbot.apps.simulator import allocation
+from newsbot.apps.simulator.allocation import Share
+from newsbot.apps.simulator.site_world import PAGE, SiteWorld
+from newsbot.apps.simulator.visits import WAYS, Visits, WholeRun, make_turns, take_turns
+from newsbot.cli.terminal import did_you_mean
+from newsbot.errors import ArgumentError, UserError
+from newsbot.items import Event, EventKind, Kind, PageRecord
+from newsbot.pages.rules.rule import Rule
+from newsbot.recrawl.pages import Ladder, Optimum, number_for, rough_rate
+from newsbot.recrawl.policy import DAY, HOUR, SHORTEST, Array, Outcome, Policy, Polled, PollPolicy, Rows
+from newsbot.recrawl.sources import Controller, MinifluxType, NutchType, SquareRootIndex, first_threshold
+
+MOST_A_DAY: Final = DAY / SHORTEST
+"""Largest number of visits of a source per day. No source is visited twice within 5 minutes."""
+REMEMBERED: Final = 30
+"""Number of visits that a page record stores one by one, as in the storage of the crawler."""
+EPOCH: Final = 7 * DAY
+"""Seconds that are added to the times of a world, because the time 0 in a page record means "unknown"."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PushSettings:
+    """How notices of events arrive."""
+
+    loss: float = 0.05
+    """Share of notices that never arrive."""
+    notice: float = 10.0
+    """Mean seconds from an event to the arrival of its notice."""
+    safety: float = 6 * HOUR
+    """Seconds between two safety polls of a source.
+
+    A safety poll is a visit that is made without a notice.
+    """
+    servers: int = 1
+    """Maximum number of simultaneous downloads, for strategies with a queue."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """The input of a strategy: the world, the budget, and a random generator.
+
+    A fair strategy uses only ``sources``, ``interval`` and ``an_hour``. Other strategies use information that
+    a crawler does not have, such as true rates. Their descriptions say so.
+    """
+
+    world: SiteWorld
+    a_day: float
+    """The budget: average number of visits of a source per day."""
+    draw: np.random.Generator
+    push: PushSettings = field(default_factory=PushSettings)
+
+    @property
+    def sources(self) -> int:
+        """Number of sources."""
+        return self.world.sources
+
+    @property
+    def interval(self) -> float:
+        """Seconds between two visits of a source if all sources get the same number of visits."""
+        return DAY / self.a_day
+
+    @property
+    def an_hour(self) -> float:
+        """Mean number of visits per hour of all existing sources.
+
+        This is the budget of a :class:`newsbot.recrawl.sources.Controller`.
+        """
+        return self.a_day * self.world.existing / 24
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """A strategy: its name, a description in one line, and the function that creates it."""
+
+    name: str
+    about: str
+    make: Callable[[Task], PollPolicy | WholeRun]
+    budgeted: bool = True
+    """False if it ignores the budget."""
+
+
+class PageRecords:
+    """A policy of the crawler for pages, with a record for each page."""
+
+    policy: Policy = Ladder()
+    """The policy of the crawler. The default visits pages at fixed ages and has no budget."""
+
+    def __init__(self, task: Task) -> None:
+        self._records = [_record(number) for number in range(task.sources)]
+        self._rule = Rule(domain="example.org")
+
+    def next_polls(self, polled: Polled) -> Array:
+        """Write the visits into the page records, and return the times of the next visits."""
+        visits = zip(polled.rows.tolist(), polled.at.tolist(), (polled.new > 0).tolist(), strict=True)
+        return np.array(
+            [at + self._rest(self._records[row], at + EPOCH, new) for row, at, new in visits], float
+        )
+
+    def _rest(self, record: PageRecord, now: float, changed: bool) -> float:
+        record.first_seen = record.first_seen or now
+        record.checks += 1
+        known = changed if record.checks > 1 else None  # the first visit has no earlier state to compare
+        record.changes += bool(known)
+        outcome = Outcome(kind=Kind.ARTICLE, status=200, changed=known)
+        rest = self.policy.interval(record, outcome, self._rule, now)
+        record.last_fetched = now
+        event: Event = {"at": now, "event": EventKind.PLANNED.value, "changed": known}
+        record.history = [*record.history[1 - REMEMBERED :], event]
+        return np.inf if rest is None else rest
+
+    def spend(self, requests: float, hours: float) -> None:
+        """Do nothing, because the policy has no budget."""
+
+
+class OptimalPages(PageRecords):
+    """A policy for pages that uses :class:`newsbot.recrawl.pages.Optimum`.
+
+    The parameter of :class:`~newsbot.recrawl.pages.Optimum` is computed again each hour.
+    """
+
+    def __init__(self, task: Task) -> None:
+        super().__init__(task)
+        self._visits_each = task.a_day / DAY
+        self.policy = Optimum(0.0, self._visits_each)
+
+    def spend(self, requests: float, hours: float) -> None:  # noqa: ARG002  (the parameter keeps the budget)
+        """Compute the parameter from the current estimates of the rates, so that visits keep the budget."""
+        each = self._visits_each
+        rates = [rate for record in self._records if (rate := rough_rate(record, each)) is not None]
+        if rates:
+            self.policy = Optimum(number_for(rates, each), each)
+
+
+class Newsbot:
+    """The policies of the crawler: the threshold index for feeds and sections, another policy for pages.
+
+    Each of the two policies gets a part of the budget in proportion to the number of its sources.
+    """
+
+    def __init__(self, task: Task, pages: PageRecords) -> None:
+        self._page = task.world.kinds == PAGE
+        share = max(1.0 - float(self._page.mean()), 1e-9)
+        self._index, self._pages = _index(task, plain=False, share=share), pages
+        self._polls = 0
+
+    def next_polls(self, polled: Polled) -> Array:
+        """Pass the visits to the policy of their kind, and return the times of the next visits."""
+        page = self._page[polled.rows]
+        found = np.empty(len(page))
+        for rows, policy in ((~page, self._index), (page, self._pages)):
+            if rows.any():
+                one = Polled(polled.rows[rows], polled.at[rows], polled.new[rows], polled.shown[rows])
+                found[rows] = policy.next_polls(one)
+        self._polls += int((~page).sum())
+        return found
+
+    def spend(self, requests: float, hours: float) -> None:  # noqa: ARG002  (pages keep to their own share)
+        """Adjust the index to its part of the budget. Visits of pages are not counted."""
+        self._index.spend(self._polls, hours)
+        self._pages.spend(0, hours)
+        self._polls = 0
+
+
+class Shared:
+    """A strategy in which a formula of :mod:`newsbot.apps.simulator.allocation` sets the visits of each
+    source.
+
+    With ``random`` the times between visits are exponentially distributed, otherwise they are equal.
+    """
+
+    def __init__(self, task: Task, share: Share, *, random: bool = False) -> None:
+        # A source without a share gets an infinite interval.
+        with np.errstate(divide="ignore"):
+            self._interval = DAY / capped(share, task.world.a_day(), task.a_day * task.sources)
+        self._draw = task.draw if random else None
+
+    def next_polls(self, polled: Polled) -> Array:
+        """Return the times of the next visits. A source without a share is not visited again."""
+        interval = self._interval[polled.rows]
+        if self._draw is not None:
+            interval = interval * self._draw.exponential(size=len(interval))
+        return np.asarray(polled.at + interval)
+
+    def spend(self, requests: float, hours: float) -> None:
+        """Do nothing, because the shares are fixed."""
+
+
+class Push:
+    """Sources report their events (WebSub, a sensor), and safety polls find events whose notices were lost.
+
+    Each notice causes a visit, unless a visit of the source is already waiting. A *server* makes one download
+    at a time. So ``servers`` is the maximum number of simultaneous downloads (0: no limit). Visits are made
+    in the order of the times at which they are wanted. A visit waits first for its host, then for a server. A
+    server that is reserved for a visit does not take another visit.
+    """
+
+    def __init__(self, task: Task, servers: int) -> None:
+        self._settings, self._draw, self._servers = task.push, task.draw, servers
+
+    def visits(self, world: SiteWorld) -> Visits:
+        """See :class:`newsbot.apps.simulator.visits.WholeRun`."""
+        rows, wanted = self._wanted(world)
+        at = take_turns(make_turns(world, servers=self._servers), rows, wanted)
+        # ``at`` is NaN for visits that are not made. A comparison with NaN is never true.
+        made = at < world.last[rows]
+        rows, at, wait = rows[made], at[made], (at - wanted)[made]
+        order = np.lexsort((at, rows))
+        rows, at, wait = rows[order], at[order], wait[order]
+        until = world.published(rows, at)
+        before = np.concatenate([[0], until[:-1]])[: len(until)].astype(np.intp)
+        # Nothing is known before the first visit of a source.
+        before[np.concatenate([[True], rows[1:] != rows[:-1]])[: len(rows)]] = 0
+        return Visits(rows, at, before, until, wait)
+
+    def _wanted(self, world: SiteWorld) -> tuple[Rows, Array]:
+        """Return the sources and times of notices and safety polls, sorted by time."""
+        received = self._draw.uniform(size=len(world.moments)) >= self._settings.loss
+        owners = world.owners[received]
+        arrivals = world.moments[received] + self._draw.exponential(self._settings.notice, len(owners))
+        since = np.maximum(world.born, world.begin)
+        # The safety polls of each source begin at a random time, so that they do not all come at once.
+        phase = self._draw.uniform(0, self._settings.safety, world.sources)
+        polls = np.maximum(np.ceil((world.end - since - phase) / self._settings.safety), 0).astype(np.intp)
+        polled = np.repeat(np.arange(world.sources), polls)
+        # The polls of each source are numbered from 0.
+        number = np.arange(len(polled)) - np.repeat(np.cumsum(polls) - polls, polls)
+        times = (since + phase)[polled] + number * self._settings.safety
+        rows, wanted = np.concatenate([owners, polled]), np.concatenate([arrivals, times])
+        order = np.argsort(wanted, kind="stable")
+        return rows[order], wanted[order]
+
+
+def capped(share: Share, rates: Array, budget: float) -> Array:
+    """Return the visits of each source per day, none above :data:`MOST_A_DAY`.
+
+    Visits above the limit are distributed among the other sources. The distribution is repeated until no
+    source is above the limit.
+    """
+    visits = np.zeros_like(rates)
+    left = np.ones(len(rates), bool)
+    while left.any() and budget > 0:
+        visits[left] = share(rates[left], budget)
+        over = left & (visits >= MOST_A_DAY)
+        if not over.any():
+            break
+        visits[over] = MOST_A_DAY
+        budget -= MOST_A_DAY * over.sum()
+        left &= ~over
+        visits[left] = 0.0
+    return visits
+
+
+def _record(number: int) -> PageRecord:
+    url = f"https://example.org/{number}"
+    key = number.to_bytes(8, "big")
+    return PageRecord(url=url, fingerprint=key, host="example.org", source="example.org", kind=Kind.ARTICLE)
+
+
+def _index(task: Task, *, told: bool = False, plain: bool = True, share: float = 1.0) -> SquareRootIndex:
+    an_hour, sources = task.an_hour * share, max(1, round(task.sources * share))
+    controller = Controller(an_hour, first_threshold(an_hour, sources), 0.5)
+    return SquareRootIndex(task.sources, controller, known=task.world if told else None, plain=plain)
+
+
+def _shared(name: str, about: str, share: Share, *, random: bool = False) -> Strategy:
+    return Strategy(name, about, lambda task: Shared(task, share, random=random))
+
+
+_ALL: Final = (
+    Strategy(
+        "newsbot",
+        "newsbot's own policy: threshold index with the window and learned hours; for pages, the optimum for "
+        "estimated rates",
+        lambda task: Newsbot(task, OptimalPages(task)),
+    ),
+    Strategy(
+        "newsbot_ages",
+        "like newsbot, but pages are visited at fixed ages (the default of the crawler)",
+        lambda task: Newsbot(task, PageRecords(task)),
+    ),
+    Strategy("threshold", "square-root threshold index with learned hours, without the window", _index),
+    Strategy(
+        "threshold_told",
+        "like threshold, but with the true rate of each hour",
+        lambda task: _index(task, told=True),
+    ),
+    Strategy(
+        "nutch",
+        "like Apache Nutch: the interval is shorter after a visit with a change, and longer after a visit "
+        "without a change",
+        lambda task: NutchType(task.sources, Controller(task.an_hour, 0.4, 0.5), task.interval),
+    ),
+    Strategy(
+        "miniflux",
+        "like Miniflux: the interval depends on the number of items in the last week",
+        lambda task: MinifluxType(task.sources, Controller(task.an_hour, 1.0, 1.0)),
+    ),
+    _shared("cyclic", "all sources at the same interval", allocation.uniform),
+    _shared("random", "all sources equally often, at random times", allocation.uniform, random=True),
+    _shared(
+        "proportional", "number of visits in proportion to the true rate of change", allocation.proportional
+    ),
+    _shared(
+        "square_root",
+        "number of visits in proportion to the square root of the true rate of change",
+        allocation.square_root,
+    ),
+    _shared("freshest", "optimum of freshness (Cho and Garcia-Molina), with true rates", allocation.freshest),
+    _shared("youngest", "optimum of age (Cho and Garcia-Molina), with true rates", allocation.youngest),
+    _shared(
+        "azar",
+        "optimum of freshness for visits at random times (Azar and others), with true rates",
+        allocation.freshest_random,
+        random=True,
+    ),
+    Strategy(
+        "push",
+        "a visit for each notice, and regular visits in case notices are lost",
+        lambda task: Push(task, 0),
+        False,
+    ),
+    Strategy(
+        "push_queue",
+        "like push, with at most --servers simultaneous downloads",
+        lambda task: Push(task, task.push.servers),
+        False,
+    ),
+)
+STRATEGIES: Final[Mapping[str, Strategy]] = {one.name: one for one in _ALL}
+
+
+MOST: Final = 16
+"""Maximum number of strategies in a comparison. A chart cannot show more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A strategy and the kind of its requests."""
+
+    label: str
+    """The text of this choice in the option."""
+    strategy: Strategy
+    way: str
+    """The kind of its requests: one of :data:`newsbot.apps.simulator.visits.WAYS`."""
+
+
+def choose(text: str, way: str) -> Sequence[Choice]:
+    """Return the strategies that a text names, for example ``name,name+way,file.py``.
+
+    ``way`` is the kind of requests, unless the text names another kind for a strategy. Raises
+    :class:`ArgumentError` for an unknown name, and :class:`UserError` for a file without a policy.
+    """
+    labels = [part.strip() for part in text.split(",") if part.strip()]
+    if not 0 < len(labels) <= MOST:
+        raise ArgumentError(f"--policies: 1 to {MOST} are needed, {len(labels)} are given")
+    twice = [label for label in labels if labels.count(label) > 1]
+    if twice:
+        raise ArgumentError(f"--policies: {twice[0]} is given twice")
+    return [_choice(label, way) for label in labels]
+
+
+def _choice(label: str, way: str) -> Choice:
+    name, plus, own = label.rpartition("+")
+    if not plus:
+        name, own = label, way
+    if own not in WAYS:
+        raise ArgumentError(
+            f"--policies {label}: {own!r} is not a type of requests; allowed: {', '.join(WAYS)}"
+        )
+    if name.endswith(".py"):
+        return Choice(label, from_file(Path(name)), own)
+    if name not in STRATEGIES:
+        hint = did_you_mean(name, STRATEGIES)
+        allowed = ", ".join(STRATEGIES)
+        raise ArgumentError(f"--policies: unknown policy {name!r}{hint}; allowed: {allowed}, or FILE.py")
+    return Choice(label, STRATEGIES[name], own)
+
+
+def from_file(path: Path) -> Strategy:
+    """Return the strategy in a Python file: its only class with a method ``next_polls``.
+
+    The file is executed. Raises :class:`ArgumentError` if it does not exist, and :class:`UserError` with the
+    line if it raises an error or does not have exactly one such class.
+    """
+    if not path.is_file():
+        raise ArgumentError(f"--policies {path}: the file does not exist")
+    # Classes that the file defines have its name as __module__. Classes that it imports have other names.
+    names: dict[str, Any] = _guarded(path, lambda: runpy.run_path(str(path), run_name=path.stem))
+    found = [
+        value
+        for value in names.values()
+        if isinstance(value, type) and value.__module__ == path.stem and hasattr(value, "next_polls")
+    ]
+    if len(found) != 1:
+        raise UserError(
+            f"{path}: has {len(found)} classes with next_polls; exactly one is needed (docs/simulator.md)"
+        )
+    made = found[0]
+    return Strategy(
+        path.stem, made.__doc__ or path.stem, lambda task: Guarded(path, _guarded(path, made, task))
+    )
+
+
+class Guarded:
+    """A policy from a user's file. Its exceptions become one-line messages (:class:`UserError`)."""
+
+    def __init__(self, path: Path, policy: Any) -> None:
+        self._path, self._policy = path, policy
+
+    def next_polls(self, polled: Any) -> Any:
+        """See :class:`newsbot.recrawl.policy.PollPolicy`."""
+        return _guarded(self._path, self._policy.next_polls, polled)
+
+    def spend(self, requests: float, hours: float) -> None:
+        """See :class:`newsbot.recrawl.policy.PollPolicy`."""
+        _guarded(self._path, self._policy.spend, requests, hours)
+
+
+def _guarded(path: Path, call: Any, *arguments: Any) -> Any:
+    try:
+        return call(*arguments)
+    except SyntaxError as error:
+        raise UserError(f"{error.filename}:{error.lineno}: {error.msg}") from error
+    except Exception as error:  # the user's code may raise anything
+        frames = traceback.extract_tb(error.__traceback__)
+        lines = [frame.lineno for frame in frames if frame.filename == str(path)]
+        place = f"{path}:{lines[-1]}" if lines else str(path)
+        raise UserError(f"{place}: {type(error).__name__}: {error}") from error

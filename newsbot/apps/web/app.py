@@ -1,0 +1,13 @@
+"""The dashboard, the HTTP API and the receiver of push notices."""
+
+from newsbot.config.apps import App
+
+APP = App(
+    name="web",
+    package="newsbot.apps.web",
+    needs=("alerts", "authoring", "export", "monitor", "push", "search"),
+    commands={
+        "serve": ("Read", "Serve the dashboard and the HTTP API, and receive notices of changed pages"),
+    },
+    settings=True,
+)

@@ -1,0 +1,154 @@
+"""Defines the routes of the dashboard, and opens the data while it runs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from pathlib import Path
+from urllib.parse import quote, urlencode
+
+from aiohttp import web
+
+from newsbot.apps.web.dashboard.access import COOKIE, SESSION_SECONDS, Access
+from newsbot.apps.web.dashboard.api import add_api
+from newsbot.apps.web.dashboard.endpoints import OPERATIONS, Operation
+from newsbot.apps.web.dashboard.exports import Notices, add_exports
+from newsbot.apps.web.dashboard.jobs import Jobs
+from newsbot.apps.web.dashboard.pages import PAGES, simulator_report
+from newsbot.apps.web.dashboard.proposals import Proposals
+from newsbot.apps.web.dashboard.rendering import HEADERS
+from newsbot.apps.web.dashboard.schema import given
+from newsbot.apps.web.dashboard.service import Dashboard, Memos, asset, in_our_words
+from newsbot.apps.web.incoming import read_form
+from newsbot.apps.web.readers import Data, Readers
+from newsbot.config.check import SettingsLike
+from newsbot.errors import DataError
+from newsbot.operations.explain import explain
+
+QUICK_THREADS = 3
+"""Number of threads that read data for requests. One more thread computes the cached figures."""
+
+
+@asynccontextmanager
+async def dashboard(
+    app: web.Application,
+    settings: SettingsLike,
+    access: Access,
+    notices: Notices,
+) -> AsyncIterator[Dashboard]:
+    """Add the dashboard to ``app`` and keep its data open within the block.
+
+    ``settings`` contains the choice of the backends (:mod:`newsbot.backends`). ``notices`` returns counts of
+    push notices for the metrics. Raises :class:`newsbot.errors.RulesError` for invalid rules.
+    """
+    quick = Readers(settings, QUICK_THREADS, "look")
+    slow = Readers(settings, 1, "count")
+    folder = Path(settings.get("NEWSBOT_REPORTS") or "simulation")
+    scrapyd = str(settings.get("NEWSBOT_SCRAPYD") or "")
+    jobs = Jobs(scrapyd) if scrapyd else None
+    proposals = Proposals(settings)
+    board = Dashboard(quick, Memos(slow), access, folder, proposals, jobs)
+    add_routes(board, app, notices)
+    app.middlewares.append(in_our_words(board))
+    board.memos.warm()  # in the background, so that the server can accept connections
+    warming = asyncio.gather(_warm_up(slow), *(_warm_search(quick) for _ in range(QUICK_THREADS)))
+    try:
+        yield board
+    finally:
+        warming.cancel()
+        await proposals.close()
+        slow.close()
+        quick.close()
+        await asyncio.gather(warming, return_exceptions=True)
+        await board.memos.close()
+
+
+async def _warm_up(readers: Readers) -> None:
+    """Explain an arbitrary URL once. This loads the models that the page ``/why`` needs."""
+    with suppress(DataError):
+        await readers.call(
+            lambda data: explain(
+                "http://localhost/", data.rules, data.storage, data.frontier, now=data.clock()
+            )
+        )
+
+
+async def _warm_search(readers: Readers) -> None:
+    """Search once in a thread, so that the first search of a user finds filled caches.
+
+    The caller starts as many calls at the same time as there are threads. A read is given to the thread with
+    the shortest queue, so each thread gets one search.
+    """
+
+    def search(data: Data) -> None:
+        for newest in data.storage.articles.newest(limit=1):
+            data.search.find(newest.title, limit=1)
+
+    with suppress(DataError):
+        await readers.call(search)
+
+
+def add_routes(board: Dashboard, app: web.Application, notices: Notices) -> None:
+    """Add all routes of the dashboard, each with its access check."""
+    for one in PAGES:
+        app.router.add_get(one.path, board.reading(one.show))
+    app.router.add_get("/simulator/{name:.+}", board.reading(simulator_report))
+    add_api(board, app)
+    add_exports(board, app, notices)
+    app.router.add_get("/assets/{name}", asset)
+    for operation in OPERATIONS:
+        if operation.shown:
+            app.router.add_post(f"/do/{operation.name}", board.acting(partial(_do, operation=operation)))
+    app.router.add_get("/healthz", partial(_health, board))
+    app.router.add_get("/login", partial(_login, board))
+    app.router.add_post("/login", partial(_log_in, board))
+    app.router.add_post("/logout", board.acting(_log_out))
+
+
+async def _do(board: Dashboard, request: web.Request, *, operation: Operation) -> web.Response:
+    """Run the operation of a form, and redirect to a page that shows the result."""
+    form = given(request, operation.parameters, await read_form(request))
+    done = await operation.run(board, form)
+    place = operation.shown.format(**{name: quote(str(value), safe="") for name, value in form.items()})
+    return _moved_to(f"{place}{'&' if '?' in place else '?'}{urlencode({'done': done.text})}")
+
+
+def _moved_to(place: str) -> web.Response:
+    return web.Response(status=303, headers=HEADERS | {"Location": place})
+
+
+async def _health(board: Dashboard, _request: web.Request) -> web.Response:
+    def look(data: Data) -> None:  # checks that the backends respond; the key need not exist
+        data.storage.pages.get([bytes(16)])
+        data.frontier.known([bytes(16)])
+
+    await board.readers.call(look)
+    return web.json_response({"status": "ok"}, headers={"Cache-Control": "no-store"})
+
+
+async def _login(board: Dashboard, request: web.Request) -> web.Response:
+    return board.page(request, "login.html", wrong=False)
+
+
+async def _log_in(board: Dashboard, request: web.Request) -> web.Response:
+    token = (await read_form(request)).get("token")
+    cookie = board.access.log_in(request, token if isinstance(token, str) else "")
+    if cookie is None:
+        return board.page(request, "login.html", 403, wrong=True)
+    response = _moved_to("/")
+    # A proxy forwards the request as plain HTTP. The header that it adds says whether the browser uses HTTPS.
+    # A sender that forges the header restricts only its own cookie.
+    secure = request.secure or request.headers.get("X-Forwarded-Proto") == "https"
+    response.set_cookie(
+        COOKIE, cookie, max_age=int(SESSION_SECONDS), httponly=True, samesite="Strict", secure=secure
+    )
+    return response
+
+
+async def _log_out(board: Dashboard, request: web.Request) -> web.Response:
+    board.access.log_out(request)
+    response = _moved_to("/")
+    response.del_cookie(COOKIE)
+    return response

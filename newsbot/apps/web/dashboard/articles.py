@@ -1,0 +1,385 @@
+"""Reads articles for the pages and the API: search results, one article with all its data, stories, news.
+
+The news page has events that many sites report, rising words, and the newest articles. A rising word occurs
+in a larger share of articles than in the weeks before (:mod:`newsbot.apps.search.articles`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from datetime import datetime, timedelta
+from heapq import nsmallest
+from itertools import islice
+from typing import Any
+
+from newsbot.apps.search.articles import RisingTerm
+from newsbot.apps.search.index import FirstReport
+from newsbot.apps.web.readers import Data
+from newsbot.clock import utc
+from newsbot.items import Article, ArticleFilter
+from newsbot.operations.explain import others_of_story
+from newsbot.pages.text.differences import changes
+from newsbot.storage.stories import Story, publication_key
+from newsbot.urls import canonicalize
+
+PER_PAGE = 20
+"""Number of articles on a page of a search."""
+MAX_PAGE = 10
+"""Maximum number of result pages of one search.
+
+To see more articles, users can narrow the search or export the articles.
+"""
+MAX_MEMBERS = 30
+"""Maximum number of members of a story that are returned."""
+MAX_VERSIONS = 30
+"""Maximum number of versions of an article that are returned. The latest versions are returned."""
+STORIES = 40
+"""Maximum number of stories in the list of the latest stories."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArticleRow:
+    """An article in a list, without its text."""
+
+    url: str
+    canonical_url: str
+    source: str
+    title: str
+    published_at: datetime | None
+    published_precision: str | None
+    fetched_at: datetime | None
+    language: str | None
+    authors: list[str]
+    story: str | None
+    relation: str | None
+    """The relation of the article to its story, at the time of storage: new, member, revision or derived."""
+    similarity: float | None
+    """Similarity to the article that decided the relation, 0 to 1."""
+    derived_from: list[str]
+    """Canonical URLs of articles in other stories. Most of the shorter text is the same in both articles."""
+    version: int
+    snippet: str = ""
+    """An excerpt of the text; matches are between ``[`` and ``]``."""
+    score: float = 0.0
+    copies: int = 0
+    """Number of other articles in the story. A search for words returns one article of each story."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One page of a search."""
+
+    articles: list[ArticleRow]
+    page: int
+    more: bool
+    """True if there is a next page."""
+    unindexed: int = 0
+    """Number of articles that were not searched, because they are not in the search index yet."""
+    notes: list[str] = field(default_factory=list)
+    """Notes for users: which parts of the query were corrected, and why nothing was found."""
+
+
+@dataclass(frozen=True, slots=True)
+class VersionRow:
+    """A version of an article, and its differences from the previous one."""
+
+    version: int
+    fetched_at: datetime | None
+    title: str
+    changes: dict[str, Any]
+    """Maps each changed field to [before, after], and ``text`` to {"removed": lines, "added": lines}.
+
+    Empty for the first version.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class StoryRow:
+    """A story: articles with the same or nearly the same text."""
+
+    story: str
+    """The id of the story."""
+    sources: list[str]
+    """The sites of the members; the site of the first article comes first."""
+    first: ArticleRow
+    """The article that was published first."""
+    members: list[ArticleRow]
+    """The members, oldest first; at most 30."""
+    count: int
+    """Number of all members."""
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """One article with its versions, its story and its event."""
+
+    article: Article
+    versions: list[VersionRow]
+    members: list[ArticleRow]
+    """The other members of its story."""
+    event: str | None
+    """The id of its event; None if the article is not in the search index yet."""
+    others: list[ArticleRow]
+    """The first article of each other story of the event.
+
+    Only the first 30 articles of the event are read.
+    """
+
+
+@dataclass(slots=True, kw_only=True)
+class ArticleInEvent(Article):
+    """An article with its event."""
+
+    event: str | None
+    """The id of the event, see docs/search.md; null if the article is not in the search index yet."""
+
+    @classmethod
+    def of(cls, known: Whole) -> ArticleInEvent:
+        """Return the article of ``known``."""
+        values = {one.name: getattr(known.article, one.name) for one in fields(Article)}
+        return cls(**values, event=known.event)
+
+
+def find(data: Data, words: str, where: ArticleFilter, page: int, *, by_time: bool) -> Found:
+    """Return one page of search results. The first page has the number 1.
+
+    The other parameters are those of :meth:`newsbot.apps.search.articles.ArticleSearch.find`.
+    """
+    skip = (page - 1) * PER_PAGE
+    # One more article than a page shows is read. If it exists, there is a next page.
+    hits = data.search.find(words, where, limit=PER_PAGE + 1, skip=skip, by_time=by_time)
+    unindexed = data.search.waiting() if words.strip() else 0
+    more = len(hits) > PER_PAGE and page < MAX_PAGE
+    notes = data.search.explain(words, found=bool(hits) or page > 1)
+    rows = [row_of(hit.article, hit.snippet, round(hit.score, 9), hit.copies) for hit in hits[:PER_PAGE]]
+    return Found(rows, page, more, unindexed, notes)
+
+
+def whole(data: Data, url: str) -> Whole | None:
+    """Return the article with a URL, or None if no article has it.
+
+    Raises ``ValueError`` for an invalid URL.
+    """
+    article = data.storage.articles.get(canonicalize(url))
+    if article is None:  # the article may be stored without the query parameters that the rule drops
+        article = data.storage.articles.get(canonicalize(url, data.rules.for_url(url).drop_query))
+    if article is None:
+        return None
+    versions = data.storage.articles.versions(article.canonical_url)[-MAX_VERSIONS:]
+    event = data.search.events_of([article]).get(article.canonical_url)
+    beside = data.search.in_event(event, MAX_MEMBERS) if event else []
+    others = one_of_each_story(one for one in beside if _story_of(one) != _story_of(article))
+    members = [row_of(one) for one in others_of_story(data.storage, article, MAX_MEMBERS)]
+    return Whole(article, version_rows(versions), members, event, others)
+
+
+def one_of_each_story(articles: Iterable[Article]) -> list[ArticleRow]:
+    """Return the first article of each story, and each article without a story, oldest first."""
+    first: dict[str, Article] = {}
+    for one in sorted(articles, key=publication_key):
+        first.setdefault(_story_of(one), one)
+    return [row_of(one) for one in first.values()]
+
+
+def _story_of(article: Article) -> str:
+    return article.story or article.canonical_url
+
+
+def blocks(text: str, structure: Mapping[str, Sequence[int]]) -> list[tuple[str, list[str]]]:
+    """Return the blocks of a text, each with its kind and lines.
+
+    The kinds are paragraph, heading, quote, item and table. Consecutive lines of a quote, a list or a table
+    form one block. ``structure`` has the numbers of lines by kind, see :class:`newsbot.items.Article`.
+    """
+    kinds = {line: kind for kind, lines in structure.items() for line in lines}
+    found: list[tuple[str, list[str]]] = []
+    for number, line in enumerate(text.split("\n")):
+        kind = kinds.get(number, "paragraph")
+        if not line.strip():
+            continue
+        if found and found[-1][0] == kind and kind in ("quote", "item", "table"):
+            found[-1][1].append(line)
+        else:
+            found.append((kind, [line]))
+    return found
+
+
+def version_rows(versions: Sequence[Article]) -> list[VersionRow]:
+    """Return a row for each version, oldest first, with its differences from the previous version."""
+    before = [None, *versions[:-1]]
+    return [
+        VersionRow(one.version, one.fetched_at, one.title, changes(old, one) if old else {})
+        for old, one in zip(before, versions, strict=True)
+    ]
+
+
+def recent_stories(data: Data) -> list[StoryRow]:
+    """Return the latest stories with more than one article.
+
+    The result is cached, because this is expensive.
+    """
+    return [_story(one) for one in data.storage.stories.recent(limit=STORIES)]
+
+
+def one_story(data: Data, story: str) -> StoryRow | None:
+    """Return the story with this id and its first MAX_MEMBERS members, or None if it does not exist.
+
+    The members are streamed, because a story can have more members than fit into memory.
+    """
+    sources: Counter[str] = Counter()
+
+    def counted(members: Iterable[Article]) -> Iterator[Article]:
+        for one in members:
+            sources[one.source] += 1
+            yield one
+
+    found = data.storage.articles.iter(ArticleFilter(story=story))
+    members = nsmallest(MAX_MEMBERS, counted(found), key=publication_key)  # this also fills ``sources``
+    if not members:
+        return None
+    return _story(Story(story=members[0].story or story, members=members), sources)
+
+
+def _story(story: Story, sources: Counter[str] | None = None) -> StoryRow:
+    """Return the row of a story.
+
+    ``sources`` contains the number of all members by site. It is needed if ``story`` contains only some of
+    the members.
+    """
+    first = story.first
+    sources = sources or Counter(one.source for one in story.members)
+    return StoryRow(
+        story=story.story,
+        sources=[first.source, *sorted(sources.keys() - {first.source})],
+        first=row_of(first),
+        members=[row_of(one) for one in story.members[:MAX_MEMBERS]],
+        count=sources.total(),
+    )
+
+
+def row_of(article: Article, snippet: str = "", score: float = 0.0, copies: int = 0) -> ArticleRow:
+    """Return an article as a row of a list."""
+    shared = {
+        one.name: getattr(article, one.name) for one in fields(ArticleRow) if hasattr(article, one.name)
+    }
+    return ArticleRow(**shared, snippet=snippet, score=score, copies=copies)
+
+
+WINDOW = timedelta(hours=24)
+"""The length of the period, up to now, in which events and words are looked for."""
+GROWTH = timedelta(hours=3)
+"""The growth of an event is the number of sites that joined it in this period up to now."""
+EVENTS, TERMS, NEWEST = 10, 12, 25
+"""Maximum lengths of the three lists."""
+READ_FOR_NEWEST = 4 * NEWEST
+"""Number of newest articles that are read. The list shows one article for each of their stories."""
+MAX_READ = 30
+"""Maximum number of articles of an event that are read to find its stories."""
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """The sites that joined an event within one hour. ``at`` is the start of the hour."""
+
+    at: datetime
+    sites: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class TopEvent:
+    """An event that several sites report."""
+
+    event: str
+    first: ArticleRow
+    """The first known article of the event; it can be older than 24 hours."""
+    first_at: datetime
+    sites: int
+    """Number of sites whose first article on the event is from the last 24 hours."""
+    growth: int
+    """Number of these sites that joined in the last 3 hours."""
+    hours: list[Joined]
+    """The last 24 hours, oldest first."""
+    stories: list[ArticleRow]
+    """The first article of each story, oldest first. Only the first 30 articles of the event are read."""
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """All lists of the news page."""
+
+    top: list[TopEvent]
+    rising: list[RisingTerm]
+    newest: list[ArticleRow]
+    unindexed: int = 0
+    """If ``top`` is empty: the number of articles that are not in the search index yet. Otherwise 0."""
+
+
+def top_events(data: Data) -> list[TopEvent]:
+    """Return the EVENTS events with the highest :func:`weight`, best first.
+
+    The function reads the sites and times of the articles of the last 24 hours from the index (at most 50,000
+    articles). Then it reads at most MAX_READ articles of each returned event from the storage.
+    """
+    now = utc(data.clock())
+    reports: dict[str, list[FirstReport]] = defaultdict(list)
+    for one in data.search.first_reports(now - WINDOW, now):
+        reports[one.event].append(one)
+    # Events of equal weight are sorted by name, so that their order is the same at each request.
+    best = sorted(reports, key=lambda event: (-weight(reports[event], now), event))[:EVENTS]
+    read = [(event, data.search.in_event(event, MAX_READ)) for event in best]
+    # An event has no articles if they were removed, or if they moved to another event together with their
+    # story.
+    return [_top_event(event, reports[event], articles, now) for event, articles in read if articles]
+
+
+def weight(reports: Sequence[FirstReport], now: datetime) -> float:
+    """Return the weight of an event: a sum over its sites, in which sites that joined earlier count less.
+
+    ``reports`` contains the first article of each site on the event. An article that was published just now
+    counts 1, and an article that is 12 hours old (half of WINDOW) counts 0.5. So a growing event ranks above
+    an event that was large yesterday.
+    """
+    return float(sum(0.5 ** ((now - one.moment) / (WINDOW / 2)) for one in reports))
+
+
+def _top_event(
+    event: str, reports: Sequence[FirstReport], articles: Sequence[Article], now: datetime
+) -> TopEvent:
+    hour = now.replace(minute=0, second=0, microsecond=0)
+    sites: dict[datetime, list[str]] = defaultdict(list)
+    for one in reports:
+        sites[one.moment.replace(minute=0, second=0, microsecond=0)].append(one.site)
+    # The last 24 hours overlap with 25 hours of the clock. Only a part of the first hour and of the last hour
+    # is used.
+    hours = [hour - timedelta(hours=back) for back in range(int(WINDOW / timedelta(hours=1)), -1, -1)]
+    first = min(articles, key=publication_key)
+    return TopEvent(
+        event=event,
+        first=row_of(first),
+        first_at=publication_key(first)[0],
+        sites=len(reports),
+        growth=sum(one.moment >= now - GROWTH for one in reports),
+        hours=[Joined(at, sites[at]) for at in hours],
+        stories=one_of_each_story(articles),
+    )
+
+
+def rising_terms(data: Data) -> list[RisingTerm]:
+    """Return the words that rose most in the last 24 hours (:mod:`newsbot.apps.search.articles`)."""
+    return data.search.rising(utc(data.clock()), TERMS)
+
+
+def newest_articles(data: Data) -> list[ArticleRow]:
+    """Return the newest articles, one of each story.
+
+    Articles with a date in the future are left out, because they would stay at the top of the list.
+    """
+    articles, shown = data.storage.articles, dict[str, Article]()
+    for one in articles.newest(ArticleFilter(until=utc(data.clock())), limit=READ_FOR_NEWEST):
+        shown.setdefault(one.story or one.canonical_url, one)
+    return [
+        row_of(one, copies=max(0, articles.count(ArticleFilter(story=one.story)) - 1) if one.story else 0)
+        for one in islice(shown.values(), NEWEST)
+    ]

@@ -1,0 +1,565 @@
+"""The operations of the API. The routes and ``/openapi.json`` are made from the list :data:`OPERATIONS`.
+
+An operation is a function. In ``/openapi.json``, it is described by its name, the first paragraph of its
+docstring, and the type of its result. Pages use the same functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import wraps
+from itertools import islice
+from pathlib import PurePath
+from typing import Any, TypeVar, get_type_hints
+
+from aiohttp import web
+
+from newsbot.apps.alerts import saved as saving
+from newsbot.apps.monitor.kept_reports import kept_report, monitored
+from newsbot.apps.search.articles import MAX_COMPARED, Attention
+from newsbot.apps.search.index import Counts
+from newsbot.apps.web.dashboard import articles as library
+from newsbot.apps.web.dashboard.articles import ArticleInEvent, Found, News, StoryRow, VersionRow, Whole
+from newsbot.apps.web.dashboard.jobs import Job, JobLog, Jobs
+from newsbot.apps.web.dashboard.overview import (
+    RANGES,
+    Overview,
+    Period,
+    Queue,
+    Trouble,
+    crawl_state,
+    current_troubles,
+    periods,
+)
+from newsbot.apps.web.dashboard.proposals import Proposal, site_named
+from newsbot.apps.web.dashboard.schema import Parameter, date, number, one_of, several, words
+from newsbot.apps.web.dashboard.service import Dashboard
+from newsbot.apps.web.dashboard.sites import SiteRow, SiteSheet, all_sites, one_site
+from newsbot.apps.web.readers import Data
+from newsbot.cli.command import plain
+from newsbot.cli.program import PROGRAM
+from newsbot.cli.terminal import counted
+from newsbot.clock import utc
+from newsbot.errors import ArgumentError
+from newsbot.items import ArticleFilter, Kind
+from newsbot.operations.add import entry_by_hand, queue_by_hand
+from newsbot.operations.explain import Explanation, document, explain
+from newsbot.operations.sources import chosen_site, sites_of
+from newsbot.sites import pauses_and_removals as pauses
+from newsbot.storage.sources import ALL
+from newsbot.storage.spider_results import SearchSummary
+from newsbot.urls import ascii_host
+
+Given = Mapping[str, Any]
+"""The checked values of the parameters of a request, by name."""
+Run = Callable[[Dashboard, Given], Awaitable[Any]]
+"""The function of an operation. :func:`newsbot.cli.command.plain` converts its result to JSON."""
+MODES = ("once", "continuous")
+KINDS = ("feed", "sitemap", "section", "article")
+MAX_POLLED = 50
+"""Maximum number of sources of a site that one action polls: feeds first, then sections, then sitemaps."""
+
+_Read = TypeVar("_Read")
+_Run = TypeVar("_Run", bound=Run)
+
+SITE_PLACE = words("site", "The domain of a site, as in its rule.", required=True, place="path")
+URL = words("url", "An absolute URL.", required=True)
+FILTERS = (
+    words(
+        "q",
+        'Words in any grammatical form, "a phrase", -without, a OR b, brackets, beginn*, fields: see '
+        "docs/search.md. Empty: all, newest first.",
+    ),
+    words("source", "Only articles of this site."),
+    words("language", "Only articles in this language, e.g. ru."),
+    words("story", "Only members of this story."),
+    date("since", "Published since this date or age (such as 7d); if the date is unknown: fetched since."),
+    date("until", "Published before this date or age (such as 7d); if the date is unknown: fetched before."),
+    one_of("sort", "The order: newest first (time), or best first (rank).", ("time", "rank"), "time"),
+    number("page", f"The page; each has {library.PER_PAGE} articles.", 1, library.MAX_PAGE),
+)
+"""The parameters of searches."""
+COMPARED = (
+    several("q", "A query as in /articles; up to four are compared.", MAX_COMPARED),
+    *(one for one in FILTERS if one.name not in ("q", "story", "sort", "page")),
+)
+"""The parameters of comparisons of queries."""
+RANGE = one_of("range", "The last days, counted by hour, by six hours, or by day.", tuple(RANGES), "2d")
+ADDRESS = replace(words("site", "A domain, or a URL on the site."), read=site_named)
+"""The site of a proposal. The value is its domain, see :func:`site_named`."""
+_THE_ADDRESS = replace(ADDRESS, required=True)
+_SITE = words("site", "The domain of a site.", required=True)
+_KIND = one_of(
+    "kind", "The kind of the page. Default: the kind that the rule gives, otherwise an article.", KINDS, None
+)
+_NAME = words("name", "The name of a saved search.", required=True)
+_TELL = one_of("tell", "When new articles are reported.", tuple(saving.RHYTHMS), "off")
+_MODE = one_of("mode", "once: until no URL is due; continuous: until it is stopped.", MODES, "once")
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation of the API. The parameters of a POST request are sent as a form."""
+
+    path: str
+    """The path below ``/api``."""
+    name: str
+    text: str
+    """A description in one sentence."""
+    returns: Any
+    """The type of the result, from which its JSON schema is made."""
+    run: Run
+    parameters: Sequence[Parameter]
+    shown: str = ""
+    """The URL of the page that shows the result of an action, with the names of its fields in braces."""
+
+    @property
+    def method(self) -> str:
+        """The HTTP method: POST if the parameters are a form, otherwise GET."""
+        return "POST" if any(one.place == "form" for one in self.parameters) else "GET"
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The result of an action."""
+
+    verdict: str
+    """One word: new, sooner or known (for a URL); queued (for a poll or a job); stopped (for a job); paused,
+    resumed or unchanged (for a site); saved or forgotten (for a search); looking or added (new site)."""
+    text: str
+    """A sentence for users that says the same."""
+
+
+OPERATIONS: list[Operation] = []
+"""All operations, in the order of the documentation."""
+
+
+def operation(path: str, *parameters: Parameter, shown: str = "") -> Callable[[_Run], _Run]:
+    """Return a decorator that adds a function to :data:`OPERATIONS`."""
+
+    def add_to_list(run: _Run) -> _Run:
+        text = (run.__doc__ or "").partition("\n\n")[0]
+        returns = get_type_hints(run)["return"]
+        OPERATIONS.append(Operation(path, run.__name__, text, returns, run, parameters, shown))
+        return run
+
+    return add_to_list
+
+
+def action(shown: str, *fields: Parameter) -> Callable[[_Run], _Run]:
+    """Return a decorator that adds an operation that changes something.
+
+    ``fields`` are the fields of its form. If the form was on a page, the browser then shows the page at
+    ``shown`` (see :class:`Operation`).
+    """
+
+    def add_to_list(run: _Run) -> _Run:
+        form = (replace(one, place="form") for one in fields)
+        return operation(f"/actions/{run.__name__}", *form, shown=shown)(run)
+
+    return add_to_list
+
+
+def reading(work: Callable[[Data, Given], _Read]) -> Callable[[Dashboard, Given], Awaitable[_Read]]:
+    """Return ``work`` as the function of an operation that runs in a thread of the readers."""
+
+    @wraps(work)
+    async def run(board: Dashboard, given: Given) -> _Read:
+        return await board.readers.call(lambda data: work(data, given))
+
+    return run
+
+
+def changing_sites(work: Callable[[Data, Given], Done]) -> Callable[[Dashboard, Given], Awaitable[Done]]:
+    """Do the same as :func:`reading` for a function that changes the list of sites."""
+
+    @wraps(work)
+    async def run(board: Dashboard, given: Given) -> Done:
+        done = await board.readers.call(lambda data: work(data, given))
+        board.memos.forget(all_sites)
+        return done
+
+    return run
+
+
+def missing(what: str) -> web.HTTPNotFound:
+    """Return a 404 error with the text ``what``, which says what does not exist."""
+    return web.HTTPNotFound(text=what)
+
+
+@contextmanager
+def told_to_users() -> Iterator[None]:
+    """Convert a ``ValueError`` in the block to an :class:`ArgumentError`, whose text is shown to users."""
+    try:
+        yield
+    except ValueError as error:
+        raise ArgumentError(str(error)) from error
+
+
+def filter_of(given: Given) -> ArticleFilter:
+    """Return the article filter of the parameters in :data:`FILTERS`."""
+    return ArticleFilter(
+        source=given["source"] and given["source"].lower(),
+        language=given["language"] and given["language"].lower(),
+        story=given.get("story"),
+        since=given["since"],
+        until=given["until"],
+    )
+
+
+# --- the crawl and its sites
+@operation("/news")
+async def news(board: Dashboard, _given: Given) -> News:
+    """Top events and rising words of the last 24 hours, and the newest articles."""
+    top = await board.memos.get(library.top_events)
+    rising = await board.memos.get(library.rising_terms)
+    newest = await board.readers.call(library.newest_articles)
+    # Counting all articles is expensive, and the number only explains why ``top`` is empty.
+    unindexed = 0 if top else await board.readers.call(lambda data: data.search.waiting())
+    return News(top, rising, newest, unindexed)
+
+
+@operation("/overview")
+async def overview(board: Dashboard, _given: Given) -> Overview:
+    """The state of the crawl: articles by hour and day, latency, and the queue."""
+    return await board.memos.get(crawl_state)
+
+
+@operation("/activity", words("source", "Only this site."), RANGE)
+@reading
+def activity(data: Data, given: Given) -> list[Period]:
+    """Articles, pages and errors of the crawl, or of one site, by period."""
+    seconds, number = RANGES[given["range"]]
+    now = data.clock()
+    hours = data.storage.activity.hours(now - seconds * number, given["source"] or ALL)
+    return periods(hours, now, seconds, number)
+
+
+@operation("/queue")
+async def queue(board: Dashboard, _given: Given) -> Queue:
+    """The state of the frontier: its sizes, its lag, and the workers with their leases."""
+    return (await board.memos.get(crawl_state)).queue
+
+
+@operation("/troubles")
+async def troubles(board: Dashboard, _given: Given) -> list[Trouble]:
+    """The current problems of the crawl."""
+    return await board.memos.get(current_troubles)
+
+
+@operation("/sources")
+async def sources(board: Dashboard, _given: Given) -> list[SiteRow]:
+    """All sites with their state."""
+    return await board.memos.get(all_sites)
+
+
+@operation("/sources/{site}", SITE_PLACE)
+@reading
+def source(data: Data, given: Given) -> SiteSheet:
+    """One site with its feeds, sitemaps, sections, learned patterns and errors.
+
+    Raises ``HTTPNotFound`` for an unknown site.
+    """
+    sheet = one_site(data, given["site"])
+    if sheet is None:
+        raise missing(f"{given['site']!r} is not a site of the rules or the data")
+    return sheet
+
+
+@operation("/proposal", _THE_ADDRESS)
+async def proposal(board: Dashboard, given: Given) -> Proposal:
+    """The feeds and articles that were found on a new site, and the proposed rule.
+
+    Raises ``HTTPNotFound`` if no proposal was requested.
+    """
+    if (found := board.proposals.get(given["site"])) is None:
+        raise missing(f"{given['site']}: no proposal was requested")
+    return found
+
+
+# --- articles
+@operation("/articles", *FILTERS)
+@reading
+def articles(data: Data, given: Given) -> Found:
+    """Articles that match words and filters."""
+    where, by_time = filter_of(given), given["sort"] == "time"
+    return library.find(data, given["q"] or "", where, given["page"], by_time=by_time)
+
+
+@operation("/articles/counts", *(one for one in FILTERS if one.name not in ("sort", "page")))
+@reading
+def counts(data: Data, given: Given) -> Counts:
+    """The number of matches by day; also by site and by language for the newest 20,000 matches."""
+    return data.search.counts(given["q"] or "", filter_of(given))
+
+
+@operation("/articles/attention", *COMPARED)
+@reading
+def attention(data: Data, given: Given) -> Attention:
+    """For each of at most four queries, the number of matches per day; also the number of all articles."""
+    return data.search.attention(given["q"] or [""], filter_of(given), utc(data.clock()))
+
+
+@reading
+def whole_article(data: Data, given: Given) -> Whole:
+    """Return one article.
+
+    Raises ``HTTPNotFound`` if the article is not stored, and :class:`ArgumentError` for an invalid URL.
+    """
+    with told_to_users():
+        found = library.whole(data, given["url"])
+    if found is None:
+        raise missing(f"{given['url']}: no article is stored under this URL")
+    return found
+
+
+@operation("/article", URL)
+async def article(board: Dashboard, given: Given) -> ArticleInEvent:
+    """One article with all its fields."""
+    return ArticleInEvent.of(await whole_article(board, given))
+
+
+@operation("/article/versions", URL)
+async def versions(board: Dashboard, given: Given) -> list[VersionRow]:
+    """The versions of an article and their differences."""
+    return (await whole_article(board, given)).versions
+
+
+@operation("/stories")
+async def stories(board: Dashboard, _given: Given) -> list[StoryRow]:
+    """The latest stories that have more than one article."""
+    return await board.memos.get(library.recent_stories)
+
+
+@operation("/stories/{story}", words("story", "The id of the story.", required=True, place="path"))
+@reading
+def story(data: Data, given: Given) -> StoryRow:
+    """One story.
+
+    Raises ``HTTPNotFound`` for an unknown id.
+    """
+    found = library.one_story(data, given["story"])
+    if found is None:
+        raise missing("there is no story with this id")
+    return found
+
+
+def explained(data: Data, url: str) -> Explanation:
+    """Return the history of a URL. Raises :class:`ArgumentError` for an invalid URL.
+
+    Only the names of rule files are given, because paths would reveal folders of the machine.
+    """
+    with told_to_users():
+        found = explain(url, data.rules, data.storage, data.frontier, now=data.clock())
+    match, rule = found.match, replace(found.rule, file=PurePath(found.rule.file).name)
+    if match.pattern is not None:
+        match = replace(match, pattern=replace(match.pattern, file=PurePath(match.pattern.file).name))
+    return replace(found, rule=rule, match=match)
+
+
+@operation("/why", URL)
+@reading
+def why(data: Data, given: Given) -> dict[str, Any]:
+    """The history of a URL: how it was found, judged, fetched and stored, and when it is due.
+
+    Raises :class:`ArgumentError` for an invalid URL.
+    """
+    return document(explained(data, given["url"]))
+
+
+# --- other results
+@operation("/monitor")
+@reading
+def monitor(data: Data, _given: Given) -> dict[str, Any]:
+    """Sites that were monitored."""
+    return monitored(data.storage.notes)
+
+
+@operation("/monitor/{site}", SITE_PLACE)
+@reading
+def monitor_report(data: Data, given: Given) -> dict[str, Any]:
+    """The monitor's report on a site (docs/monitoring.md has the fields).
+
+    Raises ``HTTPNotFound`` if there is no report.
+    """
+    found = kept_report(data.storage.notes, ascii_host(given["site"]))
+    if found is None:
+        raise missing(f"{given['site']!r} was never monitored; run: {PROGRAM} crawl monitor")
+    return found
+
+
+def _jobs(board: Dashboard) -> Jobs:
+    if board.jobs is None:
+        raise missing("no scrapyd is configured (setting NEWSBOT_SCRAPYD)")
+    return board.jobs
+
+
+@operation("/jobs")
+async def jobs(board: Dashboard, _given: Given) -> list[Job]:
+    """The jobs of scrapyd.
+
+    Raises ``HTTPNotFound`` if no scrapyd is configured.
+    """
+    return await _jobs(board).all()
+
+
+@operation("/jobs/{job}", words("job", "The id of the job.", required=True, place="path"))
+async def job_log(board: Dashboard, given: Given) -> JobLog:
+    """A job of scrapyd and the end of its log.
+
+    Raises ``HTTPNotFound`` if the job does not exist, or if no scrapyd is configured.
+    """
+    if (found := await _jobs(board).log(given["job"])) is None:
+        raise missing("scrapyd has no such job")
+    return found
+
+
+@operation("/saved")
+@reading
+def saved(data: Data, _given: Given) -> list[dict[str, Any]]:
+    """Saved searches."""
+    return [one.plain() for one in saving.saved_searches(data.storage.notes)]
+
+
+@operation("/searches")
+@reading
+def searches(data: Data, _given: Given) -> list[SearchSummary]:
+    """Searches made with ``scrapy crawl search``."""
+    return data.storage.searches.all()[:200]
+
+
+@operation(
+    "/searches/results",
+    words("search", "The name of the search.", required=True),
+    words("source", "Only on this site."),
+)
+@reading
+def search_results(data: Data, given: Given) -> list[dict[str, Any]]:
+    """The pages that a search found (at most 500)."""
+    results = data.storage.searches.results(given["search"], source=given["source"])
+    return [plain(one) for one in islice(results, 500)]
+
+
+# --- actions
+_SAID = {
+    "new": "was queued; a running crawl fetches it at once",
+    "sooner": "was known and is fetched again now",
+    "known": "is already queued or being fetched",
+}
+
+
+@action("/why?url={url}", URL, _KIND)
+@reading
+def add(data: Data, given: Given) -> Done:
+    """Queue a URL, even if it is known.
+
+    Raises :class:`ArgumentError` for an invalid URL.
+    """
+    kind = given.get("kind")
+    with told_to_users():
+        entry = entry_by_hand(given["url"], data.rules, Kind(kind) if kind else None, data.clock())
+    (verdict,) = queue_by_hand([entry], data.rules, data.storage, data.frontier)
+    return Done(verdict.value, f"{entry.url} {_SAID[verdict.value]}.")
+
+
+@action("/why?url={url}", URL)
+async def refetch(board: Dashboard, given: Given) -> Done:
+    """Fetch a page again now."""
+    # ``given`` has no kind here, so the rule decides the kind.
+    return await add(board, given)
+
+
+@action("/sources/{site}", _SITE)
+@changing_sites
+def pause(data: Data, given: Given) -> Done:
+    """Pause a site."""
+    domain = chosen_site(given["site"], data.storage, data.rules)
+    pauses.pause(data.storage.notes, domain, data.clock())
+    return Done("paused", f"{domain} is paused. Workers stop fetching its pages within a few seconds.")
+
+
+@action("/sources/{site}", _SITE, words("url", "Only this source."))
+@reading
+def poll(data: Data, given: Given) -> Done:
+    """Poll the feeds, sitemaps and sections of a site now.
+
+    Raises :class:`ArgumentError` if the site or the source is not known.
+    """
+    domain, url = chosen_site(given["site"], data.storage, data.rules), given.get("url")
+    (known,) = sites_of(data.storage, data.rules, domain)
+    urls = [(one.url, one.kind) for one in known.sources if one.url == (url or one.url)]
+    if not url:  # only sources in the rule, because a crawl finds many more sections
+        urls = [one for one in urls if one[0] in known.named][:MAX_POLLED]
+    if not urls:
+        raise ArgumentError(f"{url or domain}: no such source is known; crawls look for feeds by themselves")
+    rule = data.rules.get(domain)
+    entries = [entry_by_hand(one, data.rules, kind, data.clock(), rule) for one, kind in urls]
+    queue_by_hand(entries, data.rules, data.storage, data.frontier)
+    text = f"{counted(len(urls), 'source')} of {domain} queued; a running crawl polls them at once."
+    return Done("queued", text)
+
+
+@action("/sources/new?site={site}", _THE_ADDRESS)
+async def propose(board: Dashboard, given: Given) -> Done:
+    """Start a small crawl of a new site to propose a rule. It takes at most four minutes in all."""
+    found = board.proposals.begin(given["site"])
+    return Done("looking", f"A small crawl of {found.site} has begun.")
+
+
+@action("/sources/{site}", _THE_ADDRESS)
+async def add_site(board: Dashboard, given: Given) -> Done:
+    """Write the rule that is proposed for a new site."""
+    file = await board.proposals.save(given["site"])
+    board.memos.forget(all_sites)
+    return Done("added", f"{file} is written. A running crawl loads it automatically.")
+
+
+@action("/jobs", words("sites", "Only these sites, separated by commas."), _MODE)
+async def start_job(board: Dashboard, given: Given) -> Done:
+    """Start a crawl with scrapyd."""
+    job = await _jobs(board).start(given["sites"], given["mode"])
+    return Done("queued", f"Job {job} was queued; scrapyd starts it within seconds.")
+
+
+@action("/jobs", words("job", "The id of the job.", required=True))
+async def stop_job(board: Dashboard, given: Given) -> Done:
+    """Stop a job of scrapyd."""
+    before = await _jobs(board).stop(given["job"])
+    return Done("stopped", f"Job {given['job']} is being stopped; its state was: {before}.")
+
+
+@action("/saved", _NAME, words("q", "The query.", required=True), _TELL)
+@reading
+def save(data: Data, given: Given) -> Done:
+    """Save a search under a name.
+
+    Raises :class:`ArgumentError` for a search that cannot be saved.
+    """
+    tell = given["tell"]
+    kept = saving.save(data.storage, given["name"], given["q"], tell, data.clock())
+    when = "" if tell == "off" else f" New articles are reported {tell.replace('_', ' ')}."
+    return Done("saved", f"{kept.name} is saved.{when}")
+
+
+@action("/saved", _NAME)
+@reading
+def forget(data: Data, given: Given) -> Done:
+    """Delete a saved search.
+
+    Raises :class:`ArgumentError` if no search has this name.
+    """
+    if not saving.forget(data.storage.notes, given["name"]):
+        raise ArgumentError(f"no saved search has the name {given['name']!r}")
+    return Done("forgotten", f"{given['name']} is deleted.")
+
+
+@action("/sources/{site}", _SITE)
+@changing_sites
+def resume(data: Data, given: Given) -> Done:
+    """Resume a site."""
+    domain = chosen_site(given["site"], data.storage, data.rules)
+    if pauses.go_on(data.storage.notes, domain):
+        return Done("resumed", f"{domain} is resumed.")
+    return Done("unchanged", f"{domain} was not paused.")

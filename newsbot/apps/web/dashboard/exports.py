@@ -1,0 +1,184 @@
+"""Serves data for other programs: searches as feeds, sites as OPML, comparisons as files, and metrics."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from typing import Any, Final
+
+from aiohttp import ETag, web
+
+from newsbot import __version__
+from newsbot.apps.export.feed import TYPES, as_opml, feed_of
+from newsbot.apps.export.formats import defused
+from newsbot.apps.search.articles import Attention
+from newsbot.apps.web.dashboard.endpoints import COMPARED, FILTERS, attention, filter_of
+from newsbot.apps.web.dashboard.overview import Overview, crawl_state
+from newsbot.apps.web.dashboard.rendering import HEADERS, answer
+from newsbot.apps.web.dashboard.schema import given, number
+from newsbot.apps.web.dashboard.service import FEEDS, Dashboard, stored_articles
+from newsbot.storage.sources import SiteRecord
+
+Notices = Callable[[], Mapping[tuple[str, str], int]]
+"""A function that returns the number of URLs in push notices, by protocol and outcome."""
+LIMIT = 50
+"""Number of articles in a feed if the request has no parameter ``limit``."""
+MAX_LIMIT = 200
+_NO_FILTERS = ("sort", "page")
+PARAMETERS = (
+    *(one for one in FILTERS if one.name not in _NO_FILTERS),
+    number("limit", "Maximum number of articles.", LIMIT, MAX_LIMIT),
+)
+
+
+def add_exports(board: Dashboard, app: web.Application, notices: Notices) -> None:
+    """Add the routes of feeds, files and metrics."""
+    for kind in TYPES:
+        app.router.add_get(FEEDS + kind, board.following(partial(_feed, kind=kind)))
+    for kind in ("csv", "jsonl"):
+        app.router.add_get(f"/attention.{kind}", board.reading(partial(_attention, kind=kind)))
+    app.router.add_get("/sites.opml", board.reading(_opml))
+    app.router.add_get("/metrics", board.reading(partial(_metrics, notices=notices)))
+
+
+async def _opml(board: Dashboard, _request: web.Request) -> web.Response:
+    body = await board.readers.call(lambda data: as_opml(data.rules, data.storage.sources))
+    return answer(body, "text/x-opml", headers={"Content-Disposition": 'attachment; filename="sites.opml"'})
+
+
+async def _feed(board: Dashboard, request: web.Request, *, kind: str) -> web.Response:
+    wanted = given(request, PARAMETERS, {})
+    where, address = filter_of(wanted), str(request.url)
+    page = str(request.url.with_path("/articles", keep_query=True))
+    limit, query = wanted["limit"], wanted["q"] or ""
+    body = await board.readers.call(
+        lambda data: feed_of(data.search, query, where, kind=kind, limit=limit, address=address, page=page)
+    )
+    # Feed readers poll often. With the ETag, the response for an unchanged feed is 304 without a body.
+    mark = ETag(hashlib.sha256(body).hexdigest()[:32])
+    if mark in (request.if_none_match or ()):
+        response = web.Response(status=304, headers=HEADERS)
+    else:
+        response = answer(body, TYPES[kind])
+    response.etag = mark
+    return response
+
+
+async def _metrics(board: Dashboard, _request: web.Request, *, notices: Notices) -> web.Response:
+    view, articles = await board.memos.get(crawl_state), await board.memos.get(stored_articles)
+    sites = await board.readers.call(lambda data: data.storage.sites.all())
+    return answer(exposition(view, articles, sites, notices()), CONTENT_TYPE)
+
+
+async def _attention(board: Dashboard, request: web.Request, *, kind: str) -> web.Response:
+    found = await attention(board, given(request, COMPARED, {}))
+    if kind == "csv":
+        return answer(as_csv(found), "text/csv")
+    return answer(as_jsonl(found), "application/x-ndjson")
+
+
+def as_csv(found: Attention) -> str:
+    """Return the counts as CSV: a header, and a line for each day and query."""
+    text = io.StringIO()
+    lines: Any = csv.writer(text)
+    lines.writerow(("day", "query", "articles", "of", "share"))
+    # A query that begins with "=" must not become a formula in a spreadsheet.
+    lines.writerows([defused(value) for value in row.values()] for row in found.rows())
+    return text.getvalue()
+
+
+def as_jsonl(found: Attention) -> str:
+    """Return the counts as JSON lines: an object for each day and query."""
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in found.rows())
+
+
+CONTENT_TYPE: Final = "text/plain; version=0.0.4"
+MAX_SITES: Final = 2000
+"""Maximum number of sites that have metrics, because each site needs memory in Prometheus.
+
+The sites with the most fetched pages are chosen.
+"""
+
+Sample = tuple[Mapping[str, str], float | None]
+"""Labels and value of a sample."""
+_COUNTERS = (
+    ("fetched", "Responses to requests."),
+    ("pages", "Fetched pages, without feeds, sitemaps and sections."),
+    ("article_pages", "Fetched pages that contained an article."),
+    ("articles", "New articles stored."),
+    ("updated", "New versions stored."),
+    ("duplicates", "Articles that were not stored, because the same text of the site is already stored."),
+)
+
+
+def exposition(
+    view: Overview, articles: int, sites: Mapping[str, SiteRecord], notices: Mapping[tuple[str, str], int]
+) -> str:
+    """Return metrics for Prometheus in the text exposition format 0.0.4.
+
+    https://prometheus.io/docs/instrumenting/exposition_formats/ describes the format. ``articles`` is the
+    number of stored articles. ``notices`` contains the number of URLs in push notices, by protocol and
+    outcome.
+    """
+    queue, latency = view.queue, view.latency
+    states = [({"state": name}, getattr(queue, name)) for name in ("pending", "leased", "done", "aside")]
+    quantiles = [({"quantile": "0.5"}, latency.p50), ({"quantile": "0.95"}, latency.p95)]
+    overdue = sum(worker.overdue for worker in queue.workers)
+    fates = [({"protocol": one[0], "fate": one[1]}, count) for one, count in sorted(notices.items())]
+    text = "Time from the publication to the storage of the latest articles."
+    lines = [
+        *metric("build_info", "The version of newsbot.", [({"version": __version__}, 1)]),
+        *metric("articles", "Articles stored.", [({}, articles)]),
+        *metric("frontier_urls", "URLs in the frontier, by state.", states),
+        *metric("frontier_hosts", "Hosts in the frontier.", [({}, queue.hosts)]),
+        *metric("frontier_lag_seconds", "How late due entries are.", [({}, queue.lag)]),
+        *metric("workers", "Workers that hold leases.", [({}, len(queue.workers))]),
+        *metric("workers_overdue", "Workers whose leases have expired.", [({}, overdue)]),
+        *metric("latency_seconds", text, quantiles),
+        *_sites(sites),
+        *metric("push_notices_total", "URLs in notices by protocol and outcome.", fates),
+    ]
+    return "\n".join([*lines, ""])
+
+
+def _sites(sites: Mapping[str, SiteRecord]) -> Iterator[str]:
+    records = sorted(sites.values(), key=lambda one: (-one.counters.get("pages", 0), one.source))[:MAX_SITES]
+    for name, text in _COUNTERS:
+        counts = [({"site": one.source}, one.counters.get(name)) for one in records]
+        yield from metric(f"site_{name}_total", text, counts)
+    causes = [
+        ({"site": one.source, "cause": name.removeprefix("errors/")}, value)
+        for one in records
+        for name, value in sorted(one.counters.items())
+        if name.startswith("errors/")
+    ]
+    yield from metric("site_errors_total", "Failed pages, by cause.", causes)
+    last = [({"site": one.source}, one.last_article) for one in records]
+    text = "Time at which the last article was stored."
+    yield from metric("site_last_article_timestamp_seconds", text, last)
+
+
+def metric(name: str, text: str, samples: Iterable[Sample]) -> Iterator[str]:
+    """Yield the lines of the metric ``newsbot_<name>``.
+
+    A metric is a counter if its name ends in ``_total``, otherwise a gauge. ``text`` is the help text.
+    Samples without a value are left out.
+    """
+    yield f"# HELP newsbot_{name} {text}"
+    yield f"# TYPE newsbot_{name} {'counter' if name.endswith('_total') else 'gauge'}"
+    for labels, value in samples:
+        if value is not None:
+            named = ",".join(f'{label}="{_escaped(content)}"' for label, content in labels.items())
+            yield f"newsbot_{name}{f'{{{named}}}' if named else ''} {_number(value)}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if float(value).is_integer() else repr(float(value))

@@ -1,0 +1,315 @@
+"""The HTML pages. Each function returns the values that the template of its page shows.
+
+A page that shows the result of one operation does not need its own function (:func:`_result_page`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from aiohttp import web
+
+from newsbot.apps.search.articles import MAX_COMPARED
+from newsbot.apps.web.dashboard import endpoints as operations
+from newsbot.apps.web.dashboard import reports
+from newsbot.apps.web.dashboard.articles import MAX_PAGE, Whole, blocks, recent_stories
+from newsbot.apps.web.dashboard.endpoints import (
+    ADDRESS,
+    COMPARED,
+    FILTERS,
+    KINDS,
+    OPERATIONS,
+    RANGE,
+    SITE_PLACE,
+    URL,
+    Given,
+)
+from newsbot.apps.web.dashboard.overview import SITES_BAD, crawl_state, current_troubles, signs
+from newsbot.apps.web.dashboard.plots import RANGE_NAMES, activity_plots, attention_plots
+from newsbot.apps.web.dashboard.proposals import PATIENCE
+from newsbot.apps.web.dashboard.rendering import answer
+from newsbot.apps.web.dashboard.schema import Parameter, flag, given, number, one_of, words
+from newsbot.apps.web.dashboard.service import Dashboard, stored_articles
+from newsbot.apps.web.dashboard.sites import ORDERS, TREND_DAYS, all_sites, has_problem, in_order
+from newsbot.cli.terminal import clean
+from newsbot.errors import ArgumentError
+from newsbot.items import ArticleFilter
+from newsbot.operations.explain import lines
+from newsbot.pages.text.differences import word_changes
+from newsbot.sites.health import Health
+
+SHOWN_ALARMS = 8
+SITES_PER_PAGE = 50
+NEWEST = 5
+"""Number of newest articles on the page of a site."""
+SHOWN_CHARACTERS = 30_000
+"""Maximum number of characters of an article's text that are shown."""
+SHOWN_LINES = 100
+"""Maximum number of changed lines between two versions that are shown."""
+SHOWN_PAGES = 50
+"""Maximum number of pages in each list of a monitor report."""
+PROBLEMS = "with problems"
+_STATES = (PROBLEMS, "paused", *(one.value for one in Health))
+_OF_SITES: tuple[Parameter, ...] = (
+    one_of("sort", "", tuple(ORDERS), "health"),
+    flag("backwards", ""),
+    words("site", ""),
+    one_of("health", "", _STATES, None),
+    number("page", "", 1, 10_000),
+)
+_SITE_COLUMNS = (
+    ("site", "site", False),
+    ("health", "health", False),
+    ("articles", "articles", True),
+    ("trend", f"{TREND_DAYS} days", False),
+    ("useful", "useful", True),
+    ("last", "last article", True),
+    ("next", "next poll", True),
+    ("errors", "errors", True),
+)
+REFRESH = 10
+"""Seconds between two refreshes of a page; see assets/live.js."""
+LOOK_AGAIN = 2
+"""Seconds between two refreshes of the page of a new site while it is crawled."""
+
+Values = dict[str, Any]
+"""The values that a template shows. ``status`` is the HTTP status of the page, if it is not 200."""
+Run = Callable[[Dashboard, Given], Awaitable[Values]]
+"""A function that takes the parameters of the request and returns the values of a page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page. The parameters of a request are checked before ``run`` gets them."""
+
+    path: str
+    template: str
+    here: str
+    """The path of the entry in the menu that is marked as current."""
+    run: Run
+    parameters: Sequence[Parameter]
+    refresh: int = 0
+    """Seconds between two refreshes of the page; 0 if it is not refreshed."""
+
+    async def show(self, board: Dashboard, request: web.Request) -> web.Response:
+        """Return the page. The template gets the parameters of the request as ``asked``."""
+        asked = given(request, self.parameters, {})
+        values = {"asked": asked, "refresh": self.refresh, **await self.run(board, asked)}
+        return board.page(request, self.template, here=self.here, **values)
+
+
+PAGES: list[Page] = []
+"""All pages."""
+
+
+def page(
+    path: str, template: str, here: str, *parameters: Parameter, refresh: int = 0
+) -> Callable[[Run], Run]:
+    """Return a decorator that adds a page to :data:`PAGES`."""
+
+    def add_to_list(run: Run) -> Run:
+        PAGES.append(Page(path, template, here, run, parameters, refresh))
+        return run
+
+    return add_to_list
+
+
+def _result_page(path: str, template: str, here: str, *, refresh: int = 0, **more: Any) -> None:
+    """Add a page that shows the result of the operation with the same path.
+
+    The template gets the result as ``found``, and the values ``more``.
+    """
+    (operation,) = (one for one in OPERATIONS if one.path == path)
+
+    @page(path, template, here, *operation.parameters, refresh=refresh)
+    async def _run(board: Dashboard, asked: Given) -> Values:
+        return {"found": await operation.run(board, asked), **more}
+
+
+_result_page("/jobs", "jobs.html", "/crawl", refresh=REFRESH, modes=operations.MODES)
+_result_page("/jobs/{job}", "job.html", "/crawl", refresh=REFRESH)
+_result_page("/saved", "saved.html", "/saved")
+_result_page("/stories/{story}", "story.html", "/stories")
+_result_page("/monitor", "monitor.html", "/monitor")
+_result_page("/monitor/{site}", "monitored.html", "/monitor", shown=SHOWN_PAGES)
+
+
+@page("/", "news.html", "/")
+async def front(board: Dashboard, _asked: Given) -> Values:
+    """Show the current news, and the state of the crawl in one line."""
+    view, rows = await board.memos.get(crawl_state), await board.memos.get(all_sites)
+    failing = {row.site: row.failing_since for row in rows if row.health in SITES_BAD}
+    return {
+        "view": view,
+        "signs": signs(view, await board.memos.get(current_troubles), failing),
+        "sites": len(rows),
+        "articles": await board.memos.get(stored_articles),
+        "news": await operations.news(board, {}),
+    }
+
+
+@page("/crawl", "crawl.html", "/crawl", RANGE, refresh=REFRESH)
+async def crawl(board: Dashboard, asked: Given) -> Values:
+    """Show the state of the whole crawl."""
+    known = await board.memos.known(crawl_state)
+    found = await board.memos.get(current_troubles)
+    done = await operations.activity(board, {**asked, "source": None})
+    return {
+        "view": known.value,
+        "at": known.at,
+        "articles": await board.memos.get(stored_articles),
+        "troubles": found[:SHOWN_ALARMS],
+        "more_troubles": len(found) - SHOWN_ALARMS,
+        "ranges": RANGE_NAMES,
+        "plots": activity_plots(done, asked["range"]),
+        "has_jobs": board.jobs is not None,
+    }
+
+
+@page("/sources", "sources.html", "/sources", *_OF_SITES, refresh=REFRESH)
+async def sources(board: Dashboard, asked: Given) -> Values:
+    """Show the list of sites, filtered and sorted."""
+    known = await board.memos.known(all_sites)
+    rows = [
+        row
+        for row in known.value
+        # clean() converts an international domain name to its own script. Users can search for both forms.
+        if (not asked["site"] or asked["site"].lower() in f"{row.site} {clean(row.site)}")
+        and (not asked["health"] or asked["health"] in (row.health, PROBLEMS if has_problem(row) else ""))
+    ]
+    skip = (asked["page"] - 1) * SITES_PER_PAGE
+    return {
+        "all": known.value,
+        "problems": sum(map(has_problem, known.value)),
+        "rows": rows,
+        "shown": in_order(rows, asked["sort"], backwards=asked["backwards"])[skip : skip + SITES_PER_PAGE],
+        "skip": skip,
+        "at": known.at,
+        "states": _STATES,
+        "columns": _SITE_COLUMNS,
+        "trend_days": TREND_DAYS,
+    }
+
+
+@page("/sources/new", "new_source.html", "/sources", ADDRESS)
+async def new_source(board: Dashboard, asked: Given) -> Values:
+    """Let a user add a site: show the findings of the small crawl, and the proposed rule."""
+    found = board.proposals.get(asked["site"]) if asked["site"] else None
+    looking = found is not None and found.state == "looking"
+    refresh = LOOK_AGAIN if looking else 0
+    return {"refresh": refresh, "found": found, "looking": looking, "seconds": PATIENCE}
+
+
+@page("/sources/{site}", "source.html", "/sources", SITE_PLACE, RANGE, refresh=REFRESH)
+async def source(board: Dashboard, asked: Given) -> Values:
+    """Show one site."""
+    sheet = await operations.source(board, asked)
+    where = ArticleFilter(source=sheet.row.site)
+    done, newest = await asyncio.gather(
+        operations.activity(board, {**asked, "source": sheet.row.site}),
+        board.readers.call(lambda data: data.storage.articles.newest(where, limit=NEWEST)),
+    )
+    plots = activity_plots(done, asked["range"])
+    return {"sheet": sheet, "newest": newest, "ranges": RANGE_NAMES, "plots": plots}
+
+
+@page("/articles", "articles.html", "/articles", *FILTERS)
+async def articles(board: Dashboard, asked: Given) -> Values:
+    """Show articles by words and filters."""
+    found, attention = await asyncio.gather(
+        operations.articles(board, asked),
+        operations.attention(board, {**asked, "q": [asked["q"] or ""]}),
+    )
+    (counted,) = attention.queries
+    return {
+        "found": found,
+        "last_page": MAX_PAGE,
+        "counts": counted.counts,
+        "days": len(attention.days),
+        "chart": attention_plots(attention, share=False)[0],
+    }
+
+
+_SHOW = one_of("show", "", ("articles", "share"), "articles")
+
+
+@page("/attention", "attention.html", "/articles", *COMPARED, _SHOW)
+async def attention(board: Dashboard, asked: Given) -> Values:
+    """Compare several queries by day."""
+    found = await operations.attention(board, asked)
+    plots = attention_plots(found, share=asked["show"] == "share")
+    return {"found": found, "most": MAX_COMPARED, "plots": plots}
+
+
+@page("/article", "article.html", "/articles", URL)
+async def article(board: Dashboard, asked: Given) -> Values:
+    """Show one article."""
+    known = await operations.whole_article(board, asked)
+    one = known.article
+    explained = await board.readers.call(lambda data: operations.explained(data, one.canonical_url))
+    return {
+        "known": known,
+        "one": one,
+        "fields": _fields(known),
+        "blocks": blocks(one.text[:SHOWN_CHARACTERS], one.structure),
+        "cut": len(one.text) > SHOWN_CHARACTERS,
+        "why": list(lines(explained, time.time())),
+        "max_lines": SHOWN_LINES,
+        "word_changes": word_changes,
+    }
+
+
+def _fields(known: Whole) -> list[tuple[str, str, str | None]]:
+    """Return name, value and extraction method of each field that has a value."""
+    row = known.article.to_dict()
+    hidden = ("text", "extraction", "url", "content_hash")
+    return [
+        (name, (", ".join(map(str, value)) if isinstance(value, list) else str(value))[:2000], method)
+        for name, value in row.items()
+        if name not in hidden and value not in (None, [], {}, "", False)
+        for method in (known.article.extraction.get(name),)
+    ]
+
+
+@page("/stories", "stories.html", "/stories")
+async def stories(board: Dashboard, _asked: Given) -> Values:
+    """Show the list of the latest stories."""
+    return {"known": await board.memos.known(recent_stories)}
+
+
+@page("/why", "why.html", "/why", words("url", ""))
+async def why(board: Dashboard, asked: Given) -> Values:
+    """Explain what newsbot knows about a URL, with its history."""
+    if not asked["url"]:
+        return {"kinds": KINDS}
+    try:
+        found = await board.readers.call(lambda data: operations.explained(data, asked["url"]))
+    except ArgumentError as error:
+        return {"kinds": KINDS, "problem": str(error), "status": 400}
+    return {"kinds": KINDS, "found": found, "lines": list(lines(found, time.time()))}
+
+
+@page("/simulator", "simulator.html", "/simulator")
+async def simulator(board: Dashboard, _asked: Given) -> Values:
+    """Show the list of the simulator's reports."""
+    rows = await board.readers.call(lambda _data: reports.reports(board.reports))
+    return {"rows": rows, "folder": board.reports}
+
+
+@page("/api", "api.html", "/api")
+async def api(_board: Dashboard, _asked: Given) -> Values:
+    """Show the documentation of the API."""
+    return {"operations": OPERATIONS}
+
+
+async def simulator_report(board: Dashboard, request: web.Request) -> web.Response:
+    """Return one report of the simulator unchanged. Its content security policy makes browsers sandbox it."""
+    name = request.match_info["name"]
+    found = await board.readers.call(lambda _data: reports.report(board.reports, name))
+    if found is None:
+        raise operations.missing("there is no such report")
+    return answer(found, "text/html", headers={"Content-Security-Policy": reports.CSP})

@@ -1,0 +1,205 @@
+"""Proposes rules for new sites.
+
+For a proposal, a separate process (``scrapy rules new``) crawls some pages of the site. The process has a
+time limit and is killed when the server ends. It changes neither the data nor the rules. The proposal is kept
+only in the memory of the server. If a user saves it, its rule is written.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from newsbot.apps.authoring.writing import rule_path, write_new
+from newsbot.backends import rules_folder
+from newsbot.cli.program import PROGRAM
+from newsbot.cli.terminal import clean
+from newsbot.clock import from_iso, system_clock, utc
+from newsbot.config.check import SettingsLike, value_of
+from newsbot.crawl.address_guard import is_local
+from newsbot.errors import ArgumentError, RulesError
+from newsbot.items import Bounded
+from newsbot.urls import host_key
+
+ARTICLES, SECONDS = 20, 120
+"""Limits of the small crawl: number of articles, and seconds after which no more pages are requested."""
+PATIENCE = 240.0
+"""Seconds after which the process is killed."""
+MAX_KEPT = 20
+"""Maximum number of proposals in memory. If there are more, the oldest is dropped."""
+MAX_FAULT = 500
+"""Maximum length of an error message in characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundSource:
+    """A feed, sitemap or section of the site that led to articles."""
+
+    kind: str
+    url: str
+    new_links: int
+
+
+@dataclass(frozen=True, slots=True)
+class FoundArticle:
+    """One of the articles that the crawl found, as a sample for the user."""
+
+    url: str
+    title: str
+    published_at: datetime | None
+
+
+@dataclass(slots=True)
+class Proposal:
+    """A proposed rule for a site, and the findings from which it was made."""
+
+    site: str
+    state: str
+    """looking (the crawl is running), found or failed."""
+    since: datetime
+    """Start of the crawl."""
+    fault: str = ""
+    """The reason why no rule was found."""
+    rule: str = ""
+    """The text of the rule file."""
+    articles: int = 0
+    """Number of articles from which the rule was made."""
+    sources: list[FoundSource] = field(default_factory=list)
+    samples: list[FoundArticle] = field(default_factory=list)
+
+
+def site_named(address: str) -> str:
+    """Return the domain for the rule of a new site, without ``www.`` at its start.
+
+    The rule also covers the host with ``www.``.
+
+    Raises :class:`ArgumentError` if ``address`` is neither a domain nor an http(s) URL.
+    """
+    try:
+        host = host_key(address if "://" in address else f"https://{address}")
+    except ValueError:
+        host = ""
+    # The colons of an IPv6 address in brackets do not begin a port.
+    site = (host if host.startswith("[") else host.partition(":")[0]).removeprefix("www.")
+    if not site or site.startswith("-"):  # "scrapy rules new" would read it as an option
+        raise ArgumentError(f"{address!r} is not the address of a site; write https://example.org")
+    return site
+
+
+class Proposals:
+    """The proposals of a server. One site is crawled at a time."""
+
+    def __init__(self, settings: SettingsLike) -> None:
+        self._folder = rules_folder(settings)
+        self._allow_private = value_of(settings, "NEWSBOT_ALLOW_PRIVATE")
+        self._known = Bounded[str, Proposal](MAX_KEPT)
+        self._task: asyncio.Task[None] | None = None
+
+    def get(self, address: str) -> Proposal | None:
+        """Return the proposal for a site, or None if it has none.
+
+        Raises :class:`ArgumentError` for an invalid address.
+        """
+        return self._known.get(site_named(address))
+
+    def begin(self, address: str) -> Proposal:
+        """Start the crawl of a site. If it is already running, return its proposal.
+
+        Raises :class:`ArgumentError` if the address is invalid or private, if the site has a rule, or if
+        another site is being crawled.
+        """
+        site = site_named(address)
+        if not self._allow_private and is_local(site):
+            raise ArgumentError(f"{site} is not a public address (setting NEWSBOT_ALLOW_PRIVATE)")
+        if (path := rule_path(self._folder, site)).exists():
+            raise ArgumentError(f"{site} already has a rule: {path.name}")
+        for one in self._known.values():
+            if one.state == "looking" and one.site != site:
+                raise ArgumentError(
+                    f"a rule for {one.site} is being made; only one site can be examined at a time"
+                )
+            if one.state == "looking":
+                return one
+        # An earlier proposal for the site is replaced and becomes the newest.
+        found = self._known[site] = Proposal(site, "looking", utc(system_clock()))
+        self._task = asyncio.ensure_future(self._look(found))
+        return found
+
+    async def save(self, address: str) -> str:
+        """Write the proposed rule, and return the name of its file.
+
+        Raises :class:`ArgumentError` if there is no proposal, or if the rule cannot be written.
+        """
+        found = self.get(address)
+        if found is None or found.state != "found":
+            raise ArgumentError(f"no rule is proposed for {address}")
+        path = rule_path(self._folder, found.site)
+        try:
+            await asyncio.to_thread(write_new, path, found.rule)
+        except RulesError as error:
+            raise ArgumentError(str(error)) from error
+        self._known.pop(found.site, None)
+        return path.name
+
+    async def close(self) -> None:
+        """Kill a running crawl."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def _look(self, found: Proposal) -> None:
+        found.fault = "the crawl was stopped"  # this text stays only if the task is cancelled
+        try:
+            async with asyncio.timeout(PATIENCE):
+                code, output, log = await self._run(found.site)
+            if code:
+                lines = log.decode(errors="replace").strip().splitlines()
+                found.fault = clean(lines[-1] if lines else f"exit code {code}")[:MAX_FAULT]
+            else:
+                _read(json.loads(output), found)
+        except TimeoutError:
+            found.fault = f"the crawl of the site took longer than {PATIENCE:.0f} s"
+        finally:
+            if found.state == "looking":
+                found.state = "failed"
+
+    async def _run(self, site: str) -> tuple[int, bytes, bytes]:
+        """Run ``scrapy rules new``. Return its exit code, stdout and stderr.
+
+        At the end the process group is always killed, even if this task is cancelled.
+        """
+        command = [sys.executable, "-m", PROGRAM, "rules", "new", site, "--print", "--json"]
+        command += ["--articles", str(ARTICLES), "--seconds", str(SECONDS)]
+        command += ["-s", f"NEWSBOT_ALLOW_PRIVATE={int(self._allow_private)}"]
+        pipe = asyncio.subprocess.PIPE
+        with TemporaryDirectory(prefix="newsbot-look-") as place:
+            # The temporary files of a killed process are deleted with this folder.
+            given = os.environ | {"NEWSBOT_RULES": str(self._folder), "TMPDIR": place}
+            process = await asyncio.create_subprocess_exec(
+                *command, env=given, stdout=pipe, stderr=pipe, start_new_session=True
+            )
+            try:
+                output, log = await process.communicate()
+            finally:
+                with suppress(ProcessLookupError):  # the crawl is in the same group
+                    os.killpg(process.pid, signal.SIGKILL)
+                await process.wait()
+        return process.returncode or 0, output, log
+
+
+def _read(document: dict[str, Any], found: Proposal) -> None:
+    """Copy the output of ``scrapy rules new`` to the proposal."""
+    found.rule, found.articles = document["rule"], document["articles"]
+    found.sources = [FoundSource(**one) for one in document["sources"]]
+    found.samples = [
+        FoundArticle(one["url"], one["title"], from_iso(one["published_at"])) for one in document["samples"]
+    ]
+    found.state, found.fault = "found", ""

@@ -1,0 +1,260 @@
+"""Limits the number of connections, the size and time of requests, and the number of log lines.
+
+Without limits, a connection that sends half a request would use a file descriptor for an hour. Many such
+connections would use all file descriptors of the process. The module also contains functions that return the
+fields of a form and the address of the sender.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import resource
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, nullcontext, suppress
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from typing import Any, Final
+
+from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
+from aiohttp.typedefs import Middleware
+
+from newsbot.apps.push.signatures import SeenOnce
+from newsbot.cli.program import PROGRAM
+from newsbot.clock import DAY, system_clock
+from newsbot.errors import UserError
+
+logger = logging.getLogger(__name__)
+
+HEADER_SECONDS = 30.0
+"""Maximum time in seconds for the headers of a request, and between two requests of a connection."""
+BODY_SECONDS = 60.0
+"""Maximum time in seconds for the body of a request."""
+MAX_LINE = 2**15
+"""Maximum length of the request line in bytes.
+
+This is enough for a URL of 2,000 letters, which take up to 12 bytes each if they are percent-encoded.
+"""
+MAX_BODY = 2**20
+"""Maximum length of a body in bytes, except for the feeds that subscribed hubs send."""
+LARGE_AT_ONCE = 4
+"""Maximum number of bodies larger than MAX_BODY that are in memory at once."""
+MAX_CONNECTIONS = 1000
+MIN_DESCRIPTORS = 256
+"""Minimum number of files that the process must be allowed to open. Data files take up to 100."""
+_BACKLOG = 32
+"""Maximum number of connections that wait to be accepted. :func:`most_connections` never returns less."""
+_LINES_A_MINUTE = 30
+"""Maximum number of log lines of the server per minute."""
+
+
+def need_descriptors() -> None:
+    """Raise the process's limit of open files to the limit of the system, if it is lower than needed.
+
+    Raises :class:`newsbot.errors.UserError` if this is not enough.
+    """
+    now, highest = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if 0 <= now < MIN_DESCRIPTORS:
+        with suppress(ValueError, OSError):
+            wanted = MIN_DESCRIPTORS if highest < 0 else min(MIN_DESCRIPTORS, highest)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, highest))
+        now, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if now < MIN_DESCRIPTORS:
+            raise UserError(
+                f"the limit of open files is {now}, and {PROGRAM} serve needs {MIN_DESCRIPTORS}: raise it "
+                "with ulimit -n 1024 (systemd: LimitNOFILE)"
+            )
+
+
+def most_connections() -> int:
+    """Return the maximum number of open connections: half of the file descriptors that the process may have.
+
+    The other half is for data files and outgoing requests. The result is at most MAX_CONNECTIONS.
+    """
+    # A negative number means that the number of files is not limited.
+    descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return MAX_CONNECTIONS if descriptors < 0 else max(_BACKLOG, min(MAX_CONNECTIONS, descriptors // 2))
+
+
+@asynccontextmanager
+async def listening(app: web.Application, host: str, port: int) -> AsyncIterator[str]:
+    """Serve ``app`` until the block ends. Yield its URL.
+
+    Raises :class:`newsbot.errors.UserError` if the address cannot be used, for example because the port is
+    taken.
+    """
+    need_descriptors()
+    _limit_lines()
+    runner = web.AppRunner(
+        app,
+        access_log=None,
+        handle_signals=False,
+        shutdown_timeout=5.0,
+        keepalive_timeout=HEADER_SECONDS,
+        lingering_time=5.0,
+        max_line_size=MAX_LINE,
+        logger=logger,
+    )
+    await runner.setup()
+    server, most = runner.server, most_connections()
+    assert server is not None
+
+    # aiohttp does not limit the number of connections. asyncio calls this function for each new connection.
+    def connection() -> asyncio.BaseProtocol:
+        _make_room(server, most)
+        return server()
+
+    try:
+        try:
+            listener = await asyncio.get_running_loop().create_server(
+                connection, host, port, backlog=_BACKLOG
+            )
+        except OSError as error:
+            taken = f"the port is taken; is {PROGRAM} serve running already?"
+            why = taken if error.errno == errno.EADDRINUSE else error.strerror or error
+            raise UserError(f"cannot listen on {host}:{port}: {why} (options: --host, --port)") from error
+        async with listener:
+            name, number = listener.sockets[0].getsockname()[:2]
+            yield f"http://[{name}]:{number}" if ":" in name else f"http://{name}:{number}"
+    finally:
+        await runner.cleanup()
+
+
+def _make_room(server: web.Server, most: int) -> None:
+    """If ``most`` connections are open, close the oldest connection of the sender with the most connections.
+
+    So a sender that opens too many connections loses only its own connections.
+    """
+    peers = {
+        one: one.transport.get_extra_info("peername") or ("",)
+        for one in server.connections
+        if one.transport is not None and not one.transport.is_closing()  # closing connections are not counted
+    }
+    if len(peers) >= most:
+        crowd, _ = Counter(peer[0] for peer in peers.values()).most_common(1)[0]
+        # A dict keeps the order of insertion, so the first connection of the sender is its oldest one.
+        next(one for one, peer in peers.items() if peer[0] == crowd).force_close()
+
+
+def receiving(limit_of: Callable[[web.Request], int]) -> Middleware:
+    """Return a middleware that reads the whole body before the handler runs.
+
+    ``limit_of`` returns the maximum length of the body in bytes. The response is 413 if the body is too long,
+    408 if it takes too long, and 400 if it is incomplete.
+    """
+    large = asyncio.Semaphore(LARGE_AT_ONCE)
+    logged = SeenOnce(DAY, system_clock)
+
+    @web.middleware
+    async def middleware(
+        request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+    ) -> web.StreamResponse:
+        if not request.can_read_body:
+            return await handler(request)
+        most = limit_of(request)
+        # The semaphore is held until the handler has ended, because the body is in memory until then.
+        async with large if most > MAX_BODY else nullcontext():
+            request = request.clone(client_max_size=most)
+            try:
+                if (request.content_length or 0) > most:
+                    raise web.HTTPRequestEntityTooLarge(most, request.content_length or 0)
+                async with asyncio.timeout(BODY_SECONDS):
+                    await request.read()
+            except web.HTTPRequestEntityTooLarge:
+                sender = sender_of(request)
+                if logged.is_new(sender.encode()):  # log each sender once a day
+                    logger.warning(
+                        "body too long sender=%s path=%s limit=%d", sender, request.path[:200], most
+                    )
+                raise
+            except TimeoutError as error:
+                raise web.HTTPRequestTimeout(text="the body took too long to arrive") from error
+            except (web.RequestPayloadError, HttpProcessingError, ConnectionError, RuntimeError) as error:
+                # RuntimeError: the connection was closed before the first byte was read
+                raise web.HTTPBadRequest(text="the body is incomplete") from error
+            return await handler(request)
+
+    return middleware
+
+
+class LimitedLines(logging.Filter):
+    """A log filter that limits the lines per minute, replaces tracebacks with one line, and drops some lines.
+
+    Lines about invalid requests and broken connections are dropped, because any sender could fill the log
+    with such lines.
+    """
+
+    def __init__(self, a_minute: int) -> None:
+        super().__init__()
+        self._a_minute, self._minute, self._lines = a_minute, 0, 0
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Return True if the line should be logged."""
+        error = record.exc_info[1] if record.exc_info else None
+        if isinstance(error, HttpProcessingError | ConnectionError | web.RequestPayloadError):
+            return False
+        minute = int(time.monotonic() // 60)
+        if minute != self._minute:
+            self._minute, self._lines = minute, 0
+        self._lines += 1
+        if error is not None:
+            record.msg, record.args = f"{record.getMessage()} error={type(error).__name__}: {error}"[:500], ()
+            # Without exc_info, logging prints no traceback.
+            record.exc_info = None
+        return self._lines <= self._a_minute
+
+
+_LINES: Final = LimitedLines(_LINES_A_MINUTE)
+
+
+def _limit_lines() -> None:
+    for name in (__name__, "asyncio", "aiohttp.server", "newsbot.apps.web.dashboard.service"):
+        logging.getLogger(name).addFilter(_LINES)
+
+
+async def read_form(request: web.Request) -> Mapping[str, Any]:
+    """Return the fields of a form by name. The mapping is empty if the request has no body.
+
+    Raises ``aiohttp.web.HTTPBadRequest`` for an invalid form.
+    """
+    try:
+        return await request.post()
+    except (ValueError, LookupError, RuntimeError) as error:
+        # aiohttp raises these errors for a missing boundary, an unknown charset and an unknown content
+        # encoding.
+        raise web.HTTPBadRequest(text="the form cannot be read") from error
+
+
+_OF_ONE = 64
+"""Prefix length of the smallest IPv6 network that providers assign to a customer (RFC 6177).
+
+All addresses in a network of this size count as one sender.
+"""
+
+
+def sender_of(request: web.Request) -> str:
+    """Return the address of the sender of a request.
+
+    For an IPv6 address, return its /64 network. If the request comes from loopback, a proxy on this machine
+    may have forwarded it. In this case the sender is the last entry of ``X-Forwarded-For``, which the proxy
+    wrote. Otherwise all requests through the proxy would have the same sender, and too many requests of one
+    client would block all clients. Earlier entries of the header are not trusted, and proxies on other
+    machines are not trusted either.
+    """
+    remote = _address(request.remote or "")
+    if remote is not None and remote.is_loopback:
+        senders = ",".join(request.headers.getall("X-Forwarded-For", []))
+        remote = _address(senders.rpartition(",")[2]) or remote
+    if isinstance(remote, IPv6Address) and remote.ipv4_mapped is None:
+        return str(ip_network((int(remote), _OF_ONE), strict=False))
+    return str(remote or "")
+
+
+def _address(text: str) -> IPv4Address | IPv6Address | None:
+    try:
+        return ip_address(text.strip())
+    except ValueError:
+        return None

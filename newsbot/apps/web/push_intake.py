@@ -1,0 +1,295 @@
+"""Queues the pages and sources that push notices name, so that they are fetched immediately.
+
+The sender of a notice is called the notifier. Its name consists of the protocol and a host. A notifier gets
+more trust if the fetches after its notices find changes (:mod:`newsbot.sites.notifier_trust`). Each host has
+a budget of fetches that notices can cause. Only one thread uses the storage and the frontier
+(:class:`OffThread`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from enum import StrEnum
+from functools import partial
+from typing import ParamSpec, TypeVar
+from urllib.parse import urlsplit
+
+from newsbot.apps.push.signatures import TOLERANCE
+from newsbot.clock import Clock, system_clock
+from newsbot.crawl.entries import entry_for, page_for
+from newsbot.frontier.base import Added, Entry, Frontier
+from newsbot.items import GivenBy, Kind, Link, PageRecord, Where
+from newsbot.pages.rules import RuleSet
+from newsbot.pages.rules.rule import Rule, classify
+from newsbot.pages.rules.shape import CLEARLY_NONE, log_odds
+from newsbot.ranking.families import State, family_of
+from newsbot.ranking.judging import Judgement
+from newsbot.sites.families import read_site
+from newsbot.sites.notifier_trust import TRUST, Budget, Ledger, Trust
+from newsbot.storage.base import Storage
+from newsbot.urls import canonicalize, fingerprint, host_key
+
+PRIORITY = 90.0
+"""Priority of queued pages in the frontier.
+
+It is higher than the priority of entries that the crawl found, and lower than the priority of entries that a
+user added.
+"""
+MAX_AGAIN = 1000
+"""Maximum number of pages that wait to be queued again. If there are more, the oldest pages are dropped."""
+TAKEN = "taken_notice"
+"""Kind of the notes that record signed notices. A notice that is sent a second time is refused."""
+UNPROVED = 0.5
+"""The part of a host's budget that notices without proof can use (0 to 1).
+
+The rest is reserved for notices with proof, even during a flood of notices without proof.
+"""
+
+
+class Fate(StrEnum):
+    """The outcome of one URL of a notice."""
+
+    QUEUED = "queued"
+    UNKNOWN = "unknown"
+    """Neither the page nor its site is known, or the notifier did not prove that it may name the page."""
+    UNLIKELY = "unlikely"
+    """The page is not known, and its URL does not look like an article or a list."""
+    BUDGET = "budget"
+    """The budget of the host or of the notifier is used up."""
+    BAD = "bad"
+    """The URL is not valid."""
+
+
+class Desk:
+    """Queues the pages that notices name. A process has one object of this class.
+
+    The methods block, because they use storage and frontier. Only one thread may call them. ``per_hour`` is
+    the number of fetches that notices may cause on one host in an hour. Methods raise subclasses of
+    :class:`newsbot.errors.DataError`.
+    """
+
+    def __init__(
+        self,
+        storage: Storage,
+        frontier: Frontier,
+        rules: RuleSet,
+        *,
+        per_hour: float,
+        clock: Clock = system_clock,
+    ) -> None:
+        self.storage = storage
+        self.notes = storage.notes
+        self.frontier = frontier
+        self._rules = rules
+        self._clock = clock
+        burst = max(10.0, per_hour / 6)
+        self._budget = Budget(per_hour, burst, clock)
+        self._of_notifiers = Budget(per_hour, burst, clock)
+        """Budgets by notifier and host, so that a notifier with little trust cannot use the whole budget of a
+        host."""
+        self._again: deque[Entry] = deque(maxlen=MAX_AGAIN)
+        self.fates: Counter[tuple[str, Fate]] = Counter()
+        """Number of URLs by protocol and outcome."""
+        self.ledger = Ledger(clock)
+        self.ledger.trust |= {key: Trust(**note) for key, note in self.notes.all(TRUST).items()}
+
+    def take(self, notifier: str, urls: Iterable[str], *, proved: bool) -> list[Fate]:
+        """Queue the URLs of a notice. Return the outcome of each URL, in the same order.
+
+        ``proved`` is true if the notifier has proved that it may send notices for the host, for example by a
+        signature. Without proof, only known sources are queued. With proof, two more kinds of pages are
+        queued: known pages, and new pages of sites that have a rule or a known source.
+        """
+        spent: set[str] = set()
+        fates = []
+        for url in urls:
+            try:
+                host = host_key(url)
+                fate = Fate.BUDGET if host in spent else self._take(notifier, url, host, proved=proved)
+            except ValueError:
+                fate = Fate.BAD
+            if fate is Fate.BUDGET:
+                spent.add(host)  # further URLs of this host need no look-ups
+            fates.append(fate)
+        return fates
+
+    def _take(self, notifier: str, url: str, host: str, *, proved: bool) -> Fate:
+        rule = self._rules.for_url(url)
+        page = self._page(url)
+        if not self._may_be_taken(page, rule.domain, proved=proved):
+            return Fate.UNKNOWN
+        if page is None and not self._is_article(url, rule):
+            return Fate.UNLIKELY
+        # The budget is checked last, so only queued URLs use a part of it.
+        if not self._may_cost(notifier, host, proved=proved):
+            return Fate.BUDGET
+        kind = page.kind if page else classify(rule, canonicalize(url, rule.drop_query)).kind or Kind.ARTICLE
+        judgement = Judgement(kind=kind, priority=PRIORITY, accepted=True, reason=f"told by {notifier}")
+        link = Link(url=page.url if page else url, where=Where.PUSH, kind=kind)
+        now = self._clock()
+        depth = page.depth if page else 1
+        entry = entry_for(
+            link, rule, judgement, depth=depth, referrer=None, now=now, force=True, given_by=GivenBy()
+        )
+        if page is None:
+            self.storage.pages.discover([page_for(entry, now)])
+            self.frontier.set_politeness(host, delay=rule.delay, concurrency=rule.concurrency, at_least=True)
+        self._queue(entry)
+        self.ledger.noticed(notifier, entry.url, *self.seen(entry.url, page))
+        return Fate.QUEUED
+
+    def _is_article(self, url: str, rule: Rule) -> bool:
+        """Return True if the URL of an unknown page can be the URL of an article."""
+        canonical = canonicalize(url, rule.drop_query)
+        match = classify(rule, canonical)
+        if match.kind is not None or match.denied or rule.article:
+            return match.kind is Kind.ARTICLE and not match.denied
+        site = read_site(self.notes, rule.domain)
+        if not site.articles:  # no articles of the site are known: refuse only clear cases
+            return log_odds(url) > CLEARLY_NONE
+        return site.state(family_of(canonical)) is State.OPEN
+
+    def _may_cost(self, notifier: str, host: str, *, proved: bool) -> bool:
+        """Take one fetch from the budgets of the notifier and of the host.
+
+        Return False if one of the budgets is used up.
+        """
+        share = self.ledger.share(notifier)
+        if not self._of_notifiers.take(f"{host} {notifier}", share):
+            return False
+        # Each notifier must leave a reserve in the host's budget for other notifiers. The less trust a
+        # notifier has, the larger the reserve is.
+        return self._budget.take(host, reserve=1.0 - min(share, 1.0 if proved else UNPROVED))
+
+    def knows_site(self, url: str) -> bool:
+        """Return True if the site of ``url`` has a rule or a known source."""
+        try:
+            domain = self._rules.for_url(url).domain
+        except ValueError:
+            return False
+        return self._has_site(domain)
+
+    def _has_site(self, domain: str) -> bool:
+        return self._rules.get(domain) is not None or bool(self.storage.sources.all(domain))
+
+    def _page(self, url: str) -> PageRecord | None:
+        """Return the record of a page. Raises ``ValueError`` for an invalid URL."""
+        key = fingerprint(canonicalize(url, self._rules.for_url(url).drop_query))
+        return self.storage.pages.get([key]).get(key)
+
+    def is_source(self, url: str) -> bool:
+        """Return True if ``url`` is a known feed, sitemap or section."""
+        try:
+            page = self._page(url)
+        except ValueError:
+            return False
+        return page is not None and page.kind.is_source
+
+    def count(self, notifier: str, fates: Iterable[Fate]) -> None:
+        """Count the outcomes of a notice by protocol."""
+        self.fates.update((notifier.partition(":")[0], fate) for fate in fates)
+
+    def _may_be_taken(self, page: PageRecord | None, domain: str, *, proved: bool) -> bool:
+        if page is not None:
+            return proved or page.kind.is_source
+        return proved and self._has_site(domain)
+
+    def _queue(self, entry: Entry) -> None:
+        (verdict,) = self.frontier.add([entry], force=True)
+        if verdict is Added.KNOWN:  # a fetch may have begun before the change: queue the page again later
+            self._again.append(entry)
+
+    def queue_again(self) -> None:
+        """Queue the pages again that were being fetched when their notice arrived.
+
+        Call this method every second.
+        """
+        for _ in range(len(self._again)):
+            self._queue_later(self._again.popleft())
+
+    def _queue_later(self, entry: Entry) -> None:
+        page = self.storage.pages.get([entry.fingerprint]).get(entry.fingerprint)
+        noticed_at = float(entry.data["discovered_at"])
+        # A fetch after the notice has found the change. One minute is added, because the clocks can differ a
+        # little.
+        if page is not None and page.last_fetched is not None and page.last_fetched > noticed_at + 60:
+            return
+        known = self.frontier.known([entry.fingerprint]).get(entry.fingerprint)
+        if known is not None and known.state == "leased":  # still being fetched
+            self._again.append(entry)
+        elif known is not None and known.state != "pending":
+            self.frontier.add([entry], force=True)
+
+    def close(self) -> None:
+        """Release storage and frontier."""
+        self.frontier.close()
+        self.storage.close()
+
+    def is_first(self, key: str) -> bool:
+        """Record a signed notice by its key. Return False if it was received before, by any process."""
+        return self.notes.swap(TAKEN, key, None, {"at": self._clock()})
+
+    # --- trust
+    def seen(self, url: str, page: PageRecord | None = None) -> tuple[int, int]:
+        """Return how often a URL was fetched, and how many changes these fetches found.
+
+        For a source, changes are new links. For an article, they are versions. Both numbers are 0 for an
+        unknown URL. ``page`` is the record of the page, if the caller has it.
+        """
+        rule = self._rules.for_url(url)
+        page = page or self._page(url)
+        if page is None:
+            return 0, 0
+        if not page.kind.is_source:
+            article = self.storage.articles.get(canonicalize(page.url, rule.drop_query))
+            # If the article was stored from another page with the same canonical URL, its versions are not
+            # changes of this page.
+            own = article and fingerprint(canonicalize(article.url, rule.drop_query)) == page.fingerprint
+            return page.checks, article.version if article and own else 0
+        record = self.storage.sources.get(page.url)
+        if record is None or record.source != page.source:
+            return 0, 0
+        return record.polls, record.new_links
+
+    def review(self) -> None:
+        """Check which notices led to changes, and store the trust in notifiers. Delete old records."""
+        for url in self.ledger.watched:
+            self.ledger.observe(url, *self.seen(url))
+        for key, note in self.notes.all(TAKEN).items():
+            # After this time the signature is too old, so that the notice is refused even without the note.
+            if abs(self._clock() - note["at"]) > 2 * TOLERANCE:
+                self.notes.forget(TAKEN, key)
+        while self.ledger.changed:
+            notifier = self.ledger.changed.pop()
+            self.notes.save(TRUST, notifier, asdict(self.ledger.trust[notifier]))
+
+
+def notifier_name(protocol: str, url: str) -> str:
+    """Return the key of a notifier's statistics: the protocol and the host of ``url``."""
+    return f"{protocol}:{urlsplit(url).hostname or url[:100]}"
+
+
+_Given = ParamSpec("_Given")
+_Answer = TypeVar("_Answer")
+
+
+class OffThread:
+    """One thread that runs blocking functions, so that the event loop does not wait for them."""
+
+    def __init__(self) -> None:
+        self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="data")
+
+    async def call(
+        self, work: Callable[_Given, _Answer], *given: _Given.args, **more: _Given.kwargs
+    ) -> _Answer:
+        """Run ``work`` in the thread. Return its result or raise its exception."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._executor, partial(work, *given, **more))
+
+    def close(self) -> None:
+        """Wait for running work and stop the thread."""
+        self._executor.shutdown(wait=True)

@@ -1,0 +1,276 @@
+"""Runs ``scrapy serve``: opens the data, serves requests, and runs regular tasks until the process ends."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import signal
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, suppress
+from functools import partial
+from urllib.parse import urlsplit
+
+from aiohttp import web
+
+from newsbot import backends
+from newsbot.apps.alerts.watch import Watch, options_from, tell
+from newsbot.apps.search.articles import ArticleSearch, searching
+from newsbot.apps.web.dashboard.access import make_access
+from newsbot.apps.web.dashboard.app import dashboard
+from newsbot.apps.web.incoming import MAX_BODY, listening, receiving
+from newsbot.apps.web.outgoing import Outgoing
+from newsbot.apps.web.push_intake import Desk, OffThread
+from newsbot.apps.web.push_receiver import Receiver
+from newsbot.apps.web.subscriptions import Subscriber, Subscriptions
+from newsbot.cli.command import Call
+from newsbot.clock import system_clock
+from newsbot.config.bot_signatures import DIRECTORY, Signer, open_signer
+from newsbot.config.check import SettingsLike, number_of, value_of
+from newsbot.config.contact import introduce
+from newsbot.crawl.memory import keep_free
+from newsbot.errors import ArgumentError, DataError
+from newsbot.frontier.owners import owner_name
+
+logger = logging.getLogger(__name__)
+
+FIRST_AFTER = 60.0
+"""Seconds between the start and the first check for alerts.
+
+A crawl that starts together with the server needs this time to begin its work.
+"""
+
+
+@asynccontextmanager
+async def alert_rounds(
+    settings: SettingsLike, desk: Desk, data: OffThread
+) -> AsyncIterator[tuple[float, Callable[[], Awaitable[None]]] | None]:
+    """Yield the seconds between two checks, and a coroutine function that runs a check.
+
+    Yield None if alerts are off. At the end the lock is released, so that another process can send the
+    alerts. ``data`` is the thread in which the storage of ``desk`` is used. Raises
+    :class:`newsbot.errors.ArgumentError` for invalid settings.
+    """
+    options = options_from(settings)
+    if not options.every:
+        yield None
+        return
+    watch = Watch(desk.storage, desk.frontier, options, owner=owner_name(system_clock()), clock=system_clock)
+    first = [min(FIRST_AFTER, options.every)]
+
+    async def look() -> None:
+        """Check for alerts and send them. Raises :class:`newsbot.errors.DataError`."""
+        if first:
+            await asyncio.sleep(first.pop())
+        deliveries = await data.call(watch.look)
+        if deliveries:
+            # Sending can take many seconds, so it does not run in the thread that also handles notices.
+            for fault in await asyncio.to_thread(tell, deliveries):
+                logger.error("alert not sent fault=%s", fault)
+            await data.call(watch.note, deliveries)
+
+    try:
+        yield options.every, look
+    finally:
+        with suppress(DataError):  # without the release, another process would wait until the lock expires
+            await data.call(watch.leave)
+
+
+HUBS_EVERY = 5.0
+"""Seconds between two rounds of requests to WebSub hubs."""
+REVIEW_EVERY = 60.0
+"""Seconds between two calls of :meth:`newsbot.apps.web.push_intake.Desk.review`."""
+AGAIN_EVERY = 1.0
+"""Seconds between two attempts to queue pages that were being fetched when their notice arrived."""
+FOLLOW_EVERY = 2.0
+"""Seconds between two updates of the search index."""
+FOLLOW_FOR = 2.0
+"""Maximum number of seconds of one step of an index update. The process can stop only between two steps."""
+FREE_KEPT = 32 * 2**20
+"""Bytes of free memory that each thread keeps for later responses. The rest is returned to the system."""
+_SPREAD = random.Random()  # noqa: S311  (varies intervals, keeps no secret)
+
+
+async def serve(
+    settings: SettingsLike, host: str, port: int, public_url: str, ready: Callable[[str], None]
+) -> None:
+    """Serve until SIGINT or SIGTERM. ``ready`` is called with the URL when the server accepts connections.
+
+    Raises subclasses of :class:`newsbot.errors.UserError` if the server cannot start.
+    """
+    stopped = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stopped.set)
+    async with running(settings, host, port, public_url) as address:
+        ready(address)
+        await stopped.wait()
+
+
+@asynccontextmanager
+async def running(settings: SettingsLike, host: str, port: int, public_url: str = "") -> AsyncIterator[str]:
+    """Serve until the block ends. Yield the URL of the server.
+
+    ``public_url`` is the URL at which hubs reach the server. If it is empty, there are no subscriptions.
+    Raises subclasses of :class:`newsbot.errors.UserError` if the server cannot start.
+    """
+    keep_free(FREE_KEPT)
+    access = make_access(value_of(settings, "NEWSBOT_WEB_TOKEN"), host, public=bool(public_url))
+    # The stack closes in reverse order: first the regular tasks (``rounds``), then the server, then the data.
+    async with AsyncExitStack() as stack:
+        data = OffThread()
+        stack.callback(data.close)
+        desk, subscriptions = await data.call(_open, settings)
+        stack.push_async_callback(data.call, _close, desk)
+        outgoing = await stack.enter_async_context(
+            Outgoing(
+                settings.get("USER_AGENT", "newsbot"),
+                allow_private=value_of(settings, "NEWSBOT_ALLOW_PRIVATE"),
+            )
+        )
+        app = web.Application(client_max_size=MAX_BODY, middlewares=[_readable_faults])
+        await stack.enter_async_context(dashboard(app, settings, access, lambda: _counts(desk)))
+        receiver = Receiver(
+            desk,
+            subscriptions,
+            outgoing,
+            data,
+            clock=system_clock,
+            sensor_secret=value_of(settings, "NEWSBOT_SENSOR_SECRET"),
+            per_sender=number_of(settings, "NEWSBOT_PUSH_PER_SENDER"),
+        )
+        receiver.add_to(app)
+        if (signer := open_signer(settings)) is not None:
+            app.router.add_get(DIRECTORY, partial(_directory, signer))
+        # The last middleware is the innermost one, so the other middlewares handle its errors.
+        app.middlewares.append(receiving(receiver.limit_of))
+        address = await stack.enter_async_context(listening(app, host, port))
+        rounds = [
+            _repeat(every, partial(data.call, work))
+            for every, work in ((AGAIN_EVERY, desk.queue_again), (REVIEW_EVERY, desk.review))
+        ]
+        follower = _SearchFollower(settings)
+        stack.push_async_callback(follower.close)
+        rounds.append(_repeat(FOLLOW_EVERY, follower.round))
+        if public_url:
+            subscriber = Subscriber(
+                subscriptions, outgoing, desk, data, public_url=public_url, clock=system_clock
+            )
+            rounds.append(_repeat(HUBS_EVERY, subscriber.round))
+        # This block is entered before the rounds are started, so it ends after them.
+        watching = await stack.enter_async_context(alert_rounds(settings, desk, data))
+        if watching is not None:
+            rounds.append(_repeat(*watching))
+        for one in rounds:
+            stack.push_async_callback(_cancel, asyncio.ensure_future(one))
+        yield address
+
+
+async def _directory(signer: Signer, _request: web.Request) -> web.Response:
+    """Publish the public key with which crawls sign their requests."""
+    body, headers = signer.directory(system_clock())
+    return web.Response(body=body, headers={**headers, "Cache-Control": "max-age=3600"})
+
+
+def _open(settings: SettingsLike) -> tuple[Desk, Subscriptions]:
+    storage = backends.open_storage(settings, hurried=True)
+    try:
+        frontier = backends.open_frontier(settings)
+    except BaseException:
+        storage.close()
+        raise
+    per_hour = number_of(settings, "NEWSBOT_PUSH_PER_HOST")
+    desk = Desk(storage, frontier, backends.open_rules(settings), per_hour=per_hour)
+    return desk, Subscriptions(desk.notes)
+
+
+def _close(desk: Desk) -> None:
+    with suppress(DataError):  # only statistics of notifiers are lost
+        desk.review()
+    desk.close()
+
+
+class _SearchFollower:
+    """Keeps the search index of this machine up to date, in a thread with its own storage."""
+
+    def __init__(self, settings: SettingsLike) -> None:
+        self._settings = settings
+        self._thread = OffThread()
+        self._open = ExitStack()
+        self._search: ArticleSearch | None = None
+
+    async def round(self) -> None:
+        """Index all changes since the last round."""
+        # A thread cannot be stopped. With steps of FOLLOW_FOR seconds, close() waits for one step at most.
+        while not await self._thread.call(self._follow):
+            pass
+
+    async def close(self) -> None:
+        """Wait for the thread and close the storage."""
+        await self._thread.call(self._open.close)
+        self._thread.close()
+
+    def _follow(self) -> bool:
+        if self._search is None:  # opened in this thread, to which SQLite connections are bound
+            self._search = self._open.enter_context(searching(self._settings))
+        return self._search.follow(FOLLOW_FOR)
+
+
+def _counts(desk: Desk) -> dict[tuple[str, str], int]:
+    return {(protocol, fate.value): count for (protocol, fate), count in desk.fates.items()}
+
+
+@web.middleware
+async def _readable_faults(
+    request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+) -> web.StreamResponse:
+    """If the data are unavailable, respond with 503 and one line. Senders of notices then try again later."""
+    try:
+        return await handler(request)
+    except DataError as error:
+        logger.error("data away fault=%s", error)
+        return web.Response(status=503, text="the data are unavailable", headers={"Retry-After": "30"})
+
+
+async def _repeat(seconds: float, work: Callable[[], Awaitable[None]]) -> None:
+    """Run ``work`` repeatedly, with pauses of about ``seconds``, until the task is cancelled.
+
+    An error does not end the loop.
+    """
+    last_error = ""
+    while True:
+        try:
+            await work()
+            last_error = ""
+        except Exception as error:
+            if repr(error) != last_error:  # log the same error once, not in each round
+                if isinstance(error, DataError):
+                    logger.error("data away fault=%s", error)
+                else:
+                    logger.error("a regular task failed; it is tried again", exc_info=error)
+            last_error = repr(error)
+        # The interval varies by 10 %, so that several servers do not access the data at the same moments.
+        await asyncio.sleep(seconds * (0.9 + 0.2 * _SPREAD.random()))
+
+
+async def _cancel(task: asyncio.Future[None]) -> None:
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+
+
+def run(call: Call) -> int:
+    """Serve until Ctrl-C."""
+    settings = call.settings
+    introduce(settings)
+    public_url = str(call.options.public_url or settings.get("NEWSBOT_PUBLIC_URL") or "")
+    if public_url and urlsplit(public_url).scheme not in ("http", "https"):
+        raise ArgumentError(f"--public-url {public_url!r} is not a URL; write https://news.example.org")
+
+    def ready(address: str) -> None:
+        call.note(f"listening on {address}")
+        if not public_url:
+            call.note("WebSub hubs cannot reach this server without --public-url, so no feeds are subscribed")
+
+    asyncio.run(serve(settings, call.options.host, call.options.port, public_url, ready))
+    return 0

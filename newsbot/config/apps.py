@@ -1,0 +1,170 @@
+"""Finds the apps: packages that add commands, settings, parts of a crawl, followers and more to newsbot.
+
+An app registers with one object, :class:`App`. Apps of newsbot are the packages of :mod:`newsbot.apps`, and
+their object is ``APP`` in ``app.py``. Other packages name their object in an entry point of the group
+``newsbot.apps``. Both have the same possibilities (docs/extend.md). The object contains import paths, so that
+an app is imported only when it is used. Import paths have the form ``package.module:name``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from enum import Enum, auto
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from pkgutil import iter_modules
+from typing import Any
+
+from newsbot.errors import ArgumentError
+
+ENTRY_POINTS = "newsbot.apps"
+"""The group of entry points in which other packages name their apps, and the package with newsbot's own."""
+SETTING = "NEWSBOT_APPS"
+
+
+class Owner(Enum):
+    """What a note is about, and where its name has it."""
+
+    SITE = auto()
+    """The key is the domain of a site."""
+    SITE_IN_KIND = auto()
+    """The kind ends with the domain of a site."""
+    HOST_IN_KIND = auto()
+    """The kind ends with a host key."""
+    PAGE = auto()
+    """The key is the URL of a page."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class App:
+    """An app and what it adds. All fields but ``name`` and ``package`` may be left out."""
+
+    name: str
+    package: str
+    """Import path of the package. Its part ``commands`` has the commands, a module for each."""
+    needs: tuple[str, ...] = ()
+    """Names of apps that this app imports. It is left out together with them."""
+    commands: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """Name of a command -> group in the help of ``newsbot``, and what the command does, in one line."""
+    settings: bool = False
+    """True if the package has a file ``settings.yaml``, of the form of newsbot/config/settings.yaml."""
+    components: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Parts for the spiders of newsbot: name of a setting of Scrapy -> import path of a class -> order."""
+    spiders: str = ""
+    """Import path of a package with spiders."""
+    checks: tuple[str, ...] = ()
+    """Functions that are called before a crawl starts, with the settings and a list of rules.
+
+    They raise :class:`newsbot.errors.UserError` if the crawl cannot run.
+    """
+    followers: Mapping[str, str] = field(default_factory=dict)
+    """Name of a follower -> a function that takes the settings and returns it
+    (:class:`newsbot.storage.following.Follower`)."""
+    readers: Mapping[str, str] = field(default_factory=dict)
+    """Name of a kind of source -> its reader (:class:`newsbot.pages.discovery.reader.Reader`)."""
+    alert_rules: Mapping[str, str] = field(default_factory=dict)
+    """Name of an alert rule -> a function from :class:`newsbot.apps.alerts.rules.Measured` to alerts."""
+    pages: tuple[str, ...] = ()
+    """Functions that take the ``aiohttp.web.Application`` of the dashboard and add pages to it."""
+    notes: Mapping[str, Owner] = field(default_factory=dict)
+    """Kind of the notes that the app stores about a site or a page -> what their names contain."""
+    removal: tuple[str, ...] = ()
+    """Functions that delete what the app stores otherwise about a URL or a domain.
+
+    They take a :class:`newsbot.operations.remove.Found` and the storage.
+    """
+    pruning: Mapping[str, str] = field(default_factory=dict)
+    """Kind of data that can get old -> a function that takes the settings, a moment in POSIX seconds, and
+    ``delete=True`` or ``False``, and returns the number of older items."""
+
+
+def load(place: str) -> Any:
+    """Import and return the object at an import path of the form ``package.module:name``."""
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)
+
+
+@cache
+def known_apps() -> Mapping[str, App]:
+    """Return all apps by name, those of newsbot first.
+
+    An app of another package that the environment variable NEWSBOT_APPS leaves out is not imported. Raises
+    :class:`ArgumentError` if an app cannot be imported or has the name of another app.
+    """
+    found: dict[str, App] = {}
+    for module in iter_modules(import_module(ENTRY_POINTS).__path__):
+        app: App = import_module(f"{ENTRY_POINTS}.{module.name}.app").APP
+        found[app.name] = app
+    for one in entry_points(group=ENTRY_POINTS):
+        package = one.dist.name if one.dist else one.value
+        if f"-{one.name}" in _words(os.environ.get(SETTING)):
+            continue
+        try:
+            app = one.load()
+            if not isinstance(app, App):
+                raise TypeError(f"{one.value} is not a newsbot.config.apps.App")
+        except Exception as error:
+            raise ArgumentError(
+                f"the app {one.name} of the package {package} cannot be loaded "
+                f"({type(error).__name__}: {error}); uninstall the package or set {SETTING}=-{one.name}"
+            ) from error
+        if app.name in found or app.name != one.name:
+            raise ArgumentError(
+                f"the app {app.name} of the package {package}: its entry point {one.name} must have the same "
+                "name, and no other app may have it"
+            )
+        found[app.name] = app
+    return found
+
+
+def active_apps(wanted_apps: Any) -> list[App]:
+    """Return the apps that NEWSBOT_APPS does not leave out; ``wanted_apps`` is its value.
+
+    Raises :class:`ArgumentError`.
+    """
+    known = known_apps()
+    words = _words(wanted_apps)
+    for word in words:
+        if (name := word.removeprefix("-")) not in known:
+            near = get_close_matches(name, known, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise ArgumentError(f"{SETTING}={word}: is not an app{hint} (apps: {', '.join(known)})")
+    wanted = {word for word in words if not word.startswith("-")} or known.keys()
+    left = {name: app for name, app in known.items() if name in wanted and f"-{name}" not in words}
+    while without := [name for name, app in left.items() if set(app.needs) - left.keys()]:
+        for name in without:
+            del left[name]
+    return list(left.values())
+
+
+def app_of_command(name: str) -> App | None:
+    """Return the app that has a command; None for a command of the core."""
+    return next((app for app in known_apps().values() if name in app.commands), None)
+
+
+def spider_packages(wanted_apps: Any) -> list[str]:
+    """Return the packages with the spiders of the active apps.
+
+    If an app is not valid, the list is empty, because settings are imported before a command can report it.
+    """
+    try:
+        return [app.spiders for app in active_apps(wanted_apps) if app.spiders]
+    except ArgumentError:
+        return []
+
+
+def command_folders() -> Iterator[str]:
+    """Yield the folders with the modules of the commands of all apps."""
+    for app in known_apps().values():
+        if app.commands:
+            yield from import_module(f"{app.package}.commands").__path__
+
+
+def _words(value: Any) -> list[str]:
+    """Return the words of the setting: a list, or names separated by commas."""
+    words = value.split(",") if isinstance(value, str) else value or ()
+    return [word for word in (str(one).strip() for one in words) if word]

@@ -1,0 +1,13 @@
+"""Finds links: reads feeds, sitemaps and HTML pages, and discovers the sources of a site.
+
+Files in reading order:
+
+* ``feeds``: reads any feed: RSS, RDF, Atom, JSON Feed
+* ``sitemaps``: reads sitemaps and their indexes
+* ``xml_events``, ``dates``: read broken XML and dates; used for feeds and sitemaps
+* ``hubs``: finds the WebSub hubs of a feed
+* ``sections``: links of HTML pages
+* ``autodiscovery``: finds feeds, sitemaps and sections in a home page, in robots.txt and at usual places
+* ``list_pages``: recognises lists of pages, archives and endless calendars by their URLs; finds the next page
+  of a list; decides how far lists are read, and which shapes of list URLs lead to articles
+"""

@@ -1,0 +1,540 @@
+"""Recognises lists of pages by their URLs, finds the next page of a list, and decides how far a list is read.
+
+Such lists are sections with several pages, archives, and calendars with an endless number of pages.
+
+Page numbers have many forms: ``/page/3/``, ``?page=3``, ``index3.html``, ``sport3.html``, ``/sport/3``. A
+number after the word "page" always counts as a page number. Any other number counts as a page number only if
+the text of the link is a number or a word such as "older", because ``/news/3`` may be an article. A link with
+``rel=next`` always leads to the next page.
+
+One URL may contain several numbers. A *reading* of a URL takes one of these numbers as the page number. In
+this module, a *name* is a URL in a form for comparison (:func:`_name`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from lxml import etree
+
+from newsbot.items import Bounded, Link, Where
+from newsbot.pages.discovery.sections import base_of, elements
+from newsbot.pages.rules.shape import LISTS
+from newsbot.urls import absolute, canonical_or_same, host_key
+
+MAX_LENGTH = 1500
+"""Maximum length of a URL in characters. Longer URLs contain the state of a program and are not pages."""
+MAX_QUERY = 300
+"""Maximum length of the query of a URL in characters."""
+MAX_PAIRS = 8
+"""Maximum number of keys in the query of a URL."""
+MAX_PAGE = 2_000
+"""Maximum page number (or offset) of a list that is followed."""
+_OLDEST_YEAR = 1990
+_MAX_REPEATS = 3
+_MIN_SESSION = 20
+
+_DIGIT = re.compile(r"\d")
+# ?page=3, &start=40
+_PAGE_KEY = re.compile(r"[?&](?:page|pg|paged|pagen_\d|seite|start|offset)=(\d{1,9})(?=&|$)", re.IGNORECASE)
+# /page/3/, /seite-3.html
+_PAGE_PATH = re.compile(
+    r"/(?:page|seite|strana|stranica)[/_-]?(\d{1,9})(?:/|\.\w{1,5})?(?:$|\?)", re.IGNORECASE
+)
+# An archive of a year, month or day: /2024/, /2024-05/index.html, /2024/05/03
+_ARCHIVE = re.compile(
+    r"/((?:19|20|21)\d\d)(?:[/-](?:0?[1-9]|1[0-2])(?:[/-](?:0?[1-9]|[12]\d|3[01]))?)?(?:/(?:index)?)?(?:\.\w{1,5})?(?:$|\?)"
+)
+# /archive, /arhiv/, /archiv.html
+_FRONT = re.compile(
+    r"/(?:archives?|archiv|arhiv|arkiv|archivio|archivo|arsiv|archiwum)(?:/|/?(?:index)?\.\w{1,5})?$",
+    re.IGNORECASE,
+)
+# ?year=2024, &date=20240503
+_DATE_KEY = re.compile(r"[?&](?:year|date|day|ym|month)=((?:19|20|21)\d\d)", re.IGNORECASE)
+# ?PHPSESSID=…, &sid=…
+_SESSION = re.compile(r"[?&;](?:[a-z_]{0,20}sess[a-z_]{0,10}|sid|s|token)=([0-9A-Za-z]+)", re.IGNORECASE)
+
+
+def trap(url: str, now: datetime) -> str | None:
+    """Return the reason why a URL should not be followed; None if it may be followed.
+
+    The reasons are long_url, long_query, session_id, repeating_path, deep_pagination and calendar (a date
+    before 1990 or after the year of ``now``).
+    """
+    if len(url) > MAX_LENGTH:
+        return "long_url"
+    path, _, query = url.partition("?")
+    if query and (reason := _query_trap(url, query)):
+        return reason
+    if _repeats(path):
+        return "repeating_path"
+    page = _page(url)
+    if page and int(page[1]) > MAX_PAGE:
+        return "deep_pagination"
+    date = _archive(url)
+    return "calendar" if date and not _OLDEST_YEAR <= int(date[1]) <= now.year else None
+
+
+def _query_trap(url: str, query: str) -> str | None:
+    if len(query) > MAX_QUERY or query.count("&") >= MAX_PAIRS:
+        return "long_query"
+    session = _SESSION.search(url)
+    # short values and words (?s=election is a search) are not session ids
+    if session and len(session[1]) >= _MIN_SESSION and any(map(str.isdigit, session[1])):
+        return "session_id"
+    return None
+
+
+def is_pagination(url: str) -> bool:
+    """Return True for the URL of the second or a later page of a list."""
+    return _page(url) is not None
+
+
+def _page(url: str) -> re.Match[str] | None:
+    if _DIGIT.search(url) is None:  # a fast check before the slower patterns
+        return None
+    return _PAGE_PATH.search(url) or (_PAGE_KEY.search(url) if "?" in url else None)
+
+
+def is_archive(url: str) -> bool:
+    """Return True for the URL of an archive: the list of a year, a month or a day."""
+    return _archive(url) is not None
+
+
+def is_archive_front(url: str) -> bool:
+    """Return True for the URL of the front page of an archive, which links to years or days."""
+    return _FRONT.search(url) is not None
+
+
+def _archive(url: str) -> re.Match[str] | None:
+    if _DIGIT.search(url) is None:
+        return None
+    return _ARCHIVE.search(url) or (_DATE_KEY.search(url) if "?" in url else None)
+
+
+def _repeats(path: str) -> bool:
+    """Return True for paths such as ``/a/b/a/b/a/b``. Such paths result from relative links with a wrong
+    base."""
+    segments = path.split("/")[3:]
+    if len(segments) < 2 * _MAX_REPEATS:
+        return False
+    return any(segment and segments.count(segment) >= _MAX_REPEATS for segment in set(segments))
+
+
+MAX_LISTS = 5
+"""Maximum number of lists on one page whose next pages are returned."""
+_MAX_STATED = 500
+_MAX_NUMBER = 6
+"""Maximum number of characters of a link's text that may be a page number or an arrow."""
+
+# ?page=3, &start=40
+_IN_QUERY = re.compile(
+    r"(?<=[?&])(?:page|pg|paged|pagenum|pagen_\d|pagina|seite|strana|stranica|start|offset)=(\d{1,9})(?=&|$)",
+    re.IGNORECASE,
+)
+# /page/3/, /seite-3.html
+_IN_PATH = re.compile(
+    r"/(?:page|pagina|seite|strana|stranica)[/_-]?(\d{1,9})(?:/|\.\w{1,5})?(?=$|\?)", re.IGNORECASE
+)
+_ANY_KEY = re.compile(r"(?<=[?&])[\w:%.-]{1,30}=(\d{1,9})(?=&|$)")
+"""Matches a query key of any name whose value is a number."""
+_BARE = re.compile(r"[-_/]?(?<![\d=])(\d{1,3})(?=(?:/|\.\w{1,5})?(?:$|\?))")
+"""Matches a number at the end of the path: ``/sport/3``, ``sport3.html``."""
+# /index.html, /default.aspx
+_INDEX = re.compile(r"/(?:index|default)(?:\.\w{1,5})?(?=$|\?)", re.IGNORECASE)
+_OLDER = re.compile(
+    r"\W{0,5}(?:next|older|earlier|previous (?:posts|entries)|weiter|nächste|ältere|suivant|plus ancien"
+    r"|précédents|siguiente|anteriores|más antigu|successiv|precedenti|più vecchi|volgende|oudere|próxim"
+    r"|następn|starsze|äldre|nästa|eldre|ældre|næste|далее|след|раньше|старые|ранние|下一|次|다음).{0,25}$|\W{0,3}[>»›→⟩▶❯]\s{0,3}$",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Matches the text of a link to older items: a word in one of several languages, or an arrow."""
+_STATED = etree.XPath("//link[@href and @rel] | //a[@href and @rel]")
+
+
+def split_pages(links: Iterable[Link], url: str, stated: Iterable[str] = ()) -> tuple[list[Link], list[Link]]:
+    """Split the links of the page at ``url`` into the links to other pages, and the next pages of its lists.
+
+    The next page of a list has the lowest number above the number of this page. ``where`` of its link is
+    NEXT_PAGE. Later pages are not returned, because each page links to the page after it. ``stated`` is the
+    result of :func:`stated_next`. Never raises.
+    """
+    # For each reading of this page's URL, ``own`` maps the URL without the page number to the page number.
+    # The URL of the first page of a list usually has no number.
+    own = dict(_readings(_name(url)))
+    own.setdefault(_plain(_name(url)), 0)
+    trusted = {_name(address): address for address in stated if _is_on_host(address, url)}
+    others: list[Link] = []
+    following: dict[str, tuple[int, str]] = {}
+    for name, address in trusted.items():
+        _offer(following, name, address, own)
+    for link in links:
+        name = _name(link.url)
+        if name in trusted:
+            continue
+        text = (link.text or "").strip()
+        older = _OLDER.match(text) is not None and _is_on_host(link.url, url)
+        if not older and not _is_page(name, text, own):
+            others.append(link)
+        elif older or text != "1":  # "1" leads back to the first page
+            _offer(following, name, link.url, own)
+    best = sorted(following.values())[:MAX_LISTS]
+    return others, [Link(url=address, where=Where.NEXT_PAGE) for _, address in best]
+
+
+def stated_next(tree: etree._Element, url: str) -> list[str]:
+    """Return the absolute URLs in the ``rel=next`` links of the page at ``url``."""
+    base = base_of(tree, url)
+    addresses = (
+        absolute(base, element.get("href") or "")
+        for element in elements(_STATED, tree, _MAX_STATED)
+        if "next" in (element.get("rel") or "").lower().split()
+    )
+    return [address.partition("#")[0] for address in addresses if address is not None]
+
+
+def belongs_to(url: str, page: str) -> bool:
+    """Return True if ``url`` is another page of the list on ``page``: only the page number differs."""
+    own = {key for key, _ in _readings(_name(page))} | {_plain(_name(page))}
+    return any(key in own for key, _ in _readings(_name(url)))
+
+
+def _is_page(name: str, text: str, own: dict[str, int]) -> bool:
+    """Return True if a link leads to a page of a list, judged by its URL and text.
+
+    ``own`` are the readings of the URL of the page with the link.
+    """
+    says = _IN_QUERY.search(name) or _IN_PATH.search(name)
+    numbered = 0 < len(text) <= _MAX_NUMBER and not any(map(str.isalpha, text))  # a number or an arrow
+    if says is not None and numbered:
+        return True
+    # If the text is not a number or an arrow, the URL must contain the word "page", and must differ from the
+    # URL of this page only in the number.
+    same = {number for key, number in _readings(name, said=not numbered) if key in own}
+    return bool(same)
+
+
+def _offer(following: dict[str, tuple[int, str]], name: str, address: str, own: dict[str, int]) -> None:
+    """Store a page of a list in ``following`` as the next page, unless a page with a lower number is known.
+
+    Pages before the present page are ignored. ``own`` are the readings of the present page's URL.
+    """
+    # the last reading is for URLs with a cursor (``?after=abc``) instead of a page number
+    readings = [*_readings(name), (_plain(name.partition("?")[0]), 0)]
+    key, number = next((one for one in readings if one[0] in own), readings[0])
+    here = own.get(key, 0)
+    if number and number <= here:
+        return
+    following[key] = min(following.get(key, (number, address)), (number, address))
+
+
+def _readings(name: str, *, said: bool = False) -> Iterator[tuple[str, int]]:
+    """Yield the readings of a URL, as pairs (URL without the page number, page number).
+
+    If ``said`` is True, only numbers after the word "page" count. In URLs of archives, too, only such numbers
+    count, because the other numbers are dates.
+    """
+    forms = (_IN_QUERY, _IN_PATH) if said or is_archive(name) else (_IN_QUERY, _IN_PATH, _ANY_KEY, _BARE)
+    for form in forms:
+        for found in form.finditer(name):
+            yield _plain(name[: found.start()] + name[found.end() :]), int(found[1])
+
+
+def _plain(name: str) -> str:
+    """Clean a URL whose page number was removed: drop empty query keys, ``index`` and the last slash."""
+    return _INDEX.sub("", re.sub(r"[?&]+(?=&|$)", "", name).replace("?&", "?")).rstrip("/?&")
+
+
+def _name(url: str) -> str:
+    """Return a URL for comparison, without scheme and ``www.``. These may differ in the links of one site."""
+    return canonical_or_same(url).partition("://")[2].removeprefix("www.")
+
+
+def _is_on_host(address: str, url: str) -> bool:
+    try:
+        return host_key(address) == host_key(url)
+    except ValueError:
+        return False
+
+
+# --- probing
+# Decides which lists are read (by the shapes of their URLs), and how far a list with many pages is read.
+#
+# The pages of one list are read one after the other (:class:`ListWalks`). A site may link to hundreds of
+# calendar days, tag lists and archive months. The URLs of similar lists have the same *shape*
+# (:func:`shape_of`). One list of each shape is read first: it is *under trial*. The other lists of the shape
+# are held back until the trial has a result (:class:`ListTrials`). A list is *fruitful* if it has links to
+# new articles.
+
+MAX_SHAPES = 50_000
+"""Maximum number of shapes of all sites. If this number is reached, all trials are forgotten."""
+MAX_HELD = 400
+"""Maximum number of lists of a shape that are held back."""
+MAX_OF_ALL = 20_000
+"""Maximum number of lists of all shapes that are held back."""
+BARREN_ENOUGH = 2
+"""A shape is skipped in this crawl if this number of its lists had no articles and no list was fruitful."""
+
+KNOWN_ENOUGH = 3
+"""A shape is skipped in this crawl if this number of its lists were read and no list was fruitful."""
+ASK_AGAIN = 1.0
+"""Minimum number of seconds between two checks of the state of a list under trial."""
+MAX_WALKS = 2000
+"""Maximum number of lists whose state is kept until their next page is read.
+
+It is also the maximum number of sites whose shown articles are remembered.
+"""
+MAX_SHOWN = 50_000
+"""Maximum number of articles of a site that are remembered as shown by its lists."""
+MAX_COVERED = 200_000
+"""Maximum number of articles of all sites that are remembered as shown. They take 20 MB."""
+OLD_ENOUGH = 5
+"""The reading of a list ends after this number of consecutive articles that are too old. Articles without a
+date are not counted."""
+MAX_STALE = 2
+"""The reading of a list ends after this number of consecutive pages whose articles were all shown by other
+lists before."""
+
+_HOST_SLASHES = 2
+_NUMBER = re.compile(r"\d+")
+_SUFFIX = re.compile(r"\.\w{1,5}$")
+
+
+@dataclass(slots=True)
+class _Trial:
+    waiting: str | None = None
+    """URL of the list under trial; None if there is none."""
+    asked: float = float("-inf")
+    """Time of the last check of the state of the list under trial, in seconds."""
+    barren: int = 0
+    """Number of lists that showed no article."""
+    known: int = 0
+    """Number of lists that showed only known articles."""
+    fruitful: bool = False
+    """True if a list showed a new article."""
+    held: dict[str, Any] = field(default_factory=dict)
+    """The lists that are held back: URL -> the item to queue when a list of the shape turns out to be
+    fruitful."""
+
+
+@dataclass(slots=True)
+class Walk:
+    """The state of a list that is being read."""
+
+    shown: set[bytes] = field(default_factory=set)
+    """Fingerprints of the articles on the pages of the list that were read so far."""
+    stale: int = 0
+    """Number of consecutive pages, up to the last page read, whose articles were all shown by other lists
+    before."""
+    dates: list[float] = field(default_factory=list)
+    """The known publication times (POSIX seconds) of the list's articles, in the order in which they were
+    found.
+
+    Only the last times are kept. The first item is the latest of all times that were dropped.
+    """
+
+
+class ListWalks:
+    """The lists whose pages this crawl reads one after the other."""
+
+    def __init__(self) -> None:
+        self._walks = Bounded[str, Walk](MAX_WALKS)
+        """URL of the last page of a list that was read -> state of the list."""
+        self._covered = Bounded[str, set[bytes]](MAX_WALKS)
+        """Domain -> fingerprints of the articles that the lists of the site have shown."""
+
+    def read(self, domain: str, url: str, before: str | None, articles: Collection[bytes]) -> bool:
+        """Record the articles on a page of a list. Return True if the next page may be read.
+
+        ``before`` is the URL of the preceding page of the list. ``articles`` are fingerprints. The next page
+        may be read if this page shows an article that the preceding pages did not show. The article need not
+        be new. Reading ends if other lists of the site have shown all articles of the last :data:`MAX_STALE`
+        pages.
+        """
+        # If another worker read the preceding page, there is no state here. Then this page counts as the
+        # first page.
+        walk = self._walks.pop(before, None) if before is not None else None
+        walk = walk or Walk()
+        covered = self._covered[domain] = self._covered.get(domain, set())
+        unseen = set(articles) - walk.shown
+        # must be computed before the articles of this page are added to ``covered``
+        walk.stale = 0 if unseen - covered else walk.stale + 1
+        for seen in (walk.shown, covered):
+            seen.update(unseen if len(seen) < MAX_SHOWN else ())
+        self._covered.shrink(MAX_COVERED, len)
+        self._walks[url] = walk
+        return bool(unseen) and walk.stale < MAX_STALE
+
+    def shown(self, domain: str) -> int:
+        """Return the number of different articles that the lists of a site have shown."""
+        return len(self._covered.get(domain, ()))
+
+    def dated(self, page: str, published: float) -> None:
+        """Record the publication time (POSIX seconds) of an article on ``page``, a page of a list."""
+        walk = self._walks.get(page)
+        if walk is not None:
+            walk.dates.append(published)
+            if len(walk.dates) > OLD_ENOUGH + 1:
+                # The first value is the latest of all dates that were dropped; is_older() compares it with
+                # ``since``.
+                walk.dates[:2] = [max(walk.dates[:2])]
+
+    def is_older(self, page: str, since: float) -> bool:
+        """Return True if a list began with articles after ``since`` and has reached earlier articles.
+
+        ``page`` is the last page of the list that was read. ``since`` is in POSIX seconds.
+        """
+        dates = self._walks[page].dates if page in self._walks else []
+        recent = dates[-OLD_ENOUGH:]
+        # If all articles were older from the beginning, the list is old, or it is not sorted by date. Then
+        # its reading does not end here.
+        return len(recent) == OLD_ENOUGH and max(recent) < since <= max(dates)
+
+
+class ListTrials:
+    """The trials of lists in this crawl and their results, for each site and shape."""
+
+    def __init__(self) -> None:
+        self._trials: dict[tuple[str, str], _Trial] = {}
+        self._number = 0
+        """Number of lists of all shapes that are held back."""
+
+    def may_try(self, domain: str, url: str) -> bool:
+        """Return True if a list may be queued.
+
+        If its shape has no result yet and no list of the shape is under trial, the trial of this list begins.
+        The trial ends with :meth:`tell` or :meth:`release`.
+        """
+        trial = self._trial(domain, url)
+        if trial.fruitful or trial.waiting == url:  # the list under trial may be linked again
+            return True
+        if trial.waiting is not None or _is_enough(trial):
+            return False
+        trial.waiting = url
+        return True
+
+    def is_given_up(self, domain: str, url: str) -> bool:
+        """Return True if lists with the shape of ``url`` are skipped in this crawl."""
+        trial = self._trial(domain, url)
+        return not trial.fruitful and _is_enough(trial)
+
+    def is_fruitful(self, domain: str, url: str) -> bool:
+        """Return True if a list with the shape of ``url`` had links to new articles."""
+        return self._trial(domain, url).fruitful
+
+    def hold(self, domain: str, url: str, item: Any) -> None:
+        """Hold back a list until the list under trial has a result. Then ``item`` can be queued."""
+        held = self._trial(domain, url).held
+        if url not in held and len(held) < MAX_HELD and self._number < MAX_OF_ALL:
+            held[url] = item
+            self._number += 1
+
+    def released(self, domain: str, url: str) -> list[Any]:
+        """Return the items of the lists that were held back because of the list at ``url``, which is now
+        known to be fruitful.
+
+        Lists that were held back because of a list above ``url`` are returned too, e.g. the other years if a
+        month was fruitful. The returned lists are no longer held back.
+        """
+        items: list[Any] = []
+        path = url.partition("?")[0].rstrip("/")
+        while path.count("/") > _HOST_SLASHES:
+            for address in (url, path, path + "/"):
+                trial = self._trials.get((domain, shape_of(address)))  # not _trial(), which creates a trial
+                if trial is not None and (trial.held or address == url):
+                    trial.fruitful = True
+                    items += trial.held.values()
+                    self._number -= len(trial.held)
+                    trial.held = {}
+            path = path.rpartition("/")[0]
+        return items
+
+    def waiting(self, domain: str, url: str, now: float) -> str | None:
+        """Return the URL of the list under trial whose result ``url`` is waiting for; None if there is none.
+
+        The caller then checks whether another worker has visited this list. The URL is returned at most once
+        every :data:`ASK_AGAIN` seconds. Between these times, the result is None. ``now`` is in seconds.
+        """
+        trial = self._trial(domain, url)
+        if trial.waiting in (None, url) or now - trial.asked < ASK_AGAIN:
+            return None
+        trial.asked = now
+        return trial.waiting
+
+    def another(self, domain: str, url: str) -> list[Any]:
+        """Return the item of the list to try after a list that was not fruitful, as a Python list of 0 or 1
+        items.
+
+        The second list under trial is the last list that is held back, and the third is the middle list. The
+        first lists are not tried: a site links to its newest months first, and the home page and the feed
+        have already shown the articles of these months.
+        """
+        trial = self._trial(domain, url)
+        if trial.waiting is not None or trial.fruitful or _is_enough(trial) or not trial.held:
+            return []
+        waiting = list(trial.held)
+        trial.waiting = waiting[-1 if trial.barren + trial.known == 1 else len(waiting) // 2]
+        self._number -= 1
+        return [trial.held.pop(trial.waiting)]
+
+    def tell(self, domain: str, url: str, *, fruitful: bool | None) -> None:
+        """Record the result of a list.
+
+        ``fruitful`` is True if the list had links to new articles, None if it had only links to known
+        articles, and False if it had no links to articles.
+        """
+        trial = self._trial(domain, url)
+        trial.waiting = None
+        trial.fruitful = trial.fruitful or fruitful is True
+        trial.known += fruitful is None
+        trial.barren += fruitful is False
+
+    def release(self, domain: str, url: str) -> None:
+        """End the trial of the list at ``url`` without a result."""
+        trial = self._trial(domain, url)
+        if trial.waiting == url:
+            trial.waiting = None
+
+    def _trial(self, domain: str, url: str) -> _Trial:
+        key = (domain, shape_of(url))
+        if key not in self._trials and len(self._trials) >= MAX_SHAPES:
+            self._trials.clear()
+            self._number = 0
+        return self._trials.setdefault(key, _Trial())
+
+
+def _is_enough(trial: _Trial) -> bool:
+    return trial.barren >= BARREN_ENOUGH or trial.barren + trial.known >= KNOWN_ENOUGH
+
+
+def narrows(url: str, page: str) -> bool:
+    """Return True if ``url`` is below the list at ``page``, for example a month below its year."""
+    above = _list_of(page)
+    return "?" not in url and "?" not in above and _list_of(url).startswith(above + "/")
+
+
+def _list_of(url: str) -> str:
+    return url.partition("://")[2].removeprefix("www.").rstrip("/?&")
+
+
+def shape_of(url: str) -> str:
+    """Return the path and query of a URL, with ``#`` for each number and ``*`` for the name of a subject.
+
+    All days of a calendar have the same shape. All tags of a site have the same shape, too.
+    """
+    rest = url.partition("://")[2].partition("/")[2]
+    above = rest.rstrip("/").rpartition("/")[0]
+    # "/tag/climate/": the segment after a word such as "tag" is the name of a subject
+    if above.rpartition("/")[2].lower() in LISTS and "?" not in rest and not is_archive(url):
+        rest = f"{above}/*{'/' * rest.endswith('/')}"
+    return _NUMBER.sub("#", rest)
+
+
+def is_index(url: str) -> bool:
+    """Return True for the page that lists all tags, categories or authors of a site."""
+    return _SUFFIX.sub("", _list_of(url)).rpartition("/")[2].lower() in LISTS

@@ -1,0 +1,114 @@
+"""Leaves out pieces that their place shows not to be part of the article.
+
+These are readers' comments below a heading, the motto of a blog, numbered captions of a gallery, and boxes in
+a side column.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import numpy as np
+
+from newsbot.pages.extraction.body.features import Marks, View
+from newsbot.pages.extraction.body.judge import HEADINGS
+from newsbot.pages.extraction.body.pieces import REGIONS, SUBJECTS, Pieces
+from newsbot.pages.extraction.strings import key
+from newsbot.pages.text.languages import compiled
+
+_COMMENTS = r"^\W*(?:\d[\d.,]*\W*)?%(comments)s(?:\W*\d+)?\W*$"
+"""Matches a heading such as "12 comments" or "Kommentare (3)"."""
+_LONGEST_HEADING = 60
+_COUNTER = re.compile(r"\d{1,3}\s?(?:/|of|von|de|из|sur)\s?\d{1,3}\b")
+"""Matches the number of a picture in a gallery: "3/43"."""
+_LEAST_PICTURES = 3
+"""Minimum number of numbered captions of a gallery."""
+_PROSE = 60
+"""Minimum length of a piece that is prose."""
+_LEAST_LEFT = 0.25
+"""Minimum share of the prose that is left. Some sites name the box of the article after a side column."""
+_LONGEST_MOTTO = 300
+_SIDEBAR = list(SUBJECTS).index("sidebar")
+_NAV = 1 << REGIONS.index("nav")
+_PARTS = re.compile(r"\s*[|–—:»]\s*|\s-\s")
+_FAR = 3
+"""Minimum number of steps from a headline up to the box that it shares with the motto of the blog."""
+
+
+def without_furniture(view: View, chosen: Marks) -> Marks:
+    """Return ``chosen`` without these pieces. A group of pieces is kept if hardly any prose would be left."""
+    chosen = chosen & ~_after_comments(view, chosen)
+    least = _LEAST_LEFT * view.prose[chosen].sum()
+    for marks in (_sidebars(view), _motto(view, chosen)):
+        kept: Marks = chosen & ~marks
+        if view.prose[kept].sum() > least:
+            chosen = kept
+    return chosen
+
+
+def _after_comments(view: View, chosen: Marks) -> Marks:
+    """True for all pieces from a heading of comments that follows prose of the article."""
+    first = int(np.argmax(chosen & (view.prose > 0)))  # at least this piece stays
+    headings = np.flatnonzero(np.isin(view.tag, HEADINGS) & (view.length <= _LONGEST_HEADING)).tolist()
+    pattern = compiled(_COMMENTS)
+    start = next((at for at in headings if at > first and pattern.match(view.pieces.texts[at])), view.count)
+    return np.arange(view.count) >= start
+
+
+def without_captions(pieces: Pieces) -> Pieces:
+    """Return the pieces that are not in a gallery in which each picture has a number and a caption.
+
+    All pieces are returned if there is no other prose.
+    """
+    parents = pieces.tree.parents
+    items = {parents[box] for text, box in zip(pieces.texts, pieces.boxes, strict=True) if _is_counter(text)}
+    of = Counter(parents[item] for item in items)
+    galleries = {item for item in items if of[parents[item]] >= _LEAST_PICTURES}
+    if not galleries:
+        return pieces
+    kept = [
+        place
+        for place, box in enumerate(pieces.boxes)
+        if box not in galleries and parents[box] not in galleries
+    ]
+    if not any(len(pieces.texts[place]) >= _PROSE for place in kept):
+        return pieces
+    found = Pieces(alts=pieces.alts, tree=pieces.tree)
+    for name in ("texts", "boxes", "linked", "strong", "links", "broken", "pictures"):
+        setattr(found, name, [getattr(pieces, name)[place] for place in kept])
+    return found
+
+
+def _is_counter(text: str) -> bool:
+    return len(text) <= 12 and _COUNTER.fullmatch(text) is not None
+
+
+def _sidebars(view: View) -> Marks:
+    """True for the pieces in side columns and menus that do not contain the headline."""
+    regions = np.array(view.pieces.tree.regions)
+    menus = regions[view.box] & ~regions[view.common[view.box]] & _NAV
+    marks: Marks = (view.subjects[view.box, _SIDEBAR] > 0) | (menus > 0)
+    return marks
+
+
+def _motto(view: View, chosen: Marks) -> Marks:
+    """True for the pieces between the name of a blog and the headline, if the title of the page has both."""
+    marks = np.zeros(view.count, np.bool_)
+    parts = {key(part) for part in _PARTS.split(view.known.title_tag) if part}
+    headings = np.flatnonzero(np.isin(view.tag, HEADINGS)).tolist()
+    named = [place for place in headings if key(view.pieces.texts[place]) in parts]
+    if len({key(view.pieces.texts[place]) for place in named}) < 2 or not chosen[named[-1] :].any():
+        return marks
+    tree, last = view.pieces.tree, named[-1]
+    above = [view.pieces.boxes[last]]
+    while above[-1]:
+        above.append(tree.parents[above[-1]])
+    near = above[:_FAR]
+    for place in np.flatnonzero(chosen[named[0] : last]).tolist():
+        at = place + named[0]
+        box = view.pieces.boxes[at]
+        while box and box not in near:
+            box = tree.parents[box]
+        marks[at] = box not in near
+    return marks if view.length[marks].sum() <= _LONGEST_MOTTO else np.zeros(view.count, np.bool_)

@@ -1,0 +1,404 @@
+"""Finds the text of an article: by the selectors of the site's rule, or from the pieces that the judge takes.
+
+The text is compared with the text in the structured data. If the page has neither text, the data of its
+scripts, its captions or its summary are used.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from html import unescape
+from itertools import islice, takewhile
+
+import numpy as np
+from lxml import etree
+from lxml.html import HtmlElement, fragment_fromstring
+
+from newsbot.pages.extraction.blocks import KINDS, Block, Kind, join, render
+from newsbot.pages.extraction.body import tables
+from newsbot.pages.extraction.body.embedded import embedded_blocks, sentence_blocks, whole_blocks
+from newsbot.pages.extraction.body.features import Known, Marks, View
+from newsbot.pages.extraction.body.furniture import without_captions, without_furniture
+from newsbot.pages.extraction.body.judge import HEADINGS, taken
+from newsbot.pages.extraction.body.pieces import Pieces, cut
+from newsbot.pages.extraction.body.tidy import tidy, trim_edges
+from newsbot.pages.extraction.fields.authors import author_candidates
+from newsbot.pages.extraction.fields.evidence import JSON_LD, RULE
+from newsbot.pages.extraction.kinds_and_paywalls import form_of, is_gallery
+from newsbot.pages.extraction.page.hidden import Hidden
+from newsbot.pages.extraction.page.jsonld import texts
+from newsbot.pages.extraction.page.page import Page, text_of
+from newsbot.pages.extraction.selectors import Selected
+from newsbot.pages.extraction.strings import is_code, key, looks_like_code, size, squash
+
+MAX_TEXT = 500_000
+"""Maximum length of a text, in characters."""
+LEARNED = "learned"
+"""The method for a text that the judge took from the page."""
+TEASER = "teaser"
+"""The method for a text that is only the summary, because the text of the article is not in the page."""
+_HARDLY_ANY = 100
+"""Minimum length of a text. A shorter text counts as missing."""
+_MOST_PICTURES = 500
+"""Maximum number of pictures whose captions are read."""
+_REPEATED = 40
+"""Minimum length of a line that is dropped if another box has the same line (a copy for phones or print)."""
+_MOST_HIDDEN = 3
+"""Maximum amount of hidden text relative to the visible prose. If there is more, no text counts as hidden."""
+_BESIDE = 12
+"""Maximum number of characters outside the link in a line that is only a link to another page."""
+_LEAST_LINK = 20
+"""Minimum number of characters of such a link."""
+# Boxes that have the same kind as the box around them: <blockquote><p> is a quote.
+_INNER = frozenset({"p", "div", "span"})
+# The shortest beginning of 20 to 160 characters that ends with a sign before a blank.
+_SENTENCE = re.compile(r"^.{20,160}?[.!?…](?=\s|$)")
+_CODE_BOXES = frozenset({"pre", "samp"})
+_MARKUP = re.compile(r"</?(?:p|br|div|h[1-6]|li|ul|strong|em|a|span)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """The blocks of a text and the method that found them."""
+
+    blocks: tuple[Block, ...]
+    method: str
+    view: View | None = field(default=None, compare=False, repr=False)
+    """The pieces of the page. None if a rule selected the text."""
+
+    @property
+    def text(self) -> str:
+        """The text, one block per line."""
+        return join(self.blocks)[:MAX_TEXT]
+
+    def trimmed(self, title: str, authors: list[str]) -> Body:
+        """Return the body without the headline, names and date at its start and without names at its end.
+
+        If a rule selected the text, only a first line that repeats the title is removed.
+        """
+        blocks = list(self.blocks)
+        if self.method == RULE:
+            blocks = blocks[1:] if len(blocks) > 1 and key(blocks[0].text) == key(title) else blocks
+        else:
+            blocks = trim_edges(blocks, title, authors)
+        return Body(tuple(blocks), self.method, self.view)
+
+    def structure(self) -> dict[str, list[int]]:
+        """Return the numbers (from 0) of lines of :attr:`text` by their kind, without plain paragraphs."""
+        found: dict[str, list[int]] = {}
+        for number, block in enumerate(self.blocks):
+            if block.kind != "paragraph":
+                found.setdefault(block.kind, []).append(number)
+        return found
+
+    def first_sentence(self) -> str:
+        """Return the first sentence of the text. The result is empty if there is no text.
+
+        It can replace a missing headline.
+        """
+        text = next((block.text for block in self.blocks if len(block.text) >= 20), "")
+        match = _SENTENCE.match(text)
+        return match[0] if match else text[:100].rsplit(" ", 1)[0]
+
+
+def find_body(page: Page, selected: Selected) -> Body:
+    """Return the text of the page. The result has no blocks if there is no text.
+
+    ``selected`` has the selectors of the site's rule. If they select text, the page is not judged.
+    """
+    blocks = selected.blocks() if selected.names("text") else []
+    if blocks:
+        return Body(tuple(blocks), RULE)
+
+    stated = stated_blocks(page)
+    view = view_of(page, stated, selected.removed)
+    blocks = tidy(judged_blocks(view))
+    if stated and _is_better(stated, blocks):
+        return Body(tuple(stated), JSON_LD, view)
+    # Headings do not count, because a page whose scripts load the text may still contain the headline.
+    if sum(len(block.text) for block in blocks if block.kind != "heading") < _HARDLY_ANY:
+        return _carried(page, view) or Body(tuple(blocks), LEARNED, view)
+    if whole := tidy(whole_blocks(page.tree, blocks)):
+        return Body(tuple(whole), "embedded", view)
+    return Body(tuple(blocks), LEARNED, view)
+
+
+def view_of(page: Page, stated: list[Block], removed: frozenset[HtmlElement] = frozenset()) -> View:
+    """Return the pieces of a page that are judged, without other articles and hidden text.
+
+    ``stated`` is the text in the structured data. ``removed`` are the elements that a rule removes.
+    """
+    removed |= next_articles(page)
+    known, hidden = known_of(page, stated), Hidden(page.tree)
+    view = View(without_captions(cut(page.tree, removed, hidden)), known)
+    # Some pages hide the whole article until their scripts have run.
+    if sum(size(text_of(element, 2000)) for element in hidden.found) > _MOST_HIDDEN * view.all_prose:
+        view = View(without_captions(cut(page.tree, removed)), known)
+    return view
+
+
+def judged_blocks(view: View) -> list[Block]:
+    """Return the pieces that belong to the article.
+
+    If the judge takes hardly anything, the text is the prose of the densest box. So a page with a single
+    block of prose has a text even if it does not look like an article.
+    """
+    if not view.count:
+        return []
+    chosen = taken(view)
+    is_heading = np.isin(view.tag, HEADINGS)
+    if int(view.length[chosen & ~is_heading].sum()) < _HARDLY_ANY:
+        dense = view.in_densest & (view.prose > 0)
+        chosen = dense if int(view.prose[dense].sum()) >= _HARDLY_ANY else chosen
+    chosen = without_furniture(view, chosen)
+    pieces = view.pieces
+    found: list[Block] = []
+    first: dict[str, int] = {}
+    rows, items = tables.rows(view, chosen), tables.items(view, chosen)
+    cells = {place for row in rows.values() for place in row}
+    chosen = (chosen & ~_pointers(view)) | items
+    chosen[list(rows)] = True
+    for place in np.flatnonzero(chosen).tolist():
+        if place in cells:
+            if place in rows:
+                found.append(Block("table", " ".join(pieces.texts[one] for one in rows[place])))
+            continue
+        text, around = pieces.texts[place], pieces.tree.parents[pieces.boxes[place]]
+        # Code is text only where the page shows it as code.
+        if is_code(text) and pieces.tree.tags[pieces.boxes[place]] not in _CODE_BOXES:
+            continue
+        # The same text in the same box is a refrain or a real repetition, so it stays, unless it is a lead
+        # that follows itself.
+        if len(text) >= _REPEATED and (
+            first.setdefault(text, around) != around or (found and found[-1].text == text)
+        ):
+            continue
+        found.append(Block(_kind(pieces, place), text))
+    return found
+
+
+def _pointers(view: View) -> Marks:
+    """True for lines that contain only a link to another page, perhaps after a short label.
+
+    The links of an article are within sentences. Written-out URLs and headings are not pointers.
+    """
+    beside = np.array([len(text) for text in view.pieces.texts]) - np.array(view.pieces.linked)
+    marks: Marks = (
+        (beside <= _BESIDE) & (view.linked >= _LEAST_LINK) & (np.array(view.pieces.links) == 1) & ~view.ends
+    )
+    return marks & ~np.isin(view.tag, HEADINGS) & ~view.addresses
+
+
+def _kind(pieces: Pieces, place: int) -> Kind:
+    tree, box = pieces.tree, pieces.boxes[place]
+    if tree.tags[box] in _INNER:
+        box = tree.parents[box]
+    return KINDS.get(tree.tags[box], "paragraph")
+
+
+def _carried(page: Page, view: View) -> Body | None:
+    """Return a text for a page without visible text, or None.
+
+    It comes from the data of the page's scripts, from the captions of a gallery, or from the summary.
+    """
+    found = tidy(embedded_blocks(page.tree))
+    if not found and _is_named(page):
+        found = tidy(sentence_blocks(page.tree))
+    if found:
+        return Body(tuple(found), "embedded", view)
+    if is_gallery(page, page.headings[0] if page.headings else page.title_tag):
+        below = dict.fromkeys(text_of(element, 1000) for element in page.tree.iter("figcaption"))
+        shown = tidy([Block("paragraph", text) for text in islice(below, _MOST_PICTURES) if text])
+        if size(join(shown)) >= _HARDLY_ANY:
+            return Body(tuple(shown), "captions", view)
+    teaser = _teaser(page)
+    return Body((Block("paragraph", teaser),), TEASER, view) if teaser else None
+
+
+def _is_named(page: Page) -> bool:
+    """True for a page whose metadata declare an article."""
+    return page.has_own_article or "article" in page.meta("og:type").lower()
+
+
+def _teaser(page: Page) -> str:
+    """Return the summary of an article whose text is not in the page.
+
+    The result is empty if the page is not an article.
+    """
+    node = page.article
+    if node is None or not _is_named(page) or not node.get("datePublished"):
+        return ""
+    stated = [*texts(node.get("description")), page.meta("og:description", "description")]
+    said = max(map(squash, stated), key=len)  # some sites shorten the summary in one of the two places
+    return said if size(said) >= _HARDLY_ANY else ""
+
+
+def known_of(page: Page, stated: list[Block]) -> Known:
+    """Return what the head, the headings and the structured data (``stated``) say about the article."""
+    titles = (page.meta("og:title"), page.title_tag, *page.headings)
+    return Known(
+        titles=frozenset(filter(None, map(key, titles))),
+        description=page.meta("og:description", "description"),
+        stated=join(stated),
+        headline=page.meta("og:title") or next(iter(page.headings), page.title_tag),
+        title_tag=page.title_tag,
+        site=_site(page),
+        authors=_authors(page),
+    )
+
+
+def _authors(page: Page) -> frozenset[str]:
+    found = next(author_candidates(page), None)
+    return frozenset(name for name in map(key, found.value) if len(name) > 4) if found else frozenset()
+
+
+def _site(page: Page) -> frozenset[str]:
+    host = page.host.removeprefix("www.")
+    names = [*host.split(".")[:-1], page.meta("og:site_name")[:60]]
+    return frozenset(
+        [name for text in names if len(name := key(text).replace(" ", "")) > 3] + [host] * (len(host) > 4)
+    )
+
+
+def stated_blocks(page: Page) -> list[Block]:
+    """Return the ``articleBody`` of JSON-LD as blocks. The result is empty if there is none."""
+    value = page.article.get("articleBody") if page.article is not None else None
+    if not isinstance(value, str):
+        return []
+    # schema.org expects plain text, but many sites write escaped markup.
+    text = unescape(value[:MAX_TEXT])
+    if _MARKUP.search(text):
+        try:
+            return render([fragment_fromstring(text, create_parent="div")])
+        except (etree.ParserError, ValueError, AssertionError):
+            return []
+    return [Block("paragraph", line) for line in map(squash, text.splitlines()) if line]
+
+
+def _is_better(stated: list[Block], found: list[Block]) -> bool:
+    """True if the text in the structured data (``stated``) should replace the ``found`` text.
+
+    This is the case if the found text is less than half as long.
+    """
+    length = size(join(stated))
+    return length >= 200 and size(join(found)) * 2 < length and not looks_like_code(join(stated))
+
+
+MAX_HEADLINES = 60
+"""Maximum number of headings that are checked."""
+_LEAST = 200
+"""Minimum length of the page's own article. A shorter article may be the box of a teaser."""
+_HEADING = 15
+"""Minimum length of the headline of another article."""
+_BYLINE = re.compile(
+    r"byline|author|dateline|timestamp|published|pubdate|post-?meta|entry-?meta", re.IGNORECASE
+)
+_FOLLOWING = 4
+"""Maximum number of elements from a headline to its byline or time."""
+
+
+def next_articles(page: Page) -> frozenset[HtmlElement]:
+    """Return the other articles that some pages show below their own article.
+
+    Such an article is in a box like the box of the page's own article, or it is an ``<article>``. It has its
+    own headline: an ``<h1>``, a heading with a link, or a heading with a byline or time. The result is empty
+    unless the first ``<h1>`` of the page is its title.
+    """
+    if not page.h1:
+        return frozenset()
+    own = page.h1[0]
+    headline = key(text_of(own))
+    titled = key(page.title_tag or page.meta("og:title"))
+    # The entries of a live blog are <article> elements with headings too.
+    if (
+        len(headline) < _HEADING
+        or not titled.startswith(headline)
+        or form_of(page, page.title_tag, "") == "live"
+    ):
+        return frozenset()
+    found: dict[HtmlElement, None] = {}
+    path = [own, *own.iterancestors()]
+    for heading in islice(page.tree.iter("h1", "h2", "h3"), MAX_HEADLINES):
+        if heading is not own and key(text_of(heading, 500)) not in ("", headline):
+            found.update(dict.fromkeys(_next_article(path, heading)))
+    return frozenset(found)
+
+
+def _next_article(path: list[HtmlElement], heading: HtmlElement) -> list[HtmlElement]:
+    """Return the elements of the article that begins with ``heading``; empty if none begins there.
+
+    ``path`` has the headline of the page's own article and all boxes around it.
+    """
+    own = path[0]
+    holder, mine = _holder(heading), _holder(own)
+    if heading.tag == "h1" and holder is not None and mine is not None and not _nested(holder, mine):
+        return [holder] if _prose(mine) >= _LEAST else []
+    box = heading
+    while (around := box.getparent()) is not None and around not in path:
+        box = around
+    if around is None or around is own:
+        return []
+    beside = path[path.index(around) - 1]
+    if around.index(beside) > around.index(box):
+        return []
+    if box is heading:
+        return _flat(own, heading) if beside is own else []
+    if around.tag == box.tag == "article":
+        return [box] if _is_signed(heading) and _prose(around) >= _LEAST + _prose(box) else []
+    is_other = len(key(text_of(heading, 500))) >= _HEADING and _is_other(beside, box, heading)
+    return [box] if is_other and _prose(beside) >= max(_LEAST, _prose(box) / 3) else []
+
+
+def _nested(one: HtmlElement, other: HtmlElement) -> bool:
+    return one is other or other in one.iterancestors() or one in other.iterancestors()
+
+
+def _prose(box: HtmlElement) -> int:
+    """Return the number of letters in the paragraphs of a box."""
+    return sum(size(text_of(element, 2000)) for element in islice(box.iter("p"), 50))
+
+
+def _holder(element: HtmlElement) -> HtmlElement | None:
+    return next(element.iterancestors("article"), None)
+
+
+def _is_other(own: HtmlElement, box: HtmlElement, heading: HtmlElement) -> bool:
+    """True if ``box`` is like the box of the page's own article, and its heading is a headline."""
+    if own.tag == box.tag == "article":
+        return _has_headline(heading)
+    # The cards of a round-up have headings with links too.
+    if box.tag == "article":
+        return own.find(".//article") is None and _is_signed(heading)
+    alike = own.tag == box.tag and (_classes(own) & _classes(box) or not (_classes(own) | _classes(box)))
+    return bool(alike) and (heading.tag == "h1" or _is_signed(heading))
+
+
+def _classes(element: HtmlElement) -> set[str]:
+    return set((element.get("class") or "")[:500].split())
+
+
+def _has_headline(heading: HtmlElement) -> bool:
+    """True if a heading has a link, or if a byline or a time follows it."""
+    if heading.tag == "h1" or heading.find(".//a[@href]") is not None:
+        return True
+    if (parent := heading.getparent()) is not None and parent.tag == "a":
+        return True
+    return _is_signed(heading)
+
+
+def _is_signed(heading: HtmlElement) -> bool:
+    """True if a byline or a time follows the heading."""
+    return any(
+        near.tag == "time" or near.find(".//time") is not None or _BYLINE.search(near.get("class") or "")
+        for near in islice(heading.itersiblings(), _FOLLOWING)
+    )
+
+
+def _flat(own: HtmlElement, heading: HtmlElement) -> list[HtmlElement]:
+    """Return another article that is not in a box: a headline with a byline or time, and what follows."""
+    between = takewhile(lambda element: element is not heading, own.itersiblings())
+    is_headline = heading.tag == "h1" or heading.find(".//a[@href]") is not None
+    if not is_headline or sum(size(text_of(one, 1000)) for one in islice(between, 100)) < _LEAST:
+        return []
+    return [heading, *heading.itersiblings()] if _is_signed(heading) else []

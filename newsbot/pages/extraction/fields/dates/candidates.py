@@ -1,0 +1,494 @@
+"""Yields candidates for the times of an article, each with its source and confidence.
+
+The times come from a page, its URL and the link to the page. The confidence is from 0 to 1. In all functions,
+``region`` is the result of :func:`~newsbot.pages.extraction.fields.dates.zones.region_of`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, tzinfo
+from itertools import islice
+
+from lxml import etree
+from lxml.html import HtmlElement
+
+from newsbot.items import Link, Precision, Where
+from newsbot.pages.extraction.fields.dates.moments import (
+    Written,
+    date_without_year,
+    find_date,
+    has_digit,
+    parse_stamp,
+)
+from newsbot.pages.extraction.fields.dates.own import is_own
+from newsbot.pages.extraction.fields.dates.relative import MAX_TEXT as MAX_RELATIVE
+from newsbot.pages.extraction.fields.dates.relative import relative_moment
+from newsbot.pages.extraction.fields.dates.zones import region_of
+from newsbot.pages.extraction.fields.evidence import (
+    FEED,
+    GENERIC,
+    JSON_LD,
+    META,
+    MICRODATA,
+    OPEN_GRAPH,
+    RULE,
+    SITEMAP,
+    TIME_TAG,
+    URL,
+    VISIBLE,
+    Candidate,
+)
+from newsbot.pages.extraction.page.jsonld import scalar
+from newsbot.pages.extraction.page.page import Page, Times, text_of
+from newsbot.pages.extraction.strings import word_list
+from newsbot.pages.text.languages import compiled
+
+Moment = Candidate[Written]
+MAX_TAGS = 40
+"""Maximum number of ``<time>`` elements that are read."""
+
+_PUBLISHED = word_list(
+    "datepublished publishdate publish-date publish_date pubdate pub_date published_time published_at "
+    "published article.published "
+    "originalpublicationdate date_published publication_date publication-date parsely-pub-date "
+    "sailthru.date cxenseparse:recs:publishtime "
+    "cxenseparse:publishtime vr:published_time mediator_published_time dc.date.issued dcterms.issued "
+    "dcterms.created citation_publication_date "
+    "citation_online_date article_date_original dcsext.articlefirstpublished bt:pubdate rnews:datepublished "
+    "datecreated ptime "
+    "release_date displaydate articlepublisheddate article_publish_date article-published-date "
+    "article:publish_date date:published"
+)
+# Names of metadata that usually, but not always, contain the time of publication.
+_LOOSE = word_list(
+    "date dc.date dcterms.date dc.date.created citation_date article.created creation_date timestamp"
+)
+_MODIFIED = word_list(
+    "article:modified_time og:updated_time datemodified article:modified modified_time lastmod "
+    "last-modified dc.date.modified dcterms.modified "
+    "parsely-updated-date cxenseparse:recs:modifiedtime mediator_modified_time article.updated revised "
+    "date_modified updated_time"
+)
+_NAMED_CHANGED = re.compile("updat|modif")
+_NAMED_PUBLISHED = re.compile("publi|pubdate|entry-date|posted|created")
+"""Matches the class, ``itemprop`` or id of a ``<time>`` with the publication time."""
+# /2024/05/17/, /2024-5-17, 2024_05_17
+_URL_DATE = re.compile(r"(?<!\d)((?:19|20)\d\d)[/_.-](0?[1-9]|1[0-2])[/_.-](0?[1-9]|[12]\d|3[01])(?!\d)")
+# 20240517 or 2024/0517, but not within a longer number
+_URL_COMPACT = re.compile(r"(?<![\d-])(20[0-3]\d)/?(0[1-9]|1[0-2])/?(0[1-9]|[12]\d|3[01])(?![\d])")
+# 17-05-2024, 17/05/2024
+_URL_REVERSED = re.compile(r"(?<!\d)(0[1-9]|[12]\d|3[01])[-/.](0[1-9]|1[0-2])[-/.](20[0-3]\d)(?!\d)")
+_URL_NUMBER = re.compile(r"(?<!\d)(20[0-3]\d)(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])\d{4,11}(?!\d)")
+"""Article numbers that begin with a date, as on many sites in Korea and Japan."""
+_URL_FORMS = (
+    (_URL_DATE, (1, 2, 3), 0.62),
+    (_URL_COMPACT, (1, 2, 3), 0.62),
+    (_URL_REVERSED, (3, 2, 1), 0.62),
+    (_URL_NUMBER, (1, 2, 3), 0.4),
+)
+
+
+def _stamp(text: str, method: str, confidence: float, region: str | None) -> Iterator[Moment]:
+    """Yield the time in a value that contains only a date. Yield nothing if the value is not a date."""
+    written = parse_stamp(text, region) if text else None
+    if written is not None:
+        yield Candidate(written, method, confidence)
+
+
+def aware(moment: datetime, method: str, confidence: float) -> Moment:
+    """Return a candidate for an aware ``moment``. Midnight in UTC is returned as a day without a time."""
+    moment = moment.astimezone(UTC)
+    precision: Precision = "second" if moment.time().replace(tzinfo=None) != datetime.min.time() else "day"
+    return Candidate(Written(moment.replace(tzinfo=None), precision, UTC), method, confidence)
+
+
+def from_rule(values: list[str], region: str | None) -> Iterator[Moment]:
+    """Yield the times in the values that the selectors of a rule found."""
+    for value in values[:5]:
+        yield from _stamp(value, RULE, 1.0, region)
+
+
+def structured(page: Page, region: str | None) -> Iterator[Moment]:
+    """Yield times of publication from JSON-LD, Open Graph, microdata and meta."""
+    node = page.article
+    if node is not None:
+        yield from _stamp(scalar(node.get("datePublished")), JSON_LD, 0.95, region)
+        # A draft may be created long before its publication.
+        yield from _stamp(scalar(node.get("dateCreated")), JSON_LD, 0.62, region)
+    yield from _stamp(
+        page.meta(
+            "article:published_time",
+            "article:published:time",
+            "og:article:published_time",
+            "og:published_time",
+        ),
+        OPEN_GRAPH,
+        0.92,
+        region,
+    )
+    for item in page.items.get("datePublished", [])[:1]:
+        value = item.get("content") or item.get("datetime") or text_of(item, 100)
+        yield from _stamp(value, MICRODATA, 0.88, region)
+    for name in _PUBLISHED:
+        yield from _stamp(page.meta(name), META, 0.85, region)
+    for weak in page.nodes.weaker():
+        yield from _stamp(scalar(weak.get("datePublished") or weak.get("uploadDate")), JSON_LD, 0.78, region)
+    for name in _LOOSE:
+        yield from _stamp(page.meta(name), META, 0.72, region)
+
+
+def changed(page: Page, region: str | None) -> Iterator[Moment]:
+    """Yield times of the last change.
+
+    They come from the metadata, from ``<time>`` elements, and from the text around the headline.
+    """
+    yield from stated_changes(page, region)
+    later = _later_of_two(page, region)
+    for tag in page.times[:MAX_TAGS]:
+        if (tag is later or _tells_change(tag)) and is_own(tag.element, page, beside=True):
+            written = parse_stamp(tag.stamp or tag.text, region)
+            if written is not None:
+                yield Candidate(written, TIME_TAG, 0.6)
+    # The date is after the word: "Updated: 3 May 2024, 14:05".
+    updated = compiled("%(updated)s")
+    for text in around_headline(page):
+        label = updated.search(text)
+        shown = find_date(text[label.end() : label.end() + 60], region) if label is not None else None
+        if shown is not None:
+            yield Candidate(shown, VISIBLE, 0.5)
+
+
+def stated_changes(page: Page, region: str | None) -> Iterator[Moment]:
+    """Yield the times of the last change in the metadata."""
+    if page.article is not None:
+        yield from _stamp(scalar(page.article.get("dateModified")), JSON_LD, 0.9, region)
+    for item in page.items.get("dateModified", [])[:1]:
+        value = item.get("content") or item.get("datetime") or text_of(item, 100)
+        yield from _stamp(value, MICRODATA, 0.8, region)
+    for name in _MODIFIED:
+        yield from _stamp(page.meta(name), OPEN_GRAPH if ":" in name else META, 0.7, region)
+
+
+def _tells_change(tag: Times) -> bool:
+    """True for a ``<time>`` whose markup or preceding word marks it as the time of a change."""
+    # In WordPress, a post that was never edited has one <time> with both classes, "published" and "updated".
+    if _NAMED_PUBLISHED.search(tag.names):
+        return False
+    # In lxml, the text before an element is the tail of the previous element, or the text of the parent.
+    before = tag.element.getprevious()
+    parent = tag.element.getparent()
+    said = (before.tail if before is not None else parent.text if parent is not None else "") or ""
+    return bool(_NAMED_CHANGED.search(tag.names) or compiled("%(updated)s").search(said[-30:]))
+
+
+def _later_of_two(page: Page, region: str | None) -> Times | None:
+    """Return the later of the first two ``<time>`` elements if it is the time of a change, else None.
+
+    It counts as the time of a change if the two elements are close together and no word or name states their
+    meaning.
+    """
+    tags = page.times[:2]
+    if len(tags) < 2 or any(_NAMED_PUBLISHED.search(tag.names) or _tells_change(tag) for tag in tags):
+        return None
+    first, second = (parse_stamp(tag.stamp, region) for tag in tags)
+    around = set(tags[1].element.iterancestors())
+    box = next((one for one in tags[0].element.iterancestors() if one in around), None)
+    # In a larger box, the second time may belong to another article.
+    if first is None or second is None or box is None or len(text_of(box, 2 * MAX_BESIDE)) > MAX_BESIDE:
+        return None
+    return tags[0] if first.at(UTC) > second.at(UTC) else tags[1]
+
+
+def from_hint(hint: Link | None) -> Iterator[Moment]:
+    """Yield the publication time that a feed, a news sitemap or a push notification states."""
+    if (
+        hint is not None
+        and hint.published_at is not None
+        and hint.where in (Where.FEED, Where.NEWS_SITEMAP, Where.PUSH)
+    ):
+        news = hint.where is Where.NEWS_SITEMAP
+        yield aware(hint.published_at, SITEMAP if news else FEED, 0.84 if news else 0.8)
+
+
+def time_tags(page: Page, region: str | None) -> Iterator[Moment]:
+    """Yield the times of ``<time>`` elements. Times that are marked as publication have the highest
+    confidence."""
+    later = _later_of_two(page, region)
+    tags = page.times[:MAX_TAGS]
+    own = [tag for tag in tags if is_own(tag.element, page)]
+    # Some themes print the times of the article in a side column. More than two are a list of articles.
+    beside = (
+        [] if own else [tag for tag in tags if ":" in tag.stamp and is_own(tag.element, page, beside=True)]
+    )
+    for index, tag in enumerate(own or beside[: 2 * (len(beside) < 3)]):
+        confidence = 0.35 if tag is later else _time_confidence(tag, index, page)
+        written = parse_stamp(tag.stamp, region) if tag.stamp else None
+        # Some sites put only the day into the attribute and the time into the text.
+        shown = _shown(tag.text, region) if written is None or written.precision == "day" else None
+        if shown is not None and (written is None or shown.local.date() == written.local.date()):
+            written = shown
+        if written is not None:
+            yield Candidate(written, TIME_TAG, confidence - (0.1 if beside else 0.0))
+
+
+def _time_confidence(tag: Times, index: int, page: Page) -> float:
+    if _tells_change(tag):
+        return 0.35
+    marked = _NAMED_PUBLISHED.search(tag.names) or tag.element.get("pubdate") is not None
+    # Elements further down the page belong to other articles more often.
+    return (0.72 if marked else 0.66 if len(page.times) == 1 else 0.58) - 0.01 * min(index, 10)
+
+
+def _shown(text: str, region: str | None) -> Written | None:
+    """Return the first date in a line beside the headline or in an element for dates."""
+    return find_date(text, region) or date_without_year(text, region)
+
+
+def from_url(url: str) -> Iterator[Moment]:
+    """Yield the first date in the path of a URL, if there is one."""
+    path = url.partition("#")[0].partition("?")[0]
+    for pattern, order, trust in _URL_FORMS:
+        match = pattern.search(path)
+        if match is None:
+            continue
+        try:
+            day = datetime(int(match[order[0]]), int(match[order[1]]), int(match[order[2]]))
+        except ValueError:  # 31 February
+            continue
+        yield Candidate(Written(day, "day"), URL, trust)
+        return
+
+
+def visible(page: Page, region: str | None) -> Iterator[Moment]:
+    """Yield dates in the title, around the headline and in elements named after dates."""
+    if (titled := _title_date(page, region)) is not None:
+        yield Candidate(titled, VISIBLE, 0.63)
+    for written, confidence in _visible_dates(page, region):
+        yield Candidate(written, VISIBLE, confidence)
+
+
+def remaining(page: Page) -> list[Moment]:
+    """Return the dates in scripts and in short lines.
+
+    The caller uses them only if no better source has a date.
+    """
+    region = region_of(page)
+    found = [Candidate(written, GENERIC, 0.4) for written in _dates_in_data(page)]
+    found += [Candidate(written, VISIBLE, trust) for written, trust in _dates_in_text(page, region)]
+    return found
+
+
+def relative(page: Page, now: datetime, zone: tzinfo) -> list[Moment]:
+    """Return times such as "5 minutes ago".
+
+    The caller uses them only if the page has no absolute date. ``now`` is the time of the download and
+    ``zone`` the time zone of the site.
+    """
+    moments = [Candidate(written, VISIBLE, trust) for written, trust in _relative_dates(page, now, zone)]
+    return moments[:10]
+
+
+# --- dates in the visible text: in bylines, in date lines and around the headline
+
+MAX_ELEMENTS = 120
+"""Maximum number of elements named after dates that are read."""
+MAX_LINE = 70
+"""Number of characters at the start of a line that are searched. Later dates belong to the story."""
+MAX_LINES = 20
+"""Maximum number of dates that :func:`_dates_in_text` yields."""
+MAX_BESIDE = 250
+"""Maximum length of a date line beside the headline. A longer text is the story itself."""
+MAX_LOOKED_AT = 10_000
+"""Maximum number of elements that :func:`_dates_in_text` checks."""
+MAX_SCRIPT = 1_000_000
+"""Maximum number of characters of a script that are searched."""
+
+_DATED_CLASS = re.compile("date|Date|time|publi|posted|byline|meta|info|data|footer").search
+_DATED_ID = re.compile("date|time|published").search
+_NOT_DATED = frozenset({"body", "html", "article", "main", "script", "meta", "time"})
+_ISO = re.compile(r"\s{0,9}\d{4}-\d\d-\d\d")
+_STRONG = re.compile(r"publi|posted|date|byline", re.IGNORECASE)
+_LINES = (
+    "p", "span", "div", "li", "td", "small", "b", "i", "em", "strong", "font", "h1", "h2", "h3", "h4", "h5",
+    "h6", "dd", "a", "section", "article", "header",
+)  # fmt: skip
+# The last part of a title after a separator.
+_LAST_PART = re.compile(r"[|·•–—-]\s+([^|·•–—]{6,20})$")
+# A publication time with its key in the data of a script: "datePublished": "2024-05-03T14:05".
+_IN_DATA = re.compile(
+    r"[\"']?(?:date_?published|published_?(?:at|date|time)|publish_?(?:date|time)|publication_?(?:date|time)|"
+    r"pub_?date|cms_?publishing_?date|first_?published(?:_?(?:at|date))?|issued)[\"']?\s{0,3}[:=]\s{0,3}"
+    r"[\"'](\d{4}-\d\d-\d\d[^\"'\\]{0,30})[\"']",
+    re.IGNORECASE,
+)
+_SAYS_PUBLISHED = r"%(published)s|%(dated)s"
+_SAYS_OTHER = r"%(updated)s|%(other_dates)s|©"
+
+
+def _visible_dates(page: Page, region: str | None) -> Iterator[tuple[Written, float]]:
+    """Yield dates near the headline, then dates in elements named after dates.
+
+    The second value is the confidence, from 0.3 to 0.6.
+    """
+    yield from near_headline(page, region)
+    for index, element in enumerate(dated_elements(page.tree)):
+        text = text_of(element, 300)
+        written = _stamped(element, region)
+        if written is None and 4 <= len(text) <= 200 and has_digit(text):
+            written = _shown(_from_publication(text), region)
+        if written is not None and is_own(element, page):
+            yield written, _confidence(element, text, index)
+
+
+def dated_elements(tree: HtmlElement) -> list[HtmlElement]:
+    """Return the elements whose class or id suggests a date, in page order, at most :data:`MAX_ELEMENTS`."""
+    named = (
+        element
+        for element in tree.iter(etree.Element)
+        if element.tag not in _NOT_DATED
+        and (_DATED_CLASS(element.get("class", "")) or _DATED_ID(element.get("id", "")))
+    )
+    return list(islice(named, MAX_ELEMENTS))
+
+
+def _stamped(element: HtmlElement, region: str | None) -> Written | None:
+    """Return the machine-readable time of an element, or None.
+
+    The time may be in the ``title`` attribute, as in hAtom: ``<abbr class="published"
+    title="2026-11-15T07:00Z">``.
+    """
+    stamp = element.get("datetime") or element.get("title") or ""
+    return parse_stamp(stamp[:100], region) if _ISO.match(stamp) else None
+
+
+def near_headline(page: Page, region: str | None) -> Iterator[tuple[Written, float]]:
+    """Yield the dates directly before and after the headline, each with its confidence."""
+    for element in page.h1[:4]:
+        yield from _near(element, page, region)
+
+
+def around_headline(page: Page) -> Iterator[str]:
+    """Yield the short texts directly before and after the first headline."""
+    for element in page.h1[:1]:
+        for around in _around(element):
+            text = text_of(around, 400)
+            if len(text) <= MAX_BESIDE and is_own(around, page):
+                yield text
+
+
+def _title_date(page: Page, region: str | None) -> Written | None:
+    """Return the date in the last part of the page's title ("… | DW | 28.04.2023"), or None."""
+    for title in (page.title_tag, page.meta("og:title")):
+        last = _LAST_PART.search(title[-60:])
+        written = find_date(last[1], region) if last is not None else None
+        if written is not None:
+            return written
+    return None
+
+
+def _dates_in_text(page: Page, region: str | None) -> Iterator[tuple[Written, float]]:
+    """Yield dates in short lines and at the start of paragraphs, anywhere on the page.
+
+    The second value is the confidence. It is lower before the headline and in side columns.
+    """
+    headline = page.h1[0] if page.h1 else None
+    after, count = headline is None, 0
+    for element in islice(page.tree.iter(*_LINES), MAX_LOOKED_AT):
+        after = after or element is headline
+        # The text of the children is not read here, because the loop also visits the children.
+        own = _own_start(element)
+        if not has_digit(own) or compiled(_SAYS_OTHER).search(own):
+            continue
+        written = find_date(own, region)
+        if written is not None and is_own(element, page):
+            yield written, _worded(own, (0.3 if after else 0.24) - 0.001 * count)
+            count += 1
+            if count >= MAX_LINES:
+                return
+
+
+def _dates_in_data(page: Page) -> Iterator[Written]:
+    """Yield the publication time in the data of the page's scripts, if all of them have the same day."""
+    found: list[Written] = []
+    for script in page.tree.iter("script"):
+        # JSON-LD is read elsewhere, where the node of the article is known.
+        if "ld+json" in (script.get("type") or ""):
+            continue
+        for match in islice(_IN_DATA.finditer((script.text or "")[:MAX_SCRIPT]), MAX_LINES):
+            written = parse_stamp(match[1])
+            found += [written] if written is not None else []
+    if len({written.local.date() for written in found}) == 1:
+        yield found[0]
+
+
+def _from_publication(text: str) -> str:
+    """Return the part of a line with several dates that begins with "Published".
+
+    Examples: "Updated … Published …", "Received … Accepted … Published …". Other lines are returned
+    unchanged.
+    """
+    label = compiled("%(published)s").search(text)
+    if label is None or not has_digit(text[: label.start()]) or not has_digit(text, label.end()):
+        return text
+    return text[label.start() :] if find_date(text[label.end() : label.end() + 60]) is not None else text
+
+
+def _own_start(element: HtmlElement) -> str:
+    """Return the first characters of the text directly in an element, without the text of its children."""
+    own = f"{element.text or ''} {' '.join(child.tail or '' for child in element[:10])}"
+    return " ".join(own[:1000].split())[:MAX_LINE]
+
+
+def _relative_dates(page: Page, now: datetime, zone: tzinfo) -> Iterator[tuple[Written, float]]:
+    """Yield times such as "yesterday, 14:05", each with its confidence.
+
+    Times near the headline come first, then times in elements named after dates. ``now`` is the time of the
+    download, and ``zone`` is the time zone of the site.
+    """
+    for headline in page.h1[:1]:
+        for element in _around(headline):
+            written = relative_moment(text_of(element, MAX_RELATIVE + 1), now, zone)
+            if written is not None and is_own(element, page):
+                yield written, 0.4
+    for element in dated_elements(page.tree):
+        text = text_of(element, MAX_RELATIVE + 1)
+        written = relative_moment(text, now, zone)
+        if written is not None and is_own(element, page) and not compiled(_SAYS_OTHER).search(text):
+            yield written, 0.35
+
+
+def _near(headline: HtmlElement, page: Page, region: str | None) -> Iterator[tuple[Written, float]]:
+    """Yield dates in the texts directly before and after the headline, each with its confidence."""
+    for index, element in enumerate(_around(headline)):
+        text = text_of(element, 400)[:250]
+        # In a long text, dates after the start belong to the story.
+        written = _shown(_from_publication(text) if len(text) <= 120 else text[:MAX_LINE], region)
+        if written is not None and is_own(element, page):
+            long = 0.08 if len(text) > 120 else 0.0
+            yield written, _worded(text, 0.56 - 0.01 * index - long)
+
+
+def _around(headline: HtmlElement) -> list[HtmlElement]:
+    """Return the elements directly before and after the headline."""
+    # The date line is beside the headline, or beside the box that contains the headline.
+    around = [*islice(headline.itersiblings(preceding=True), 3), *islice(headline.itersiblings(), 4)]
+    parent = headline.getparent()
+    if parent is not None:
+        around += [*islice(parent.itersiblings(preceding=True), 1), *islice(parent.itersiblings(), 3)]
+    return [element for element in around if isinstance(element.tag, str)]
+
+
+def _confidence(element: HtmlElement, text: str, index: int) -> float:
+    """Return the confidence of the date in the ``index``-th element that is named after dates."""
+    named = bool(_STRONG.search(f"{element.get('class')} {element.get('id')}"))
+    score = (0.5 if named else 0.44) - 0.001 * index - (0.05 if len(text) > 80 else 0.0)
+    return _worded(text, score)
+
+
+def _worded(text: str, score: float) -> float:
+    """Return ``score`` raised or lowered for words such as "published" and "updated" in ``text``."""
+    if compiled(_SAYS_OTHER).search(text):
+        return score - 0.1
+    return score + (0.04 if compiled(_SAYS_PUBLISHED).search(text) else 0.0)

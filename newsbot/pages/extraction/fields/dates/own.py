@@ -1,0 +1,133 @@
+"""Decides whether a place on the page can hold the date of the page's own article.
+
+A page has many other dates: of teasers and tickers, of comments and embedded posts, of pictures, of the
+weather, and the current day in the page's header. If the date of the article cannot be read, none of them may
+be taken for it.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import chain, islice
+
+from lxml.html import HtmlElement
+
+from newsbot.pages.extraction.page.page import MAX_BOXES, Page, text_of
+from newsbot.pages.text.languages import compiled
+
+_SIDE = re.compile(r"side-?bar|side-?box", re.IGNORECASE)
+_SIDE_TAGS = frozenset({"aside", "nav"})
+_OTHER = re.compile(
+    r"comment|related|recommend|popular|latest|more-|teaser|card|promo|calendar|copyright|weather|ticker|"
+    r"today|current-?(?:date|time)|clock|caption|tweet|twitter|instagram|prev|next",
+    re.IGNORECASE,
+)
+"""Words in the class or id of boxes that do not belong to the article."""
+_OTHER_TAGS = frozenset({"form", "figure", "figcaption", "blockquote"})
+_MAX_TEASER = 600
+"""Maximum number of characters of a box that is checked for the headline of another article."""
+_LINKED = 16
+"""Minimum number of characters of a link that may be a headline. Most names of sections are shorter."""
+_LINKED_CJK = 8
+_CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_MENU = 6
+"""A box with more links is a menu."""
+
+
+def is_own(element: HtmlElement, page: Page, *, beside: bool = False) -> bool:
+    """True if a date in ``element`` may be the date of the page's own article.
+
+    If ``beside`` is true, side columns count too, because some themes print the data of the article there.
+    """
+    words, tags = (_OTHER, _OTHER_TAGS) if beside else (_BOTH, _OTHER_TAGS | _SIDE_TAGS)
+    if page.is_aside(element, words, tags):
+        return False
+    if not beside and _is_page_header(element, page):
+        return False
+    return _is_below_headline(element, page) or not _is_teaser(element, page)
+
+
+_BOTH = re.compile(f"{_OTHER.pattern}|{_SIDE.pattern}", re.IGNORECASE)
+
+
+def _is_teaser(element: HtmlElement, page: Page) -> bool:
+    """True if the smallest box with other text around ``element`` is mostly a link that can be a headline."""
+    for box in islice(chain((element,), element.iterancestors()), MAX_BOXES):
+        if box.tag in ("body", "main") or box in page.around_headline:
+            return False
+        text = text_of(box, _MAX_TEASER + 1)
+        if len(text) > _MAX_TEASER:
+            return False
+        links = [box] if box.tag == "a" else list(islice(box.iter("a"), _MENU))
+        for link in links:
+            linked = text_of(link, 300)
+            least = _LINKED_CJK if _CJK.search(linked) else _LINKED
+            # A date may be a link to the article itself or to the archive of the day.
+            if len(linked) >= least and not _is_name_link(link, linked):
+                return len(linked) * 3 >= len(text)
+    return False
+
+
+def _is_name_link(link: HtmlElement, text: str) -> bool:
+    """True for a link to an author, a section or the article itself, whose text is no headline."""
+    names = f"{link.get('rel') or ''} {link.get('href') or ''} {link.get('class') or ''}"
+    digits = sum(sign.isdigit() for sign in text)
+    return digits >= 3 or bool(_NAMES.search(names)) or bool(compiled(r"%(by)s\s").match(text))
+
+
+_NAMES = re.compile("author|auth?or|byline|tag|category|section|profile|people|staff|mailto:", re.IGNORECASE)
+
+
+def _is_page_header(element: HtmlElement, page: Page) -> bool:
+    """True for an element before the headline that belongs to the page and not to the article.
+
+    Such an element is outside of ``<main>``, or has a menu beside it or between it and the headline.
+    """
+    branch = _branch(element, page)
+    if branch is None:
+        return False
+    between: list[HtmlElement] = [branch]
+    for box in islice(branch.itersiblings(), _MAX_SIBLINGS):
+        if _has_headline(box, page):
+            break
+        between.append(box)
+    else:
+        return False  # the element is after the headline
+    main = box if box.tag == "main" else next(box.iter("main"), None)
+    if main is not None and main in page.around_headline:
+        return True
+    links = sum(1 for part in between for _ in islice(part.iter("a"), _MENU + 1))
+    return links > _MENU or any(next(part.iter("nav"), None) is not None for part in between)
+
+
+_MAX_SIBLINGS = 200
+"""Maximum number of boxes after an element in which the headline is looked for."""
+
+
+def _is_below_headline(element: HtmlElement, page: Page) -> bool:
+    """True for an element in one of the boxes directly after the headline, where the line of the date is."""
+    branch = _branch(element, page)
+    return branch is not None and any(
+        _has_headline(box, page) and len(text_of(box, _MAX_HEAD + 1)) <= _MAX_HEAD
+        for box in islice(branch.itersiblings(preceding=True), _BELOW)
+    )
+
+
+_MAX_HEAD = 400
+"""Maximum length of a box that is the head of an article. A longer box has the text too."""
+_BELOW = 3
+"""Maximum number of boxes after the headline in which a link is not read as that of a teaser."""
+
+
+def _branch(element: HtmlElement, page: Page) -> HtmlElement | None:
+    """Return the largest box around ``element`` without the headline, or None if there is none."""
+    around = page.around_headline
+    for box in chain((element,), element.iterancestors()):
+        parent = box.getparent()
+        if parent is not None and parent in around:
+            return None if _has_headline(box, page) else box
+    return None
+
+
+def _has_headline(box: HtmlElement, page: Page) -> bool:
+    return box in page.around_headline or box in page.h1[:2]

@@ -1,0 +1,414 @@
+"""Finds the headline of an article and removes the name of the site from it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
+from urllib.parse import urlsplit
+
+from lxml.html import HtmlElement
+
+from newsbot import urls
+from newsbot.items import Link, Where
+from newsbot.pages.extraction.fields.evidence import (
+    FEED,
+    JSON_LD,
+    META,
+    MICRODATA,
+    OPEN_GRAPH,
+    SITEMAP,
+    VISIBLE,
+    Candidate,
+)
+from newsbot.pages.extraction.page.jsonld import first_text
+from newsbot.pages.extraction.page.page import Page, text_of
+from newsbot.pages.extraction.strings import key, plain, words
+from newsbot.pages.text.languages import compiled
+from newsbot.pages.text.languages import words as words_of
+
+# --- names of the site
+
+MAX_TITLE = 400
+"""Maximum length of a headline. Longer headlines are cut."""
+
+# e.g. "Headline | Site", "Headline - Site", "Headline_Site", "Headline: example.org". Separators that words
+# may contain, such as "-", count only between spaces.
+_SEPARATOR = re.compile(
+    r"\s+[|¦│‖•·«»‹›—–\-:/~]{1,2}\s+|\s*[|｜│‖ㅣ]\s*|\s+::\s+|\s*»\s*$|--|_(?=[^_]{2,20}$)|\s*›\s*"
+    r"|:\s+(?=[\w-]{2,20}\.[a-z]{2,4}$)"
+)
+_NO_HEADLINE = (
+    r"[\w-]{2,20}\.(?:com|org|net|info|news|tv|eu|de|at|ch|fr|it|es|pt|pl|cz|sk|hu|ro|bg|gr|tr|nl|be|se|no|dk|"
+    r"fi|is|ie|lt|lv|ee|by|kz|ru|ua|uk|us|ca|au|nz|in|id|my|sg|jp|kr|cn|tw|hk|vn|il|za|br|mx|ar|cl|co|me)|\d{1,4}[./-]\d{1,2}[./-]\d{2,4}|"
+    r"%(page)s\s\d{1,3}"
+)
+"""Parts of a title that are never a headline: a host name, a date, a page number."""
+_DATED = re.compile(r",\s\d{1,2}\.\d{1,2}\.\d{4}$")
+"""The date after the name of the site: "… - РИА Новости, 03.05.2024"."""
+_COLON = re.compile(r"\s*[:：]\s*")
+_SITE_ENDS = r"[\u3400-\u9fff\w]{1,10}%(site_ends)s"
+"""The name of a Chinese site."""
+_UNSPACED = re.compile(
+    r"(?<=[\u3040-\u9fff\uac00-\ud7af\uff00-\uff65”’])(?:[-_–－＿]{1,2}|(?<!—)—)(?=[^-_–—－＿\s]{2,20}$)"
+)
+"""The dash before the name of a Chinese or Japanese site, without spaces: "新闻标题-新华网"."""
+# Cyrillic letter -> Latin letters.
+_ROMAN = dict(zip("абвгдежзийклмнопрстуфхцчшщъыьэюяёіїєґў", (
+    "a", "b", "v", "g", "d", "e", "zh", "z", "i", "y", "k", "l", "m", "n", "o", "p", "r", "s", "t", "u", "f",
+    "h", "c", "ch", "sh", "sch", "", "y", "", "e", "yu", "ya", "e", "i", "i", "e", "g", "u",
+), strict=True))  # fmt: skip
+
+
+def clean_title(title: str, sites: Sequence[str]) -> str:
+    """Return ``title`` without a leading or trailing part that names the site.
+
+    ``sites`` is the result of :func:`site_names`.
+
+    >>> clean_title("Rain in May - The Daily News", ["daily news"])
+    'Rain in May'
+    """
+    title = plain(title)[:MAX_TITLE]
+    # The name may occur on both sides or twice: "Rain in May | The Daily News | dailynews.com".
+    for _ in range(3):
+        shorter = _without_label(_without_site(title, sites), sites)
+        if shorter == title:
+            break
+        title = shorter
+    return title.strip(" |│»›–—-")
+
+
+def _without_site(title: str, sites: Sequence[str]) -> str:
+    parts = list(_SEPARATOR.finditer(title))
+    if not parts:
+        return title
+    # Only the first and the last part can be the name of the site. A part between them is never the name.
+    last, first = parts[-1], parts[0]
+    tail = title[last.end() :]
+    if (_names_site(tail, sites) or compiled(_NO_HEADLINE).fullmatch(tail)) and title[: last.start()].strip():
+        return title[: last.start()]
+    if _names_site(title[: first.start()], sites) and title[first.end() :].strip():
+        return title[first.end() :]
+    return title
+
+
+def _without_label(title: str, sites: Sequence[str]) -> str:
+    """Remove the name of the site before or after a colon, or after a dash without spaces.
+
+    A single word (in ASCII) before or after a colon is kept, because it may be the subject of the story. A
+    dash without spaces counts only in languages that are written without spaces.
+    """
+    dash = _UNSPACED.search(title)
+    if dash is not None and (
+        key(tail := title[dash.end() :]) in sites or compiled(_SITE_ENDS).fullmatch(tail)
+    ):
+        return title[: dash.start()]
+    colons = list(_COLON.finditer(title))
+    for at in (colons[-1], colons[0]) if colons else ():
+        head, tail = title[: at.start()], title[at.end() :]
+        for part, rest in ((tail, head), (head, tail)):
+            name = key(part)
+            if name in sites and (" " in name or not name.isascii()) and rest.strip():
+                return rest
+    return title
+
+
+def _names_site(part: str, sites: Sequence[str]) -> bool:
+    name = key(_DATED.sub("", part))
+    if not name:
+        return True
+    return len(name) < 60 and any(_is_name_of(name, site) for site in sites)
+
+
+def _is_name_of(name: str, site: str) -> bool:
+    # Names are compared without spaces, because host names have none.
+    together, joined = site.replace(" ", ""), name.replace(" ", "")
+    if name == site or joined == together or _romanised(joined) == together:
+        return True
+    # One name may contain the other: "Example" and "example.org". If the part is much longer than the name of
+    # the site, it is a headline.
+    shorter, longer = sorted((joined, together), key=len)
+    parts = name.split()
+    if len(shorter) >= 4 and shorter in longer:
+        return len(parts) <= len(site.split()) + 3 and len(longer) < 3 * len(shorter)
+    # A short name must be a whole word, and the other words must be common: "BBC News" at bbc.co.uk.
+    if any(_romanised(end) == site for end in (parts[0], parts[-1])) and all(
+        part in words_of("site_words") or _romanised(part) == site for part in parts
+    ):
+        return True
+    return len(parts) > 1 and site.isascii() and 3 <= len(site) <= 20 and _abbreviates(site, parts)
+
+
+def _abbreviates(label: str, parts: Sequence[str]) -> bool:
+    """True if ``label`` consists of the first letters of ``parts`` in order: nytimes, wsj, latimes.
+
+    >>> _abbreviates("nytimes", ["the", "new", "york", "times"])
+    True
+    """
+    # ``reached`` has positions in the label. Up to such a position, the label consists of the first letters
+    # of the parts that were read so far. Every part except articles and "and" must contribute at least one
+    # letter.
+    reached = {0}
+    for part in parts:
+        further = set(reached) if part in words_of("articles") else set()
+        for start in reached:
+            for size in range(1, min(len(part), len(label) - start) + 1):
+                if label[start + size - 1] != part[size - 1]:
+                    break
+                further.add(start + size)
+        reached = further
+    return len(label) in reached
+
+
+def _romanised(word: str) -> str:
+    """Return a Cyrillic word in the Latin letters of host names.
+
+    >>> _romanised("фонтанка")
+    'fontanka'
+    """
+    return word if word.isascii() else "".join(_ROMAN.get(sign, sign) for sign in word)
+
+
+def _leads_up(heading: HtmlElement, page: Page) -> bool:
+    """True for a heading that names the site or a section.
+
+    Such a heading is a link to a folder above the page's URL.
+    """
+    link = next(chain(heading.iter("a"), heading.iterancestors("a")), None)
+    target = urls.resolve(page.url, link.get("href") or "") if link is not None else None
+    # A single heading is the headline, even if it is a link, as on a home page with one story. But if the
+    # page has another heading that equals the rest of its title, the single heading is the logo.
+    if target is None or (len(page.h1) < 2 and _logo(page) is None):
+        return False
+    there, here = urlsplit(target), page.parts.path
+    folder = re.sub(r"/index\.\w{3,5}$", "/", there.path or "/")
+    return there.hostname == page.host and folder.endswith("/") and here != folder and here.startswith(folder)
+
+
+def _logo(page: Page) -> HtmlElement | None:
+    """Return the only ``<h1>`` if it is the name of the site, as in the logo, else None."""
+    logo = page.h1[0] if len(page.h1) == 1 else None
+    return logo if logo is not None and _heading_of_title(page, logo) is not None else None
+
+
+def _heading_of_title(page: Page, logo: HtmlElement) -> str | None:
+    """Return the text of the smaller heading that is the title of the page without ``logo``, or None."""
+    title = key(page.title_tag or page.meta("og:title"))
+    name = key(text_of(logo, 100))
+    if not name or not title.endswith(f" {name}"):
+        return None
+    for heading in islice(page.tree.iter("h2", "h3"), MAX_SMALLER):
+        text = text_of(heading, MAX_TITLE)
+        own = key(text)
+        if len(own) >= _LEAST_HEADING and title == f"{own} {name}":
+            return text
+    return None
+
+
+MAX_SMALLER = 40
+"""Maximum number of smaller headings that are compared with the title of the page."""
+_LEAST_HEADING = 8
+"""Minimum length of a smaller heading that can be the headline. Shorter headings are sections."""
+
+
+def site_names(page: Page) -> list[str]:
+    """Return the possible names of the site as keys (:func:`~newsbot.pages.extraction.strings.key`).
+
+    They come from the metadata, the publisher, headings that link to the site, and the labels of the host.
+    """
+    publisher = page.article.get("publisher") if page.article else None
+    raw = [
+        page.meta("og:site_name"),
+        page.meta("application-name"),
+        page.meta("twitter:site").lstrip("@"),
+        page.meta("apple-mobile-web-app-title"),
+        first_text(page.nodes.follow(publisher)),
+        *(text_of(heading, 100) for heading in page.h1[:3] if _leads_up(heading, page)),
+        text_of(logo, 100) if (logo := _logo(page)) is not None else "",
+    ]
+    labels = [
+        label
+        for label in page.host.split(".")
+        if label not in ("www", "com", "co", "m", "org", "net", "news")
+    ]
+    own = labels[:-1] or labels  # without the top-level domain
+    host = [page.host.removeprefix("www."), *[label for label in own if len(label) > 2 or len(own) == 1]]
+    found = [key(name) for name in [*raw, *host] if name and len(name) < 60]
+    return list(dict.fromkeys(filter(None, found)))
+
+
+# --- headlines
+
+# A separator after a headline. The name of the site or of a section follows it.
+_TAILED = re.compile(r"\s*(?:[|¦│‖•·»›/]|::|\s[–—\-]\s|:\s[^–—\-]|-\w{1,12}$)")
+# Separators that rarely occur inside a headline.
+_STRONG = re.compile(r"\s*[|│‖ㅣ]\s*|\s+(?:::+|»|›|«)\s+")
+_IN_TRAIL = re.compile(r"bread-?crumb|seo-?title", re.IGNORECASE)
+_NEXT_LINE = frozenset({"br", "small", "div", "p", "h2", "h3"})
+_LEAST_LINE = 20
+"""Minimum length of a heading's first line that can be the headline without the other lines."""
+
+
+def title_candidates(page: Page, hint: Link | None) -> Iterator[Candidate[str]]:
+    """Yield possible headlines, without the name of the site.
+
+    The confidence depends on the source. :func:`choose_title` adds points for the agreement between sources.
+    """
+    sites = site_names(page)
+    raw: list[tuple[str, str, float]] = []
+    if page.article is not None:
+        raw.append((first_text(page.article.get("headline")), JSON_LD, 0.82))
+        raw.append((first_text(page.article.get("name")), JSON_LD, 0.7))
+    raw.append((page.meta("og:title"), OPEN_GRAPH, 0.81))
+    raw.extend((text, VISIBLE, trust) for text, trust in _visible(page))
+    if (logo := _logo(page)) is not None:
+        raw.append((_heading_of_title(page, logo) or "", VISIBLE, 0.8))
+    for_search = {key(clean_title(text_of(heading), sites)) for heading in page.h1 if _is_for_search(heading)}
+    raw.extend(
+        (item.get("content") or text_of(item, 600), MICRODATA, 0.8)
+        for item in page.items.get("headline", [])[:1]
+    )
+    raw.append((page.meta("twitter:title"), META, 0.74))
+    raw.append(
+        (
+            page.meta(
+                "citation_title", "dc.title", "parsely-title", "sailthru.title", "title", "cxenseparse:title"
+            ),
+            META,
+            0.72,
+        )
+    )
+    if hint is not None and hint.text and hint.where in (Where.FEED, Where.NEWS_SITEMAP, Where.PUSH):
+        raw.append((hint.text, SITEMAP if hint.where is Where.NEWS_SITEMAP else FEED, 0.73))
+    # The <title> often contains the section and the site too. Its longest part is usually the headline.
+    raw.append((max(_STRONG.split(page.title_tag), key=len), META, 0.5))
+    for text, method, confidence in raw:
+        title = clean_title(text, sites) if text else ""
+        if _usable(title, sites):
+            yield Candidate(title, method, confidence - (0.25 if key(title) in for_search else 0.0))
+
+
+def _visible(page: Page) -> Iterator[tuple[str, float]]:
+    """Yield the texts of the ``<h1>`` headings, each with its confidence.
+
+    The first line of a heading with two lines is yielded too.
+    """
+    trust = 0.86
+    for heading in page.h1:
+        if trust < 0.6:
+            return
+        text = text_of(heading)
+        if not text:
+            continue
+        yield text, trust
+        # The second line is usually a subtitle, so the first line alone is trusted a little more.
+        lead = plain(heading.text or "")
+        if len(lead) >= _LEAST_LINE and any(child.tag in _NEXT_LINE for child in heading):
+            yield lead, trust + 0.01
+        trust -= 0.1  # a heading further down more often belongs to another part of the page
+    # Without a heading of the first level, the heading that is directly above the text is the headline.
+    if not page.headings and (above := _above_text(page)):
+        yield above, trust - 0.1
+
+
+def _above_text(page: Page) -> str:
+    """Return the text of the first ``<h2>`` of the article if paragraphs follow it, else an empty string."""
+    for heading in islice(page.tree.iter("h2"), MAX_SMALLER):
+        text = text_of(heading, MAX_TITLE)
+        follow = sum(1 for one in islice(heading.itersiblings(), 12) if one.tag == "p")
+        if text and follow >= _LEAST_PARAGRAPHS and not page.is_aside(heading, _ASIDE, _ASIDE_TAGS):
+            return text
+    return ""
+
+
+_LEAST_PARAGRAPHS = 2
+_ASIDE = re.compile(r"comment|related|sidebar|recommend|popular|latest|teaser", re.IGNORECASE)
+_ASIDE_TAGS = frozenset({"aside", "nav", "form"})
+
+
+def _is_for_search(heading: HtmlElement) -> bool:
+    """True for a heading that is part of the breadcrumbs or made for search engines.
+
+    Readers see another headline.
+    """
+    return bool(_IN_TRAIL.search(" ".join(part for pair in heading.items() for part in pair)))
+
+
+def _usable(title: str, sites: list[str]) -> bool:
+    name = key(title)
+    return bool(name) and name not in words_of("no_titles") and name not in sites and len(title) >= 2
+
+
+def choose_title(candidates: list[Candidate[str]]) -> Candidate[str] | None:
+    """Return the headline with the most evidence, or None if there are no candidates.
+
+    A candidate gains points if candidates of other sources have the same words. It gains fewer points if
+    these candidates have more words or are cut short. A candidate loses points if another candidate equals
+    its beginning up to a separator, because the rest is then a section or the name of the site. A heading
+    also loses points if it shares few words with the metadata, because it then belongs to another part of the
+    page.
+    """
+    if not candidates:
+        return None
+    keys = [key(candidate.value) for candidate in candidates]
+    scores = [
+        candidate.confidence + _support(index, candidates, keys) - _doubt(index, candidates, keys)
+        for index, candidate in enumerate(candidates)
+    ]
+    return candidates[max(range(len(candidates)), key=lambda index: scores[index])]
+
+
+def _support(index: int, candidates: list[Candidate[str]], keys: list[str]) -> float:
+    """Return the points that a candidate gains by agreement with other sources."""
+    # Candidates of the same source do not confirm each other: JSON-LD often repeats itself.
+    votes = (
+        0.06 if keys[other] == keys[index] else 0.02 if _near(keys[other], keys[index]) else 0.0
+        for other, candidate in enumerate(candidates)
+        if candidate.method != candidates[index].method
+    )
+    return min(sum(votes), 0.15)
+
+
+def _doubt(index: int, candidates: list[Candidate[str]], keys: list[str]) -> float:
+    """Return the points that a candidate loses."""
+    doubt = 0.0
+    own = candidates[index].value
+    # Another candidate is the same except for " - Daily News" or ": Politics" at the end.
+    if any(_is_tailed(own, other.value) for other in candidates):
+        doubt += 0.25
+    if candidates[index].method == VISIBLE:
+        mine = set(keys[index].split())
+        stated = [keys[o] for o, other in enumerate(candidates) if other.method != VISIBLE]
+        if stated and not any(len(mine & set(name.split())) * 2 >= len(mine) for name in stated):
+            doubt += 0.4
+        elif keys[index] not in stated and any(
+            _calls(name, keys[o]) and len(keys[o]) > len(keys[index])
+            for o, other in enumerate(candidates)
+            for name in stated
+            if other.method == VISIBLE
+        ):
+            doubt += 0.2  # the metadata state a longer heading, so this heading names the site
+    return doubt
+
+
+def _calls(name: str, heading: str) -> bool:
+    """True if ``name`` equals ``heading``, alone or with the name of the site before or after it."""
+    return name == heading or name.startswith(f"{heading} ") or name.endswith(f" {heading}")
+
+
+def _is_tailed(long: str, short: str) -> bool:
+    """True if ``long`` consists of ``short``, a separator and a short rest."""
+    if len(short) < 12 or len(long) <= len(short) or not long.startswith(short):
+        return False
+    rest = long[len(short) :]
+    return bool(_TAILED.match(rest)) and len(rest) < 80
+
+
+def _near(one: str, other: str) -> bool:
+    return len(one) > 12 and len(other) > 12 and (one in other or other in one)
+
+
+def same_title(one: str, other: str) -> bool:
+    """True if two headlines share most of their words."""
+    left, right = set(words(one)), set(words(other))
+    return bool(left and right) and len(left & right) >= 0.8 * min(len(left), len(right))

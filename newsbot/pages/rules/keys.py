@@ -1,0 +1,503 @@
+"""The keys of rule files, and the readers of their values. docs/rules.md describes every key.
+
+A reader is a function that converts a YAML node to a value. If the value is faulty, it raises ``ValueError``.
+:meth:`Place.read` records the message of the error as a problem of the node. The readers of lists and
+mappings leave out faulty items, so that the problems of all items are recorded.
+"""
+
+from __future__ import annotations
+
+import re
+import zoneinfo
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date
+from difflib import get_close_matches
+from functools import cache
+from typing import Any, TypeVar, cast, get_args
+
+import yaml
+
+from newsbot.clock import parse_duration
+from newsbot.errors import Problem
+from newsbot.items import Kind
+from newsbot.pages.rules.expressions import Selector, compile_pattern, read_selector
+from newsbot.pages.rules.rule import FIELDS, FOLLOW, RECRAWL, TLS, Layout, Pattern, Recrawl, ascii_domain
+from newsbot.pages.rules.secret import Secret
+from newsbot.pages.rules.yamlfile import line_of
+from newsbot.pages.text.names import HOURS
+from newsbot.urls import canonicalize, meant
+
+T = TypeVar("T")
+
+MAX_TEXT = 10_000
+"""Maximum length of a text, in characters."""
+MAX_DURATION = 3660 * 86400.0
+"""Maximum value of a duration, in seconds."""
+_TAGS = {
+    "tag:yaml.org,2002:bool": "a truth value (true, false)",
+    "tag:yaml.org,2002:int": "a number",
+    "tag:yaml.org,2002:float": "a number",
+    "tag:yaml.org,2002:null": "nothing",
+    "tag:yaml.org,2002:timestamp": "a date",
+    "tag:yaml.org,2002:merge": "a merge key (<<)",
+    "tag:yaml.org,2002:value": "a default key (=)",
+}
+"""Names of kinds of values in messages, by the YAML tag of the value."""
+_STR = "tag:yaml.org,2002:str"
+# A value with such an ending is recognised as a file name and not a domain.
+_FILES = (".txt", ".xml", ".gz", ".rss", ".rdf", ".atom", ".json", ".html", ".php")
+# en, pt-BR
+_LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*", re.ASCII)
+_TAG = re.compile(r"[^\W_][\w-]{0,39}")
+# A star may only be the last character: ref_*.
+_QUERY_KEY = re.compile(r"[^\s=&#?*]*[^\s=&#?]")
+
+
+@dataclass(slots=True)
+class Place:
+    """The file and the key of a value, and the list to which its problems are added."""
+
+    file: str
+    key: str
+    problems: list[Problem]
+
+    def fault(self, node: yaml.Node, text: str) -> None:
+        """Record a problem with the line of ``node``."""
+        self.problems.append(Problem(self.file, line_of(node), self.key, text))
+
+    def at(self, key: str) -> Place:
+        """Return the place of a key inside the key of this place, for example ``interval.feed``."""
+        return Place(self.file, f"{self.key}.{key}" if self.key else key, self.problems)
+
+    def read(self, reader: Reader[T], node: yaml.Node) -> T | None:
+        """Return the value of ``node``. If it is faulty, record the problem and return None."""
+        try:
+            return reader(node, self)
+        except ValueError as error:
+            self.fault(node, str(error))
+            return None
+
+
+Reader = Callable[[yaml.Node, Place], T]
+"""A function that returns the value of a node. Raises ``ValueError`` if it is faulty."""
+
+
+def did_you_mean(word: str, allowed: Iterable[str]) -> str:
+    """Return `` — did you mean 'x'?`` for the nearest allowed word, else the list of allowed words."""
+    words = list(allowed)
+    near = get_close_matches(word.lower(), words, n=1)
+    return f" — did you mean {near[0]!r}?" if near else f"; allowed: {', '.join(words)}"
+
+
+def entries(
+    node: yaml.Node, place: Place, allowed: Iterable[str], what: str = "key"
+) -> Iterator[tuple[str, yaml.Node, yaml.Node]]:
+    """Yield the name, key node and value node of each entry of a mapping.
+
+    Unknown and repeated keys are skipped and recorded as problems. ``what`` is the word that messages use for
+    a key.
+    """
+    words = list(allowed)
+    if not isinstance(node, yaml.MappingNode):
+        place.fault(
+            node,
+            f"must be lines of the form 'name: value', not {_kind_of(node)}; allowed: {', '.join(words)}",
+        )
+        return
+    seen: dict[str, int] = {}
+    for key_node, value_node in node.value:
+        name = key_node.value if isinstance(key_node, yaml.ScalarNode) else ""
+        here = place.at(name)
+        if name not in words:
+            here.fault(key_node, f"unknown {what}{did_you_mean(name, words)}")
+        elif name in seen:
+            here.fault(key_node, f"given twice; the first is on line {seen[name]}")
+        else:
+            seen[name] = line_of(key_node)
+            yield name, key_node, value_node
+
+
+def many(reader: Reader[T]) -> Reader[tuple[T, ...]]:
+    """Return a reader of a list of values. A single value counts as a list with one item."""
+
+    def read(node: yaml.Node, place: Place) -> tuple[T, ...]:
+        if isinstance(node, yaml.MappingNode):
+            raise ValueError("must be a list (lines that begin with '- '), not names with values")
+        nodes = node.value if isinstance(node, yaml.SequenceNode) else [node]
+        values = [place.read(reader, item) for item in nodes]
+        return tuple(value for value in values if value is not None)
+
+    return read
+
+
+def mapping(readers: Mapping[str, Reader[T]], what: str) -> Reader[dict[str, T]]:
+    """Return a reader of a mapping. ``readers`` has a reader for each key. Messages call a key ``what``."""
+
+    def read(node: yaml.Node, place: Place) -> dict[str, T]:
+        values = {
+            name: place.at(name).read(readers[name], value)
+            for name, _, value in entries(node, place, readers, what)
+        }
+        return {name: value for name, value in values.items() if value is not None}
+
+    return read
+
+
+def text(node: yaml.Node, _place: Place) -> str:
+    """Read a text. Values that YAML converts, such as ``no`` or ``1.20``, must be in quotes."""
+    if not isinstance(node, yaml.ScalarNode):
+        raise ValueError(f"must be a text, not {_kind_of(node)}")
+    if node.tag != _STR:
+        advice = (
+            "give a value or delete the line" if node.value == "" else f"put it in quotes: '{node.value}'"
+        )
+        raise ValueError(f"must be a text, but {node.value or 'this'} is {_kind_of(node)}; {advice}")
+    if len(node.value) > MAX_TEXT:
+        raise ValueError(f"too long: {len(node.value)} characters; at most {MAX_TEXT} are allowed")
+    return str(node.value)
+
+
+def _checked(check: Callable[[str], T]) -> Reader[T]:
+    """Return a reader of texts. ``check`` converts the text and may raise ``ValueError``."""
+    return lambda node, place: check(text(node, place))
+
+
+def pattern(node: yaml.Node, place: Place) -> Pattern:
+    """Read a URL pattern (a regular expression for RE2)."""
+    value = text(node, place)
+    compile_pattern(value)
+    return Pattern(value, place.file, line_of(node))
+
+
+def _url(value: str) -> str:
+    try:
+        canonicalize(value)
+    except ValueError as error:
+        if "/" not in value and value.lower().endswith(_FILES):
+            hint = (
+                " (sitemaps that robots.txt names are found without a rule)" if value == "robots.txt" else ""
+            )
+            raise ValueError(
+                f"{value!r} is not an address; write it in full: https://example.org/{value}{hint}"
+            ) from error
+        if (hint := meant(value)).startswith(" —"):
+            raise ValueError(f"{value!r} is not an address{hint}") from error
+        raise ValueError(f"{error}; write for example https://example.org/rss.xml") from error
+    if value.count("://") > 1 and re.search(r"[\s,]+https?://", value):
+        raise ValueError(f"{value!r} is more than one address; write each on a line of its own, after '- '")
+    if value != value.strip() or " " in value:
+        raise ValueError(f"{value!r} contains a space; write %20 or remove it")
+    return value
+
+
+def _domain(value: str) -> str:
+    try:
+        return ascii_domain(value)
+    except ValueError as error:
+        host = value.partition("://")[2].partition("/")[0] or value.partition("/")[0].partition(":")[0]
+        if host and host != value and " " not in host:
+            raise ValueError(f"{value!r} is not a bare domain — did you mean {host!r}?") from error
+        raise
+
+
+def _form(form: re.Pattern[str], advice: str) -> Reader[str]:
+    """Return a reader of texts that have this form. ``advice`` is the end of the message for other texts."""
+
+    def check(value: str) -> str:
+        if form.fullmatch(value) is None:
+            raise ValueError(f"{value!r} {advice}")
+        return value
+
+    return _checked(check)
+
+
+def _timezone(value: str) -> str:
+    try:
+        zoneinfo.ZoneInfo(value)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError) as error:
+        zones = _timezones()
+        if not zones:
+            raise ValueError("this machine has no time zone data; pip install tzdata") from error
+        cities = {zone.rpartition("/")[2].lower(): zone for zone in zones}
+        like = get_close_matches(value.lower(), cities, n=9)
+        near = get_close_matches(value, zones, n=1) or [
+            city for city in like if city[:1] == value[:1].lower()
+        ]
+        # No similar name is suggested for an abbreviation: MSK (Moscow) is similar to MST (North America).
+        near = [] if value.lower() in HOURS else near
+        hint = f" — did you mean {cities.get(near[0], near[0])!r}?" if near else ""
+        raise ValueError(
+            f"{value!r} is not a time zone; write for example Europe/Moscow or UTC{hint}"
+        ) from error
+    return value
+
+
+@cache
+def _timezones() -> tuple[str, ...]:
+    return tuple(sorted(zoneinfo.available_timezones()))
+
+
+def _tag(value: str) -> str:
+    if _TAG.fullmatch(value) is None or value != value.lower():
+        raise ValueError(
+            f"{value!r} is not a tag; use up to 40 lower-case letters, digits, hyphens, for example: regional"
+        )
+    return value
+
+
+url: Reader[str] = _checked(_url)
+domain: Reader[str] = _checked(_domain)
+language = _form(_LANGUAGE, "is not a language code; write for example en, ru or pt-BR (BCP 47)")
+timezone: Reader[str] = _checked(_timezone)
+query_key = _form(
+    _QUERY_KEY, "is not a query key; write for example from, or ref_* for all keys with this prefix"
+)
+tag: Reader[str] = _checked(_tag)
+selector: Reader[Selector] = _checked(read_selector)
+
+
+def word(allowed: Iterable[str]) -> Reader[str]:
+    """Return a reader of a text that must be one of the allowed words."""
+    words = list(allowed)
+
+    def check(value: str) -> str:
+        if value not in words:
+            raise ValueError(f"{value!r} is not allowed{did_you_mean(value, words)}")
+        return value
+
+    return _checked(check)
+
+
+def whole(low: int, high: int) -> Reader[int]:
+    """Return a reader of a whole number from ``low`` to ``high``."""
+
+    def read(node: yaml.Node, _place: Place) -> int:
+        value = _plain(node)
+        # The text of the node is used instead of its YAML value, because YAML 1.1 reads 010 as 8.
+        if value is None or not re.fullmatch(r"[0-9]{1,9}", value) or not low <= int(value) <= high:
+            raise ValueError(f"must be a whole number from {low} to {high}, not {_shown(node)}")
+        return int(value)
+
+    return read
+
+
+def duration(high: float = MAX_DURATION) -> Reader[float]:
+    """Return a reader of a duration such as ``30s``, ``5m`` or ``1d``. The value is in seconds.
+
+    ``high`` is the maximum value in seconds.
+    """
+
+    def read(node: yaml.Node, _place: Place) -> float:
+        try:
+            seconds = parse_duration(_plain(node) or "")
+        except ValueError as error:
+            raise ValueError(
+                f"{_shown(node)} is not a duration; write for example 30s, 5m, 6h or 1d"
+            ) from error
+        if seconds > high:
+            most = f"{high / 86400:g} days" if high >= 86400 else f"{high:g} seconds"
+            raise ValueError(f"{_shown(node)} is too long; at most {most} are allowed")
+        return seconds
+
+    return read
+
+
+def boolean(node: yaml.Node, _place: Place) -> bool:
+    """Read a boolean in one of the forms of YAML 1.1."""
+    if node.tag != "tag:yaml.org,2002:bool":
+        raise ValueError(f"must be true or false, not {_shown(node)}")
+    return node.value.lower() in ("true", "yes", "on")
+
+
+def day(node: yaml.Node, _place: Place) -> date:
+    """Read a date such as ``2024-05-31``."""
+    try:
+        return date.fromisoformat(_plain(node) or "")
+    except ValueError as error:
+        raise ValueError(f"{_shown(node)} is not a day; write for example 2024-05-31") from error
+
+
+def _plain(node: yaml.Node) -> str | None:
+    return str(node.value) if isinstance(node, yaml.ScalarNode) else None
+
+
+def _kind_of(node: yaml.Node) -> str:
+    if isinstance(node, yaml.SequenceNode):
+        return "a list"
+    if isinstance(node, yaml.MappingNode):
+        return "names with values"
+    return "a text" if node.tag == _STR else _TAGS.get(node.tag, "a value with a tag (!)")
+
+
+def _shown(node: yaml.Node) -> str:
+    plain = _plain(node)
+    if plain is None:
+        return _kind_of(node)
+    return repr(plain if len(plain) <= 60 else plain[:60] + "…") if plain else "nothing"
+
+
+MAX_DELAY = 3600.0
+"""Maximum value of ``delay``, in seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One key of a rule file."""
+
+    read: Reader[Any]
+    """Converts the YAML node of the value."""
+    adds: bool = False
+    """If True, the rule's value is joined with the value in ``_defaults.yaml``. Otherwise the rule's value
+    replaces the default."""
+
+
+_KINDS = [kind.value for kind in Kind]
+
+
+def _by_kind(reader_of: Callable[[Kind], Reader[T]]) -> Reader[dict[Kind, T]]:
+    """Return a reader of a mapping whose keys are kinds of pages. ``reader_of`` returns the reader for a
+    kind."""
+    by_name = mapping({kind.value: reader_of(kind) for kind in Kind}, "kind of page")
+    return lambda node, place: {Kind(name): value for name, value in by_name(node, place).items()}
+
+
+def _recrawl(kind: Kind) -> Reader[Recrawl]:
+    """Return a reader of a recrawl policy for pages of this kind."""
+    allowed = RECRAWL[kind]
+
+    def read(node: yaml.Node, place: Place) -> Recrawl:
+        if isinstance(node, yaml.ScalarNode) and node.value == "off" and "off" in allowed:
+            return "off"  # YAML reads an unquoted off as a boolean
+        return cast("Recrawl", word(allowed)(node, place))
+
+    return read
+
+
+def _recheck(node: yaml.Node, place: Place) -> tuple[float, ...]:
+    return tuple(sorted(set(many(duration())(node, place))))
+
+
+def _head(node: yaml.Node, place: Place) -> tuple[Kind, ...]:
+    return tuple(Kind(kind) for kind in many(word(_KINDS))(node, place))
+
+
+def secret(node: yaml.Node, place: Place) -> Secret:
+    """Read a secret. A number is a secret, too."""
+    return Secret(text(node, place) if node.tag != "tag:yaml.org,2002:int" else str(node.value))
+
+
+# Characters of a name of a header or cookie (RFC 9110, 5.6.2)
+_TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
+_OWN_KEYS = {
+    "authorization": "auth", "cookie": "cookies", "proxy-authorization": "proxy", "user-agent": "user_agent",
+    "accept-language": "accept_language",
+}  # fmt: skip
+_NEVER = ("host", "connection", "content-length", "transfer-encoding", "accept-encoding", "te", "upgrade")
+"""Headers that the HTTP client sets."""
+
+
+def _secrets(node: yaml.Node, place: Place) -> dict[str, Secret]:
+    """Read a mapping of names to secrets."""
+    if not isinstance(node, yaml.MappingNode):
+        raise ValueError("must be lines of the form 'name: value'")
+    found: dict[str, Secret] = {}
+    for key, value in node.value:
+        name = str(key.value)
+        if not isinstance(key, yaml.ScalarNode) or _TOKEN.fullmatch(name) is None:
+            place.fault(key, f"{name[:60]!r} is not a name of a header or cookie")
+        elif (one := place.at(name).read(secret, value)) is not None:
+            found[name] = one
+    return found
+
+
+def _headers(node: yaml.Node, place: Place) -> dict[str, Secret]:
+    found = _secrets(node, place)
+    for name in found:
+        if name.lower() in _OWN_KEYS:
+            raise ValueError(f"{name} has a key of its own: {_OWN_KEYS[name.lower()]}")
+        if name.lower() in _NEVER:
+            raise ValueError(f"{name} is set by newsbot itself; remove it")
+    return found
+
+
+def _cookies(node: yaml.Node, place: Place) -> dict[str, Secret] | Secret:
+    return _secrets(node, place) if isinstance(node, yaml.MappingNode) else secret(node, place)
+
+
+def _header_text(value: str) -> str:
+    if not value.isascii() or not value.isprintable():
+        raise ValueError("must be one line of ASCII characters")
+    return value
+
+
+_extract = mapping(dict.fromkeys(FIELDS, many(selector)), "field")
+
+# The readers for the keys of a layout.
+_LAYOUT: Mapping[str, Reader[Any]] = {
+    "valid_from": day,
+    "extract": _extract,
+    "remove": many(selector),
+}
+
+
+def _layouts(node: yaml.Node, place: Place) -> tuple[Layout, ...]:
+    if not isinstance(node, yaml.SequenceNode):
+        raise ValueError("must be a list; each item has the keys valid_from, extract, remove")
+    found: list[Layout] = []
+    for item in node.value:
+        values = {
+            name: place.at(name).read(_LAYOUT[name], value)
+            for name, _, value in entries(item, place, _LAYOUT)
+        }
+        if "valid_from" not in values:
+            place.fault(
+                item, "a layout needs valid_from: the day from which it applies, for example 2024-05-31"
+            )
+        elif values["valid_from"] is not None and values["valid_from"] in {
+            layout.valid_from for layout in found
+        }:
+            place.fault(item, f"two layouts begin on {values['valid_from']}; keep one")
+        else:
+            found.append(
+                Layout(values["valid_from"], values.get("extract") or {}, values.get("remove") or ())
+            )
+    # str() is needed, because the day is None if it is faulty.
+    return tuple(sorted(found, key=lambda layout: str(layout.valid_from), reverse=True))
+
+
+KEYS: Mapping[str, Key] = {
+    "domain": Key(domain),
+    "seeds": Key(many(url)),
+    "feeds": Key(many(url)),
+    "sitemaps": Key(many(url)),
+    "sections": Key(many(url)),
+    "article": Key(many(pattern)),
+    "section": Key(many(pattern)),
+    "deny": Key(many(pattern), adds=True),
+    "drop_query": Key(many(query_key), adds=True),
+    "max_depth": Key(whole(0, 100)),
+    "interval": Key(_by_kind(lambda _kind: duration()), adds=True),
+    "recrawl": Key(_by_kind(_recrawl), adds=True),
+    "recheck": Key(_recheck),
+    "head": Key(_head),
+    "delay": Key(duration(MAX_DELAY)),
+    "concurrency": Key(whole(1, 64)),
+    "tls": Key(word(get_args(TLS))),
+    "headers": Key(_headers),
+    "cookies": Key(_cookies),
+    "auth": Key(secret),
+    "user_agent": Key(_checked(_header_text)),
+    "accept_language": Key(_checked(_header_text)),
+    "proxy": Key(secret),
+    "render": Key(boolean),
+    "language": Key(language),
+    "timezone": Key(timezone),
+    "extract": Key(_extract, adds=True),
+    "remove": Key(many(selector), adds=True),
+    "learn": Key(boolean),
+    "follow": Key(many(word(FOLLOW))),
+    "layouts": Key(_layouts),
+    "tags": Key(many(tag)),
+    "notes": Key(text),
+}

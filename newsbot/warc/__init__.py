@@ -1,8 +1,0 @@
-"""Writes WARC files that survive crashes, and reads WARC files of other programs (WARC 1.1, ISO 28500:2017).
-
-Files in reading order:
-
-* ``writer``: builds records as bytes, and writes them into a folder of files
-* ``reader``: reads files of other programs, with limits
-* ``remote``: reads files over HTTP, and the file lists of CC-NEWS
-"""
