@@ -72,7 +72,12 @@ class Kind(StrEnum):
     @property
     def is_source(self) -> bool:
         """True for kinds of pages that are read for their links. Such a page is called a source."""
-        return self in (Kind.FEED, Kind.SITEMAP, Kind.SECTION)
+        return self.is_listing or self is Kind.SECTION
+
+    @property
+    def is_listing(self) -> bool:
+        """True for sources that list links for programs: feeds and sitemaps."""
+        return self in (Kind.FEED, Kind.SITEMAP)
 
 
 class GivenBy(str):

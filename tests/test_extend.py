@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from scrapy.settings import Settings, default_settings
 from scrapy.utils.misc import load_object
 
 from benchmarks.demoweb.messages import Answer
+from newsbot.config.apps import known_apps
 from newsbot.crawl.components import COMPONENTS, REPLACED, not_used
 from newsbot.spiders.news import NewsSpider
 from tests.crawls import ROOT, Crawl, World, article_html
@@ -33,15 +35,28 @@ class Project:
             path = self.folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
-        (self.folder / "mine/__init__.py").touch()
+        for folder in ("mine", "mine/commands"):
+            (self.folder / folder / "__init__.py").touch()
 
-    def run(self, *words: str) -> Crawl:
+    def install(self) -> None:
+        """Make the project an installed package, with the entry points of its pyproject.toml."""
+        project = tomllib.loads(FILES["pyproject.toml"])["project"]
+        made = self.folder / "mine-1.0.dist-info"
+        made.mkdir()
+        made.joinpath("METADATA").write_text(
+            f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: 1.0\n"
+        )
+        points = project["entry-points"]["newsbot.apps"]
+        lines = [f"{name} = {value}" for name, value in points.items()]
+        made.joinpath("entry_points.txt").write_text("\n".join(["[newsbot.apps]", *lines, ""]))
+
+    def run(self, *words: str, **environment: str) -> Crawl:
         """Run a command of scrapy in the project."""
         path = os.pathsep.join((str(self.folder), str(ROOT)))
         done = subprocess.run(
             [sys.executable, "-m", "scrapy", *words],
             cwd=self.folder,
-            env=self.world.environment(PYTHONPATH=path, NEWSBOT_RULES=str(self.world.rules)),
+            env=self.world.environment(PYTHONPATH=path, NEWSBOT_RULES=str(self.world.rules), **environment),
             capture_output=True,
             text=True,
             timeout=120,
@@ -59,8 +74,16 @@ def project(site, world) -> Project:
 def test_the_page_has_all_examples() -> None:
     assert set(FILES) == {
         *("scrapy.cfg", "mine/settings.py", "mine/pipelines.py", "mine/middlewares.py"),
-        *("mine/spiders.py", "mine/exporters.py"),
+        *("mine/spiders.py", "mine/exporters.py", "pyproject.toml", "mine/app.py", "mine/headlines.py"),
+        *(
+            "mine/commands/headlines.py",
+            "mine/follower.py",
+            "mine/reader.py",
+            "mine/alerts.py",
+            "mine/pages.py",
+        ),
     }
+    assert all(len(text.splitlines()) <= 40 for text in FILES.values())
 
 
 def test_the_news_crawl_uses_the_components_of_the_project(project, site):
@@ -184,3 +207,78 @@ def test_the_cache_of_scrapy_works(site, world) -> None:
 @pytest.mark.parametrize("name", ["scrapy.extensions.throttle.AutoThrottle"])
 def test_components_that_are_removed_exist(name: str) -> None:
     load_object(name)
+
+
+# --- apps
+
+
+@pytest.fixture
+def app(project: Project) -> Project:
+    project.install()
+    return project
+
+
+def test_an_app_of_another_package_adds_a_command(app):
+    app.run("crawl", "news")
+    shown = app.run("headlines", "--limit", "1")
+    assert shown.code == 0, shown.err
+    assert shown.out.startswith("Council story number")
+    assert "Print the newest headlines" in app.run("headlines", "-h").out + app.run("-h").out
+    left_out = app.run("headlines", NEWSBOT_APPS="-mine")
+    assert left_out.code == 2
+    assert "Traceback" not in left_out.err
+
+
+def test_a_follower_of_another_package_gets_all_articles_of_a_crawl_once(app):
+    file = app.folder / "changes.jsonl"
+    for _ in range(2):
+        crawl = app.run("crawl", "news", "-s", f"MINE_FILE={file}")
+        assert crawl.code == 0, crawl.err
+    rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    titles = [row["article"]["title"] for row in rows]
+    assert sorted(titles) == sorted(article.title for article in app.world.articles())
+
+
+def test_a_reader_of_another_package_reads_its_kind_of_source(app, site):
+    app.world.rule("news.test", f"domain: news.test\nfeeds: {HOST}/api/posts\n")
+    posts = [{"address": f"{HOST}/story/1", "title": "Council story number 1"}]
+    site.page(f"{HOST}/api/posts", json.dumps(posts), headers={"Content-Type": "application/json"})
+    crawl = app.run("crawl", "news")
+    assert crawl.code == 0, crawl.err
+    assert app.world.urls() == [f"{HOST}/story/1"]
+
+
+def test_an_alert_rule_of_another_package_is_applied(app):
+    app.run("crawl", "news")
+    found = json.loads(app.run("alerts", "--json").out)
+    assert "idle" in json.dumps(found)
+    off = app.run("alerts", "--json", "-s", "NEWSBOT_ALERTS_OFF=idle")
+    assert "no page is waiting" not in off.out
+    assert "is not an alert rule" in app.run("alerts", "-s", "NEWSBOT_ALERTS_OFF=idel").err
+
+
+def test_an_app_that_cannot_be_loaded_is_one_line(app):
+    (app.folder / "mine/app.py").write_text("import nothing_of_this_name\n")
+    for words in (("crawl", "news"), ("sources",)):
+        done = app.run(*words)
+        assert done.code != 0
+        assert "the app mine of the package mine cannot be loaded (ModuleNotFoundError" in done.err
+        assert "NEWSBOT_APPS=-mine" in done.err
+        assert "Traceback" not in done.err
+    assert app.run("crawl", "news", NEWSBOT_APPS="-mine").code == 0
+
+
+@pytest.mark.parametrize(("apps", "message"), [("-serach", "did you mean 'search'"), ("web", "which needs")])
+def test_names_of_apps_are_checked(world, apps, message):
+    done = world.scrapy("serve", "-s", f"NEWSBOT_APPS={apps}")
+    assert done.code == 2
+    assert message in done.err
+
+
+def test_a_crawl_works_without_all_apps(site, world):
+    serve(site, world, 2)
+    apps = ",".join(f"-{name}" for name in known_apps())
+    crawl = world.crawl("-s", f"NEWSBOT_APPS={apps}")
+    assert crawl.code == 0, crawl.err
+    assert len(world.articles()) == 2
+    assert "newsbot.apps" not in world.scrapy("settings", "--get", "EXTENSIONS").out

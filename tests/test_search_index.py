@@ -356,5 +356,5 @@ def test_a_changed_article_is_not_found_by_its_old_words_before_the_index_is_upd
     library.store(article)
     search.follow()
     library.store(replace(article, text="Позднее."))
-    monkeypatch.setattr(following.Follower, "follow", lambda *_: False)
+    monkeypatch.setattr(following.Updater, "follow", lambda *_: False)
     assert urls(search, "слово") == []

@@ -61,15 +61,19 @@ class App:
 
     They raise :class:`newsbot.errors.UserError` if the crawl cannot run.
     """
-    followers: Mapping[str, str] = field(default_factory=dict)
-    """Name of a follower -> a function that takes the settings and returns it
-    (:class:`newsbot.storage.following.Follower`)."""
-    readers: Mapping[str, str] = field(default_factory=dict)
-    """Name of a kind of source -> its reader (:class:`newsbot.pages.discovery.reader.Reader`)."""
+    followers: tuple[str, ...] = ()
+    """Functions that take the settings and return followers by name
+    (:class:`newsbot.storage.following.Follower`). News crawls and ``scrapy serve`` run them."""
+    machine_followers: tuple[str, ...] = ()
+    """The same, for followers that belong to one machine. Only ``scrapy serve`` runs them."""
+    readers: tuple[str, ...] = ()
+    """Readers of kinds of sources (:class:`newsbot.pages.discovery.reader.SourceReader`)."""
     alert_rules: Mapping[str, str] = field(default_factory=dict)
-    """Name of an alert rule -> a function from :class:`newsbot.apps.alerts.rules.Measured` to alerts."""
+    """Name of an alert rule -> a function that takes :class:`newsbot.apps.alerts.rules.Measured` and
+    :class:`newsbot.apps.alerts.rules.Limits`, and yields alerts."""
     pages: tuple[str, ...] = ()
-    """Functions that take the ``aiohttp.web.Application`` of the dashboard and add pages to it."""
+    """Functions that add pages to the dashboard. They take the
+    :class:`newsbot.apps.web.dashboard.service.Dashboard` and its ``aiohttp.web.Application``."""
     notes: Mapping[str, Owner] = field(default_factory=dict)
     """Kind of the notes that the app stores about a site or a page -> what their names contain."""
     removal: tuple[str, ...] = ()
@@ -128,17 +132,24 @@ def active_apps(wanted_apps: Any) -> list[App]:
     """
     known = known_apps()
     words = _words(wanted_apps)
+    # An app that the environment variable leaves out is not among the known apps.
+    names = dict.fromkeys([*known, *(one.name for one in entry_points(group=ENTRY_POINTS))])
     for word in words:
-        if (name := word.removeprefix("-")) not in known:
-            near = get_close_matches(name, known, n=1)
+        if (name := word.removeprefix("-")) not in names:
+            near = get_close_matches(name, names, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise ArgumentError(f"{SETTING}={word}: is not an app{hint} (apps: {', '.join(known)})")
+            raise ArgumentError(f"{SETTING}={word}: is not an app{hint} (apps: {', '.join(names)})")
     wanted = {word for word in words if not word.startswith("-")} or known.keys()
     left = {name: app for name, app in known.items() if name in wanted and f"-{name}" not in words}
     while without := [name for name, app in left.items() if set(app.needs) - left.keys()]:
         for name in without:
             del left[name]
     return list(left.values())
+
+
+def open_readers(wanted_apps: Any) -> list[Any]:
+    """Return the readers of the active apps (:class:`newsbot.pages.discovery.reader.SourceReader`)."""
+    return [load(place) for app in active_apps(wanted_apps) for place in app.readers]
 
 
 def app_of_command(name: str) -> App | None:

@@ -83,6 +83,7 @@ COMPONENTS: Mapping[str, Any] = {
         "newsbot.extensions.summary.Summary": 510,
         "newsbot.extensions.statsfile.StatsFile": 520,
         "newsbot.extensions.samples.Samples": 530,
+        "newsbot.extensions.followers.Followers": 550,
     },
     # --- logging
     "LOG_FORMATTER": "newsbot.cli.log_formatter.QuietLogFormatter",

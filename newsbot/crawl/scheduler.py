@@ -46,7 +46,6 @@ from newsbot.crawl.waiting import Waiting
 from newsbot.errors import DataError
 from newsbot.frontier.base import ALONE, Lease, Outlook
 from newsbot.frontier.owners import dead_owners
-from newsbot.items import Kind
 from newsbot.recrawl.policy import Outcome
 from newsbot.urls import host_key
 
@@ -541,7 +540,7 @@ class FrontierScheduler(Component, BaseScheduler):
             # the frontier has removed known URLs already
             dont_filter=True,
         )
-        if entry.kind in (Kind.FEED, Kind.SITEMAP):
+        if entry.kind.is_listing:
             request.meta["download_maxsize"] = self.source_maxsize
         visit.carrier = request
         return request

@@ -257,7 +257,7 @@ def _known_source(link: Link, match: Match) -> Kind | None:
     """Return the kind of a source that the rule or source discovery declares; None for other links."""
     if match.kind is not None and match.kind.is_source and match.pattern is None:
         return match.kind
-    return link.kind if link.kind in (Kind.FEED, Kind.SITEMAP) else None
+    return link.kind if link.kind is not None and link.kind.is_listing else None
 
 
 def _article(link: Link, score: float, now: datetime, reason: str) -> Judgement:

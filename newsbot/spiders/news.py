@@ -23,6 +23,7 @@ from twisted.python.failure import Failure
 
 from newsbot.backends import open_rules
 from newsbot.clock import system_clock, utc
+from newsbot.config.apps import open_readers
 from newsbot.crawl.archiving import keep_page
 from newsbot.crawl.arguments import Arguments, parse_arguments
 from newsbot.crawl.assembly import Crawl
@@ -159,7 +160,11 @@ class NewsSpider(NewsbotSpider):
 
     @cached_property
     def _reader(self) -> Reader:
-        return Reader(self._crawl, obeys_noindex=self.settings.getbool("NEWSBOT_OBEY_NOINDEX"))
+        return Reader(
+            self._crawl,
+            obeys_noindex=self.settings.getbool("NEWSBOT_OBEY_NOINDEX"),
+            readers=open_readers(self.settings.get("NEWSBOT_APPS")),
+        )
 
     @cached_property
     def _paging(self) -> Paging:

@@ -27,9 +27,10 @@ from newsbot.errors import NotAnArticle
 from newsbot.items import Article, Details, EventKind, Kind, Link, Reason, Where
 from newsbot.middlewares import content_type_of, tree_of
 from newsbot.pages.discovery.autodiscovery import find_sections, find_sources
-from newsbot.pages.discovery.feeds import Feed, FeedError, parse_feed
+from newsbot.pages.discovery.feeds import Feed, FeedError
 from newsbot.pages.discovery.hubs import hubs_in
 from newsbot.pages.discovery.list_pages import split_pages, stated_next
+from newsbot.pages.discovery.reader import SourceReader, read_source
 from newsbot.pages.discovery.sections import MAX_LINKS, PageLinks
 from newsbot.pages.discovery.sitemaps import Sitemap, SitemapError, parse_sitemap
 from newsbot.pages.extraction import Reading, SiteMemory, first_page, made_by_scripts, next_page, read
@@ -57,8 +58,12 @@ or of the whole site."""
 class Reader:
     """Reads the responses of one crawl."""
 
-    def __init__(self, crawl: Crawl, *, obeys_noindex: bool) -> None:
-        """``obeys_noindex``: True if articles that say ``noindex`` are not stored."""
+    def __init__(self, crawl: Crawl, *, obeys_noindex: bool, readers: Sequence[SourceReader] = ()) -> None:
+        """``obeys_noindex``: True if articles that say ``noindex`` are not stored.
+
+        ``readers`` read kinds of sources that are not feeds in a common format.
+        """
+        self._readers = readers
         self._context, self._scope, self._judge = crawl.context, crawl.scope, crawl.judge
         self._lines, self._rights, self._hubs = crawl.sites.shared_lines, crawl.sites.rights, crawl.hubs
         self._families = crawl.families
@@ -76,7 +81,7 @@ class Reader:
             return
         if visit.kind.is_source and not visit.anew and _hash_before(visit) == _digest(response):
             return  # read() will find that the source is unchanged
-        if visit.kind not in (Kind.FEED, Kind.SITEMAP):
+        if not visit.kind.is_listing:
             # group_calls waits for the articles of these pages before it calls the storage.
             self._context.together.reading += 1
             try:
@@ -95,8 +100,8 @@ class Reader:
 
         The function can run in a thread, because it changes no shared state.
         """
-        if visit.kind in (Kind.FEED, Kind.SITEMAP):
-            return partial(_parse_source, response, visit)
+        if visit.kind.is_listing:
+            return partial(_parse_source, self._readers, response, visit)
         known = Known(self._rights.signals(response.url))
         where, is_section = visit.data.get("where"), visit.kind is Kind.SECTION
         # A person may ask for any page. Only its address says that it is a list.
@@ -361,10 +366,10 @@ LARGE = 1 << 17
 _GZIP = b"\x1f\x8b"
 
 
-def _parse_source(response: Response, visit: Visit) -> Any:
+def _parse_source(readers: Sequence[SourceReader], response: Response, visit: Visit) -> Any:
     """Return the :class:`Feed` or :class:`Sitemap`. Raises ``FeedError`` or ``SitemapError``."""
     if visit.kind is Kind.FEED:
-        return parse_feed(response.body, response.url, content_type_of(response), zone=_zone(visit))
+        return read_source(readers, response.body, response.url, content_type_of(response), _zone(visit))
     return parse_sitemap(response.body, response.url, zone=_zone(visit))
 
 

@@ -309,11 +309,11 @@ class Limits:
     """Names of rules that are switched off."""
 
 
-def find(measured: Measured, limits: Limits) -> list[Alert]:
-    """Return the alerts of all rules that are on, in the order of :data:`RULES`."""
+def find(measured: Measured, limits: Limits, rules: Mapping[str, Rule] | None = None) -> list[Alert]:
+    """Return the alerts of all rules that are on, in their order. By default these are :data:`RULES`."""
     return [
         alert
-        for name, rule in RULES.items()
+        for name, rule in (RULES if rules is None else rules).items()
         if name not in limits.off
         for alert in rule(measured, limits)
     ]  # fmt: skip

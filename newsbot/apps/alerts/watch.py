@@ -6,8 +6,8 @@ A crawl and ``scrapy serve`` run a round every few minutes. ``scrapy alerts --se
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from newsbot import backends
@@ -15,9 +15,11 @@ from newsbot.apps.alerts import saved
 from newsbot.apps.alerts import state as book
 from newsbot.apps.alerts.outputs import AT_ONCE, Output, OutputError, outputs_from
 from newsbot.apps.alerts.rules import RULES, Alert, Limits, Message, find, keep_totals, measure
+from newsbot.apps.alerts.rules import Rule as AlertRule
 from newsbot.apps.alerts.saved import Found
 from newsbot.apps.search.query import Tagged
 from newsbot.clock import Clock
+from newsbot.config.apps import active_apps, load
 from newsbot.config.check import SettingsLike, number_of
 from newsbot.errors import ArgumentError
 from newsbot.frontier.base import Frontier
@@ -51,15 +53,20 @@ class Options:
     """The data folder, whose disk is watched."""
     tagged: Tagged
     """Returns the sites of a tag, for queries of saved searches."""
+    rules: Mapping[str, AlertRule] = field(default_factory=lambda: RULES)
+    """The alert rules by name, with those of other apps."""
 
 
 def options_from(settings: SettingsLike) -> Options:
     """Return the options that the settings describe. Raises :class:`ArgumentError`."""
     given = settings.get("NEWSBOT_ALERTS_OFF") or ""
     words = given if isinstance(given, list | tuple) else str(given).replace(",", " ").split()
+    rules = dict(RULES)
+    for app in active_apps(settings.get("NEWSBOT_APPS")):
+        rules |= {name: load(place) for name, place in app.alert_rules.items()}
     for word in words:
-        if word not in RULES:
-            raise ArgumentError(f"NEWSBOT_ALERTS_OFF={word}: is not an alert rule ({', '.join(RULES)})")
+        if word not in rules:
+            raise ArgumentError(f"NEWSBOT_ALERTS_OFF={word}: is not an alert rule ({', '.join(rules)})")
     present = backends.present_rules(settings)
     return Options(
         outputs=tuple(outputs_from(settings)),
@@ -68,6 +75,7 @@ def options_from(settings: SettingsLike) -> Options:
             disk=number_of(settings, "NEWSBOT_ALERT_DISK"),
             off=frozenset(map(str, words)),
         ),
+        rules=rules,
         every=number_of(settings, "NEWSBOT_ALERT_EVERY"),
         folder=backends.data_folder(settings),
         tagged=lambda tag: present.get().tagged(tag),
@@ -99,7 +107,7 @@ class Watch:
     def found(self) -> list[Alert]:
         """Return the current alerts without storing anything. Raises :class:`newsbot.errors.DataError`."""
         measured = measure(self._storage, self._frontier, self._options.folder, self._clock())
-        return find(measured, self._options.limits)
+        return find(measured, self._options.limits, self._options.rules)
 
     def look(self) -> list[Delivery]:
         """Measure, apply the rules, and return the messages to send.
@@ -116,7 +124,7 @@ class Watch:
         measured = measure(self._storage, self._frontier, self._options.folder, now)
         keep_totals(self._notes, measured)
         kept = book.entries(self._notes)
-        self._book = book.updated(kept, find(measured, self._options.limits), now)
+        self._book = book.updated(kept, find(measured, self._options.limits, self._options.rules), now)
         saved.look(self._storage, self._options.tagged, now)
         deliveries = []
         for output in self._options.outputs:

@@ -232,7 +232,7 @@ class _Survey:
         self.domain = domain
         self._limit = limit
         sources = storage.sources.all(domain)
-        self._lists = {_key(one.url) for one in sources if one.kind in (Kind.FEED, Kind.SITEMAP)}
+        self._lists = {_key(one.url) for one in sources if one.kind.is_listing}
         self._fronts = {_key(one.url) for one in sources if one.kind is Kind.SECTION}
         self._rough = {_rough(one.url) for one in sources}
         # The cache belongs to this object. lru_cache as a decorator would keep all objects alive.
@@ -294,7 +294,7 @@ class _Survey:
     @staticmethod
     def _is_orphan(page: PageRecord) -> bool:
         # Crawls know these pages from rules or robots.txt, so no page needs to link to them.
-        if page.kind in (Kind.FEED, Kind.SITEMAP) or (page.kind is Kind.SECTION and page.depth == 0):
+        if page.kind.is_listing or (page.kind is Kind.SECTION and page.depth == 0):
             return False
         # Only some referrers are stored. If there are more, one of them may be a page.
         return page.referrer_count <= len(page.referrers)

@@ -83,7 +83,7 @@ class RenderingMiddleware(Middleware):
             or self._mode == "off"
             or (rule.render is None and self._mode != "auto")
             or rule.render is False
-            or (visit is not None and visit.kind in (Kind.FEED, Kind.SITEMAP))
+            or (visit is not None and visit.kind.is_listing)
             or not isinstance(response, HtmlResponse)
             or (request.method, response.status) != ("GET", 200)
         ):

@@ -5,6 +5,7 @@ from newsbot.config.apps import App
 APP = App(
     name="search",
     package="newsbot.apps.search",
+    machine_followers=("newsbot.apps.search.articles:machine_followers",),
     commands={
         "search": ("Read", "Find articles"),
         "articles": ("Read", "Find, read, export and import articles"),

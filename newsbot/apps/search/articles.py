@@ -32,7 +32,7 @@ from statistics import NormalDist
 from typing import Any
 
 from newsbot.apps.search.events import event_key
-from newsbot.apps.search.following import Follower, Library, Tell
+from newsbot.apps.search.following import IndexFollower, Library, Tell, Updater
 from newsbot.apps.search.index import Conditions, Counts, FirstReport, Row, Sampled, SearchIndex
 from newsbot.apps.search.query import Hit, Query, Tagged, describe, expression, expression_of, parse, stems_of
 from newsbot.backends import data_folder, present_rules, stored
@@ -42,6 +42,7 @@ from newsbot.items import Article, ArticleFilter
 from newsbot.pages.rules.load import PresentRules
 from newsbot.pages.text.stems import placed_stems, stemming
 from newsbot.storage.base import Storage
+from newsbot.storage.following import Follower
 from newsbot.urls import fingerprint
 
 Strength = Callable[[str, int], float]
@@ -312,7 +313,7 @@ class ArticleSearch:
         self._tagged = tagged
         self._index = SearchIndex(path)
         self._library = library
-        self._follower = Follower(self._index, library)
+        self._updater = Updater(self._index, library)
 
     def find(
         self,
@@ -450,16 +451,16 @@ class ArticleSearch:
         return self._index.first_reports(since, until)
 
     def follow(self, seconds: float | None = None, tell: Tell = lambda _number: None) -> bool:
-        """Update the index; see :meth:`newsbot.apps.search.following.Follower.follow`."""
-        return self._follower.follow(seconds, tell)
+        """Update the index; see :meth:`newsbot.apps.search.following.Updater.follow`."""
+        return self._updater.follow(seconds, tell)
 
     def remake(self, tell: Tell = lambda _number: None) -> bool:
-        """Rebuild the index; see :meth:`newsbot.apps.search.following.Follower.remake`."""
-        return self._follower.remake(tell)
+        """Rebuild the index; see :meth:`newsbot.apps.search.following.Updater.remake`."""
+        return self._updater.remake(tell)
 
     def waiting(self) -> int:
         """Return the approximate number of articles that are not in the index yet."""
-        return self._follower.waiting()
+        return self._updater.waiting()
 
     def interrupt(self) -> None:
         """Make a search in another thread fail with :class:`newsbot.errors.DataError`."""
@@ -471,7 +472,7 @@ class ArticleSearch:
 
     def _catch_up(self, patience: float) -> None:
         with suppress(RecordBusy):  # another process is numbering the changes: search the index as it is
-            self._follower.follow(patience)
+            self._updater.follow(patience)
 
     def _hit(self, article: Article, stems: frozenset[str], score: float) -> Hit:
         story = article.story
@@ -572,3 +573,8 @@ def searching(settings: SettingsLike) -> Iterator[ArticleSearch]:
     """Open the search for a command. Raises the same errors as :func:`newsbot.backends.stored`."""
     with stored(settings) as storage, closing(open_search(settings, storage)) as search:
         yield search
+
+
+def machine_followers(settings: SettingsLike) -> dict[str, Follower]:
+    """Return the follower that keeps the search index of this machine up to date, by name."""
+    return {"search": IndexFollower(SearchIndex(data_folder(settings) / SEARCH_FILE))}

@@ -15,7 +15,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Protocol
 
-from newsbot.apps.search.index import SearchIndex
+from newsbot.apps.search.index import Generation, SearchIndex
 from newsbot.items import Article, ArticleFilter
 from newsbot.storage.articles import Changes
 
@@ -49,12 +49,53 @@ class Library(Protocol):
         """Return at most ``limit`` changes since a cursor. An empty cursor is before the first change."""
 
 
-class Follower:
+class IndexFollower:
+    """Writes changes to one index (:class:`newsbot.storage.following.Follower`)."""
+
+    def __init__(self, index: SearchIndex) -> None:
+        self._index = index
+        self._lock = index.path.with_suffix(".lock")
+
+    def position(self) -> str:
+        """Return the position of the index that is being built, or of the only one."""
+        return self._index.generations()[-1].cursor
+
+    def take(self, changes: Changes) -> None:
+        """Write changes to the index, unless another process is updating it."""
+        with _locked(self._lock) as mine:
+            if mine:
+                for _ in self._write(self._index.generations()[-1], changes):
+                    pass
+
+    def close(self) -> None:
+        """Close the index."""
+        self._index.close()
+
+    def _write(self, target: Generation, changes: Changes) -> Iterator[int]:
+        """Write one batch to a generation. Yield the number of changes, and 0 after each step of merging."""
+        if changes.restarted and target.cursor:  # the index is of another storage
+            self._index.keep_active()
+            self._index.begin()
+            return
+        # the cursor can move without a change, for example from empty to the beginning of the numbering
+        if changes.found or changes.cursor != target.cursor:
+            found = [(one.fingerprint, one.article) for one in changes.found]
+            # If another process has written in the meantime, the cursor is read again.
+            if not self._index.take(target, found, changes.cursor):
+                return
+            while self._index.merge(target.number):
+                yield 0  # the caller can stop between two steps of merging
+        yield len(changes.found)
+        if len(changes.found) < AT_ONCE and not target.active:
+            self._index.activate(target.number)
+
+
+class Updater(IndexFollower):
     """Writes the changes of one storage to one index. An index of another storage is rebuilt."""
 
     def __init__(self, index: SearchIndex, source: Library) -> None:
-        self._index, self._source = index, source
-        self._lock = index.path.with_suffix(".lock")
+        super().__init__(index)
+        self._source = source
 
     def follow(self, seconds: float | None = None, tell: Tell = lambda _number: None) -> bool:
         """Write changes to the index for at most ``seconds`` (None: until all are written).
@@ -116,24 +157,9 @@ class Follower:
         while True:
             target = self._index.generations()[-1]  # the generation being built, or the only one
             changes = self._source.changes_since(target.cursor, AT_ONCE)
-            if changes.restarted and target.cursor:  # the index is of another storage
-                self._index.keep_active()
-                self._index.begin()
-                continue
-            # the cursor can move without a change, for example from empty to the beginning of the numbering
-            if changes.found or changes.cursor != target.cursor:
-                found = [(one.fingerprint, one.article) for one in changes.found]
-                # If another process has written in the meantime, the cursor is read again.
-                if not self._index.take(target, found, changes.cursor):
-                    continue
-                while self._index.merge(target.number):
-                    yield 0  # the caller can stop between two steps of merging
-            yield len(changes.found)
-            if len(changes.found) == AT_ONCE:
-                continue
-            if target.active:
+            yield from self._write(target, changes)
+            if target.active and not changes.found and not (changes.restarted and target.cursor):
                 return
-            self._index.activate(target.number)  # then changes that came in the meantime are read
 
 
 def _over(moment: float | None) -> bool:

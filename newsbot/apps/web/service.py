@@ -7,7 +7,7 @@ import logging
 import random
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from urllib.parse import urlsplit
 
@@ -15,7 +15,6 @@ from aiohttp import web
 
 from newsbot import backends
 from newsbot.apps.alerts.watch import Watch, options_from, tell
-from newsbot.apps.search.articles import ArticleSearch, searching
 from newsbot.apps.web.dashboard.access import make_access
 from newsbot.apps.web.dashboard.app import dashboard
 from newsbot.apps.web.incoming import MAX_BODY, listening, receiving
@@ -28,6 +27,7 @@ from newsbot.clock import system_clock
 from newsbot.config.bot_signatures import DIRECTORY, Signer, open_signer
 from newsbot.config.check import SettingsLike, number_of, value_of
 from newsbot.config.contact import introduce
+from newsbot.crawl.followers import FollowerThread
 from newsbot.crawl.memory import keep_free
 from newsbot.errors import ArgumentError, DataError
 from newsbot.frontier.owners import owner_name
@@ -82,10 +82,6 @@ REVIEW_EVERY = 60.0
 """Seconds between two calls of :meth:`newsbot.apps.web.push_intake.Desk.review`."""
 AGAIN_EVERY = 1.0
 """Seconds between two attempts to queue pages that were being fetched when their notice arrived."""
-FOLLOW_EVERY = 2.0
-"""Seconds between two updates of the search index."""
-FOLLOW_FOR = 2.0
-"""Maximum number of seconds of one step of an index update. The process can stop only between two steps."""
 FREE_KEPT = 32 * 2**20
 """Bytes of free memory that each thread keeps for later responses. The rest is returned to the system."""
 _SPREAD = random.Random()  # noqa: S311  (varies intervals, keeps no secret)
@@ -149,9 +145,10 @@ async def running(settings: SettingsLike, host: str, port: int, public_url: str 
             _repeat(every, partial(data.call, work))
             for every, work in ((AGAIN_EVERY, desk.queue_again), (REVIEW_EVERY, desk.review))
         ]
-        follower = _SearchFollower(settings)
-        stack.push_async_callback(follower.close)
-        rounds.append(_repeat(FOLLOW_EVERY, follower.round))
+        followers = FollowerThread(settings, machine=True)
+        followers.start()
+        # A thread cannot be stopped: it ends after the batch that it is writing.
+        stack.push_async_callback(asyncio.to_thread, followers.stop)
         if public_url:
             subscriber = Subscriber(
                 subscriptions, outgoing, desk, data, public_url=public_url, clock=system_clock
@@ -188,32 +185,6 @@ def _close(desk: Desk) -> None:
     with suppress(DataError):  # only statistics of notifiers are lost
         desk.review()
     desk.close()
-
-
-class _SearchFollower:
-    """Keeps the search index of this machine up to date, in a thread with its own storage."""
-
-    def __init__(self, settings: SettingsLike) -> None:
-        self._settings = settings
-        self._thread = OffThread()
-        self._open = ExitStack()
-        self._search: ArticleSearch | None = None
-
-    async def round(self) -> None:
-        """Index all changes since the last round."""
-        # A thread cannot be stopped. With steps of FOLLOW_FOR seconds, close() waits for one step at most.
-        while not await self._thread.call(self._follow):
-            pass
-
-    async def close(self) -> None:
-        """Wait for the thread and close the storage."""
-        await self._thread.call(self._open.close)
-        self._thread.close()
-
-    def _follow(self) -> bool:
-        if self._search is None:  # opened in this thread, to which SQLite connections are bound
-            self._search = self._open.enter_context(searching(self._settings))
-        return self._search.follow(FOLLOW_FOR)
 
 
 def _counts(desk: Desk) -> dict[tuple[str, str], int]:

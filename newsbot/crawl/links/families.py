@@ -197,7 +197,7 @@ class Families:
 
     def _wait_for_sources(self, domain: str, batch: Batch) -> None:
         """Record the feeds and sitemaps that a page names. Samples wait until one of them was visited."""
-        named = [key for key, entry in batch.entries.items() if entry.kind in (Kind.FEED, Kind.SITEMAP)]
+        named = [key for key, entry in batch.entries.items() if entry.kind.is_listing]
         if named and domain not in self._with_read_sources:
             known = self._sources[domain] = self._sources.get(domain) or {}
             known.update(dict.fromkeys(named[:MAX_SOURCES]))
@@ -219,7 +219,7 @@ class Families:
         ``has_sitemap`` is True if a sitemap of the site is known to exist.
         """
         domain = visit.rule.domain
-        if visit.kind in (Kind.FEED, Kind.SITEMAP):
+        if visit.kind.is_listing:
             self._sources.get(domain, {}).pop(visit.lease.entry.fingerprint, None)
             if not visit.guessed and not visit.outcome.failed:
                 self._with_read_sources.add(domain)

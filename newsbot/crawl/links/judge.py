@@ -129,7 +129,7 @@ class LinkJudge:
             return GivenBy(found.source or rule.domain)
         here = self._context.rule_for(visit.url).domain
         asked = visit.data.get("where") == Where.ARGUMENT and not self._is_crawled(rule)
-        listing = visit.kind in (Kind.FEED, Kind.SITEMAP)
+        listing = visit.kind.is_listing
         # If a feed has moved to another site, it is a feed of that site too.
         if asked or (here == rule.domain and (visit.hops or not listing)):
             return GivenBy(rule.domain)
@@ -187,7 +187,7 @@ class LinkJudge:
         """
         if found.source is not None and (named := self._context.rules.get(found.source)) is not None:
             return named
-        if visit is not None and link.kind in (Kind.FEED, Kind.SITEMAP):
+        if visit is not None and link.kind is not None and link.kind.is_listing:
             return visit.rule
         return self._context.rule_for(link.url)
 
@@ -205,7 +205,7 @@ class LinkJudge:
             return Judgement(kind=kind, priority=priority, accepted=True, reason=link.where.value)
         if visit is not None and found.source is None and not self.may_go_to(link, rule, visit):
             return Judgement(kind=Kind.OTHER, priority=0.0, accepted=False, reason=Reason.OFFSITE)
-        if link.kind in (Kind.FEED, Kind.SITEMAP):
+        if link.kind is not None and link.kind.is_listing:
             priority = PATIENT_PRIORITY if found.patient else SOURCE_PRIORITY[link.kind]
             judgement = Judgement(kind=link.kind, priority=priority, accepted=True, reason=link.where.value)
         else:
@@ -261,9 +261,9 @@ class LinkJudge:
         and no sitemap, and if the article was not found in a feed or news sitemap.
         """
         chosen = self._scope.arguments.follow or rule.follow
-        if kind in (Kind.FEED, Kind.SITEMAP):
+        if kind.is_listing:
             return chosen is None or ("feeds" if kind is Kind.FEED else "sitemaps") in chosen
-        if visit.kind in (Kind.FEED, Kind.SITEMAP):
+        if visit.kind.is_listing:
             return True
         if chosen is not None:
             return "links" in chosen or (visit.kind is Kind.SECTION and "sections" in chosen)

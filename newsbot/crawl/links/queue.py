@@ -81,7 +81,7 @@ class Links:
         Yields after each step the number of links that were not known before. ``visit`` is the visit of the
         page that has the links; None for seeds.
         """
-        if visit is not None and visit.kind in (Kind.FEED, Kind.SITEMAP) and found.source is None:
+        if visit is not None and visit.kind.is_listing and found.source is None:
             found = self._without_new_hosts(found, visit)
         batch, judging = Batch(), self.judge.judge(found, visit)
         while True:
@@ -164,7 +164,7 @@ class Links:
         self.context.count("links/known", len(verdicts) - new)
         # A guessed feed may not exist, so it counts as a source only after its first visit (usual_places).
         for entry in entries:
-            listed = entry.kind in (Kind.FEED, Kind.SITEMAP) and entry.data["where"] != Where.GUESS
+            listed = entry.kind.is_listing and entry.data["where"] != Where.GUESS
             if listed and entry.url not in self.registry.dead:
                 self.registry.of(entry.data["source"]).add(entry.kind)
         return new
@@ -241,7 +241,7 @@ def parts(found: Found, visit: Visit | None) -> Iterator[Found]:
     :meth:`Links.steps` divides this work into steps.
     """
     links = found.links
-    if visit is None or visit.kind not in (Kind.FEED, Kind.SITEMAP) or len(links) <= LINKS_AT_ONCE:
+    if visit is None or not visit.kind.is_listing or len(links) <= LINKS_AT_ONCE:
         yield found
         return
     for some in batched(links, LINKS_AT_ONCE):

@@ -69,11 +69,7 @@ class UsualPlaces:
         like a site without sources: links on article pages are followed, and the usual places are requested.
         """
         domain, url = visit.rule.domain, visit.lease.entry.url
-        if (
-            visit.kind not in (Kind.FEED, Kind.SITEMAP)
-            or visit.guessed
-            or visit.outcome.error in _SAYS_NOTHING
-        ):
+        if not visit.kind.is_listing or visit.guessed or visit.outcome.error in _SAYS_NOTHING:
             return
         site = self._registry.of(domain)
         if not _is_dead(visit):

@@ -5,6 +5,7 @@ Files in reading order:
 * ``feeds``: reads any feed: RSS, RDF, Atom, JSON Feed
 * ``sitemaps``: reads sitemaps and their indexes
 * ``xml_events``, ``dates``: read broken XML and dates; used for feeds and sitemaps
+* ``reader``: the interface for other kinds of sources
 * ``hubs``: finds the WebSub hubs of a feed
 * ``sections``: links of HTML pages
 * ``autodiscovery``: finds feeds, sitemaps and sections in a home page, in robots.txt and at usual places

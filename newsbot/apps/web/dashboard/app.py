@@ -23,6 +23,7 @@ from newsbot.apps.web.dashboard.schema import given
 from newsbot.apps.web.dashboard.service import Dashboard, Memos, asset, in_our_words
 from newsbot.apps.web.incoming import read_form
 from newsbot.apps.web.readers import Data, Readers
+from newsbot.config.apps import active_apps, load
 from newsbot.config.check import SettingsLike
 from newsbot.errors import DataError
 from newsbot.operations.explain import explain
@@ -51,6 +52,9 @@ async def dashboard(
     proposals = Proposals(settings)
     board = Dashboard(quick, Memos(slow), access, folder, proposals, jobs)
     add_routes(board, app, notices)
+    for one in active_apps(settings.get("NEWSBOT_APPS")):
+        for place in one.pages:
+            load(place)(board, app)
     app.middlewares.append(in_our_words(board))
     board.memos.warm()  # in the background, so that the server can accept connections
     warming = asyncio.gather(_warm_up(slow), *(_warm_search(quick) for _ in range(QUICK_THREADS)))

@@ -1,0 +1,194 @@
+"""Followers take all changes of articles, in order: sinks, the search index, programs of other people.
+
+A follower gets each change at least once. After a crash it gets the last batch again, so it must be able to
+take a change twice; the fingerprint and the version of the article identify the change. A follower that fails
+gets the same batch again after a pause. Other followers do not wait for it.
+
+The position of a follower is stored in a note, unless the follower stores it itself. While a process runs a
+follower, it holds a lease in this note, so that only one process at a time runs it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from enum import Enum, auto
+from typing import Any, Protocol
+
+from newsbot.clock import Clock
+from newsbot.errors import RecordBusy, UserError
+from newsbot.storage.articles import Articles, Changes
+from newsbot.storage.notes import Notes
+
+logger = logging.getLogger(__name__)
+
+KIND = "followers"
+"""Kind of the notes; the key is the name of the follower."""
+BATCH = 500
+"""Maximum number of changes that a follower takes at once."""
+LEASE = 60.0
+"""Seconds for which a process may run a follower without renewing its lease."""
+FIRST_PAUSE, LONGEST_PAUSE = 1.0, 300.0
+"""Seconds between two attempts after a fault. The pause is doubled after each attempt."""
+
+
+class Follower(Protocol):
+    """Takes changes of articles."""
+
+    def position(self) -> str | None:
+        """Return the cursor after the last change that was taken; None if newsbot stores it.
+
+        An empty cursor is before the first change. A follower with a position of its own belongs to one
+        machine: only ``scrapy serve`` runs it, and the follower itself keeps other processes out.
+        """
+
+    def take(self, changes: Changes) -> None:
+        """Take the next changes: up to :data:`BATCH`; fewer if there are no more. There may be none.
+
+        If ``changes.restarted``, the changes begin with the first change, for example because the storage was
+        replaced. What was taken before may be out of date then. Any error means that no change was taken; a
+        :class:`newsbot.errors.UserError` is shown as it is.
+        """
+
+    def close(self) -> None:
+        """Release all resources."""
+
+
+class Step(Enum):
+    """The result of one step of a follower."""
+
+    TAKEN = auto()
+    """Changes were taken, and there may be more."""
+    CURRENT = auto()
+    """There are no more changes."""
+    WAITING = auto()
+    """The follower failed, and its next attempt is not due."""
+    ELSEWHERE = auto()
+    """Another process runs the follower."""
+
+
+@dataclass(frozen=True, slots=True)
+class FollowerState:
+    """What is stored about a follower. Times are POSIX seconds."""
+
+    cursor: str = ""
+    taken: int = 0
+    """Number of changes that were taken so far."""
+    at: float = 0.0
+    """Time at which changes were last taken."""
+    fault: str = ""
+    """The error of the last attempt; empty if it succeeded."""
+    tries: int = 0
+    """Number of attempts that failed since the last success."""
+    next_try: float = 0.0
+    owner: str = ""
+    until: float = 0.0
+    """Time at which the lease of the process ``owner`` ends."""
+
+
+def states(notes: Notes) -> dict[str, FollowerState]:
+    """Return the states of all followers that have run, by name. Raises DataError."""
+    return {name: _state(note) for name, note in notes.all(KIND).items()}
+
+
+def rewind(notes: Notes, name: str, cursor: str = "") -> bool:
+    """Let a follower continue after ``cursor``, or at the first change. Return False if it was busy.
+
+    Raises DataError.
+    """
+    note = notes.all(KIND).get(name)
+    state = replace(_state(note or {}), cursor=cursor, fault="", tries=0, next_try=0.0, owner="", until=0.0)
+    return notes.swap(KIND, name, note, asdict(state))
+
+
+class FollowerRun:
+    """Runs one follower in one process. ``owner`` is the name of the process."""
+
+    def __init__(
+        self, name: str, follower: Follower, articles: Articles, notes: Notes, *, owner: str, clock: Clock
+    ) -> None:
+        self.name, self.follower = name, follower
+        self._articles, self._notes = articles, notes
+        self._owner, self._clock = owner, clock
+        self._at_end = False
+
+    def step(self) -> Step:
+        """Let the follower take the next batch. Raises :class:`newsbot.errors.DataError` of the storage."""
+        note = self._notes.all(KIND).get(self.name)
+        state, now = _state(note or {}), self._clock()
+        own = self.follower.position()
+        if own is None and state.owner not in ("", self._owner) and state.until > now:
+            return Step.ELSEWHERE
+        if state.next_try > now:
+            return Step.WAITING
+        cursor = state.cursor if own is None else own
+        try:
+            changes = self._articles.changes_since(cursor, BATCH)
+        except RecordBusy:  # another process is numbering the changes
+            return Step.WAITING
+        at_end = not changes.found and changes.cursor == cursor
+        if at_end and (own is None or self._at_end):
+            return Step.CURRENT
+        self._at_end = at_end  # a follower with a position of its own is told once that it has everything
+        return self._give(changes, note, state, shared=own is None)
+
+    def _give(
+        self, changes: Changes, note: Mapping[str, Any] | None, state: FollowerState, *, shared: bool
+    ) -> Step:
+        """Give changes to the follower, and record the result."""
+        if shared:
+            # The lease is written before the follower takes the changes, so that no other process takes them.
+            held = asdict(replace(state, owner=self._owner, until=self._clock() + LEASE))
+            if not self._notes.swap(KIND, self.name, note, held):
+                return Step.ELSEWHERE
+            note = held
+        try:
+            self.follower.take(changes)
+        except Exception as error:  # noqa: BLE001  (a follower of other people may raise anything)
+            return self._failed(note, state, error)
+        now = self._clock()
+        taken = FollowerState(
+            cursor=changes.cursor if shared else "",
+            taken=state.taken + len(changes.found),
+            at=now,
+            owner=self._owner,
+            until=now + LEASE,
+        )
+        if state.fault:
+            logger.warning("follower=%s works again", self.name)
+        # If another process has got the lease in the meantime, it takes the same changes once more.
+        self._notes.swap(KIND, self.name, note, asdict(taken))
+        return Step.TAKEN
+
+    def lag(self) -> int:
+        """Return approximately how many changes the follower has not taken. Raises DataError."""
+        own = self.follower.position()
+        state = _state(self._notes.all(KIND).get(self.name, {}))
+        return self._articles.changes_after(state.cursor if own is None else own)
+
+    def release(self) -> None:
+        """End the lease, so that another process can go on at once. Raises DataError."""
+        note = self._notes.all(KIND).get(self.name)
+        if note is not None and note.get("owner") == self._owner:
+            self._notes.swap(KIND, self.name, note, asdict(replace(_state(note), owner="", until=0.0)))
+
+    def _failed(self, note: Mapping[str, Any] | None, state: FollowerState, error: Exception) -> Step:
+        text = str(error) if isinstance(error, UserError) else f"{type(error).__name__}: {error}"
+        pause = min(FIRST_PAUSE * 2.0 ** min(state.tries, 20), LONGEST_PAUSE)
+        failed = replace(
+            state,
+            fault=" ".join(text.split())[:500],
+            tries=state.tries + 1,
+            next_try=self._clock() + pause,
+            owner="",
+            until=0.0,
+        )
+        if failed.fault != state.fault:  # the same fault is logged once
+            logger.error("follower=%s fault=%s; it is tried again", self.name, failed.fault)
+        self._notes.swap(KIND, self.name, note, asdict(failed))
+        return Step.WAITING
+
+
+def _state(note: Mapping[str, Any]) -> FollowerState:
+    return FollowerState(**{one.name: note[one.name] for one in fields(FollowerState) if one.name in note})
