@@ -38,6 +38,10 @@ setup(
     extras_require={
         "datasketch": [line for line in listed("requirements.txt") if line.startswith("datasketch")],
         "parquet": [line for line in listed("requirements-simulator.txt") if line.startswith("pyarrow")],
+        **{
+            extra: [line for line in listed("requirements-sinks.txt") if line.startswith(package)]
+            for extra, package in (("kafka", "confluent"), ("postgresql", "psycopg"), ("rabbitmq", "pika"))
+        },
         "render": listed("requirements-render.txt"),
         "simulator": listed("requirements-simulator.txt"),
         "web": [],  # included: an installation without aiohttp and jinja2 would be 12 MB smaller

@@ -39,12 +39,12 @@ class Count:
 
 COUNTS: Mapping[str, Count] = {
     "lines": Count(
-        49_170, 42_000, "lines of code: not blank, no comment, no docstring (nor a string below a name)"
+        50_110, 42_000, "lines of code: not blank, no comment, no docstring (nor a string below a name)"
     ),
-    "core_lines": Count(22_030, 16_000, "lines of code of the core"),
+    "core_lines": Count(22_050, 16_000, "lines of code of the core"),
     "library_lines": Count(10_920, 10_500, "lines of code of the library, newsbot/pages/"),
     "app_lines": Count(3_500, 4_500, "lines of code of the largest app"),
-    "files": Count(421, 300, "Python files, __init__.py included"),
+    "files": Count(437, 300, "Python files, __init__.py included"),
     "top_modules": Count(8, 8, "modules at the top of newsbot/, without __init__.py and __main__.py"),
     "module_circles": Count(0, 0, "modules that are in an import circle"),
     "unit_circles": Count(0, 0, "modules and packages at the top that import each other in a circle"),
@@ -140,6 +140,7 @@ PRIVATE: Mapping[str, Private] = {
         "scrapy.downloadermiddlewares.redirect:BaseRedirectMiddleware._redirect",
         "counts the hop against the same limit as redirects",
     ),
+    "_replace": Private("", "a documented method of named tuples (urlsplit), no private one"),
     "_slot": Private(
         "scrapy.core.engine:ExecutionEngine._slot",
         "the one place where the end of a request and of all that it yielded is seen",

@@ -18,7 +18,8 @@ from typing import Any, Protocol
 
 from newsbot.clock import Clock
 from newsbot.errors import RecordBusy, UserError
-from newsbot.storage.articles import Articles, Changes
+from newsbot.storage.articles import Articles, Change, Changes
+from newsbot.storage.base import Storage
 from newsbot.storage.notes import Notes
 
 logger = logging.getLogger(__name__)
@@ -85,6 +86,10 @@ class FollowerState:
     owner: str = ""
     until: float = 0.0
     """Time at which the lease of the process ``owner`` ends."""
+    since: float = 0.0
+    """Articles that were fetched before this time are left out; 0 if none are."""
+    since_until: str = ""
+    """The cursor up to which ``since`` applies: later changes are of any age."""
 
 
 def states(notes: Notes) -> dict[str, FollowerState]:
@@ -92,14 +97,15 @@ def states(notes: Notes) -> dict[str, FollowerState]:
     return {name: _state(note) for name, note in notes.all(KIND).items()}
 
 
-def rewind(notes: Notes, name: str, cursor: str = "") -> bool:
-    """Let a follower continue after ``cursor``, or at the first change. Return False if it was busy.
+def rewind(storage: Storage, name: str, since: float = 0.0) -> bool:
+    """Let a follower begin again, with the articles that were fetched since ``since`` (POSIX seconds).
 
-    Raises DataError.
+    Return False if the follower has taken changes in the meantime. Raises DataError.
     """
-    note = notes.all(KIND).get(name)
-    state = replace(_state(note or {}), cursor=cursor, fault="", tries=0, next_try=0.0, owner="", until=0.0)
-    return notes.swap(KIND, name, note, asdict(state))
+    note = storage.notes.all(KIND).get(name)
+    # Changes have no times. So the follower reads all of them again, and old articles are left out.
+    state = FollowerState(since=since, since_until=storage.articles.end_of_changes())
+    return storage.notes.swap(KIND, name, note, asdict(state))
 
 
 class FollowerRun:
@@ -143,15 +149,24 @@ class FollowerRun:
             if not self._notes.swap(KIND, self.name, note, held):
                 return Step.ELSEWHERE
             note = held
+        wanted = changes
+        count = self._articles.changes_after
+        if state.since and count(state.cursor) > count(state.since_until):
+            kept = [one for one in changes.found if _is_since(one, state.since)]
+            wanted = replace(changes, found=kept)
         try:
-            self.follower.take(changes)
+            self.follower.take(wanted)
         except Exception as error:  # noqa: BLE001  (a follower of other people may raise anything)
             return self._failed(note, state, error)
         now = self._clock()
-        taken = FollowerState(
+        taken = replace(
+            state,
             cursor=changes.cursor if shared else "",
             taken=state.taken + len(changes.found),
             at=now,
+            fault="",
+            tries=0,
+            next_try=0.0,
             owner=self._owner,
             until=now + LEASE,
         )
@@ -188,6 +203,11 @@ class FollowerRun:
             logger.error("follower=%s fault=%s; it is tried again", self.name, failed.fault)
         self._notes.swap(KIND, self.name, note, asdict(failed))
         return Step.WAITING
+
+
+def _is_since(change: Change, since: float) -> bool:
+    fetched = None if change.article is None else change.article.fetched_at
+    return fetched is None or fetched.timestamp() >= since
 
 
 def _state(note: Mapping[str, Any]) -> FollowerState:

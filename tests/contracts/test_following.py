@@ -151,10 +151,28 @@ def test_a_follower_can_begin_again(followed: Place) -> None:
     run = followed.run("sink", sink)
     followed.store("one", "two")
     finish(run)
-    assert rewind(followed.storage.notes, "sink")
+    assert rewind(followed.storage, "sink")
     finish(run)
     assert sink.titles == ["one", "two"] * 2
     assert sink.restarts == 2
+
+
+def test_a_follower_can_begin_again_at_a_date(followed: Place) -> None:
+    sink = Sink()
+    run = followed.run("sink", sink)
+    for day, name in enumerate(("one", "two", "three")):
+        followed.storage.articles.store(make_article(name, f"Text of {name}.", title=name, hours=24 * day))
+    finish(run)
+    followed.storage.removal.articles(["https://example.org/three"])
+    last = make_article("two", hours=24).fetched_at
+    assert last is not None
+    assert rewind(followed.storage, "sink", last.timestamp())
+    sink.titles.clear()
+    finish(run)
+    assert sink.titles == ["two", None]
+    followed.storage.articles.store(make_article("four", "Text of four.", title="four", hours=-24))
+    finish(run)
+    assert sink.titles == ["two", None, "four"]
 
 
 def test_a_follower_can_store_its_position_itself(followed: Place) -> None:

@@ -12,20 +12,17 @@ no process needs the search index.
 from __future__ import annotations
 
 import logging
-import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from hashlib import blake2b
-from pathlib import Path
 from typing import Any
 
-from newsbot.apps.search.articles import ArticleSearch
+from newsbot.apps.search.matching import matches
 from newsbot.apps.search.query import MAX_QUERY, Tagged, parse
 from newsbot.clock import DAY, iso, utc
 from newsbot.errors import ArgumentError
-from newsbot.items import Article, ArticleFilter
+from newsbot.items import Article
 from newsbot.storage.articles import Change, Changes
 from newsbot.storage.base import Storage
 from newsbot.storage.notes import Notes
@@ -322,55 +319,8 @@ def _matches(
 ) -> dict[str, list[Article]]:
     """Return the changed articles that match each search, by name of the search."""
     articles = {one.fingerprint: one.article for one in changes if one.article is not None}
-    if not articles:
-        return {}
-    with (
-        tempfile.TemporaryDirectory(prefix="newsbot-") as folder,
-        closing(ArticleSearch(Path(folder) / "search.db", _Changed(articles), tagged)) as index,
-    ):
-        index.follow()
-        found = {one.name: index.find(one.query, limit=len(articles)) for one in searches}
-        return {name: [hit.article for hit in hits] for name, hits in found.items()}
-
-
-class _Changed:
-    """A batch of articles in memory that :class:`ArticleSearch` can index.
-
-    It implements :class:`newsbot.apps.search.following.Library`.
-    """
-
-    def __init__(self, articles: Mapping[bytes, Article]) -> None:
-        self._articles = articles
-
-    def changes_since(self, cursor: str = "", limit: int = AT_ONCE) -> Changes:
-        """Return all articles at the first call, and none at later calls."""
-        found = [] if cursor else [Change(key, one) for key, one in self._articles.items()]
-        # Any text that is not empty can be the cursor after all articles.
-        return Changes(found[:limit], "all", restarted=not cursor)
-
-    def with_keys(self, keys: Sequence[bytes]) -> dict[bytes, Article]:
-        """Return the articles with these keys."""
-        return {key: self._articles[key] for key in keys if key in self._articles}
-
-    def iter(self, where: ArticleFilter | None = None) -> Iterator[Article]:
-        """Yield all articles, or only those of the story that the filter names.
-
-        Other filters are not used.
-        """
-        story = where.story if where else None
-        return (one for one in self._articles.values() if story is None or one.story == story)
-
-    def newest(self, where: ArticleFilter | None = None, *, limit: int) -> list[Article]:
-        """Return up to ``limit`` articles of a story, in any order."""
-        return list(self.iter(where))[:limit]
-
-    def count(self, where: ArticleFilter | None = None) -> int:
-        """Return the number of articles of a story."""
-        return sum(1 for _ in self.iter(where))
-
-    def changes_after(self, cursor: str) -> int:
-        """Return the number of articles for an empty cursor, and 0 for any other cursor."""
-        return 0 if cursor else len(self._articles)
+    found = matches(articles, {one.name: one.query for one in searches}, tagged)
+    return {name: [articles[key] for key in articles if key in keys] for name, keys in found.items()}
 
 
 def _read(notes: Notes) -> dict[str, SavedSearch]:

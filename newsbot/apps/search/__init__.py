@@ -9,6 +9,7 @@ Files in reading order:
 * ``following``: updates the index with the changes of the storage
 * ``articles``: searches the index, reads the found articles from the storage, cuts snippets out of them, and
   finds words that are in a larger share of articles today than before
+* ``matching``: finds which of some articles in memory match queries
 * ``command``: ``scrapy articles search``, ``counts`` and ``index``
 * ``phrases``: finds several texts and regular expressions in one page, for ``scrapy crawl search``
 """

@@ -1,0 +1,15 @@
+"""Sends all articles and their changes to other systems."""
+
+from newsbot.config.apps import App
+
+APP = App(
+    name="sinks",
+    package="newsbot.apps.sinks",
+    needs=("search",),
+    commands={
+        "sinks": ("Look after", "Show, check, run and rewind the sinks that articles are sent to"),
+    },
+    settings=True,
+    checks=("newsbot.apps.sinks.rules:check",),
+    followers=("newsbot.apps.sinks.follower:followers",),
+)

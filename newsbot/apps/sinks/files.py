@@ -1,0 +1,134 @@
+"""Writes articles as Parquet files in partitions by day, into a folder or an S3-compatible object store.
+
+Files are only added: ``day=2026-11-28/<batch>.parquet``. Each row has the key, the version and ``removed``.
+The current state of an article is its row with the highest ``change``, which grows with each batch. A batch
+that is written again replaces its own file.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from newsbot.apps.sinks.rows import PATIENCE, Row, SinkError, optional, to_json
+
+_TEXTS = (
+    "url",
+    "canonical_url",
+    "source",
+    "title",
+    "text",
+    "summary",
+    "language",
+    "section",
+    "image",
+    "story",
+)
+_TIMES = ("published_at", "modified_at", "discovered_at", "fetched_at")
+
+
+class FilesTarget:
+    """``address`` is ``file:///folder`` or ``s3://key:secret@bucket/folder?region=…&endpoint_override=…``."""
+
+    def __init__(self, address: str) -> None:
+        self._arrow = optional("pyarrow", "pyarrow", "parquet")
+        self._parquet = optional("pyarrow.parquet", "pyarrow", "parquet")
+        self._fs = optional("pyarrow.fs", "pyarrow", "parquet")
+        parts = urlsplit(address)
+        self._is_local = parts.scheme == "file"
+        if self._is_local:
+            self._files: Any = self._fs.LocalFileSystem()
+            self._folder = unquote(parts.path)
+        else:
+            options: dict[str, Any] = dict(parse_qsl(parts.query))
+            if parts.username:
+                options |= {
+                    "access_key": unquote(parts.username),
+                    "secret_key": unquote(parts.password or ""),
+                }
+            bucket = parts.netloc.rpartition("@")[2]
+            self._folder = f"{bucket}{unquote(parts.path)}".rstrip("/")
+            try:
+                self._files = self._fs.S3FileSystem(
+                    connect_timeout=PATIENCE, request_timeout=PATIENCE, **options
+                )
+            except (TypeError, self._arrow.ArrowException, OSError) as error:
+                raise SinkError(f"s3: {error}") from None
+        self._schema = self._arrow.schema(
+            [
+                ("key", self._arrow.string()),
+                ("version", self._arrow.int32()),
+                ("removed", self._arrow.bool_()),
+                ("change", self._arrow.int64()),
+                *((name, self._arrow.string()) for name in _TEXTS),
+                *((name, self._arrow.timestamp("us", tz="UTC")) for name in _TIMES),
+                ("authors", self._arrow.list_(self._arrow.string())),
+                ("tags", self._arrow.list_(self._arrow.string())),
+                ("article", self._arrow.string()),  # all fields, as JSON
+            ]
+        )
+
+    def check(self) -> None:
+        """Create the folder if it is missing."""
+        try:
+            if self._is_local:
+                self._files.create_dir(self._folder, recursive=True)
+            else:
+                self._files.get_file_info(self._fs.FileSelector(self._folder, allow_not_found=True))
+        except (self._arrow.ArrowException, OSError) as error:
+            raise SinkError(f"{self._folder}: {error}") from None
+
+    def write(self, rows: Sequence[Row], batch: str) -> None:
+        """Write one file for each day of publication."""
+        days: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        number = time.time_ns()
+        for row in rows:
+            days[_day(row)].append(self._values(row, number))
+        try:
+            for day, values in days.items():
+                table = self._arrow.Table.from_pylist(values, schema=self._schema)
+                folder = f"{self._folder}/day={day}"
+                path = f"{folder}/{batch}.parquet"
+                if self._is_local:
+                    self._files.create_dir(folder, recursive=True)
+                    # A reader must not see half of a file. In an object store, a file appears as a whole.
+                    self._parquet.write_table(table, f"{path}.part", filesystem=self._files)
+                    self._files.move(f"{path}.part", path)
+                else:
+                    self._parquet.write_table(table, path, filesystem=self._files)
+        except (self._arrow.ArrowException, OSError) as error:
+            raise SinkError(f"{self._folder}: {error}") from None
+
+    def close(self) -> None:
+        """Do nothing."""
+
+    def _values(self, row: Row, number: int) -> dict[str, Any]:
+        article: Mapping[str, Any] = row.article or {}
+        return {
+            "key": row.key,
+            "version": row.version,
+            "removed": row.article is None,
+            "change": number,
+            **{name: _clean(article.get(name)) for name in _TEXTS},
+            **{name: _moment(article.get(name)) for name in _TIMES},
+            "authors": [_clean(one) for one in article.get("authors") or ()],
+            "tags": [_clean(one) for one in article.get("tags") or ()],
+            "article": None if row.article is None else to_json(row.article).decode(),
+        }
+
+
+def _day(row: Row) -> str:
+    moment = _moment((row.article or {}).get("published_at") or (row.article or {}).get("fetched_at"))
+    return "unknown" if moment is None else moment.strftime("%Y-%m-%d")
+
+
+def _moment(text: Any) -> datetime | None:
+    return datetime.fromisoformat(text).astimezone(UTC) if text else None
+
+
+def _clean(text: Any) -> str | None:
+    return None if text is None else str(text).encode("utf-8", "replace").decode()

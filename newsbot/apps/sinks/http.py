@@ -1,0 +1,54 @@
+"""Sends requests to targets that speak HTTP, with the standard library."""
+
+from __future__ import annotations
+
+import base64
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from http.client import HTTPException
+from typing import Any
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+from newsbot.apps.sinks.rows import PATIENCE, SinkError
+
+MAX_ANSWER = 16 * 2**20
+"""Maximum number of bytes of a response that are read."""
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_given: Any, **_more: Any) -> None:
+        """Return None, so that a redirect is an error with its status."""
+
+
+class HttpClient:
+    """Sends requests below one address. A name and a password in the address are sent as Basic."""
+
+    def __init__(self, address: str) -> None:
+        parts = urlsplit(address)
+        self.place = parts.hostname or ""
+        self._base = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment=""))
+        self._headers = {"User-Agent": "newsbot"}
+        if parts.username:
+            pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}".encode()
+            self._headers["Authorization"] = f"Basic {base64.b64encode(pair).decode()}"
+        self._opener = urllib.request.build_opener(_NoRedirects)
+
+    def send(
+        self, method: str, path: str = "", body: bytes | None = None, headers: Mapping[str, str] | None = None
+    ) -> tuple[int, bytes]:
+        """Return the status and the body of the response. Raises :class:`SinkError` if there is none."""
+        request = urllib.request.Request(  # noqa: S310  (the scheme was checked)
+            self._base + path, data=body, headers={**self._headers, **(headers or {})}, method=method
+        )
+        # Only the host appears in errors, because the path may be secret.
+        try:
+            with self._opener.open(request, timeout=PATIENCE) as answer:
+                return answer.status, answer.read(MAX_ANSWER)
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, error.read(MAX_ANSWER)
+        except (OSError, HTTPException, ValueError) as error:
+            reason = getattr(error, "reason", None)
+            why = reason if isinstance(reason, OSError) else error
+            raise SinkError(f"{self.place} cannot be reached ({type(why).__name__})") from None

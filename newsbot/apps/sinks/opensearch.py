@@ -1,0 +1,87 @@
+"""Writes articles into an index of OpenSearch or Elasticsearch, with the bulk API.
+
+Source: https://docs.opensearch.org/latest/api-reference/document-apis/bulk/. The version of an article is the
+external version of the document, so an older version never replaces a newer one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+from newsbot.apps.sinks.http import HttpClient
+from newsbot.apps.sinks.rows import Row, RowsRefused, SinkError, to_json
+
+MAPPING = {
+    "mappings": {
+        "properties": {
+            **{
+                name: {"type": "date"}
+                for name in ("published_at", "modified_at", "fetched_at", "discovered_at")
+            },
+            **{name: {"type": "keyword"} for name in ("url", "canonical_url", "source", "language", "story")},
+            **{name: {"type": "text"} for name in ("title", "text", "summary")},
+            "extraction": {"type": "object", "enabled": False},
+        }
+    }
+}
+_LATER = frozenset({429, 503})
+"""Statuses of a document that was not written because the server is busy."""
+_FINE = frozenset({404, 409})
+"""Statuses that need nothing: a removed document that is not there, and a newer version that is there."""
+
+
+class OpenSearchTarget:
+    """Keeps one document for each article. ``address`` is ``opensearch+https://user:password@host/index``."""
+
+    def __init__(self, address: str) -> None:
+        parts = urlsplit(address.partition("+")[2])
+        folder, _, self._index = parts.path.rstrip("/").rpartition("/")
+        self._index = self._index or "articles"
+        self._client = HttpClient(urlunsplit(parts._replace(path=folder)))
+
+    def check(self) -> None:
+        """Create the index if it is missing."""
+        status, body = self._client.send("HEAD", f"/{self._index}")
+        if status == 404:
+            status, body = self._json("PUT", f"/{self._index}", to_json(MAPPING))
+            if status == 400 and b"resource_already_exists" in body:
+                return
+        if status >= 300:
+            raise SinkError(f"{self._client.place} returned HTTP {status} for the index {self._index}")
+
+    def write(self, rows: Sequence[Row], batch: str) -> None:  # noqa: ARG002
+        """Write rows with one request. Raises an error if any row was not written."""
+        lines: list[bytes] = []
+        for row in rows:
+            place: dict[str, Any] = {"_index": self._index, "_id": row.key}
+            if row.article is None:
+                lines.append(to_json({"delete": place}))
+            else:
+                # The version is 1 or more. Rights may change without a new version, so an equal one is
+                # written.
+                place |= {"version": row.version, "version_type": "external_gte"}
+                lines += (to_json({"index": place}), to_json({**row.article, "version": row.version}))
+        status, body = self._json("POST", "/_bulk", b"\n".join(lines) + b"\n")
+        if status >= 300:
+            kind = RowsRefused if status in (400, 413) else SinkError
+            raise kind(f"{self._client.place} returned HTTP {status}")
+        try:
+            answer = json.loads(body)
+            items = [next(iter(one.values())) for one in answer["items"]] if answer["errors"] else []
+        except (ValueError, KeyError, TypeError, StopIteration, AttributeError):
+            raise SinkError(f"{self._client.place} returned no answer of the bulk API") from None
+        bad = [one for one in items if one.get("status", 500) >= 300 and one["status"] not in _FINE]
+        if bad:
+            why = bad[0].get("error") or {}
+            kind = SinkError if any(one["status"] in _LATER for one in bad) else RowsRefused
+            raise kind(f"{self._client.place}: {why.get('type', 'error')}: {why.get('reason', '')}"[:300])
+
+    def close(self) -> None:
+        """Do nothing: each request has its own connection."""
+
+    def _json(self, method: str, path: str, body: bytes) -> tuple[int, bytes]:
+        kind = "application/x-ndjson" if path.endswith("_bulk") else "application/json"
+        return self._client.send(method, path, body, {"Content-Type": kind})

@@ -1,0 +1,496 @@
+"""Sinks: other systems get all articles, their changes and removals, at least once."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from newsbot.apps.sinks.follower import SinkFollower
+from newsbot.apps.sinks.rows import Row, RowsRefused, SinkError
+from newsbot.apps.sinks.rules import Sink, read_sinks
+from newsbot.errors import RulesError
+from newsbot.storage.following import FollowerRun, Step, states
+from newsbot.storage.sqlite import SqliteStorage
+from tests.contracts.storage_samples import make_article
+from tests.crawls import ROOT, World
+from tests.newssite import serve
+from tests.sinkservers import Postgres, Receiver, SearchEngine, object_store, rabbit
+
+psycopg = pytest.importorskip("psycopg")
+
+
+class House:
+    """A storage with one sink."""
+
+    def __init__(self, folder: Path, to: str, **fields: Any) -> None:
+        folder.mkdir(exist_ok=True)
+        self.storage, self.now = SqliteStorage(folder / "newsbot.db"), 1_795_000_000.0
+        self.follower = SinkFollower(
+            Sink(name="s", to=to, **fields), lambda _tag: (), folder / "sinks/s-refused.jsonl"
+        )
+        self.run = FollowerRun(
+            "sink:s",
+            self.follower,
+            self.storage.articles,
+            self.storage.notes,
+            owner="a",
+            clock=lambda: self.now,
+        )
+
+    def store(self, *names: str, text: str = "", **fields: Any) -> None:
+        for name in names:
+            self.storage.articles.store(make_article(name, text or f"Text of {name}.", title=name, **fields))
+
+    def remove(self, name: str) -> None:
+        self.storage.removal.articles([f"https://example.org/{name}"])
+
+    def send(self) -> Step:
+        while (step := self.run.step()) is Step.TAKEN:
+            pass
+        return step
+
+    @property
+    def fault(self) -> str:
+        return states(self.storage.notes)["sink:s"].fault
+
+    def close(self) -> None:
+        self.follower.close()
+        self.storage.close()
+
+
+Make = Callable[..., House]
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Iterator[Make]:
+    made: list[House] = []
+
+    def one(to: str, **fields: Any) -> House:
+        made.append(House(tmp_path, to, **fields))
+        return made[-1]
+
+    yield one
+    for house in made:
+        house.close()
+
+
+@pytest.fixture(scope="module")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
+    server = Postgres(tmp_path_factory.mktemp("postgres"))
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    one = Receiver()
+    yield one
+    one.close()
+
+
+@pytest.fixture
+def engine() -> Iterator[SearchEngine]:
+    one = SearchEngine()
+    yield one
+    one.close()
+
+
+def table(server: Postgres, name: str) -> dict[str, int]:
+    with psycopg.connect(server.uri) as connection:
+        return dict(connection.execute(f"SELECT title, version FROM {name}").fetchall())
+
+
+# --- PostgreSQL
+def test_a_table_has_the_current_version_of_each_article(make: Make, postgres: Postgres) -> None:
+    house = make(f"{postgres.uri}?table=current")
+    house.store("one", "two", "nul\0l")
+    assert house.send() is Step.CURRENT
+    house.store("one", text="Another text of one.")
+    house.remove("two")
+    assert house.send() is Step.CURRENT, house.fault
+    assert table(postgres, "current") == {"one": 2, "null": 1}
+    with psycopg.connect(postgres.uri) as connection:
+        query = "SELECT text, published_at, article->>'source' FROM current WHERE title = 'one'"
+        text, at, source = connection.execute(query).fetchone()
+    article = house.storage.articles.get("https://example.org/one")
+    assert article is not None
+    assert article.published_at is not None
+    whole = article.published_at.replace(microsecond=0)
+    assert (text, at, source) == ("Another text of one.", whole, "example.org")
+
+
+def test_an_older_version_does_not_replace_a_newer_one(make: Make, postgres: Postgres) -> None:
+    house = make(f"{postgres.uri}?table=versions")
+    target = house.follower.sink.open()
+    target.check()
+    target.write([Row("k", 3, {"title": "new"})], "a")
+    target.write([Row("k", 2, {"title": "old"})], "b")
+    assert table(postgres, "versions") == {"new": 3}
+    target.write([Row("k", 3, {"title": "rights changed"})], "c")
+    assert table(postgres, "versions") == {"rights changed": 3}
+    target.close()
+
+
+def test_a_server_that_was_away_gets_everything(make: Make, tmp_path_factory: pytest.TempPathFactory) -> None:
+    server = Postgres(tmp_path_factory.mktemp("away"))
+    house = make(server.uri)
+    house.store("one")
+    house.send()
+    server.stop()
+    house.store("two")
+    assert house.send() is Step.WAITING
+    assert house.fault.startswith("PostgreSQL: ")
+    server.start()
+    house.now += 400
+    assert house.send() is Step.CURRENT
+    assert table(server, "articles") == {"one": 1, "two": 1}
+    server.stop()
+
+
+# --- OpenSearch
+def test_an_index_has_one_document_for_each_article(make: Make, engine: SearchEngine) -> None:
+    house = make(f"opensearch+http://me:pw@{engine.place}/news")
+    house.store("one", "two", "three")
+    house.remove("three")
+    house.send()
+    house.remove("two")
+    house.store("one", text="Another text.")
+    assert house.send() is Step.CURRENT, house.fault
+    assert [(one["title"], one["version"]) for one in engine.documents.values()] == [("one", 2)]
+    headers = engine.got[-1][2]
+    assert headers["authorization"] == f"Basic {base64.b64encode(b'me:pw').decode()}"
+    assert headers["content-type"] == "application/x-ndjson"
+
+
+def test_what_a_target_refuses_is_kept_and_others_go_on(
+    make: Make, engine: SearchEngine, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    house = make(f"opensearch+http://{engine.place}/news")
+    house.store("one", "poison", "three")
+    assert house.send() is Step.CURRENT
+    assert sorted(one["title"] for one in engine.documents.values()) == ["one", "three"]
+    (row,) = map(json.loads, (tmp_path / "sinks/s-refused.jsonl").read_text().splitlines())
+    assert (row["title"], "mapper_parsing_exception" in row["fault"]) == ("poison", True)
+    assert "refused=1" in caplog.text
+
+
+def test_a_busy_server_is_asked_again(make: Make, receiver: Receiver) -> None:
+    house = make(f"elasticsearch+http://{receiver.place}/news")
+    house.store("one")
+    receiver.answer = lambda _method, path, _body: (429 if path == "/_bulk" else 200, b"{}")
+    assert house.send() is Step.WAITING
+    assert "HTTP 429" in house.fault
+
+
+# --- webhook
+def test_a_webhook_gets_signed_batches(
+    make: Make, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = b"a secret of 24 bytes ..."
+    monkeypatch.setenv("HOOK", f"whsec_{base64.b64encode(key).decode()}")
+    (sink,) = sinks(f"- name: s\n  to: http://{receiver.place}/hook\n  secret: $HOOK\n", monkeypatch)
+    house = make(sink.to, secret=sink.secret)
+    house.store("one", "two")
+    house.remove("two")
+    assert house.send() is Step.CURRENT
+    _method, path, headers, body = receiver.got[0]
+    signed = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + body
+    right = base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
+    assert (path, headers["webhook-signature"]) == ("/hook", f"v1,{right}")
+    rows = json.loads(body)["data"]
+    assert [(row.get("title"), row.get("removed", False)) for row in rows] == [("one", False), (None, True)]
+
+
+def test_a_batch_that_is_sent_again_has_the_same_id(make: Make, receiver: Receiver) -> None:
+    house = make(f"http://{receiver.place}/hook")
+    house.store("one")
+    receiver.answer = lambda *_request: (503, b"")
+    assert house.send() is Step.WAITING
+    receiver.answer = lambda *_request: (204, b"")
+    house.now += 10
+    assert house.send() is Step.CURRENT
+    assert len({headers["webhook-id"] for *_, headers, _body in receiver.got}) == 1
+    assert len(receiver.got) == 2
+
+
+def test_a_redirect_is_not_followed(make: Make, receiver: Receiver) -> None:
+    house = make(f"http://{receiver.place}/hook")
+    house.store("one")
+    receiver.answer = lambda *_request: (302, b"")
+    assert house.send() is Step.WAITING
+    assert len(receiver.got) == 1
+
+
+# --- Kafka, RabbitMQ, files
+def test_a_topic_gets_rows_and_tombstones(make: Make) -> None:
+    kafka = pytest.importorskip("confluent_kafka")
+    house = make("kafka://none/news?test.mock.num.brokers=1")
+    house.store("one", "two")
+    house.remove("two")
+    assert house.send() is Step.CURRENT, house.fault
+    target: Any = house.follower._target
+    # The consumer asks the brokers of the producer's mock cluster for their addresses.
+    brokers = target._producer.list_topics(timeout=10).brokers
+    servers = ",".join(f"{one.host}:{one.port}" for one in brokers.values())
+    consumer = kafka.Consumer(
+        {"bootstrap.servers": servers, "group.id": "test", "auto.offset.reset": "earliest"}
+    )
+    consumer.subscribe(["news"])
+    messages = [message for message in consumer.consume(2, timeout=30) if message.error() is None]
+    consumer.close()
+    values = [None if one.value() is None else json.loads(one.value())["title"] for one in messages]
+    assert sorted(map(str, values)) == ["None", "one"]
+    assert all(len(one.key()) == 32 for one in messages)
+
+
+def test_brokers_that_do_not_answer_are_a_fault(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("confluent_kafka")
+    monkeypatch.setattr("newsbot.apps.sinks.kafka.PATIENCE", 1.0)
+    house = make("kafka://127.0.0.1:1/news")
+    house.store("one")
+    assert house.send() is Step.WAITING
+    assert house.fault.startswith("Kafka: ")
+
+
+def test_a_queue_gets_rows_and_confirms_them(make: Make, tmp_path: Path) -> None:
+    pika = pytest.importorskip("pika")
+    with rabbit(tmp_path) as address:
+        house = make(f"{address}?queue=news")
+        house.store("one", "two")
+        house.remove("two")
+        assert house.send() is Step.CURRENT, house.fault
+        channel = pika.BlockingConnection(pika.URLParameters(address)).channel()
+        got = [channel.basic_get("news", auto_ack=True) for _ in range(3)]
+        assert [one[1].type for one in got if one[1] is not None] == ["article", "removed"]
+        assert json.loads(got[0][2])["title"] == "one"
+        channel.connection.close()
+    house.store("three")
+    assert house.send() is Step.WAITING
+    assert house.fault.startswith("RabbitMQ: ")
+
+
+@pytest.mark.parametrize("store", ["file", "s3"])
+def test_files_by_day_have_all_rows(
+    make: Make, tmp_path: Path, store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    dataset = pytest.importorskip("pyarrow.dataset")
+    fs = pytest.importorskip("pyarrow.fs")
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    with object_store(tmp_path) as endpoint:
+        if store == "file":
+            to, files, folder = f"file://{tmp_path}/lake", fs.LocalFileSystem(), f"{tmp_path}/lake"
+        else:
+            to = f"s3://key:secret@news/lake?endpoint_override={endpoint}&scheme=http&region=us-east-1"
+            files = fs.S3FileSystem(
+                access_key="key",
+                secret_key="secret",
+                endpoint_override=endpoint,
+                scheme="http",
+                region="us-east-1",
+            )
+            folder = "news/lake"
+        house = make(to)
+        house.store("one", "two")
+        house.store("three", hours=24)
+        assert house.send() is Step.CURRENT, house.fault
+        house.remove("two")
+        assert house.send() is Step.CURRENT
+        found = dataset.dataset(folder, filesystem=files, format="parquet", partitioning="hive")
+        rows = sorted(found.to_table().to_pylist(), key=lambda row: row["change"])
+        assert parquet is not None
+        assert [(row["title"], row["removed"]) for row in rows if row["removed"]] == [(None, True)]
+        assert sorted(str(row["title"]) for row in rows) == ["None", "one", "three", "two"]
+        assert len({str(row["day"]) for row in rows if not row["removed"]}) == 2
+        (gone,) = [row["key"] for row in rows if row["removed"]]
+        assert gone in [row["key"] for row in rows if row["title"] == "two"]
+
+
+# --- which articles
+def test_an_article_that_no_longer_matches_is_removed(make: Make, receiver: Receiver) -> None:
+    house = make(f"http://{receiver.place}/", query="bridge", fields=("url", "title"))
+    house.store("one", text="The bridge is open.", language="en")
+    house.store("two", text="The road is open.", language="en")
+    house.send()
+    house.store("one", text="The ferry is open again today.", language="en")
+    house.send()
+    batches = [json.loads(body)["data"] for *_, body in receiver.got]
+    assert [[row.get("removed", row.get("title")) for row in rows] for rows in batches] == [
+        ["one", True],
+        [True],
+    ]
+    assert set(batches[0][0]) == {"key", "url", "title", "version"}
+
+
+def test_opt_outs_are_not_sent(make: Make, receiver: Receiver) -> None:
+    house = make(f"http://{receiver.place}/", without_ai_opt_outs=True)
+    house.store("one")
+    house.store("two", rights={"tdm-reservation": "1"})
+    house.send()
+    (rows,) = [json.loads(body)["data"] for *_, body in receiver.got]
+    assert [row.get("title") for row in rows] == ["one", None]
+
+
+def test_if_all_rows_are_refused_nothing_is_left_out(make: Make, receiver: Receiver, tmp_path: Path) -> None:
+    house = make(f"http://{receiver.place}/")
+    house.store("one", "two")
+    receiver.answer = lambda *_request: (400, b"")
+    assert house.send() is Step.WAITING
+    assert not (tmp_path / "sinks").exists()
+
+
+# --- the file
+def sinks(text: str, monkeypatch: pytest.MonkeyPatch, folder: Path | None = None) -> list[Sink]:
+    path = (folder or Path("/tmp")) / "sinks-under-test.yaml"
+    path.write_text(text, encoding="utf-8")
+    try:
+        return read_sinks({"NEWSBOT_SINKS": str(path)})
+    finally:
+        path.unlink()
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("name: a\n", "1: write a list of sinks"),
+        ("- name: a\n", "1: to: is missing"),
+        ("- to: http://a.example/\n", "1: name: is missing"),
+        ("- name: a\n  to: postgres//x\n", "2: to: no scheme: unknown kind of address"),
+        ("- name: a\n  to: kafca://b/t\n", "2: to: kafca: unknown kind of address (did you mean 'kafka'?)"),
+        ("- name: A b\n  to: http://a.example/\n", "1: name: use at most 64 lower-case"),
+        ("- name: a\n  to: $NOT_SET\n", "2: to: the environment variable NOT_SET is not set"),
+        (
+            "- name: a\n  to: http://x/\n  querry: a\n",
+            "3: querry: there is no such key (did you mean 'query'?)",
+        ),
+        ("- name: a\n  to: http://x/\n  fields: [titel]\n", "3: fields: titel: articles have no such field"),
+        ("- name: a\n  to: http://x/\n  query: 'lang:'\n", "3: query: "),
+        ("- {name: a, to: 'http://x/'}\n- {name: a, to: 'http://y/'}\n", "2: name: a is used twice"),
+        ("- [\n", ""),
+    ],
+)
+def test_faults_of_the_file_name_the_line(
+    text: str, problem: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with pytest.raises(RulesError) as caught:
+        sinks(text, monkeypatch, tmp_path)
+    assert f"sinks-under-test.yaml:{problem}" in str(caught.value)
+
+
+def test_passwords_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PG_PASSWORD", "s3/cret@")
+    (sink,) = sinks("- name: a\n  to: postgresql://me:$PG_PASSWORD@db.example/news\n", monkeypatch)
+    assert sink.address() == "postgresql://me:s3%2Fcret%40@db.example/news"
+    assert sink.shown == "postgresql://***@db.example/news"
+    fixed = Sink(name="b", to="https://me:pw@hook.example/x?token=t")
+    assert fixed.shown == "https://***@hook.example/x"
+
+
+def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> None:
+        raise ModuleNotFoundError(name, name=name)
+
+    monkeypatch.setattr("newsbot.apps.sinks.rows.import_module", missing)
+    with pytest.raises(SinkError, match=r"pip install 'newsbot\[postgresql\]'"):
+        Sink(name="a", to="postgresql://x/y").open()
+    assert issubclass(RowsRefused, SinkError)
+
+
+# --- crawls and commands
+@pytest.fixture
+def world(world: World) -> World:
+    """A world whose proxy is not asked for the receiver."""
+    world.servers = {**world.servers, "no_proxy": "127.0.0.1"}
+    return world
+
+
+def test_a_crawl_sends_its_articles_before_it_ends(site, world, receiver: Receiver) -> None:
+    serve(site, world, 3)
+    path = world.folder / "sinks.yaml"
+    path.write_text(f"- name: hook\n  to: http://{receiver.place}/in\n")
+    options = ("-s", f"NEWSBOT_SINKS={path}")
+    crawl = world.crawl(*options)
+    assert crawl.code == 0, crawl.err
+    rows = [row for *_, body in receiver.got for row in json.loads(body)["data"]]
+    assert {row["url"] for row in rows} == set(world.urls())
+    listed = json.loads(world.scrapy("sinks", "list", "--json", *options).out)
+    assert [(one["name"], one["lacks"], one["fault"]) for one in listed] == [("hook", 0, None)]
+    receiver.got.clear()
+    assert world.scrapy("sinks", "rewind", "hook", *options).code == 0
+    again = world.scrapy("sinks", "run", *options)
+    assert again.code == 0, again.err
+    assert len([row for *_, body in receiver.got for row in json.loads(body)["data"]]) == len(rows)
+
+
+def test_a_sink_that_is_away_does_not_stop_a_crawl(site, world) -> None:
+    serve(site, world, 2)
+    path = world.folder / "sinks.yaml"
+    path.write_text("- name: hook\n  to: http://127.0.0.1:9/in\n")
+    options = ("-s", f"NEWSBOT_SINKS={path}")
+    crawl = world.crawl(*options)
+    assert crawl.code == 0
+    assert len(world.articles()) == 2
+    assert "follower=sink:hook fault=127.0.0.1 cannot be reached" in crawl.err
+    ran = world.scrapy("sinks", "run", *options)
+    assert (ran.code, "cannot be reached" in ran.err) == (1, True)
+    assert "Traceback" not in ran.err + crawl.err
+    assert world.scrapy("sinks", "check", "hok", *options).code == 2
+
+
+def test_faults_of_the_file_stop_a_crawl_before_it_begins(site, world) -> None:
+    serve(site, world, 1)
+    path = world.folder / "sinks.yaml"
+    path.write_text("- name: hook\n")
+    crawl = world.crawl("-s", f"NEWSBOT_SINKS={path}")
+    assert crawl.code == 1
+    assert "sinks.yaml:1: to: is missing" in crawl.err
+    assert site.seen() == []
+
+
+def test_nothing_is_lost_or_out_of_date_after_kills(tmp_path: Path, postgres: Postgres) -> None:
+    """A process that sends is killed again and again, while articles are stored, changed and removed.
+
+    NEWSBOT_TEST_KILLS sets the number of kills.
+    """
+    house = House(tmp_path / "data", f"{postgres.uri}?table=kills")
+    path = tmp_path / "sinks.yaml"
+    path.write_text(f"- name: s\n  to: {postgres.uri}?table=kills\n")
+    environment = {**os.environ, "NEWSBOT_DATA": str(tmp_path / "data"), "NEWSBOT_SINKS": str(path)}
+    command = [sys.executable, "-m", "newsbot", "sinks", "run", "s"]
+    chance, number = random.Random(7), 0
+    for _ in range(int(os.environ.get("NEWSBOT_TEST_KILLS", "5"))):
+        process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL, cwd=ROOT)
+        for _ in range(150):
+            number += 1
+            house.store(f"a{number}")
+            known = f"a{chance.randrange(1, number + 1)}"
+            if number % 3 == 0:
+                house.remove(known)
+            else:
+                house.store(known, text=f"Text {number} of {known}.")
+        time.sleep(chance.uniform(0.0, 0.6))
+        process.kill()
+        process.wait()
+    house.run = FollowerRun(
+        "sink:s", house.follower, house.storage.articles, house.storage.notes, owner="b", clock=time.time
+    )
+    for _ in range(70):  # the lease of the killed process ends after a minute
+        if house.send() is Step.CURRENT:
+            break
+        house.run._clock = lambda: time.time() + 120
+    stored = {one.title: one.version for one in house.storage.articles.iter()}
+    assert table(postgres, "kills") == stored
+    assert len(stored) > number / 2
+    house.close()
