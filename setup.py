@@ -42,6 +42,7 @@ setup(
             extra: [line for line in listed("requirements-sinks.txt") if line.startswith(package)]
             for extra, package in (("kafka", "confluent"), ("postgresql", "psycopg"), ("rabbitmq", "pika"))
         },
+        "mcp": [line for line in listed("requirements-mcp.txt") if line.startswith("mcp")],
         "render": listed("requirements-render.txt"),
         "simulator": listed("requirements-simulator.txt"),
         "web": [],  # included: an installation without aiohttp and jinja2 would be 12 MB smaller
