@@ -46,6 +46,7 @@ numbers and names arrives before other texts of its template.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -53,7 +54,7 @@ from itertools import combinations
 
 from newsbot.dedup.comparison import COVERED, SAME_STORY_EXACT, Change, Likeness, Text, are_forms, compare
 from newsbot.dedup.index import Near
-from newsbot.dedup.minhash import LEAST_SHINGLES, jaccard, shingle_hashes
+from newsbot.dedup.minhash import LEAST_SHINGLES, containment, jaccard, shingle_hashes
 from newsbot.items import Article
 from newsbot.pages.text.words import token_bytes
 from newsbot.storage.stories import story_id
@@ -321,7 +322,7 @@ these texts reach it. For the headlines of other articles, 1 % reach it.
 """
 
 
-UNLIKE = 0.04
+UNLIKE = 0.1
 """J of two texts that have almost nothing in common."""
 
 
@@ -335,7 +336,12 @@ def is_formula(one: Article, other: Article, text: str) -> bool:
         return False
     said = set(token_bytes(text))
     headlines = (set(token_bytes(article.title)) for article in (one, other))
-    return not all(words and len(words & said) >= TOLD * len(words) for words in headlines)
+    return not all(
+        words and len(words & said) >= max(TOLD * len(words), min(2, len(words))) for words in headlines
+    )
+
+
+_SENTENCE = re.compile(r"\n|(?<=[.!?…।؟])\s+|(?<=[。！？])")
 
 
 def without_formulas(one: Article, other: Article) -> float | None:
@@ -346,13 +352,13 @@ def without_formulas(one: Article, other: Article) -> float | None:
     change for any real pair with J ≥ .52 or C ≥ .6: copies are also edited within lines, so their remaining
     lines are similar too.
     """
-    lines = [dict.fromkeys(text.split("\n")) for text in (one.text, other.text)]
+    lines = [dict.fromkeys(_SENTENCE.split(text)) for text in (one.text, other.text)]
     both = lines[0].keys() & lines[1].keys()
     if not both:
         return None
     rests = [shingle_hashes(" ".join(line for line in some if line not in both)) for some in lines]
     # Too little text remains to compare, or the remaining texts are similar too, as in an edited copy.
-    if min(map(len, rests)) < LEAST_SHINGLES or jaccard(*rests) >= UNLIKE:
+    if min(map(len, rests)) < LEAST_SHINGLES or containment(*rests) >= UNLIKE:
         return None
     return jaccard(*rests) if is_formula(one, other, " ".join(both)) else None
 
