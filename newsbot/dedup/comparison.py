@@ -216,8 +216,13 @@ class _Differences:
         self._texts = one, other
         self._one_site = one.source == other.source
         self._titles = set(one.title) - set(other.title), set(other.title) - set(one.title)
-        only = set(one.words) - other.known, set(other.words) - one.known
-        self._only = _without_forms(only[0], only[1]), _without_forms(only[1], only[0])
+        self._lone = set(one.words) - other.known, set(other.words) - one.known
+
+    @cached_property
+    def _only(self) -> tuple[set[bytes], set[bytes]]:
+        """The words of each text that the other article does not have in any form."""
+        mine, theirs = self._lone
+        return _without_forms(mine, theirs), _without_forms(theirs, mine)
 
     def change(self, alike: float) -> Change:
         """Return what the differences say about the news of the articles."""
@@ -252,7 +257,7 @@ class _Differences:
         subject = False
         names: _Place = [], []
         unclear: _Place = [], []
-        starts = [[{word[:3] for word in words} for words in both] for both in (self._titles, self._only)]
+        starts = [[{word[:3] for word in words} for words in both] for both in (self._titles, self._lone)]
         may_be = self._one_site or not any(map(set.isdisjoint, *starts))
         for place in _places(*self._texts) if may_be else ():
             only = self._replaced(place)
@@ -320,8 +325,10 @@ def _distinct(terms: list[_Term]) -> int:
 
 def _without_forms(words: set[bytes], others: set[bytes]) -> set[bytes]:
     """Return the words of which ``others`` has no form."""
-    starts = {word[:2] for word in others}
-    return {w for w in words if w[:2] not in starts or not any(are_forms(w, other) for other in others)}
+    by_start: dict[bytes, list[bytes]] = {}
+    for other in others:
+        by_start.setdefault(other[:2], []).append(other)
+    return {w for w in words if not any(are_forms(w, other) for other in by_start.get(w[:2], ()))}
 
 
 def _other_day(one: list[bytes], other: list[bytes]) -> bool:

@@ -341,10 +341,11 @@ def is_formula(one: Article, other: Article, text: str) -> bool:
     )
 
 
-_SENTENCE = re.compile(r"\n|(?<=[.!?…।؟])\s+|(?<=[。！？])")
+_END = re.compile(r"\n|[.!?…।؟]\s+|[。！？]")
+"""The end of a sentence."""
 
 
-def without_formulas(one: Article, other: Article) -> float | None:
+def without_formulas(one: Article, other: Article, likeness: Likeness) -> float | None:
     """Return J of two texts, computed without the lines that both texts have.
 
     Return None if the shared lines must count. Shared lines do not count if they may be standard wording (an
@@ -352,15 +353,19 @@ def without_formulas(one: Article, other: Article) -> float | None:
     change for any real pair with J ≥ .52 or C ≥ .6: copies are also edited within lines, so their remaining
     lines are similar too.
     """
-    lines = [dict.fromkeys(_SENTENCE.split(text)) for text in (one.text, other.text)]
+    if likeness.alike >= SAME_ARTICLE:
+        return None
+    lines = [dict.fromkeys(_END.split(text)) for text in (one.text, other.text)]
     both = lines[0].keys() & lines[1].keys()
-    if not both:
+    shared = " ".join(both)
+    # The remaining texts have more in common. This takes less time than the exact computation below.
+    if likeness.covered > len(shared) / min(len(one.text), len(other.text)) + UNLIKE:
         return None
     rests = [shingle_hashes(" ".join(line for line in some if line not in both)) for some in lines]
     # Too little text remains to compare, or the remaining texts are similar too, as in an edited copy.
     if min(map(len, rests)) < LEAST_SHINGLES or containment(*rests) >= UNLIKE:
         return None
-    return jaccard(*rests) if is_formula(one, other, " ".join(both)) else None
+    return jaccard(*rests) if is_formula(one, other, shared) else None
 
 
 def continues(one: Article, other: Article, likeness: Likeness) -> bool:
