@@ -140,9 +140,9 @@ class Text:
         return found[counts == 1], first[counts == 1]
 
     def capital(self, place: int) -> bool | None:
-        """Return True if the word begins with a capital, False if with a small letter, otherwise None."""
+        """Return True if the word begins with a capital, False if it could, otherwise None."""
         first = self._written[place][0][:1] if self._written else "-"
-        return True if first.isupper() else False if first.islower() else None
+        return True if first.isupper() else False if first.title() != first else None
 
     def is_name(self, place: int) -> bool:
         """Return True if the word is capitalized within a sentence."""
