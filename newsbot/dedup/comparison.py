@@ -19,6 +19,7 @@ sentence. In scripts without capitals, the replaced words of a place may be name
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -324,11 +325,13 @@ def _distinct(terms: list[_Term]) -> int:
 
 
 def _without_forms(words: set[bytes], others: set[bytes]) -> set[bytes]:
-    """Return the words of which ``others`` has no form."""
-    by_start: dict[bytes, list[bytes]] = {}
-    for other in others:
-        by_start.setdefault(other[:2], []).append(other)
-    return {w for w in words if not any(are_forms(w, other) for other in by_start.get(w[:2], ()))}
+    """Return the words of which ``others`` has no form.
+
+    In alphabetical order, a form of a word is beside it.
+    """
+    ordered = sorted(others)
+    places = ((word, bisect_left(ordered, word)) for word in words)
+    return {w for w, at in places if not any(are_forms(w, one) for one in ordered[max(0, at - 1) : at + 1])}
 
 
 def _other_day(one: list[bytes], other: list[bytes]) -> bool:
