@@ -106,8 +106,8 @@ class Text:
     def __init__(self, article: Article) -> None:
         self.source, self.headline, self.text = article.source, article.title, article.text
         self.words, self.title = token_bytes(article.text), token_bytes(article.title)
-        self._hashes = upper_halves(shingle_sums(self.words))
-        self.shingles = distinct_hashes(self._hashes)
+        self.hashes = upper_halves(shingle_sums(self.words))
+        self.shingles = distinct_hashes(self.hashes)
         """The distinct hashes of the shingles, sorted."""
 
     @cached_property
@@ -125,10 +125,6 @@ class Text:
     def _joined(self) -> bytes:
         return b"".join((*self.words, b" ", *self.title))
 
-    def shared(self, other: Text) -> NDArray[np.bool_]:
-        """Return which shingles, in text order, the other text has too."""
-        return _are_in(self._hashes, other.shingles)
-
     @cached_property
     def numbers(self) -> set[str]:
         """The numbers of the text."""
@@ -137,7 +133,7 @@ class Text:
     @cached_property
     def once(self) -> tuple[NDArray[np.uint32], NDArray[np.intp]]:
         """The shingles that occur once, sorted, and where they begin."""
-        found, first, counts = np.unique(self._hashes, return_index=True, return_counts=True)
+        found, first, counts = np.unique(self.hashes, return_index=True, return_counts=True)
         return found[counts == 1], first[counts == 1]
 
     def capital(self, place: int) -> bool | None:
@@ -188,7 +184,7 @@ def compare(one: Text, other: Text) -> Likeness:
         one, other = other, one
     both = int(np.count_nonzero(_are_in(one.shingles, other.shingles)))
     alike = both / max(1, len(one.shingles) + len(other.shingles) - both)
-    shared = one.shared(other)
+    shared = _are_in(one.hashes, other.shingles)
     passages = shared[:-2] & shared[1:-1] & shared[2:]
     covered = float(_spread(passages, RUN).mean()) if len(passages) else 0.0
     found = Likeness(alike, covered)
@@ -237,16 +233,12 @@ class _Differences:
             return Change.NONE
         if self._purity(names) < _PURE:
             return Change.ISSUE if is_date else Change.NONE
-        sites = 0 if self._one_site else 1
-        if subject or is_date:
-            replaced = figures + max(map(_distinct, names))
-            if is_date or _SUBJECT[sites] * replaced > self._kept():
-                return Change.FILLING if replaced > 1 else Change.ISSUE
-        elif (
-            figures >= _LEAST_FIGURES
-            and (self._one_site or alike < _CLOSE)
-            and _FIGURES[sites] * figures > self._kept()
-        ):
+        subject |= is_date
+        replaced = figures + (max(map(_distinct, names)) if subject else 0)
+        outweighs = (_SUBJECT if subject else _FIGURES)[0 if self._one_site else 1] * replaced > self._kept()
+        if subject and (outweighs or is_date):
+            return Change.FILLING if replaced > 1 else Change.ISSUE
+        if not subject and outweighs and figures >= _LEAST_FIGURES and (self._one_site or alike < _CLOSE):
             return Change.FILLING
         return Change.NAMES if any(names) else Change.FIGURES
 
@@ -268,7 +260,8 @@ class _Differences:
             ]
             named = [[term for term in terms if text.is_name(term.place)] for _, text, terms in sides]
             if self._one_site:
-                subject |= all(titled) or (any(titled) and not all(place)) or (all(named) and _in_lead(place))
+                in_lead = max(terms[0].place for terms in place if terms) < _LEAD
+                subject |= all(titled) or (any(titled) and not all(place)) or (all(named) and in_lead)
             # Sites also convert units.
             elif not all(any(_is_number(term.word) for term in terms) for terms in place):
                 capitals = {text.capital(term.place) for side, text, _ in sides for term in titled[side]}
@@ -347,7 +340,7 @@ def _places(one: Text, other: Text) -> Iterator[_Place]:
     """Yield the places in which the texts differ, with the words that stand there."""
     for start, end, first, last in _gaps(one, other):
         if start == end or first == last:
-            if end - start + last - first <= _ADDED:
+            if 0 < end - start + last - first <= _ADDED:
                 yield _terms(one, start, end), _terms(other, first, last)
         elif max(end - start, last - first) <= _LONGEST:
             words = one.words[start:end], other.words[first:last]
@@ -410,10 +403,6 @@ def _terms(text: Text, start: int, end: int) -> list[_Term]:
 
 def _is_unspaced(word: bytes) -> bool:
     return word[0] >= 0xE0 and _UNSPACED.match(word.decode()) is not None
-
-
-def _in_lead(place: _Place) -> bool:
-    return max(terms[0].place for terms in place if terms) < _LEAD
 
 
 def _is_number(word: bytes) -> bool:
