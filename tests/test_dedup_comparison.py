@@ -66,7 +66,7 @@ TEMPLATES: dict[str, tuple[str, str, Filling, Filling]] = {
             "注意添加衣物，开车注意保持车距。未来三天，{0}以晴好天气为主，空气质量良好，适宜户外活动，但空气较为干燥，请多补充水分，注意防火。"
         ),
         ("石家庄", 18),
-        ("保定", 18),
+        ("保定", 20),
     ),
     "th weather provinces": (
         "พยากรณ์อากาศ {0} วันนี้",
@@ -175,20 +175,6 @@ TEMPLATES: dict[str, tuple[str, str, Filling, Filling]] = {
         ("Karl Wittmann",),
         ("Georg Ostheimer",),
     ),
-    "ko personnel notices": (
-        "{0} 경찰서장 취임",
-        (
-            "{0} 신임 서장이 3일 취임식을 열고 업무를 시작했다. {0} "
-            "서장은 취임사에서 주민이 안심할 수 있는 안전한 지역을 만드는 데 "
-            "모든 힘을 쏟겠다고 밝혔다. 또 현장에서 "
-            "일하는 직원들의 목소리에 귀를 기울이고 소통하는 조직 문화를 "
-            "만들겠다고 강조했다. 취임식에 앞서 서장은 충혼탑을 찾아 참배했다. "
-            "신임 서장은 경찰대학을 졸업하고 본청과 "
-            "지방청에서 여러 보직을 거쳤으며, 가족으로 아내와 두 자녀가 있다."
-        ),
-        ("김도현",),
-        ("박상철",),
-    ),
     "vi weather": (
         "Thời tiết {0} hôm nay: ngày nắng, chiều tối có mưa",
         (
@@ -204,6 +190,76 @@ TEMPLATES: dict[str, tuple[str, str, Filling, Filling]] = {
         ),
         ("Đà Nẵng",),
         ("Hải Phòng",),
+    ),
+    "hi officials, name in the text": (
+        "{0} में नए आयुक्त ने संभाला कार्यभार",
+        (
+            "{0} नगर निगम के नए आयुक्त {1} ने सोमवार को अपना कार्यभार संभाल लिया। कार्यभार संभालने के"
+            " बाद उन्होंने अधिकारियों की बैठक ली और कहा कि शहर की साफ सफाई और पेयजल व्यवस्था उनकी "
+            "पहली प्राथमिकता होगी। उन्होंने कर्मचारियों से समय पर कार्यालय आने और नागरिकों की "
+            "शिकायतों का तुरंत निपटारा करने को कहा। बैठक में सभी विभागों के प्रमुख मौजूद रहे।"
+        ),
+        ("ग्वालियर", "अरविंद मिश्रा"),
+        ("उज्जैन", "सुनीता चौहान"),
+    ),
+    "th governors": (
+        "ผู้ว่าฯ {0} เปิดงานประจำปี",
+        (
+            "นาย{1} ผู้ว่าราชการจังหวัด{0} เป็นประธานเปิดงานประจำปีและงานกาชาด ณ "
+            "สนามหน้าศาลากลางจังหวัด โดยมีหัวหน้าส่วนราชการและประชาชนเข้าร่วมเป็นจำนวนมาก "
+            "ภายในงานมีการออกร้านจำหน่ายสินค้าชุมชน การแสดงศิลปวัฒนธรรมพื้นบ้าน "
+            "และการประกวดผลผลิตทางการเกษตร "
+            "รายได้ส่วนหนึ่งมอบให้เหล่ากาชาดเพื่อช่วยเหลือผู้ยากไร้และผู้ประสบภัยในพื้นที่"
+        ),
+        ("แพร่", "สมชัย ทองดี"),
+        ("ตราด", "พีระ เอี่ยมสุนทร"),
+    ),
+    "pt semi-final and final": (
+        "Vitória de Santa Clara {0} da Taça Regional",
+        (
+            "O Santa Clara venceu o Lusitânia por {1} {0} da Taça Regional, disputada no domingo em "
+            "Angra. O jogo foi equilibrado até ao intervalo, mas a equipa visitante soube aproveitar "
+            "os erros da defesa contrária. No final, o treinador elogiou a entrega dos jogadores e "
+            "dedicou o triunfo aos adeptos que viajaram de barco para apoiar a equipa durante toda a "
+            "tarde."
+        ),
+        ("na meia-final", "2-1"),
+        ("na final", "2-0"),
+    ),
+    "en women's club": (
+        "{0} climb to third after home win",
+        (
+            "{0} moved up to third place in the county league with a home win on Saturday. {1} took "
+            "the lead on the last leg and held on in heavy rain, while the marshals struggled to keep"
+            " the course open. The club secretary thanked the volunteers who served tea at the "
+            "pavilion. The next fixture is away in a fortnight, and new members are always welcome at"
+            " training on Wednesdays."
+        ),
+        ("Leyburn Harriers", "Tom Askew"),
+        ("Leyburn Women's Harriers", "Jane Prior"),
+    ),
+    "it women's tournament": (
+        "Bocce, {0}la Fossanese vince il torneo",
+        (
+            "La Fossanese {0}ha vinto domenica il torneo provinciale di bocce battendo in finale la "
+            "Saluzzese per {1}. Le gare si sono svolte sui campi della società ospitante davanti a un"
+            " buon numero di appassionati. Il presidente ha ringraziato gli sponsor e i volontari che"
+            " hanno preparato i campi dopo il temporale della notte. Il prossimo appuntamento sarà il"
+            " mese prossimo con il trofeo della montagna."
+        ),
+        ("", "13-9"),
+        ("femminile ", "13-7"),
+    ),
+    "ka coaches": (
+        "{0} ახალ მწვრთნელს წარადგენს",
+        (
+            "კალათბურთის კლუბმა {0} გუშინ ახალი მწვრთნელი წარადგინა. მომდევნო წელს გუნდს {1} "
+            "ჩაუდგება სათავეში. კლუბის ხელმძღვანელობამ აღნიშნა, რომ მას დიდი გამოცდილება აქვს და "
+            "ახალგაზრდა მოთამაშეებთან კარგად მუშაობს. თავად მწვრთნელმა გულშემატკივარს მადლობა "
+            "გადაუხადა და დაპირდა, რომ გუნდი ყოველ თამაშში გამარჯვებისთვის იბრძოლებს."
+        ),
+        ("მგზავრები", "ზურაბ ლომიძე"),
+        ("ბათუმი", "ნიკოლოზ ცინცაძე"),
     ),
     "id kurs same headline": (
         "Harga emas hari ini",
@@ -229,6 +285,42 @@ def test_another_subject_date_or_most_figures_in_a_template_are_different_news(n
     title, text, *fillings = TEMPLATES[name]
     one, other = (article(n, title.format(*some), text.format(*some)) for n, some in enumerate(fillings))
     assert change(one, other) is Change.FILLING
+
+
+SISTERS: dict[str, tuple[str, str, Filling, Filling]] = {
+    "sr water": (
+        "{0}: Radovi na vodovodu, bez vode više ulica",
+        (
+            "Zbog radova na vodovodnoj mreži bez vode će u četvrtak od 8 do 14 časova ostati "
+            "potrošači u više ulica na području opštine {0}, saopštilo je javno preduzeće. Radovi će "
+            "se izvoditi i u ulici {1}, gde se menja dotrajala cev. Građanima se savetuje da na vreme"
+            " obezbede dovoljne količine vode za piće. Cisterna sa pijaćom vodom biće postavljena "
+            "ispred zgrade opštine, a radovi mogu biti završeni i ranije ako dozvole vremenske "
+            "prilike."
+        ),
+        ("Sombor", "Venac Stepe Stepanovića"),
+        ("Kikinda", "Svetosavskoj"),
+    ),
+    "en homes": (
+        "Most expensive homes sold in {0} last month",
+        (
+            "House hunters in {0} are still willing to pay a premium, according to figures from the "
+            "Land Registry. The most expensive property sold last month was a detached house in {1}, "
+            "which changed hands for well above the asking price. Terraced homes remain the most "
+            "popular choice for first-time buyers. Estate agents say demand is strong, but warn that "
+            "rising mortgage costs may slow the market before the end of the year."
+        ),
+        ("Wigan", "Standish"),
+        ("Bolton", "Heaton"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SISTERS)
+def test_sister_sites_that_replace_the_town_report_different_news(name: str) -> None:
+    title, text, first, second = SISTERS[name]
+    one = article(1, title.format(*first), text.format(*first))
+    assert change(one, article(2, title.format(*second), text.format(*second), "b.test")) is Change.FILLING
 
 
 UPDATES: dict[str, tuple[str, str, str, Filling, Filling]] = {
@@ -281,6 +373,19 @@ UPDATES: dict[str, tuple[str, str, str, Filling, Filling]] = {
         ("2114 GMT", "30km", "1.20m", "2330 GMT"),
         ("5.14pm", "19 miles", "4 feet", "7.30pm"),
     ),
+    "ro copy of another site, a name spelled otherwise": (
+        "b.test",
+        "Explozie la {0}: cinci răniţi",
+        (
+            "Cinci persoane au fost rănite joi într-o explozie produsă la {0}, în estul Ucrainei, a "
+            "anunţat guvernatorul regional Oleg Sînegubov, citat de Reuters. Explozia a avut loc la "
+            "ora {1} într-un depozit de pe strada Poltavski Şliah. Pompierii au stins incendiul după "
+            "două ore. „Geamurile s-au spart pe 300 de metri”, a spus Sînegubov. Poliţia a deschis o "
+            "anchetă, iar spitalul numărul 4 a cerut donatori de sânge."
+        ),
+        ("Harkov", "18.40 GMT"),
+        ("Kharkiv", "20.40, ora României"),
+    ),
     "a corrected name": (
         "a.test",
         "Choir wins national prize for the third time",
@@ -302,6 +407,82 @@ def test_replaced_numbers_and_edits_are_updates_of_the_same_news(name: str) -> N
     site, title, text, first, second = UPDATES[name]
     old = article(1, title.format(*first), text.format(*first))
     assert change(old, article(2, title.format(*second), text.format(*second), site)) < Change.ISSUE
+
+
+EDITS: dict[str, tuple[str, str, str, str]] = {
+    "en first name": (
+        "Librarian {0} Pettifer retires after 41 years",
+        (
+            "{0} Pettifer has stamped her last book. After 41 years at the Carnegie library in "
+            'Ormskirk she handed the keys to her successor, Dev Patel, on Friday. "I came for a '
+            'summer job in 1984," she said, "and nobody told me to leave." Some 300 readers signed a '
+            "card, and the mayor, Cllr Ruth Enright, gave her a first edition of Middlemarch. She "
+            "plans to walk the coast from Southport to Silloth with her sister."
+        ),
+        "Joan",
+        "Jean",
+    ),
+    "de word": (
+        "Bürgermeister kündigt {0} der Brücke an",
+        (
+            "Der Bürgermeister von Laufen, Hans Feil, hat am Montag im Stadtrat den {0} der "
+            "Salzachbrücke angekündigt. Das Bauwerk von 1903 trage nur noch Fahrzeuge bis 16 Tonnen, "
+            "sagte Feil. Die Kosten von 12,4 Millionen Euro teilen sich Bayern, Salzburg und der "
+            "Bund. Gegen den Plan stimmte allein die Fraktion der Freien Wähler; ihr Sprecher Georg "
+            "Öttl nannte die Kosten abenteuerlich. Die Bauarbeiten sollen 2027 beginnen und zwei "
+            "Jahre dauern."
+        ),
+        "Neubau",
+        "Ersatzbau",
+    ),
+    "pl word": (
+        "Mieszkańcy Pszczyny protestują przeciw {0}",
+        (
+            "Około 200 mieszkańców Pszczyny protestowało w sobotę przeciw {0} lip przy ulicy "
+            "Katowickiej. Zarząd Dróg Wojewódzkich chce usunąć 63 drzewa, żeby poszerzyć jezdnię. „Te"
+            " lipy sadził mój dziadek w 1928 roku” – mówiła Maria Kuś z osiedla Piastów. Burmistrz "
+            "Dariusz Skrobol zapowiedział rozmowy z Katowicami i poprosił o nową ekspertyzę "
+            "dendrologa. Decyzja ma zapaść do końca września. Podpisy pod petycją zbierano także w "
+            "Goczałkowicach."
+        ),
+        "wycince",
+        "wyrębowi",
+    ),
+    "ja word, no capitals": (
+        "県道のトンネルで{0}、通行止め続く",
+        (
+            "十二日午前五時ごろ、県道四十七号の大沢トンネルで天井の一部が{0}しているのを通りかかった新聞配達員"
+            "の女性が見つけた。県土木事務所によると、{0}したのは入り口から約八十メートルの地点で、けが人はいな"
+            "い。トンネルは昭和三十九年の完成で、昨年九月の点検では異常がなかったという。事務所の西山浩所長は「原"
+            "因を調べ、早期の復旧を目指す」と話した。迂回路は国道経由で約四十分余計にかかる。"
+        ),
+        "崩落",
+        "落下",
+    ),
+    "ko template with one place": (
+        "{0} 경찰서장 취임",
+        (
+            "{0} 신임 서장이 3일 취임식을 열고 업무를 시작했다. {0} "
+            "서장은 취임사에서 주민이 안심할 수 있는 안전한 지역을 만드는 데 "
+            "모든 힘을 쏟겠다고 밝혔다. 또 현장에서 "
+            "일하는 직원들의 목소리에 귀를 기울이고 소통하는 조직 문화를 "
+            "만들겠다고 강조했다. 취임식에 앞서 서장은 충혼탑을 찾아 참배했다. "
+            "신임 서장은 경찰대학을 졸업하고 본청과 "
+            "지방청에서 여러 보직을 거쳤으며, 가족으로 아내와 두 자녀가 있다."
+        ),
+        "김도현",
+        "박상철",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_an_article_with_one_other_word_in_headline_and_text_has_a_link(name: str) -> None:
+    title, text, old, new = EDITS[name]
+    one, other = (article(n, title.format(word), text.format(word)) for n, word in enumerate((old, new)))
+    assert change(one, other) is not Change.FILLING
+    decision = place(other, [Near(one.url, one.source, 0.9)], {one.url: one})
+    assert one.url in decision.peers + decision.derived_from
 
 
 KEPT = [
@@ -394,3 +575,15 @@ def test_a_line_of_standard_wording_does_not_join_short_articles(desk: Desk) -> 
         take(desk, article(number, title, f"{line}\n{FOOT}"))
     assert len({one.story for one in desk.context.storage.articles.iter()}) == 2
     assert not any(one.derived_from for one in desk.context.storage.articles.iter())
+
+
+def test_a_sentence_of_standard_wording_in_the_same_line_does_not_join_short_articles() -> None:
+    letter = (
+        "Iratkozzon fel ingyenes hírlevelünkre, hogy elsőként értesüljön a megye legfontosabb híreiről,"
+        " programjairól és eseményeiről, és kövesse oldalunkat a közösségi médiában is, ahol naponta"
+        " frissülő tartalommal várjuk olvasóinkat."
+    )
+    one = article(1, "Lezárták a hidat", f"Kedden lezárták a Körös hídját, mert a víz emelkedett. {letter}")
+    other = article(2, "Új orvos Gyulán", f"Hétfőtől új háziorvos rendel a gyulai rendelőben. {letter}")
+    decision = place(other, [Near(one.url, one.source, 0.6)], {one.url: one})
+    assert (decision.peers, decision.derived_from) == ((), ())

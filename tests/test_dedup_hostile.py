@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from scrapy.exceptions import DropItem
 
-from newsbot.dedup.comparison import Text, compare
+from newsbot.dedup.comparison import Change, Text, compare
 from newsbot.dedup.minhash import PERMUTATIONS, signature, text_key
 from newsbot.pages.text.words import MAX_TEXT
 from tests.builders import Desk, make_article, prose
@@ -98,3 +98,13 @@ def test_fifty_megabytes_are_cut_before_they_are_compared() -> None:
         Text(make_article(1, text=" ".join(map(str, range(start, 60_000))))) for start in (0, 9000)
     )
     assert 0.8 < compare(numbers, others).alike < 0.9
+
+
+def test_texts_with_many_words_of_one_beginning_are_compared() -> None:
+    both = " ".join(f"both{number}" for number in range(14_000))
+    one, other = (
+        Text(make_article(n, text=f"{both} 99999{n} " + " ".join(f"word{m}of{n}" for m in range(8000))))
+        for n in (1, 2)
+    )
+    found = compare(one, other)
+    assert (found.is_link, found.change) == (True, Change.FIGURES)

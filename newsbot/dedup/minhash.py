@@ -217,6 +217,11 @@ def jaccard(one: NDArray[np.uint32], other: NDArray[np.uint32]) -> float:
     return both / max(1, len(one) + len(other) - both)
 
 
+def containment(one: NDArray[np.uint32], other: NDArray[np.uint32]) -> float:
+    """Return the share of the smaller of two results of :func:`shingle_hashes` that the other one has."""
+    return len(np.intersect1d(one, other, assume_unique=True)) / max(1, min(len(one), len(other)))
+
+
 def similarities(packed: bytes, others: list[bytes]) -> NDArray[np.float64]:
     """Return the estimated Jaccard similarity (0 to 1) of one packed signature to each signature in
     ``others``."""

@@ -132,7 +132,7 @@ def _neighbour(near: Near, article: Article, kept: Article | None, text: Text | 
     if near.similarity - likeness.alike > OUTDATED:  # the index has a newer version than the storage
         return Neighbour(stored, kept.story)
     # The likeness may come from a shared closing paragraph alone; see without_formulas.
-    rest = without_formulas(article, kept) if likeness.is_link else None
+    rest = without_formulas(article, kept, likeness) if likeness.is_link else None
     if rest is not None:
         likeness = Likeness(rest, rest)
     longer = len(text.shingles) > len(other.shingles) if continues(article, kept, likeness) else None
