@@ -26,6 +26,7 @@ from newsbot.crawl.visit import RENDERED, Found, Visit
 from newsbot.errors import NotAnArticle
 from newsbot.items import Article, Details, EventKind, Kind, Link, Reason, Where
 from newsbot.middlewares import content_type_of, tree_of
+from newsbot.middlewares.rendering import RENDERED
 from newsbot.pages.discovery.autodiscovery import find_sections, find_sources
 from newsbot.pages.discovery.feeds import Feed, FeedError
 from newsbot.pages.discovery.hubs import hubs_in
@@ -37,9 +38,10 @@ from newsbot.pages.extraction import Reading, SiteMemory, first_page, made_by_sc
 from newsbot.pages.extraction.evidence import Evidence, Witnesses
 from newsbot.pages.extraction.page.page import MAX_MARKUP
 from newsbot.pages.extraction.verdict import Standing, announced
-from newsbot.pages.rights import PageRights, page_rights
+from newsbot.pages.rights import PageRights, page_rights, price_of
 from newsbot.pages.rules.rule import classify
 from newsbot.pages.rules.shape import is_front_page
+from newsbot.push.websub import hubs_in
 from newsbot.sites.rights import headers_of
 from newsbot.spiders.sitemap_index import SitemapIndexes
 
@@ -136,6 +138,8 @@ class Reader:
             details["tls"] = "not verified"
         if RENDERED in response.flags:
             details["rendered"] = True
+        if response.status == 402:
+            details["price"] = visit.page["price"] = price_of(headers_of(response))
         visit.note(self._context.clock(), EventKind.FETCHED, **details)
         if response.status == 304:
             self._unchanged(visit)
@@ -455,7 +459,7 @@ def read_html(response: Response, visit: Visit, known: Known) -> HtmlPage:
     except NotAnArticle as error:
         page.fault = error.reason
         return page
-    page.rights = page_rights(headers_of(response), tree, known.signals)
+    page.rights = page_rights(headers_of(response), tree, known.signals, response.url)
     if visit.kind is Kind.SECTION:
         _read_section(page, tree, response, visit, known)
     else:
