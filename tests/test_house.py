@@ -93,13 +93,15 @@ PRIVATE: Mapping[str, Private] = {
         "scrapy.core.downloader.handlers.http11:_LenientHTTP11ClientFactory", "makes the protocol"
     ),
     "_factory": Private(
-        "twisted.web.client:HTTPConnectionPool._factory", "the factory of connections, which Scrapy replaces as well"
+        "twisted.web.client:HTTPConnectionPool._factory",
+        "the factory of connections, which Scrapy replaces as well",
     ),
     "_parser": Private(
         "twisted.web._newclient:HTTP11ClientProtocol._parser", "its class is replaced, as Scrapy does"
     ),
     "_quiescentCallback": Private(
-        "twisted.web._newclient:HTTP11ClientProtocol._quiescentCallback", "what the pool passes to each connection; Twisted has no other name for it"
+        "twisted.web._newclient:HTTP11ClientProtocol._quiescentCallback",
+        "what the pool passes to each connection; Twisted has no other name for it",
     ),
     "_actions": Private(
         "argparse:ArgumentParser._actions", "names of all options, to suggest one that is near"
@@ -120,7 +122,10 @@ PRIVATE: Mapping[str, Private] = {
         "scrapy.crawler:CrawlerProcess._create_crawler",
         "what Scrapy's own crawl command calls; the public create_crawler() does the same and can replace it",
     ),
-    "_default_executor": Private("asyncio.base_events:BaseEventLoop._default_executor", "the threads of asyncio.to_thread, which asyncio can only replace"),
+    "_default_executor": Private(
+        "asyncio.base_events:BaseEventLoop._default_executor",
+        "the threads of asyncio.to_thread, which asyncio can only replace",
+    ),
     "_max_size": Private(
         "scrapy.downloadermiddlewares.httpcompression:HttpCompressionMiddleware._max_size",
         "DOWNLOAD_MAXSIZE as the base class has read it",
