@@ -20,7 +20,7 @@ from scrapy.http import Request
 
 from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.failures import cause_of, status_of
-from newsbot.crawl.visit import META_KEY, Visit
+from newsbot.crawl.visit import META_KEY, TURN_KEY, Turn, Visit
 from newsbot.errors import DataError
 from newsbot.items import Bounded, Reason
 from newsbot.middlewares import Middleware
@@ -58,38 +58,40 @@ class TdmRepMiddleware(Middleware):
         host, now = host_key(request.url), self._context.clock()
         expires = self._expires.get(host, 0.0)
         if expires < now and host not in self._asked:
-            task = self._asked[host] = asyncio.ensure_future(self._learn(origin_of(request.url)))
+            turn = request.meta.pop(TURN_KEY, None)  # the page then takes the next turn
+            task = self._asked[host] = asyncio.ensure_future(self._learn(origin_of(request.url), turn))
             task.add_done_callback(lambda _: self._asked.pop(host))
         if host in self._asked:
             # Several requests may wait for this task. If one is cancelled, shield() keeps the task running.
             await asyncio.shield(self._asked[host])
 
-    async def _learn(self, origin: str) -> None:
+    async def _learn(self, origin: str, turn: Turn | None) -> None:
         host = host_key(origin)
+        file = await self._file(host, PATH, origin + PATH, turn)
         if licence := self._rights.licence_address(origin):
-            terms = await self._file(host, LICENCE, licence)
+            terms = await self._file(host, LICENCE, licence, None)
             self._rights.heard_licence(origin, read_rsl(terms.body or b""))
-        file = await self._file(host, PATH, origin + PATH)
         reservations = Reservations(unknown=True) if file.unread else read_tdmrep(file.body or b"")
         if reservations.rules:
             self._context.count("tdmrep/found")
         self._rights.heard_tdmrep(origin, reservations)
         self._expires[host] = file.expires
 
-    async def _file(self, host: str, name: str, url: str) -> HostFile:
+    async def _file(self, host: str, name: str, url: str, turn: Turn | None) -> HostFile:
         """Return a file that a worker has read within the last day, or fetch it now."""
         run, notes = self._context.calls.run, self._context.notes
         return await run(kept_file, notes, host, name, self._context.clock()) or await self._ask(
-            host, name, url
+            host, name, url, turn
         )
 
-    async def _ask(self, host: str, name: str, url: str) -> HostFile:
+    async def _ask(self, host: str, name: str, url: str, turn: Turn | None) -> HostFile:
         """Fetch a file and store it for all workers, under ``name`` and the host whose pages it is for."""
         meta = {
             "download_maxsize": MAX_BYTES,
             "download_timeout": TIMEOUT,
             "download_fail_on_dataloss": False,
             AS_SENT_KEY: True,
+            TURN_KEY: turn,
         }
         counted = "licence" if name == LICENCE else "tdmrep"
         self._context.count(f"{counted}/asked")
