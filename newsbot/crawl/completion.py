@@ -198,7 +198,7 @@ class Completion:
         """
         if following := self.spellings.following(visit):  # another worker has just found this spelling
             self.links.queue_spelling(following, again=True)
-        if visit.was_list and due is not None:  # its next visit is that of an article
+        if visit.has_other_kind and due is not None:  # its next visit is of the kind that was found
             self.context.frontier.add([replace(visit.lease.entry, due=due)], force=True)
         if home is not None:
             link = Link(url=home, where=Where.SEED, kind=Kind.SECTION)
