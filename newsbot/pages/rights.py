@@ -363,13 +363,31 @@ class _Group:
         return not self.agents or any(agent.lower() in OURS for agent in self.agents)
 
 
-def product_names(text: str) -> str:
-    """Return the text of a robots.txt with only the product name in each user-agent line.
+def for_protego(text: str) -> str:
+    """Return the text of a robots.txt in the form in which Protego reads it like RFC 9309.
 
     Site owners copy names with versions from their logs: ``newsbot/0.1.0 (+https://…)`` means ``newsbot``.
-    Protego takes a group for ``news`` as a group for newsbot, so such a name gets another end.
+    Protego takes a group for ``news`` as a group for newsbot, so such a name gets another end. Only Allow and
+    Disallow end the list of the user agents of a group (2.2.4), but in Protego, Crawl-delay ends it too. So
+    other lines are moved below the list.
     """
-    return _AGENT_LINE.sub(_product_name, text)
+    lines, moved, listing = [], list[str](), False
+    for line in _AGENT_LINE.sub(_product_name, text).splitlines():
+        name = line.partition(":")[0].strip().lower()
+        if name in _ENDS_LIST:
+            lines += moved
+            moved, listing = [], False
+        elif listing and name in _NO_RULES:
+            moved.append(line)
+            continue
+        listing = listing or name == "user-agent"
+        lines.append(line)
+    return "\n".join(lines + moved)
+
+
+_ENDS_LIST = frozenset(("allow", "disallow"))
+_NO_RULES = frozenset(("crawl-delay", "request-rate", "visit-time"))
+"""Lines that end the list of user agents in Protego only."""
 
 
 def _product_name(line: re.Match[str]) -> str:
