@@ -373,7 +373,7 @@ def test_sitemaps_in_an_error_page_are_ignored(make_desk):
         "User-agent: newsbot\nCrawl-delay: 7\nUser-agent: other\nDisallow: /story/\n",
         "User-agent: newsbot\n\nCrawl-delay: 7\n# more\n\nUser-agent: other\nDisallow: /story/\n",
         "user-agent : newsbot\ncrawl-delay : 7\nrequest-rate: 1/5\nuser-agent: b\ndisallow: /story/\n",
-        "User-agent: other\nDisallow: /\nUser-agent: newsbot\nCrawl-delay: 7\nUser-agent: b\nDisallow: /story",
+        "User-agent: o\nDisallow: /\nUser-agent: newsbot\nCrawl-delay: 7\nUser-agent: b\nDisallow: /story",
     ],
 )
 def test_crawl_delay_does_not_end_the_list_of_user_agents(text: str) -> None:
