@@ -108,7 +108,10 @@ HEADS = {
 
 
 def of_feed(feed: str) -> Callable[[MockServer, str, Callable[[str], str]], None]:
-    return lambda site, own, fill: site.page(f"{own}/feed.xml", fill(feed), headers=XML) and None
+    def run(site: MockServer, own: str, fill: Callable[[str], str]) -> None:
+        site.page(f"{own}/feed.xml", fill(feed), headers=XML)
+
+    return run
 
 
 def of_sitemap(file: str) -> Callable[[MockServer, str, Callable[[str], str]], None]:

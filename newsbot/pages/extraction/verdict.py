@@ -42,7 +42,7 @@ class Standing(IntEnum):
     """What is known of a page before it is read."""
 
     OTHER = -1
-    """The page shows nothing of the headline under which a link announced it."""
+    """The page shows nothing of the headline under which the site announced it."""
     ALONE = 0
     """Nothing is known, for example because the page comes from a file."""
     SAMPLE = 1
@@ -85,7 +85,8 @@ def announced(hint: Link | None) -> bool:
 def standing_of(page: Page, body: Body, rule: Rule | None, hint: Link | None, given: Standing) -> Standing:
     """Return ``given``, or :attr:`Standing.NAMED` if the hint or an article pattern of the rule names the
     page, or :attr:`Standing.OTHER` if the page is not the one that the hint names."""
-    if hint is not None and not shows(page, body, hint.text):
+    # The text of a link on a page may be any text, such as "Continue reading this article".
+    if hint is not None and announced(hint) and not shows(page, body, hint.text):
         return Standing.OTHER
     named = announced(hint) or (rule is not None and classify(rule, page.url).kind is Kind.ARTICLE)
     return Standing.NAMED if named else given
