@@ -13,11 +13,10 @@ from pathlib import Path
 from pkgutil import iter_modules
 
 import pytest
-from newsbot.authoring.project import FILES
 
 import newsbot.commands
 from newsbot.apps.authoring.project import FILES
-from newsbot.cli.program import OF_SCRAPY, SUMMARIES, help_text
+from newsbot.cli.program import OF_SCRAPY, all_commands, help_text
 from newsbot.commands.completion import FOR_ZSH
 from newsbot.pages.rules import load_rules
 from tests.commandline import Answer

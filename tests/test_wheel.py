@@ -105,7 +105,9 @@ def test_the_metadata_name_all_requirements_except_those_of_extras(wheel: Path) 
     extras = {extra: {plain(name) for name, of in asked if of == extra} for _, extra in asked if extra}
     assert extras == {
         "datasketch": {"datasketch"},
-        **{"kafka": {"confluent-kafka"}, "postgresql": {"psycopg"}, "rabbitmq": {"pika"}},
+        "kafka": {"confluent-kafka"},
+        "postgresql": {"psycopg"},
+        "rabbitmq": {"pika"},
         "parquet": {"pyarrow"},
         "render": {"playwright"},
         "simulator": {"numba", "pyarrow", "matplotlib"},

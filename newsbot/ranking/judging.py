@@ -29,7 +29,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from newsbot.items import Kind, Link, Reason, Where, read_reason
-from newsbot.pages.discovery.autodiscovery import RARE_PLACES
 from newsbot.pages.discovery.list_pages import is_archive, is_archive_front, is_pagination, trap
 from newsbot.pages.rules.learn import LearnedRule
 from newsbot.pages.rules.rule import Match, Rule, classify

@@ -26,7 +26,6 @@ from newsbot.crawl.visit import RENDERED, Found, Visit
 from newsbot.errors import NotAnArticle
 from newsbot.items import Article, Details, EventKind, Kind, Link, Reason, Where
 from newsbot.middlewares import content_type_of, tree_of
-from newsbot.middlewares.rendering import RENDERED
 from newsbot.pages.discovery.autodiscovery import find_sections, find_sources
 from newsbot.pages.discovery.feeds import Feed, FeedError
 from newsbot.pages.discovery.hubs import hubs_in
@@ -41,10 +40,9 @@ from newsbot.pages.extraction.verdict import Standing, announced
 from newsbot.pages.rights import PageRights, page_rights, price_of
 from newsbot.pages.rules.rule import classify
 from newsbot.pages.rules.shape import is_front_page
-from newsbot.push.websub import hubs_in
+from newsbot.pages.text.codings import gunzip
 from newsbot.sites.rights import headers_of
 from newsbot.spiders.sitemap_index import SitemapIndexes
-from newsbot.text.codings import gunzip
 
 logger = logging.getLogger(__name__)
 
@@ -83,7 +81,7 @@ class Reader:
         if response.status >= 300:
             return
         # A person may ask for any address. Its content says whether it is a feed or a sitemap.
-        asked = visit.data.get("where") == Where.ARGUMENT and visit.kind not in (Kind.FEED, Kind.SITEMAP)
+        asked = visit.data.get("where") == Where.ARGUMENT and not visit.kind.is_listing
         if asked and (kind := kind_of_source(response.body)) is not None:
             visit.become(kind)
         if visit.kind.is_source and not visit.anew and _hash_before(visit) == _digest(response):

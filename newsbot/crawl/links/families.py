@@ -204,7 +204,7 @@ class Families:
         named = [
             key
             for key, entry in batch.entries.items()
-            if entry.kind in (Kind.FEED, Kind.SITEMAP)
+            if entry.kind.is_listing
             and (entry.data.get("where") != Where.GUESS or entry.priority > PATIENT_PRIORITY)
         ]
         if named and domain not in self._with_read_sources:
