@@ -269,6 +269,8 @@ class Details(TypedDict, total=False):
     bytes: int
     tls: str
     """In ``fetched``: ``not verified`` if the rule says ``tls: ignore``."""
+    price: str
+    """In ``fetched``: the price that the server states with the status 402; ``402`` if it states none."""
     rendered: bool
     """In ``fetched``: True if the page was read after its scripts were run."""
     missing: list[str]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import time
+
+import pytest
 
 from newsbot.items import Kind
 from tests.crawls import article_html, feed_xml
@@ -69,3 +72,43 @@ def test_a_page_that_a_rule_later_calls_a_section_is_read_as_a_section(site, wor
     page = world.page(f"{HOST}/x/99")
     assert page is not None
     assert page.kind is Kind.SECTION
+
+
+ATOM = (
+    '<?xml version="1.0"?>\n<?xml-stylesheet href="/s.xsl"?>\n<!-- made by hand -->'
+    '<feed xmlns="http://www.w3.org/2005/Atom"><title>t</title><entry><title>Council story 1 about the bridge'
+    '</title><link href="http://fresh.test/a/1"/></entry></feed>'
+)
+URLSET = (
+    '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><url><loc>http://fresh.test/a/1</loc></url>'
+    "</urlset>"
+)
+JSON_FEED = (
+    '{"version": "https://jsonfeed.org/version/1.1", "title": "t", "items": [{"id": "1", '
+    '"url": "http://fresh.test/a/1", "title": "Council story 1 about the bridge"}]}'
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "content_type"),
+    [
+        ("/feed.xml", feed_xml(["http://fresh.test/a/1"]), "application/rss+xml"),
+        ("/news/", feed_xml(["http://fresh.test/a/1"]), "text/html"),
+        ("/2026/11/20/a-long-headline-of-a-page", ATOM, "text/xml"),
+        ("/items", JSON_FEED, "application/json"),
+        ("/pages", URLSET, "application/xml"),
+        ("/pages.gz", gzip.compress(URLSET.encode()), "application/x-gzip"),
+    ],
+)
+def test_a_feed_or_sitemap_that_is_given_as_url_is_read_as_one(world, site, path, body, content_type):
+    site.page(f"http://fresh.test{path}", body, headers={"Content-Type": content_type})
+    site.page("http://fresh.test/a/1", article_html(1))
+    crawl = world.crawl("-a", f"url=http://fresh.test{path}")
+    assert crawl.code == 0, crawl.err
+    assert world.urls() == ["http://fresh.test/a/1"]
+    with world.storage() as storage:
+        [source] = [one for one in storage.sources.all() if one.url.endswith(path)]
+    kind = Kind.SITEMAP if "pages" in path else Kind.FEED
+    page = world.page(f"http://fresh.test{path}")
+    assert page is not None
+    assert (source.kind, page.kind) == (kind, kind)

@@ -71,6 +71,22 @@ def test_a_site_without_feeds_is_searched_once_and_crawled_by_links(site, world)
     assert requested(site) == GUESSED, "the search must not be repeated"
 
 
+def test_places_that_are_rarely_right_are_requested_after_the_articles(site, world):
+    stories = [f"{HOST}/2026/11/{day}/story-about-bridge-number-{day}" for day in range(10, 18)]
+    links = "".join(f"<li><a href='{one}'>A headline of five words {one[-2:]}</a>" for one in stories)
+    site.page(f"{HOST}/", HOME.replace("</p>", f"</p><ul>{links}</ul>"))
+    for number, story in enumerate(stories):
+        site.page(story, article_html(number))
+    world.rule("_defaults", "delay: 0.05\nconcurrency: 1\n")
+    world.rule("news.test", f"domain: news.test\nseeds: {HOST}/\n")
+    world.crawl()
+    assert world.urls() == sorted(stories)
+    paths = site.seen("news.test")
+    asked = [paths.index(path) for path in GUESSED]
+    articles = [paths.index(story.removeprefix(HOST)) for story in stories]
+    assert max(asked[:4]) < min(articles) < max(articles) < min(asked[4:])
+
+
 @pytest.mark.parametrize(
     ("rule", "robots", "home"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 from tests.crawls import article_html, feed_xml
 
@@ -82,3 +83,41 @@ def test_a_site_whose_tdmrep_json_fails_is_crawled_and_the_right_is_unknown(site
     assert world.urls() == [story(0)]
     assert world.articles()[0].rights == {"tdm-unknown": "/.well-known/tdmrep.json"}
     assert crawl.stat("tdmrep/asked") == 1
+
+
+def test_the_licence_that_robots_txt_names_is_read_once_for_all_articles(site, world):
+    robots = "License: /licence.xml\nUser-agent: *\nDisallow: /private/\n"
+    site_with(site, world, ("", {}), ("", {}), robots=robots)
+    terms = (
+        '<rsl xmlns="https://rslstandard.org/rsl"><content url="/story/1"><license>'
+        '<prohibits type="usage">ai-train</prohibits><payment type="subscription"/></license></content></rsl>'
+    )
+    site.page(f"{HOST}/licence.xml", terms, headers={"Content-Type": "application/rsl+xml"})
+    crawl = world.crawl()
+    assert crawl.code == 0, crawl.err
+    rights = {article.url: article.rights for article in world.articles()}
+    licence = {"license": f"{HOST}/licence.xml"}
+    assert rights[story(0)] == licence
+    assert rights[story(1)] == licence | {
+        "license-terms": "subscription; prohibits ai-train",
+        "ai-train": "license",
+    }
+    assert site.seen("news.test").count("/licence.xml") == 1
+
+
+def test_a_page_that_wants_a_payment_is_not_stored_and_the_stored_article_says_so(site, world):
+    site_with(site, world, ("", {}), ("", {}))
+    world.rule(
+        "_defaults", "delay: 0\ninterval: {feed: 1, article: 1}\nrecrawl: {feed: fixed, article: fixed}\n"
+    )
+    price = {"crawler-price": "USD 0.05"}
+    site.page(story(1), "Payment required", status=402, headers=price)
+    world.crawl()
+    assert world.urls() == [story(0)]
+    assert any(event.get("price") == "USD 0.05" for event in world.events(story(1)))
+    site.page(story(0), "Payment required", status=402)
+    time.sleep(1.1)
+    world.crawl("-a", "now=yes")
+    [article] = world.articles()
+    assert article.rights == {"payment-required": "402"}
+    assert article.version == 1

@@ -152,6 +152,19 @@ def test_commands_for_one_page_print_it_and_store_nothing(site, world, words, sh
     assert len(paths) == 1
 
 
+@pytest.mark.parametrize("more", [(), ("--spider", "news")])
+def test_view_opens_the_page_in_the_browser_and_stores_nothing(site, world, tmp_path, monkeypatch, more):
+    serve(site, world, 1)
+    browser = tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\ncat "${{1#file://}}" > {tmp_path}/seen.html\n', encoding="utf-8")
+    browser.chmod(0o755)
+    monkeypatch.setenv("BROWSER", f"{browser} %s")
+    done = world.scrapy("view", *more, STORY)
+    assert done.code == 0, done.err
+    assert "Council story number 0" in (tmp_path / "seen.html").read_text(encoding="utf-8")
+    assert not world.data.exists()
+
+
 def test_the_log_says_why_a_page_is_not_an_article(site, world):
     site.page(f"{HOST}/about", "<html><body><p>Short.</p><a href='/story/7'>A story</a></body></html>")
     done = world.scrapy("parse", "--spider", "news", "--nocolour", f"{HOST}/about")

@@ -448,3 +448,50 @@ def test_a_program_for_manuals_also_makes_blogs() -> None:
     assert read(
         page(head=BLOG, body=f"{post}{TEXT * 2}"), f"{SITE}/blog/the-first-steps/", vouched=False
     ).text
+
+
+WALLS = {
+    "fr": "Le conseil municipal vote la rénovation du pont|Avant de poursuivre votre lecture|"
+    "Avec votre accord, notre groupe et ses 712 fournisseurs utilisent des traceurs pour conserver "
+    "et traiter des informations personnelles telles que votre visite sur ce service, les adresses IP et les "
+    "identifiants. Certains fournisseurs se fondent sur leur intérêt légitime. Vous pouvez revenir sur votre "
+    "décision à tout moment en cliquant sur « En savoir plus » au bas de chaque page. Vos préférences ne "
+    "concernent que ce service. ",
+    "fi": "Kaksi raitiovaunua törmäsi aamulla keskustassa|Arvostamme yksityisyyttäsi|"
+    "Tallennamme laitteellesi evästeitä ja käsittelemme henkilötietoja, kuten yksilöllisiä tunnisteita, "
+    "mukautettuja mainoksia, sisällön mittaamista ja kävijätutkimusta varten. Voit hyväksyä tai hylätä "
+    "tämän käsittelyn napsauttamalla painiketta. Valintasi koskevat vain tätä sivustoa. ",
+    "ja": "市議会、橋の改修予算を可決|続行する前に|"
+    "当社およびパートナーは、お客様の端末に保存された情報へアクセスし、広告の配信や効果測定、サービスの向上の"
+    "ために利用します。お客様はいつでも設定を変更することができます。有料プランもご利用ください。",
+}
+"""Language -> a headline, the heading of a message in place of the article, and the text of the message."""
+
+
+@pytest.mark.parametrize("language", WALLS)
+@pytest.mark.parametrize("head", ["of the message", "of the article", "of an article in metadata"])
+@pytest.mark.parametrize("times", [1, 6])
+def test_a_text_without_the_announced_headline_is_another_page(language: str, head: str, times: int) -> None:
+    headline, message, text = WALLS[language].split("|")
+    title = message if head == "of the message" else f"{headline} - Example"
+    metadata = ""
+    if head.endswith("metadata"):
+        metadata = json_ld(
+            f'{{"@type": "NewsArticle", "headline": "{headline}", "datePublished": "2024-05-09"}}'
+        )
+        metadata += (
+            f'<meta property="og:type" content="article"><meta property="og:title" content="{headline}">'
+        )
+    html = page(body=f"<p>{text}</p>" * times, title=title, h1=message, head=metadata)
+    assert why(html, hint=from_feed(headline)) == "other_text"
+    # A pattern of a rule says nothing about the text.
+    rule = Rule(domain="example.org", article=(Pattern("/", "example.yaml", 1),))
+    assert why(html, hint=from_feed(headline), rule=rule) == "other_text"
+
+
+@pytest.mark.parametrize(
+    "announced", ["Ð¡Ð¾Ð²ÐµÑ‚ Ð¿Ñ€Ð¸Ð½ÑÐ» Ð±ÑŽÐ´Ð¶ÐµÑ‚", "Untitled message without subject", "Read more"]
+)
+def test_an_article_under_a_broken_headline_of_its_feed_is_an_article(announced: str) -> None:
+    day = "<time datetime=2024-05-09T08:00:00Z>9 May</time>"
+    assert read(page(body=day + TEXT * 4), hint=from_feed(announced)).text

@@ -39,10 +39,10 @@ class Count:
 
 COUNTS: Mapping[str, Count] = {
     "lines": Count(
-        50_500, 42_000, "lines of code: not blank, no comment, no docstring (nor a string below a name)"
+        50_750, 42_000, "lines of code: not blank, no comment, no docstring (nor a string below a name)"
     ),
-    "core_lines": Count(22_050, 16_000, "lines of code of the core"),
-    "library_lines": Count(10_920, 10_500, "lines of code of the library, newsbot/pages/"),
+    "core_lines": Count(22_150, 16_000, "lines of code of the core"),
+    "library_lines": Count(11_080, 10_500, "lines of code of the library, newsbot/pages/"),
     "app_lines": Count(3_500, 4_500, "lines of code of the largest app"),
     "files": Count(443, 300, "Python files, __init__.py included"),
     "top_modules": Count(8, 8, "modules at the top of newsbot/, without __init__.py and __main__.py"),
@@ -69,7 +69,7 @@ class Private:
     """A private name of another package that newsbot uses: where, and why there is no public alternative."""
 
     owner: str
-    """``module:name`` or ``module:Class.name``; empty if it cannot be checked by an import."""
+    """``module:name`` or ``module:Class.name``; empty if only type checkers know the name."""
     reason: str
 
 
@@ -93,13 +93,15 @@ PRIVATE: Mapping[str, Private] = {
         "scrapy.core.downloader.handlers.http11:_LenientHTTP11ClientFactory", "makes the protocol"
     ),
     "_factory": Private(
-        "twisted.web.client:HTTPConnectionPool", "the factory of connections, which Scrapy replaces as well"
+        "twisted.web.client:HTTPConnectionPool._factory",
+        "the factory of connections, which Scrapy replaces as well",
     ),
     "_parser": Private(
         "twisted.web._newclient:HTTP11ClientProtocol._parser", "its class is replaced, as Scrapy does"
     ),
     "_quiescentCallback": Private(
-        "", "what the pool passes to each connection; Twisted has no other name for it"
+        "twisted.web._newclient:HTTP11ClientProtocol._quiescentCallback",
+        "what the pool passes to each connection; Twisted has no other name for it",
     ),
     "_actions": Private(
         "argparse:ArgumentParser._actions", "names of all options, to suggest one that is near"
@@ -110,7 +112,7 @@ PRIVATE: Mapping[str, Private] = {
     ),
     "_cache": Private("encodings:_cache", "names of unknown encodings, which Python keeps without a limit"),
     "_connections": Private(
-        "twisted.web.client:HTTPConnectionPool", "keys of hosts, which are never removed"
+        "twisted.web.client:HTTPConnectionPool._connections", "keys of hosts, which are never removed"
     ),
     "_createConnection": Private(
         "twisted.internet._sslverify:ClientTLSOptions._createConnection",
@@ -120,7 +122,10 @@ PRIVATE: Mapping[str, Private] = {
         "scrapy.crawler:CrawlerProcess._create_crawler",
         "what Scrapy's own crawl command calls; the public create_crawler() does the same and can replace it",
     ),
-    "_default_executor": Private("", "the threads of asyncio.to_thread, which asyncio can only replace"),
+    "_default_executor": Private(
+        "asyncio.base_events:BaseEventLoop._default_executor",
+        "the threads of asyncio.to_thread, which asyncio can only replace",
+    ),
     "_max_size": Private(
         "scrapy.downloadermiddlewares.httpcompression:HttpCompressionMiddleware._max_size",
         "DOWNLOAD_MAXSIZE as the base class has read it",
@@ -130,7 +135,7 @@ PRIVATE: Mapping[str, Private] = {
         "the setting DOWNLOAD_VERIFY_CERTIFICATES, which a rule changes for its hosts",
     ),
     "_pool": Private(
-        "scrapy.core.downloader.handlers.http11:HTTP11DownloadHandler",
+        "scrapy.core.downloader.handlers.http11:HTTP11DownloadHandler._pool",
         "Scrapy's pool of connections to sites, which has no limit of idle ones",
     ),
     "_print_unknown_command": Private(
@@ -146,7 +151,7 @@ PRIVATE: Mapping[str, Private] = {
         "the one place where the end of a request and of all that it yielded is seen",
     ),
     "_timeouts": Private(
-        "twisted.web.client:HTTPConnectionPool", "closes idle connections, the oldest first"
+        "twisted.web.client:HTTPConnectionPool._timeouts", "closes idle connections, the oldest first"
     ),
     "_update_root_log_handler": Private(
         "scrapy.crawler:Crawler._update_root_log_handler",

@@ -180,17 +180,6 @@ def test_discovered_sources_are_accepted() -> None:
 
 
 # --- priorities
-def test_rare_usual_places_come_after_likely_articles_and_common_ones_before() -> None:
-    common = of("/feed", Where.GUESS, kind=Kind.FEED), of("/sitemap.xml", Where.GUESS, kind=Kind.SITEMAP)
-    rare = (
-        of("/feed.json", Where.GUESS, kind=Kind.FEED),
-        of("/wp-sitemap.xml", Where.GUESS, kind=Kind.SITEMAP),
-    )
-    story = of("/2024/12/31/a-long-headline-of-an-article.html").priority
-    assert max(one.priority for one in rare) < story < min(one.priority for one in common)
-    assert of("/feed.json", Where.AUTODISCOVERY, kind=Kind.FEED).priority == SOURCE_PRIORITY[Kind.FEED]
-
-
 def test_bands() -> None:
     hour, week = NOW - timedelta(hours=1), NOW - timedelta(days=7)
     order = [

@@ -19,7 +19,7 @@ from newsbot.crawl.visit import META_KEY
 from newsbot.errors import DataUnavailable
 from newsbot.items import Kind
 from newsbot.middlewares.tdmrep import TdmRepMiddleware
-from newsbot.pages.rights import opted_out, page_rights, read_robots, read_tdmrep
+from newsbot.pages.rights import opted_out, page_rights, read_robots, read_rsl, read_tdmrep
 
 URL = "https://news.test/story/1?page=2"
 
@@ -274,3 +274,97 @@ def test_other_lines_about_licences_are_ignored(text: str) -> None:
 )
 def test_a_licence_in_a_header_is_for_the_page(link: str, licence: str | None) -> None:
     assert page_rights({"link": [link]}).signals.get("license") == licence
+
+
+@pytest.mark.parametrize(
+    ("head", "licence"),
+    [
+        ('<link rel="license" type="application/rsl+xml" href="/terms.xml">', "https://news.test/terms.xml"),
+        ("<link type='Application/RSL+XML' rel='alternate License' href='//l.test/a'>", "https://l.test/a"),
+        ('<link rel="license" href="https://creativecommons.org/by/4.0/">', None),
+        ('<link rel="license" type="application/rsl+xml" href=" ">', None),
+    ],
+)
+def test_a_licence_in_a_link_element_is_for_the_page(head: str, licence: str | None) -> None:
+    rights = page_rights({}, page(head), url="https://news.test/a/1")
+    assert rights.signals.get("license") == licence
+
+
+def rsl(*licences: str, url: str = "/") -> bytes:
+    """Return a licence (RSL) with these alternatives."""
+    listed = "".join(f"<license>{one}</license>" for one in licences)
+    return (
+        f'<?xml version="1.0"?><rsl xmlns="https://rslstandard.org/rsl"><content url="{url}">{listed}'
+        "</content></rsl>"
+    ).encode()
+
+
+PAID = '<payment type="crawl"><amount currency="EUR">0.02</amount></payment>'
+SEARCH = '<permits type="usage">search ai-index</permits>'
+NO_TRAINING = '<prohibits type="usage">ai-train</prohibits>'
+
+
+@pytest.mark.parametrize(
+    ("file", "signals"),
+    [
+        (rsl(PAID), {"license-terms": "crawl 0.02 EUR"}),
+        (
+            rsl(SEARCH + '<payment type="free"/>'),
+            {
+                "license-terms": "free; permits ai-index, search",
+                "ai-train": "license",
+                "ai-input": "license",
+            },
+        ),
+        (
+            rsl(NO_TRAINING + PAID),
+            {"license-terms": "crawl 0.02 EUR; prohibits ai-train", "ai-train": "license"},
+        ),
+        (rsl('<permits type="usage">all</permits><payment type="free"/>'), {"license-terms": "free"}),
+        (rsl(PAID, '<payment type="free"/>'), {"license-terms": "free"}),
+        (rsl('<permits type="geo">DE</permits>' + PAID), {"license-terms": "crawl 0.02 EUR"}),
+        (rsl(), {"license-terms": "none"}),
+        (rsl(PAID, url="/shop/*"), {}),
+        (rsl(PAID, url="https://other.test/"), {}),
+        (rsl(PAID, url="https://news.test/a/*.html$"), {"license-terms": "crawl 0.02 EUR"}),
+        (b"<html>404</html>", {}),
+        (b"", {}),
+        (b"\x00\xff not XML", {}),
+        (
+            b'<!DOCTYPE r [<!ENTITY a SYSTEM "file:///etc/passwd">]><rsl><content url="/">&a;',
+            {"license-terms": "none"},
+        ),
+    ],
+)
+def test_the_terms_of_a_licence_are_read(file: bytes, signals: dict[str, str]) -> None:
+    assert read_rsl(file).signals("https://news.test/a/1.html") == signals
+
+
+def test_the_longest_location_of_a_licence_decides() -> None:
+    free = rsl('<payment type="free"/>', url="/press/").partition(b"<content")
+    both = rsl(PAID).replace(b"</rsl>", b"<content" + free[2])
+    assert read_rsl(both).signals("https://news.test/press/1") == {"license-terms": "free"}
+    assert read_rsl(both).signals("https://news.test/a") == {"license-terms": "crawl 0.02 EUR"}
+
+
+def test_a_free_licence_is_no_reservation() -> None:
+    assert not opted_out({"license": "https://news.test/rsl.xml", "license-terms": "free"})
+    assert opted_out({"license": "https://news.test/rsl.xml", "license-terms": "crawl 0.02 EUR"})
+    assert opted_out({"license": "https://news.test/rsl.xml"})
+    assert opted_out({"license": "https://news.test/rsl.xml", "license-terms": "free", "noai": "meta"})
+    assert opted_out({"payment-required": "402"})
+
+
+def test_a_licence_of_the_page_replaces_the_terms_of_the_site() -> None:
+    url = "https://news.test/1"
+    site = {"license": "https://news.test/rsl.xml", "license-terms": "free", "ai-train": "license"}
+    named = page_rights({"link": ['</own.xml>; rel=license; type="application/rsl+xml"']}, site=site, url=url)
+    assert named.signals == {"license": "https://news.test/own.xml"}
+    same = page_rights({"link": ['</rsl.xml>; rel=license; type="application/rsl+xml"']}, site=site, url=url)
+    assert same.signals == site
+    inside = page(f'<script type="application/rsl+xml">{rsl(PAID).decode()}</script>')
+    assert page_rights({}, inside, site, url).signals == {"license": url, "license-terms": "crawl 0.02 EUR"}
+
+
+def test_a_licence_in_robots_txt_may_be_a_path() -> None:
+    assert read_robots("License: /rsl.xml").everywhere["license"] == "/rsl.xml"

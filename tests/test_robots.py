@@ -7,6 +7,7 @@ import gzip
 from types import SimpleNamespace
 
 import pytest
+from protego import Protego
 from scrapy import Request
 from scrapy.exceptions import DownloadFailedError, DownloadTimeoutError, NotConfigured
 from scrapy.http import Response
@@ -19,6 +20,7 @@ from newsbot.errors import DataUnavailable
 from newsbot.items import Kind, Link, Where
 from newsbot.middlewares import robots
 from newsbot.middlewares.robots import KEEP_FAILED_SECONDS, RobotsMiddleware
+from newsbot.pages.rights import for_protego
 from newsbot.sites.rights import KEEP_SECONDS, NOTE_KIND
 from tests.builders import make_request
 
@@ -363,3 +365,26 @@ def test_sitemaps_in_an_error_page_are_ignored(make_desk):
     visit = desk.visit(STORY)
     assert Site(desk, SITEMAPS, 404).cause(make_request(visit)) is None
     assert visit.found == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "User-agent: newsbot\nCrawl-delay: 7\nUser-agent: other\nDisallow: /story/\n",
+        "User-agent: newsbot\n\nCrawl-delay: 7\n# more\n\nUser-agent: other\nDisallow: /story/\n",
+        "user-agent : newsbot\ncrawl-delay : 7\nrequest-rate: 1/5\nuser-agent: b\ndisallow: /story/\n",
+        "User-agent: o\nDisallow: /\nUser-agent: newsbot\nCrawl-delay: 7\nUser-agent: b\nDisallow: /story",
+    ],
+)
+def test_crawl_delay_does_not_end_the_list_of_user_agents(text: str) -> None:
+    """RFC 9309, 2.2.4: other records must not terminate a group."""
+    parser = Protego.parse(for_protego(text))
+    assert not parser.can_fetch(STORY, "newsbot")
+    assert parser.can_fetch("https://news.test/", "newsbot")
+    assert parser.crawl_delay("newsbot") == 7
+
+
+def test_a_crawl_delay_stays_in_its_group() -> None:
+    text = "User-agent: newsbot\nDisallow: /a/\nCrawl-delay: 7\nUser-agent: other\nDisallow: /story/\n"
+    parser = Protego.parse(for_protego(text))
+    assert (parser.can_fetch(STORY, "newsbot"), parser.crawl_delay("other")) == (True, None)

@@ -19,7 +19,7 @@ SCRIPT = """\
 # newsbot completion bash > ~/.local/share/bash-completion/completions/newsbot
 # zsh: put this line into ~/.zshrc:  source <(newsbot completion zsh)
 _newsbot() {
-    local words line=" ${COMP_WORDS[*]:1:COMP_CWORD-1} "
+    local words line=" ${COMP_WORDS[*]:1:$((COMP_CWORD-1))} "
     case "${COMP_WORDS[COMP_CWORD-1]}" in -a) line=" -a" ;; esac
     case "$line" in
 %s

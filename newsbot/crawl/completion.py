@@ -41,6 +41,7 @@ from newsbot.crawl.visit import META_KEY, Ending, Found, Visit
 from newsbot.errors import DataError, RecordRefused
 from newsbot.frontier.base import Entry, Lease
 from newsbot.items import Article, Details, EventKind, GivenBy, Kind, Link, PageRecord, Reason, Where
+from newsbot.pages.rights import PAYMENT
 from newsbot.recrawl.pages import seen_change
 from newsbot.recrawl.planning import KNOWN_PAGE, Plan, may_retry, plan, retry_delay
 from newsbot.sites.health import SESSION_ENDED
@@ -177,6 +178,7 @@ class Completion:
         if book is not None:
             book.write(record)
         self._teach(visit)
+        self._keep_price(visit)
         self.feed_details.end(visit)
         self.links.queue_released(visit)
         # The next guessed address of the home page has the same key as this page, so it can be queued only
@@ -196,7 +198,7 @@ class Completion:
         """
         if following := self.spellings.following(visit):  # another worker has just found this spelling
             self.links.queue_spelling(following, again=True)
-        if visit.was_list and due is not None:  # its next visit is that of an article
+        if visit.has_other_kind and due is not None:  # its next visit is of the kind that was found
             self.context.frontier.add([replace(visit.lease.entry, due=due)], force=True)
         if home is not None:
             link = Link(url=home, where=Where.SEED, kind=Kind.SECTION)
@@ -279,6 +281,14 @@ class Completion:
             visit.note(self.context.clock(), EventKind.RESPELLED, to=following.url)
             record.history = visit.events
         return following
+
+    def _keep_price(self, visit: Visit) -> None:
+        """Record at the stored article of the page that its server wants a payment now (status 402)."""
+        if price := visit.page.get("price"):
+            articles = self.context.storage.articles
+            kept = articles.get(canonicalize(visit.lease.entry.url, visit.rule.drop_query))
+            if kept is not None:
+                articles.save_rights(kept.canonical_url, {**kept.rights, PAYMENT: price})
 
     def _teach(self, visit: Visit) -> None:
         """Report to URL learning and site health whether the page was an article."""

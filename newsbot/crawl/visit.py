@@ -125,8 +125,8 @@ class Visit:
     """True if a HEAD request did not suffice. The present request is the GET request that follows it."""
     goes_on: bool = False
     """True if the next pages of the list are worth reading (:mod:`newsbot.crawl.links.trials`)."""
-    was_list: bool = False
-    """True if the page was queued as a list (:meth:`become_article`)."""
+    has_other_kind: bool = False
+    """True if the page was queued as a page of another kind (:meth:`become`)."""
     tried: bool = False
     """True once the result of this list is recorded, if it was read as a trial for lists of its kind.
 
@@ -139,11 +139,11 @@ class Visit:
     next_page: str | None = None
     """The URL of the article's next page; see :mod:`newsbot.spiders.news`."""
 
-    def become_article(self) -> None:
-        """Go on as a visit of an article. The page was queued as a list, but is an article."""
-        self.lease = replace(self.lease, entry=replace(self.lease.entry, kind=Kind.ARTICLE))
-        self.outcome.kind = Kind.ARTICLE
-        self.was_list = True
+    def become(self, kind: Kind) -> None:
+        """Go on as a visit of another kind of page. The next visits are of this kind, too."""
+        self.lease = replace(self.lease, entry=replace(self.lease.entry, kind=kind))
+        self.outcome.kind = kind
+        self.has_other_kind = True
 
     @property
     def kind(self) -> Kind:

@@ -12,10 +12,12 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from typing import Any
 
 from protego import Protego
+from scrapy import signals
 from scrapy.crawler import Crawler
-from scrapy.exceptions import NotConfigured
+from scrapy.exceptions import NotConfigured, StopDownload
 from scrapy.http import Request
 from w3lib.encoding import read_bom
 
@@ -27,7 +29,7 @@ from newsbot.items import Bounded, Reason
 from newsbot.middlewares import Middleware
 from newsbot.middlewares.compression import AS_SENT_KEY, is_damaged
 from newsbot.pages.discovery.autodiscovery import from_robots
-from newsbot.pages.rights import RobotsSignals, product_names, read_robots
+from newsbot.pages.rights import RobotsSignals, for_protego, read_robots
 from newsbot.pages.rules.rule import Rule
 from newsbot.pages.text.codings import gunzip
 from newsbot.sites.rights import MAX_TEXT, ROBOTS, keep_file, kept_file, origin_of
@@ -35,16 +37,21 @@ from newsbot.urls import canonicalize, host_key
 
 MAX_BYTES = 512 * 1024  # RFC 9309, 2.5: at least 500 KiB
 MAX_DOWNLOAD = 32 * MAX_BYTES
-"""Maximum number of downloaded bytes of a robots.txt.
-
-Only the first :data:`MAX_BYTES` are used. This limit is larger, because Scrapy drops the whole response if it
-exceeds the limit.
-"""
+"""Maximum number of bytes of a robots.txt after decompression. Only the first :data:`MAX_BYTES` are used."""
+CUT = "download_stopped"
+"""Scrapy's flag of a response whose end was not read."""
+STOPS_KEY = "stops"
+"""Meta key of a request for robots.txt: the time of the first bytes, and the number of bytes so far."""
 KEEP_FAILED_SECONDS = 300.0
 """Seconds before a robots.txt that could not be read is requested again."""
 _NO_ANSWER = (Reason.TIMEOUT, Reason.REFUSED, Reason.DNS, Reason.CONNECTION, Reason.PROXY)
 MAX_KNOWN = 20_000
 """Maximum number of hosts whose robots.txt is remembered."""
+
+
+def _whole_lines(file: bytes) -> bytes:
+    """Return the file without its last line, which may have been cut."""
+    return file[: max(file.rfind(b"\n"), file.rfind(b"\r")) + 1]
 
 
 def _text_of(file: bytes) -> str:
@@ -87,11 +94,13 @@ class RobotsMiddleware(Middleware):
         if not crawler.settings.getbool("ROBOTSTXT_OBEY"):
             raise NotConfigured
         super().__init__(crawler)
+        crawler.signals.connect(self._stop, signals.bytes_received)
         crawl = Crawl.of(crawler)
         self._context, self._politeness, self._rights = crawl.context, crawl.politeness, crawl.sites.rights
         self._follow = crawl.scope.arguments.follow
         self.agent: str = crawler.settings["ROBOTSTXT_USER_AGENT"] or crawler.settings["USER_AGENT"]
         self.delay_cap = crawler.settings.getfloat("NEWSBOT_CRAWL_DELAY_CAP")
+        self._longest = crawler.settings.getfloat("DOWNLOAD_TIMEOUT") / 2
         self._asked: dict[str, asyncio.Future[Robots]] = {}
         """The tasks that are fetching a file, by host."""
         self._known = Bounded[str, Robots](MAX_KNOWN)
@@ -151,7 +160,7 @@ class RobotsMiddleware(Middleware):
             file = await run(keep_file, notes, host, ROBOTS, content, clock())
         robots = Robots(origin, file.expires)
         if file.body is not None:
-            text = product_names(_text_of(file.body))
+            text = for_protego(_text_of(file.body))
             parser = Protego.parse(text)
             robots = Robots(origin, file.expires, read_robots(text), parser, text)
         await run(self._set_pace, robots, request)
@@ -172,6 +181,7 @@ class RobotsMiddleware(Middleware):
         """
         meta = {
             "dont_obey_robotstxt": True,
+            STOPS_KEY: (0.0, 0),
             "download_maxsize": MAX_DOWNLOAD,
             "download_fail_on_dataloss": False,
             AS_SENT_KEY: True,
@@ -190,10 +200,24 @@ class RobotsMiddleware(Middleware):
         # a response is not needed.
         if response.status >= 300:
             return None
-        if is_damaged(response):
+        cut = CUT in response.flags
+        if is_damaged(response) and not cut:
             text = "the file is cut off, or cannot be decompressed"
             return self._closed(origin, Reason.ROBOTS_UNREADABLE, text)
-        return gunzip(bytes(response.body), MAX_BYTES)[:MAX_BYTES]
+        body = gunzip(bytes(response.body), MAX_BYTES + 1)
+        # A cut rule could have another meaning: the beginning of "Disallow: /private/" is "Disallow: /".
+        return body if len(body) <= MAX_BYTES and not cut else _whole_lines(body[:MAX_BYTES])
+
+    def _stop(self, data: bytes, request: Request, **_: Any) -> None:
+        """Stop the download (``StopDownload``) of a file that is long or slow. What was read is used."""
+        if STOPS_KEY not in request.meta:
+            return
+        now = asyncio.get_running_loop().time()
+        first, size = request.meta[STOPS_KEY]
+        first, size = first or now, size + len(data)
+        request.meta[STOPS_KEY] = first, size
+        if size > MAX_BYTES or now - first > self._longest:
+            raise StopDownload(fail=False)
 
     def _without_response(self, origin: str, error: Exception) -> Robots | None:
         cause, status = cause_of(error), status_of(error)

@@ -22,6 +22,10 @@ https://www.w3.org/community/reports/tdmrep/CG-FINAL-tdmrep-20240510/: a list of
 path with ``*`` and ``$`` as in robots.txt), ``tdm-reservation`` (0 or 1) and ``tdm-policy`` (a URL). If
 several locations match, the longest decides, as in robots.txt. Among locations of equal length, a location
 that is reserved decides.
+
+A licence (RSL, https://rslstandard.org/rsl) states for which uses the pages may be taken, and for which
+payment. robots.txt (``License:``), the header ``Link``, and ``<link rel=license>`` name its file. A page may
+also contain it. newsbot never pays.
 """
 
 from __future__ import annotations
@@ -32,8 +36,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
+from lxml import etree
 from lxml.html import HtmlElement
 
 # --- pages
@@ -53,15 +58,27 @@ AI_TRAIN = "ai-train"
 AI_INPUT = "ai-input"
 LICENSE = "license"
 """The value of this signal is the address of a licence (RSL, https://rslstandard.org) for the use by AI."""
+LICENSE_TERMS = "license-terms"
+"""The value of this signal is a summary of the licence: payments, and permitted and prohibited uses."""
+PAYMENT = "payment-required"
+"""The value of this signal is the price, or ``402``: the server wants a payment for the page (status 402)."""
+FREE = "free"
+"""The summary of a licence that permits the use by AI without a payment."""
 DIRECTIVES = ("noai", "noimageai", "noml")
 
-OPT_OUTS = frozenset((*DIRECTIVES, TDM_RESERVATION, AI_AGENTS, AI_COMMENT, AI_TRAIN, AI_INPUT, LICENSE))
-"""Signals by which an owner reserves a page against use by AI."""
+OPT_OUTS = frozenset(
+    (*DIRECTIVES, TDM_RESERVATION, AI_AGENTS, AI_COMMENT, AI_TRAIN, AI_INPUT, LICENSE, PAYMENT)
+)
+"""Signals by which an owner reserves a page against use by AI.
+
+A licence that permits this use without a payment is no reservation.
+"""
 
 
 def opted_out(rights: Mapping[str, str]) -> bool:
     """Return True if any signal reserves the page against use by AI."""
-    return not OPT_OUTS.isdisjoint(rights)
+    freed = {LICENSE} if rights.get(LICENSE_TERMS) == FREE else set()
+    return not (OPT_OUTS - freed).isdisjoint(rights)
 
 
 def usage_signals(value: str) -> tuple[str, ...]:
@@ -85,6 +102,7 @@ MAX_METAS = 500
 """Maximum number of ``<meta>`` elements that are read."""
 MAX_VALUE = 2000
 """Maximum number of characters of a value that are used."""
+_MAX_PRICE = 60
 _WITH_VALUE = frozenset(("max-snippet", "max-image-preview", "max-video-preview", "unavailable_after"))
 """Directives that have a value after a colon. Any other name before a colon is the name of a crawler."""
 HEADER, META = "header", "meta"
@@ -105,7 +123,7 @@ class PageRights:
 
 
 _LICENSE_LINK = re.compile(
-    r"<(https?://[^<>\s]{1,2000})>(?=[^<>]{0,300}\brel\s?=\s?\"?license\b)(?=[^<>]{0,300}application/rsl\+xml)",
+    r"<([^<>\s]{1,2000})>(?=[^<>]{0,300}\brel\s?=\s?\"?license\b)(?=[^<>]{0,300}application/rsl\+xml)",
     re.IGNORECASE,
 )
 """Matches a link to an RSL licence in the header ``Link`` (RFC 8288)."""
@@ -115,11 +133,12 @@ def page_rights(
     headers: Mapping[str, Sequence[str]],
     tree: HtmlElement | None = None,
     site: Mapping[str, str] | None = None,
+    url: str = "",
 ) -> PageRights:
     """Return the permissions of a page.
 
     ``headers`` has the values of the response's headers by lower-case name. ``tree`` is the document if it is
-    HTML. ``site`` has the signals of the site's files (robots.txt, tdmrep.json) for the URL.
+    HTML. ``site`` has the signals of the site's files (robots.txt, tdmrep.json, licence) for ``url``.
     """
     metas = _metas(tree) if tree is not None else {}
     directives: dict[str, str] = {}
@@ -140,8 +159,7 @@ def page_rights(
         signals[NOINDEX] = directives.get("noindex") or directives["none"]
     for value in headers.get("content-usage", ()):
         signals |= dict.fromkeys(usage_signals(value[:MAX_VALUE]), HEADER)
-    if licence := next(filter(None, map(_LICENSE_LINK.search, headers.get("link", ()))), None):
-        signals[LICENSE] = licence[1][:MAX_VALUE]
+    _licence(signals, headers, tree, url)
     # The site's files come first, then the headers, then the page. Each place may replace the statements of
     # the places before it.
     _reservation(signals, headers, HEADER)
@@ -152,6 +170,54 @@ def page_rights(
         archive=NOARCHIVE not in signals,
         signals=signals,
     )
+
+
+_RSL_TYPE = re.compile(r"\s*application/rsl\+xml\s*(?:;.*)?", re.IGNORECASE)
+
+
+def _absolute(url: str, address: str) -> str:
+    try:
+        return urljoin(url, address.strip())[:MAX_VALUE]
+    except ValueError:
+        return address.strip()[:MAX_VALUE]
+
+
+def _replace_licence(signals: dict[str, str], address: str) -> None:
+    """Set the licence of a page. The terms of the site's licence stay only if it is the same licence."""
+    if signals.get(LICENSE) != address:
+        for name in [name for name, place in signals.items() if name == LICENSE_TERMS or place == LICENSE]:
+            del signals[name]
+        signals[LICENSE] = address
+
+
+def _licence(
+    signals: dict[str, str], headers: Mapping[str, Sequence[str]], tree: HtmlElement | None, url: str
+) -> None:
+    """Write the licence that a page or its headers state into ``signals``."""
+    if stated := next(filter(None, map(_LICENSE_LINK.search, headers.get("link", ()))), None):
+        _replace_licence(signals, _absolute(url, stated[1]))
+    elements = () if tree is None else islice(tree.iter("link", "script"), MAX_METAS)
+    for element in elements:
+        if _RSL_TYPE.fullmatch(element.get("type") or ""):
+            _page_licence(signals, element, url)
+
+
+def _page_licence(signals: dict[str, str], element: HtmlElement, url: str) -> None:
+    """Write the licence that a ``<link>`` names or a ``<script>`` contains into ``signals``."""
+    if element.tag == "script":
+        if found := read_rsl((element.text or "").encode()).signals(url):
+            _replace_licence(signals, url)
+            signals |= found
+    elif "license" in (element.get("rel") or "").lower().split() and (element.get("href") or "").strip():
+        _replace_licence(signals, _absolute(url, element.get("href") or ""))
+
+
+def price_of(headers: Mapping[str, Sequence[str]]) -> str:
+    """Return the price that the headers of a response with status 402 state; ``402`` if they state none.
+
+    ``crawler-price`` is the header of https://developers.cloudflare.com/ai-crawl-control/.
+    """
+    return next(iter(headers.get("crawler-price", ())), "").strip()[:_MAX_PRICE] or "402"
 
 
 def _metas(tree: HtmlElement) -> dict[str, list[str]]:
@@ -227,7 +293,7 @@ _AGENT_LINE = re.compile(
 _OUR_NAME = re.compile(r"(newsbot|\*)(?![\w-])", re.IGNORECASE)
 _MORE = re.compile(r"[ \t]*[/(;]|[ \t]+\w")
 """Matches what follows the name of a product in a user-agent line."""
-_LICENSE_LINE = re.compile(r"\s*license\s*:\s*(https?://[^\s#]+)", re.IGNORECASE)
+_LICENSE_LINE = re.compile(r"\s*license\s*:\s*((?:https?:/)?/[^\s#]+)", re.IGNORECASE)
 MAX_LINES = 20_000
 """Maximum number of lines that are read."""
 _MAX_COMMENTS = 64 * 1024
@@ -297,13 +363,31 @@ class _Group:
         return not self.agents or any(agent.lower() in OURS for agent in self.agents)
 
 
-def product_names(text: str) -> str:
-    """Return the text of a robots.txt with only the product name in each user-agent line.
+def for_protego(text: str) -> str:
+    """Return the text of a robots.txt in the form in which Protego reads it like RFC 9309.
 
     Site owners copy names with versions from their logs: ``newsbot/0.1.0 (+https://…)`` means ``newsbot``.
-    Protego takes a group for ``news`` as a group for newsbot, so such a name gets another end.
+    Protego takes a group for ``news`` as a group for newsbot, so such a name gets another end. Only Allow and
+    Disallow end the list of the user agents of a group (2.2.4), but in Protego, Crawl-delay ends it too. So
+    other lines are moved below the list.
     """
-    return _AGENT_LINE.sub(_product_name, text)
+    lines, moved, listing = [], list[str](), False
+    for line in _AGENT_LINE.sub(_product_name, text).splitlines():
+        name = line.partition(":")[0].strip().lower()
+        if name in _ENDS_LIST:
+            lines += moved
+            moved, listing = [], False
+        elif listing and name in _NO_RULES:
+            moved.append(line)
+            continue
+        listing = listing or name == "user-agent"
+        lines.append(line)
+    return "\n".join(lines + moved)
+
+
+_ENDS_LIST = frozenset(("allow", "disallow"))
+_NO_RULES = frozenset(("crawl-delay", "request-rate", "visit-time"))
+"""Lines that end the list of user agents in Protego only."""
 
 
 def _product_name(line: re.Match[str]) -> str:
@@ -395,17 +479,24 @@ _MAX_POLICY = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class _Rule:
-    """One entry of the file: a location, and whether it is reserved."""
+class _Location:
+    """A path with stars, as in robots.txt."""
 
     parts: tuple[str, ...]
-    """The location's parts between the stars."""
+    """The parts between the stars."""
     to_end: bool
     """True if the location ends with ``$``. Then its last part must be at the end of the path."""
-    weight: tuple[int, bool]
-    """If several rules match, the rule with the highest weight decides."""
-    reserved: bool
-    policy: str | None
+    length: int
+
+    @classmethod
+    def read(cls, location: str) -> _Location | None:
+        """Return None if the location is empty or too long."""
+        parts = tuple(re.split(r"\*+", location.rstrip("$")))
+        if not location or len(location) > MAX_LOCATION or len(parts) > MAX_STARS:
+            return None
+        # Paths begin with a slash, but some sites omit it.
+        parts = parts if parts[0].startswith("/") or not parts[0] else (f"/{parts[0]}", *parts[1:])
+        return cls(parts, location.endswith("$"), len(location))
 
     def matches(self, path: str) -> bool:
         """Return True if the location matches ``path``.
@@ -425,6 +516,25 @@ class _Rule:
 
 
 @dataclass(frozen=True, slots=True)
+class _Rule:
+    """One entry of the file: a location, and whether it is reserved."""
+
+    location: _Location
+    reserved: bool
+    policy: str | None
+
+    @property
+    def weight(self) -> tuple[int, bool]:
+        """If several rules match, the rule with the highest weight decides."""
+        return self.location.length, self.reserved
+
+
+def _path_of(url: str) -> str:
+    parts = urlsplit(url)
+    return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+
+
+@dataclass(frozen=True, slots=True)
 class Reservations:
     """The reservations in one site's file."""
 
@@ -436,9 +546,8 @@ class Reservations:
         """Return the signals for a URL of the site. The result is empty if the URL is not reserved."""
         if self.unknown:
             return {TDM_UNKNOWN: PATH}
-        parts = urlsplit(url)
-        path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        matching = [rule for rule in self.rules if rule.matches(path)]
+        path = _path_of(url)
+        matching = [rule for rule in self.rules if rule.location.matches(path)]
         if not matching:
             return {}
         best = max(matching, key=lambda rule: rule.weight)
@@ -463,19 +572,105 @@ def _rule(entry: Any) -> _Rule | None:
     if not isinstance(entry, dict) or not isinstance(entry.get("location"), str):
         return None
     reserved = str(entry.get(TDM_RESERVATION)).strip()  # some sites write the number as a string
-    location = entry["location"].strip()
-    if reserved not in ("0", "1") or not location or len(location) > MAX_LOCATION:
-        return None
-    to_end = location.endswith("$")
-    parts = tuple(re.split(r"\*+", location.rstrip("$")))
-    if len(parts) > MAX_STARS:
+    location = _Location.read(entry["location"].strip())
+    if reserved not in ("0", "1") or location is None:
         return None
     policy = entry.get(TDM_POLICY)
-    # Paths begin with a slash, but some sites omit it.
     return _Rule(
-        parts=parts if parts[0].startswith("/") or not parts[0] else (f"/{parts[0]}", *parts[1:]),
-        to_end=to_end,
-        weight=(len(location), reserved == "1"),
-        reserved=reserved == "1",
-        policy=policy[:_MAX_POLICY] if isinstance(policy, str) and policy else None,
+        location, reserved == "1", policy[:_MAX_POLICY] if isinstance(policy, str) and policy else None
     )
+
+
+# --- files of licences: RSL
+
+_EVERY_USE = {AI_TRAIN: {"all", "ai-all", AI_TRAIN}, AI_INPUT: {"all", "ai-all", AI_INPUT}}
+"""Use by AI -> the words that name it in a licence."""
+_MAX_TERMS = 200
+"""Maximum number of characters of the summary of one licence."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Terms:
+    """One ``<license>`` of a part of a site."""
+
+    permitted: frozenset[str]
+    """The permitted uses; if it is empty, all uses are permitted."""
+    prohibited: frozenset[str]
+    payment: str
+
+    def allows(self, use: str) -> bool:
+        """Return True if the licence allows a use by AI."""
+        names = _EVERY_USE[use]
+        return not names & self.prohibited and (not self.permitted or bool(names & self.permitted))
+
+    @property
+    def summary(self) -> str:
+        """The terms in a few words."""
+        uses = (("permits", self.permitted), ("prohibits", self.prohibited))
+        words = [self.payment, *(f"{verb} {', '.join(sorted(names))}" for verb, names in uses if names)]
+        return "; ".join(filter(None, words))[:_MAX_TERMS]
+
+
+@dataclass(frozen=True, slots=True)
+class Licence:
+    """The terms of a licence, by the part of the site for which they are: host ("" if the licence does not
+    name it), location, and alternatives."""
+
+    parts: tuple[tuple[str, _Location, tuple[_Terms, ...]], ...] = ()
+
+    def signals(self, url: str) -> dict[str, str]:
+        """Return the signals for a URL of the site, without the address of the licence."""
+        host, path = urlsplit(url).netloc.lower(), _path_of(url)
+        found = [part for part in self.parts if part[0] in ("", host) and part[1].matches(path)]
+        if not found:
+            return {}
+        terms = max(found, key=lambda part: part[1].length)[2]
+        # Each licence is an alternative.
+        if any(one.payment == FREE and all(map(one.allows, _EVERY_USE)) for one in terms):
+            return {LICENSE_TERMS: FREE}
+        refused = [use for use in _EVERY_USE if terms and not any(one.allows(use) for one in terms)]
+        summary = " | ".join(dict.fromkeys(filter(None, (one.summary for one in terms))))
+        return {LICENSE_TERMS: summary or "none"} | dict.fromkeys(refused, LICENSE)
+
+
+def read_rsl(file: bytes) -> Licence:
+    """Return the terms in the bytes of a licence; none if the file is invalid. Never raises."""
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, recover=True, remove_comments=True)
+    try:
+        root = etree.fromstring(file[:MAX_BYTES].strip(), parser)
+    except (etree.LxmlError, ValueError):
+        return Licence()
+    if root is None:
+        return Licence()
+    parts = []
+    for content in islice(root.iter("{*}content"), MAX_RULES):
+        host, pattern = _host_and_path(content.get("url") or "/")
+        location = _Location.read(pattern)
+        if location is not None:
+            terms = islice(content.iter("{*}license"), MAX_STARS)
+            parts.append((host, location, tuple(map(_terms_of, terms))))
+    return Licence(tuple(parts))
+
+
+def _host_and_path(address: str) -> tuple[str, str]:
+    _, separator, rest = address.strip().partition("://")
+    if not separator:
+        return "", address.strip()
+    host, _, path = rest.partition("/")
+    return host.lower(), f"/{path}"
+
+
+def _terms_of(element: etree._Element) -> _Terms:
+    def uses(name: str) -> frozenset[str]:
+        stated = (one for one in element.iter("{*}" + name) if one.get("type", "usage") == "usage")
+        words = (word for one in islice(stated, MAX_STARS) for word in (one.text or "").split())
+        return frozenset(word.strip(",").lower()[:30] for word in islice(words, MAX_STARS))
+
+    payment = next(element.iter("{*}payment"), None)
+    words = []
+    if payment is not None:
+        amount = next(payment.iter("{*}amount"), None)
+        words.append((payment.get("type") or "payment").strip().lower()[:30])
+        if amount is not None and (amount.text or "").strip():
+            words += [(amount.text or "").strip()[:20], (amount.get("currency") or "").strip()[:10]]
+    return _Terms(uses("permits"), uses("prohibits"), " ".join(filter(None, words)))

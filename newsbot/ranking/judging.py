@@ -27,10 +27,8 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from urllib.parse import urlsplit
 
 from newsbot.items import Kind, Link, Reason, Where, read_reason
-from newsbot.pages.discovery.autodiscovery import RARE_PLACES
 from newsbot.pages.discovery.list_pages import is_archive, is_archive_front, is_pagination, trap
 from newsbot.pages.rules.learn import LearnedRule
 from newsbot.pages.rules.rule import Match, Rule, classify
@@ -135,9 +133,7 @@ def judge(
         return _rejected(obstacle)
     # a known feed or sitemap is never judged as an article, even if an article pattern matches its URL
     if (kind := _known_source(link, match)) is not None:
-        is_rare = link.where is Where.GUESS and urlsplit(link.url).path in RARE_PLACES
-        priority = PATIENT_PRIORITY if is_rare else SOURCE_PRIORITY[kind]
-        return Judgement(kind=kind, priority=priority, accepted=True, reason=_why(link, match))
+        return Judgement(kind=kind, priority=SOURCE_PRIORITY[kind], accepted=True, reason=_why(link, match))
     if match.kind is Kind.ARTICLE and link.where is not Where.NEXT_PAGE:
         score = max(probability(article_odds(link, url, learned) + _ODDS_OF_PATTERN), _SCORE_OF_PATTERN)
         return _article(link, score, now, _why(link, match))

@@ -40,6 +40,7 @@ EVIDENCE = {
 """What a page may lack, in words."""
 _REFUSED = {
     "no_evidence": "had too little evidence of being articles",
+    "other_text": "had another text than the announced one",
     "section_front": "were lists",
     "too_short": "had hardly any text",
     "no_text": "had no text",

@@ -12,13 +12,13 @@ from base64 import b85decode, b85encode
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 from scrapy.http import Response
 
 from newsbot.errors import DataError
 from newsbot.items import Bounded
-from newsbot.pages.rights import Reservations, RobotsSignals
+from newsbot.pages.rights import LICENSE, Licence, Reservations, RobotsSignals
 from newsbot.storage.notes import NoteName, Notes
 from newsbot.urls import host_key
 
@@ -30,6 +30,8 @@ MAX_BYTES = 1 << 20
 NOTE_KIND = "files of "
 ROBOTS = "robots.txt"
 """The name of a stored robots.txt. A tdmrep.json is stored under :data:`newsbot.pages.rights.PATH`."""
+LICENCE = "licence"
+"""The name of the stored licence of a host (RSL)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +102,7 @@ class SiteRights:
         # This is twice the number of hosts that the middleware for tdmrep.json remembers, because this
         # middleware passes on each file only once.
         self._reservations = Bounded[str, Reservations](2 * MAX_KNOWN)
+        self._licences = Bounded[str, Licence](2 * MAX_KNOWN)
 
     def heard_robots(self, url: str, signals: RobotsSignals, can_fetch: CanFetch, size: int = 0) -> None:
         """Store the statements about AI in the robots.txt of a URL's host.
@@ -115,6 +118,16 @@ class SiteRights:
         """Store the reservations of a host's tdmrep.json."""
         self._reservations[host_key(origin)] = reservations
 
+    def licence_address(self, url: str) -> str | None:
+        """Return the address of the licence that the robots.txt of a URL's host names, or None."""
+        robots = self._robots.get(host_key(url))
+        address = None if robots is None else robots[0].everywhere.get(LICENSE)
+        return None if address is None else urljoin(url, address)
+
+    def heard_licence(self, origin: str, licence: Licence) -> None:
+        """Store the terms of the licence that the robots.txt of a host names."""
+        self._licences[host_key(origin)] = licence
+
     def signals(self, url: str) -> dict[str, str]:
         """Return the reservations for a URL: name of the reservation -> place where it was found.
 
@@ -125,6 +138,9 @@ class SiteRights:
         if host in self._robots:
             robots, can_fetch, _ = self._robots[host]
             signals |= robots.signals(url, can_fetch)
+            if address := self.licence_address(url):
+                signals[LICENSE] = address
+                signals |= self._licences.get(host, Licence()).signals(url)
         if host in self._reservations:
             signals |= self._reservations[host].signals(url)
         return signals

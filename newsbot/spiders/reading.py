@@ -37,9 +37,10 @@ from newsbot.pages.extraction import Reading, SiteMemory, first_page, made_by_sc
 from newsbot.pages.extraction.evidence import Evidence, Witnesses
 from newsbot.pages.extraction.page.page import MAX_MARKUP
 from newsbot.pages.extraction.verdict import Standing, announced
-from newsbot.pages.rights import PageRights, page_rights
+from newsbot.pages.rights import PageRights, page_rights, price_of
 from newsbot.pages.rules.rule import classify
 from newsbot.pages.rules.shape import is_front_page
+from newsbot.pages.text.codings import gunzip
 from newsbot.sites.rights import headers_of
 from newsbot.spiders.sitemap_index import SitemapIndexes
 
@@ -79,6 +80,10 @@ class Reader:
         """
         if response.status >= 300:
             return
+        # A person may ask for any address. Its content says whether it is a feed or a sitemap.
+        asked = visit.data.get("where") == Where.ARGUMENT and not visit.kind.is_listing
+        if asked and (kind := kind_of_source(response.body)) is not None:
+            visit.become(kind)
         if visit.kind.is_source and not visit.anew and _hash_before(visit) == _digest(response):
             return  # read() will find that the source is unchanged
         if not visit.kind.is_listing:
@@ -136,6 +141,8 @@ class Reader:
             details["tls"] = "not verified"
         if RENDERED in response.flags:
             details["rendered"] = True
+        if response.status == 402:
+            details["price"] = visit.page["price"] = price_of(headers_of(response))
         visit.note(self._context.clock(), EventKind.FETCHED, **details)
         if response.status == 304:
             self._unchanged(visit)
@@ -269,7 +276,7 @@ class Reader:
         if page.article is not None and (
             announced(visit.hint()) or self._families.standing(visit) is Standing.MEMBER
         ):
-            visit.become_article()
+            visit.become(Kind.ARTICLE)
             visit.evidence = page.evidence
 
     def _tell_move(self, response: Response, visit: Visit) -> None:
@@ -455,7 +462,7 @@ def read_html(response: Response, visit: Visit, known: Known) -> HtmlPage:
     except NotAnArticle as error:
         page.fault = error.reason
         return page
-    page.rights = page_rights(headers_of(response), tree, known.signals)
+    page.rights = page_rights(headers_of(response), tree, known.signals, response.url)
     if visit.kind is Kind.SECTION:
         _read_section(page, tree, response, visit, known)
     else:
@@ -555,6 +562,15 @@ def looks_like_html(body: bytes, content_type: str) -> bool:
     return not head.startswith((b"{", b"[")) and not content_type.lower().startswith(_NO_HTML)
 
 
+def kind_of_source(body: bytes) -> Kind | None:
+    """Return the kind of a feed or sitemap, also in gzip; None for all other content."""
+    head = gunzip(body, _HEAD)[:_HEAD].lstrip(b"\xef\xbb\xbf \t\r\n")
+    if _JSON_FEED.search(head):
+        return Kind.FEED
+    root = _OTHER_ROOT.search(head)
+    return None if root is None or b"<html" in head.lower() else _KINDS.get(root[1].lower())
+
+
 # Matches rel=next and rel="nofollow next". Up to 40 characters of other words may come before "next".
 _NEXT = re.compile(rb"""rel\s{0,3}=\s{0,3}["']?[\w ]{0,40}next""", re.IGNORECASE)
 _HEAD = 2048
@@ -563,7 +579,15 @@ _TAG = re.compile(rb"<[a-z!?]", re.IGNORECASE)
 # possessive: it never backtracks, so a page that consists of comments takes no longer.
 _OTHER_ROOT = re.compile(
     rb"^(?:<\?.{0,300}?\?>|<!--.{0,500}?-->|<!DOCTYPE.{0,300}?>|\s){0,20}+"
-    rb"<(?:\w{1,20}:)?(?:rss|rdf|feed|urlset|sitemapindex|opml)[\s>]",
+    rb"<(?:\w{1,20}:)?(rss|rdf|feed|urlset|sitemapindex|opml)[\s>]",
     re.IGNORECASE | re.DOTALL,
 )
+_KINDS = {
+    b"rss": Kind.FEED,
+    b"rdf": Kind.FEED,
+    b"feed": Kind.FEED,
+    b"urlset": Kind.SITEMAP,
+    b"sitemapindex": Kind.SITEMAP,
+}
+_JSON_FEED = re.compile(rb"^\{.{0,500}https?:\\?/\\?/(?:www\.)?jsonfeed\.org\\?/version", re.DOTALL)
 _NO_HTML = ("application/json", "application/ld+json", "application/feed+json", "text/plain", "text/csv")

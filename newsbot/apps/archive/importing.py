@@ -271,7 +271,7 @@ class Importer:
             raise NotAnArticle("not_html")
         at = page.at or self._context.now()
         tree = parse_html(page.body, http_content_type_encoding(content_type))
-        rights = page_rights({name: [value] for name, value in page.headers.items()}, tree)
+        rights = page_rights({name: [value] for name, value in page.headers.items()}, tree, url=page.url)
         if self._obey_noindex and not rights.index:
             raise NotAnArticle("noindex")
         memory = self._crawl.sites.shared_lines.of(rule.domain)

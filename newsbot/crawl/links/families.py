@@ -26,6 +26,7 @@ from newsbot.pages.discovery.list_pages import shape_of as list_shape
 from newsbot.pages.extraction.verdict import REQUIRED, Standing
 from newsbot.pages.rules.rule import Rule, classify
 from newsbot.ranking.families import LISTS, SAMPLES, Result, SiteFamilies, State, family_of, list_family
+from newsbot.ranking.judging import PATIENT_PRIORITY
 from newsbot.sites.families import MAX_SITES, FamilyNotes
 from newsbot.storage.waiting import WaitingLink
 from newsbot.urls import canonicalize, fingerprint, host_key
@@ -196,8 +197,16 @@ class Families:
                 visit.page.update(content_hash=None, etag=None, last_modified=None)
 
     def _wait_for_sources(self, domain: str, batch: Batch) -> None:
-        """Record the feeds and sitemaps that a page names. Samples wait until one of them was visited."""
-        named = [key for key, entry in batch.entries.items() if entry.kind.is_listing]
+        """Record the feeds and sitemaps that a page names. Samples wait until one of them was visited.
+
+        They do not wait for guesses that are rarely right.
+        """
+        named = [
+            key
+            for key, entry in batch.entries.items()
+            if entry.kind.is_listing
+            and (entry.data.get("where") != Where.GUESS or entry.priority > PATIENT_PRIORITY)
+        ]
         if named and domain not in self._with_read_sources:
             known = self._sources[domain] = self._sources.get(domain) or {}
             known.update(dict.fromkeys(named[:MAX_SOURCES]))

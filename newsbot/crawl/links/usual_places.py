@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from urllib.parse import urlsplit
 
 from newsbot.crawl.context import Context
 from newsbot.crawl.failures import is_no_source
@@ -21,7 +22,7 @@ from newsbot.crawl.links.queue import Links
 from newsbot.crawl.source_state import SourceRegistry
 from newsbot.crawl.visit import Found, Visit
 from newsbot.items import EventKind, Kind, Link, Reason, Where
-from newsbot.pages.discovery.autodiscovery import usual_places
+from newsbot.pages.discovery.autodiscovery import RARE_PLACES, usual_places
 from newsbot.pages.rules.rule import classify
 from newsbot.pages.rules.shape import is_front_page
 from newsbot.urls import canonicalize
@@ -163,7 +164,10 @@ class UsualPlaces:
 
     def _ask(self, visit: Visit, place: Link) -> None:
         self._context.count("guessed/asked")
-        found = Found(links=(place,), referrer=None, depth=1, force=True, source=visit.rule.domain)
+        patient = urlsplit(place.url).path in RARE_PLACES
+        found = Found(
+            links=(place,), referrer=None, depth=1, force=True, source=visit.rule.domain, patient=patient
+        )
         self._links.queue(found, visit)
 
     def _remember(self, domain: str, rest: float, **more: str | list[str]) -> None:

@@ -170,7 +170,7 @@ class _Reader:
 
     def article(self) -> Article:
         body = find_body(self.page, self.selected)
-        standing = standing_of(self.page, self.rule, self.hint, self.standing)
+        standing = standing_of(self.page, body, self.rule, self.hint, self.standing)
         if body.method == RULE:
             standing = Standing.NAMED
         # Many pages that are not articles are refused here, before the other fields are extracted.

@@ -112,7 +112,7 @@ def measure(page: Page, body: Body, *, date: str | None, byline: bool) -> Eviden
     of = weights()
     odds = of[""] + sum(of.get(name, 0.0) * value for name, value in values.items())
     marks = {
-        ARTICLE: page.article is not None or _calls_itself(page),
+        ARTICLE: page.article is not None or calls_itself_article(page),
         DATED: date is not None,
         DATE_IN_METADATA: date is not None and date not in (VISIBLE, TIME_TAG, GENERIC),
         BYLINE: byline,
@@ -274,7 +274,7 @@ def _typed(page: Page) -> list[HtmlElement]:
     return _TYPED(page.tree)[:_MOST_TYPED]
 
 
-def _calls_itself(page: Page) -> bool:
+def calls_itself_article(page: Page) -> bool:
     """True if Open Graph metadata declare an article."""
     return "article" in page.meta("og:type").lower() or bool(page.meta("article:published_time"))
 

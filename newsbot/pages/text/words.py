@@ -147,6 +147,11 @@ def tokens(text: str) -> list[str]:
     return [token.decode() for token in token_bytes(text)]
 
 
+def is_unspaced(word: str) -> bool:
+    """True for a character of a script without spaces, which is a word in :func:`tokens`."""
+    return len(word) == 1 and _UNSPACED.match(word) is not None
+
+
 def token_bytes(text: str) -> list[bytes]:
     """Return the words of ``text`` in order, folded, as UTF-8. Signatures are hashes of these bytes."""
     text = text[:MAX_TEXT]
