@@ -17,6 +17,7 @@ sentence. In scripts without capitals, only words of the headline are recognised
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -304,10 +305,10 @@ class _Places:
         only = [{word for word in text.words if word not in other.known} for text, other in texts]
         changed = found = 0
         for words, others, names, title in zip(only, reversed(only), special, self._titles, strict=True):
-            starts = {other[:2] for other in others}
-            forms = {
-                word for word in words if word[:2] in starts and any(are_forms(word, one) for one in others)
-            }
+            starts = defaultdict[bytes, list[bytes]](list)
+            for other in others:
+                starts[other[:2]].append(other)
+            forms = {word for word in words if any(are_forms(word, one) for one in starts.get(word[:2], ()))}
             left = (words - forms) | names
             changed += len(left)
             found += sum(word in names or word in title or _DIGIT.search(word) is not None for word in left)
@@ -369,8 +370,8 @@ def are_forms(one: bytes, other: bytes) -> bool:
     longest = max(len(one), len(other))
     if longest < 4 or _is_unspaced(one):
         return False
-    equal = next((at for at, (left, right) in enumerate(zip(one, other, strict=False)) if left != right), -1)
-    return equal < 0 or 2 * equal > longest
+    stem = longest // 2 + 1
+    return one[:stem] == other[:stem] or one.startswith(other) or other.startswith(one)
 
 
 def _is_date(words: list[bytes], place: int) -> bool:
