@@ -135,7 +135,7 @@ def main() -> None:
             warnings.simplefilter("ignore")  # warnings on deprecated modules of Scrapy do not concern newsbot
             for package in PACKAGES:
                 import_all(package)
-        import_module("newsbot.extraction").extract(
+        import_module("newsbot.pages.extraction").extract(
             PAGE, "http://news.test/2026/11/20/council-talks-about-the-bridge/"
         )
         if "twisted.internet.reactor" in sys.modules:

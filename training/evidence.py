@@ -3,8 +3,8 @@
     python -m training.evidence [--sets DIR ...] [--formasaurus DIR] [--html DIR ...] [--part dev|test]
 
 The options are those of :mod:`benchmarks.verdict`. The weights are written to
-``newsbot/pages/extraction/evidence.json``. The table comes from folds: the pages of a site are judged with weights
-that were computed without them. All pages of a site are in one fold.
+``newsbot/pages/extraction/evidence.json``. The table comes from folds: the pages of a site are judged with
+weights that were computed without them. All pages of a site are in one fold.
 """
 
 from __future__ import annotations
