@@ -34,9 +34,10 @@ from typing import Any
 
 import redis
 from pymongo import MongoClient
+from scrapy import Request, Spider
+from scrapy_redis.queue import PriorityQueue
 
 from benchmarks.crews import SYSTEMS, Crew
-from benchmarks.loss import fill_queue
 from benchmarks.servers import own_mongo, own_redis, process_seconds, redis_seconds
 from benchmarks.site import Site
 from benchmarks.webs import Web, papers, saved, tree, write_rules
@@ -169,6 +170,14 @@ def polite(pages: int) -> Iterator[Row]:
                     if job == "note":
                         fill_queue(url, web)
                     yield {"system": system, "job": "polite", "workers": workers} | _pace(crew, web, workers)
+
+
+def fill_queue(url: str, web: Web) -> None:
+    """Queue all pages for ``benchmarks.rival note``."""
+    with redis.Redis.from_url(url) as client:
+        queue = PriorityQueue(client, Spider("note"), "note:requests")
+        for page in sorted(web.wanted):
+            queue.push(Request(page, dont_filter=True))
 
 
 def _pace(crew: Crew, web: Web, workers: int) -> Row:

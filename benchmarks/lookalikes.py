@@ -36,8 +36,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from benchmarks.push import free_port
 from newsbot.backends import open_storage
+from tests.servers import free_port
 
 FORMS = {
     "replay": (),

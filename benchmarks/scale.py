@@ -7,9 +7,8 @@ Later runs use both. The articles are those of benchmarks/searchtexts.py. The st
 ``index``      build the search index of the articles
 ``search``     the first page of results of each kind of query of benchmarks/search.py
 ``dashboard``  pages in Chromium (benchmarks/dashboard.py). This adds waiting URLs and activity to the data
-``backup``     back up and restore as docs/operations.md says (MongoDB: copy the files of the locked server),
-               and migrate the data file from the first format (benchmarks/storage.py)
-``move``       ``scrapy move`` from the data file to servers and back (benchmarks/moving.py)
+``backup``     back up and restore the data file as docs/operations.md says
+``move``       ``scrapy move`` from the data file to servers and back
 
 Durations are in seconds, or in milliseconds for one page or query. ``CPU`` is the processor time of this
 process and of mongod. Measure ``search`` and ``dashboard`` alone on a busy machine, with ``chrt -r 1``.
@@ -23,22 +22,21 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
+import sqlite3
 import tempfile
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, closing
 from pathlib import Path
 from statistics import linear_regression
-from typing import Any
 
-from pymongo import MongoClient
-
-from benchmarks import dashboard, moving
+from benchmarks import dashboard
 from benchmarks.search import Place, fill, index_cost, query_times
 from benchmarks.searchtexts import AN_ARTICLE, Texts
 from benchmarks.servers import own_mongo, own_redis, process_seconds, redis_seconds
-from benchmarks.storage import upkeep
-from newsbot.apps.transfer.side import Side
+from newsbot.apps.transfer.copying import Journal, compare_all, copy_all
+from newsbot.apps.transfer.side import Choice, Side
+from newsbot.storage.sqlite import SqliteStorage
 
 LARGEST = 10_000_000
 Figures = dict[str, float]
@@ -83,36 +81,32 @@ def painted(place: Place, number: int, texts: Texts) -> Figures:
 
 
 def backed_up(place: Place, _number: int, _texts: Texts) -> Figures:
-    """Back up, restore, and migrate a data file; copy the files of a MongoDB server, and start it on them."""
-    if place.server is None:
-        rows = {row["step"]: row for row in upkeep(place.folder)}
-        return {f"{step}, {unit}": row[unit] for step, row in rows.items() for unit in ("s", "s CPU")} | {
-            "backup, MB": rows["backup"]["bytes"] / 1e6
-        }
-    wall, cpu = time.perf_counter(), time.process_time()
-    with MongoClient[Any](place.server.uri) as client, tempfile.TemporaryDirectory(dir=place.folder) as own:
-        client.admin.command("fsync", lock=True)
-        shutil.copytree(place.server.folder, f"{own}/copy", ignore=shutil.ignore_patterns("mongod.lock"))
-        client.admin.command("fsyncUnlock")
-        taken = time.perf_counter() - wall
-        used = sum(one.stat().st_size for one in Path(own).rglob("*") if one.is_file())
-        wall = time.perf_counter()
-        place.server.stop()
-        with own_mongo(Path(own) / "copy") as server:
-            restored = time.perf_counter() - wall
-            with MongoClient[Any](server.uri) as other:
-                assert other["newsbot"]["articles"].find_one({}) is not None
-        place.server.start()
-    return {
-        "backup, s": taken,
-        "restore, s": restored,
-        "backup, MB": used / 1e6,
-        "both, s CPU": time.process_time() - cpu,
-    }
+    """Back up and restore a data file."""
+    if place.server is not None:
+        return {}
+    found: Figures = {}
+    with tempfile.TemporaryDirectory(dir=place.folder) as own:
+        backup, restored = Path(own) / "backup.db", Path(own) / "restored.db"
+
+        def back_up() -> None:
+            file = place.folder / "newsbot.db"
+            with closing(sqlite3.connect(file)) as source, closing(sqlite3.connect(backup)) as target:
+                source.backup(target)
+
+        def restore() -> None:
+            shutil.copyfile(backup, restored)
+            SqliteStorage(restored).close()
+
+        for name, step in (("backup", back_up), ("restore", restore)):
+            wall, cpu = time.perf_counter(), time.process_time()
+            step()
+            found[f"{name}, s"] = time.perf_counter() - wall
+            found[f"{name}, s CPU"] = time.process_time() - cpu
+        return found | {"backup, MB": backup.stat().st_size / 1e6}
 
 
 def moved(place: Place, _number: int, _texts: Texts) -> Figures:
-    """Move to servers and back, each with the comparison at the end."""
+    """Copy all data to servers and back, each with the comparison at the end."""
     if place.server is not None:
         return {}
     with (
@@ -123,6 +117,7 @@ def moved(place: Place, _number: int, _texts: Texts) -> Figures:
         assert server.process is not None
         mongod = server.process.pid
         servers = {"REDIS_URL": redis_url, "MONGO_URI": f"{server.uri}newsbot"}
+        found: Figures = {}
         with (
             closing(Side.open(place.settings)) as here,
             closing(Side.open(servers)) as there,
@@ -130,15 +125,18 @@ def moved(place: Place, _number: int, _texts: Texts) -> Figures:
         ):
 
             def used() -> float:
-                return process_seconds(mongod) + redis_seconds(redis_url)
+                return time.process_time() + process_seconds(mongod) + redis_seconds(redis_url)
 
-            found: Figures = {}
             for way, source, target in (("move to servers", here, there), ("move home", there, home)):
-                row = moving.move(way, source, target, Path(own) / way, used)
-                assert row["same"], way
-                found |= {f"{way}, s": row["seconds"], f"{way}, s CPU": row["seconds CPU"]}
-                found |= {f"{way}, {kind}/s": row[f"{kind}/s"] for kind in ("articles", "texts to the index")}
+                wall, cpu = time.perf_counter(), used()
+                copy_all(source, target, Choice(), Journal(Path(own) / way, {"way": way}), _quiet)
+                assert all(one.same for one in compare_all(source, target, Choice(), _quiet)), way
+                found |= {f"{way}, s": time.perf_counter() - wall, f"{way}, s CPU": used() - cpu}
     return found
+
+
+def _quiet(_kind: str, _number: int) -> None:
+    """Ignore a report of a move."""
 
 
 STEPS: Mapping[str, Callable[[Place, int, Texts], Figures]] = {

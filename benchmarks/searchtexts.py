@@ -14,21 +14,36 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from functools import cached_property
-from itertools import islice
+from functools import cache, cached_property
+from itertools import accumulate, islice
 from pathlib import Path
 
-from benchmarks.texts import vocabulary
 from newsbot.dedup.minhash import text_key
 from newsbot.items import Article
 from newsbot.pages.text.stems import stems
 
 SITES = 1000
 SENTENCES = 40_000
+VOCABULARY = 100_000
+"""Words of generated sentences, by a law like Zipf's."""
 AN_ARTICLE = 14
 """Number of sentences in an article (about 250 words)."""
 _BETWEEN = timedelta(days=1) / 100_000
 _END = re.compile(r"(?<=[.!?])\s+|\n+")
+
+_SYLLABLES = [
+    first + vowel + last for first in "bdfgklmnprstv" for vowel in "aeiou" for last in ("", "n", "r")
+]
+
+
+@cache
+def vocabulary() -> tuple[list[str], list[float]]:
+    """Return the words, and their cumulative weights."""
+    chance = random.Random("vocabulary")
+    words: dict[str, None] = {}
+    while len(words) < VOCABULARY:
+        words["".join(chance.choices(_SYLLABLES, k=chance.choice((2, 3, 3, 4))))] = None
+    return list(words), list(accumulate(1 / (rank + 2) ** 1.1 for rank in range(VOCABULARY)))
 
 
 class Texts:

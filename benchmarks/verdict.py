@@ -1,18 +1,16 @@
 """How well the extraction recognises which pages are articles, measured as a classifier.
 
     python -m benchmarks.verdict [--sets DIR ...] [--formasaurus DIR] [--html DIR ...] [--part dev|test]
-    [--fit]
 
 * ``--sets``: folders of folders with ``index.jsonl`` and pages. A row with a ``type`` is not an article
 * ``--formasaurus``: the folder ``formasaurus/data`` of its source package (``pip download --no-deps
   --no-binary :all: formasaurus==0.10.0``): 954 home, shop, forum and service pages of real sites
 * ``--html``: folders of HTML files that are not articles. Each folder is a site, for example manuals
   (``apt-get download git-doc``, ``dpkg -x``) or list pages of a generator. 14 pages of each folder are read
-* ``--fit``: compute the weights of the features from these pages, and write them to
-  ``newsbot/pages/extraction/evidence.json``. The table then comes from folds: the pages of a site are judged
-  with weights that were computed without them
+The shipped weights were computed from such pages. ``python -m training.evidence`` has the same options; its
+table judges the pages of a site with weights that were computed without them.
 
-All pages of a site are in one fold. The columns are: number of pages, of pages that are accepted without any
+The columns are: number of pages, of pages that are accepted without any
 hint, and of pages that are accepted in a crawl. In a crawl an article is an item of a feed. Any other page is
 the sample of an unknown family. Pages of articles with under 2,000 bytes are not counted: they are frames
 that scripts fill.
@@ -25,16 +23,13 @@ import gzip
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import md5
-from importlib import resources
 from multiprocessing import Pool
 from pathlib import Path
 from typing import NamedTuple
 from unittest import mock
 from urllib.parse import urlsplit
-
-import numpy as np
 
 from newsbot.items import Link, Where
 from newsbot.pages.extraction import article, evidence
@@ -44,11 +39,6 @@ from newsbot.urls import site_of
 LEAST_BYTES = 2000
 """Minimum size of a page of an article in bytes. Smaller pages are frames that scripts fill."""
 FOLDS = 8
-_RIDGE = 3.0
-"""Strength of the L2 penalty on the weights of standardised features."""
-_WEIGHT_OF_OTHERS = {"home": 0.5, "shop, forum, service": 0.5}
-"""Weight of a page by its kind in the fit; 3 for other pages that are not articles, 1 for articles. The pages
-of formasaurus are older and simpler than pages of today."""
 
 
 class Saved(NamedTuple):
@@ -126,47 +116,28 @@ def judged(page: Saved) -> Judged | None:
 _features = evidence.features
 
 
-def fit(rows: Sequence[Judged]) -> dict[str, float]:
-    """Return the weights of a logistic regression with an L2 penalty (Newton's method)."""
-    names = sorted({name for row in rows for name in row.features})
-    table = np.array([[row.features.get(name, 0.0) for name in names] for row in rows])
-    wanted = np.array([row.page.article for row in rows], float)
-    heavy = np.array([1.0 if row.page.article else _WEIGHT_OF_OTHERS.get(row.page.kind, 3.0) for row in rows])
-    mean, spread = table.mean(0), table.std(0)
-    spread[spread == 0] = 1.0
-    scaled = np.hstack([(table - mean) / spread, np.ones((len(rows), 1))])
-    penalty = np.full(len(names) + 1, _RIDGE)
-    penalty[-1] = 0.0
-    weights = np.zeros(len(names) + 1)
-    for _ in range(30):
-        chance = 1.0 / (1.0 + np.exp(-np.clip(scaled @ weights, -30, 30)))
-        slope = scaled.T @ (heavy * (chance - wanted)) + penalty * weights
-        bend = (scaled.T * (heavy * chance * (1 - chance))) @ scaled + np.diag(penalty + 1e-9)
-        weights -= np.linalg.solve(bend, slope)
-    plain = {name: round(float(value), 3) for name, value in zip(names, weights[:-1] / spread, strict=True)}
-    plain[""] = round(float(weights[-1] - (weights[:-1] * mean / spread).sum()), 3)
-    return plain
-
-
-def odds_of(row: Judged, weights: dict[str, float]) -> float:
+def odds_of(row: Judged, weights: Mapping[str, float]) -> float:
     """Return the log-odds of a page; minus infinity if it is refused for another reason."""
     if row.alone or not row.features:
         return -math.inf
     return weights[""] + sum(weights.get(name, 0.0) * value for name, value in row.features.items())
 
 
-def main() -> None:
-    """Read the pages and print the table."""
+def arguments(description: str | None) -> argparse.Namespace:
+    """Return the options of the command line."""
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--sets", type=Path, nargs="*", default=[])
     parser.add_argument("--formasaurus", type=Path)
     parser.add_argument("--html", type=Path, nargs="*", default=[])
     parser.add_argument("--part", choices=("dev", "test"), help="default: both")
-    parser.add_argument("--fit", action="store_true")
     parser.add_argument("--worst", type=int, default=0, help="print this many wrong pages of each kind")
-    options = parser.parse_args()
+    return parser.parse_args()
+
+
+def read_pages(options: argparse.Namespace) -> list[Judged]:
+    """Return the results of all pages that the options name."""
     found = [page for folder in options.sets for page in pages_of_sets(folder)]
     found += formasaurus(options.formasaurus) if options.formasaurus else ()
     found += [page for folder in options.html for page in pages_of(folder)]
@@ -175,18 +146,20 @@ def main() -> None:
     with Pool() as pool:
         read = pool.map(judged, found, chunksize=8)
     rows = [row for row in read if row is not None]
-    weights = dict(evidence.weights())
-    of_fold = dict.fromkeys(range(FOLDS), weights)
-    if options.fit:
-        known = [row for row in rows if row.features and not row.alone]
-        weights = fit(known)
-        place = resources.files("newsbot.pages.extraction").joinpath("evidence.json")
-        Path(str(place)).write_text(json.dumps(weights, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-        for number in of_fold:
-            of_fold[number] = fit([row for row in known if fold_of(row.page) != number])
-    odds = [odds_of(row, of_fold[fold_of(row.page)]) for row in rows]
-    print_table(rows, odds)
     print(f"not counted, because the page does not hold its text: {len(found) - len(rows)}")
+    return rows
+
+
+def main() -> None:
+    """Read the pages and print the table."""
+    options = arguments(__doc__)
+    rows = read_pages(options)
+    print_all(rows, [odds_of(row, evidence.weights()) for row in rows], options.worst)
+
+
+def print_all(rows: Sequence[Judged], odds: Sequence[float], worst: int) -> None:
+    """Print the table, the limits that refuse few articles, and the worst pages."""
+    print_table(rows, odds)
     for at_most in (0.02, 0.03, 0.04, 0.05):
         scores = sorted(score for row, score in zip(rows, odds, strict=True) if row.page.article)
         limit = scores[int(at_most * len(scores))]
@@ -197,7 +170,7 @@ def main() -> None:
             for row, score in zip(rows, odds, strict=True)
             if row.page.article is is_article
         ]
-        for score, url in sorted(pairs, reverse=not is_article)[: options.worst]:
+        for score, url in sorted(pairs, reverse=not is_article)[:worst]:
             print(f"{score:8.2f} {'article' if is_article else 'other'} {url}")
 
 

@@ -16,7 +16,7 @@ import redis
 from hypothesis import settings as hypothesis_settings
 
 from benchmarks.demoweb.server import DemoServer
-from tests import redisserver
+from tests import redisserver, warm
 from tests.builders import Desk
 from tests.crawls import World
 from tests.mockserver import MockServer
@@ -26,6 +26,8 @@ hypothesis_settings.register_profile("ci", derandomize=True, deadline=None, prin
 hypothesis_settings.register_profile("here", deadline=None)  # a slow machine is not a failure of the code
 # In CI all runs use the same examples, so that a failure is caused by the change. Other runs use new ones.
 hypothesis_settings.load_profile("ci" if os.environ.get("CI") else "here")
+
+warm.install()
 
 MEMORY = Path("/dev/shm")
 ENOUGH = 4 * 2**30

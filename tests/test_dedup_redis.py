@@ -51,7 +51,7 @@ def test_texts_are_found_again_while_the_buckets_are_split(
 
 
 def test_memory_per_text_is_small(redis_place: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A text takes 280 bytes with 10^6 texts (benchmarks.dedup_index), and more with fewer texts."""
+    """A text takes 280 bytes with 10^6 texts, and more with fewer texts."""
     texts = 20_000
     with closing(RedisIndex(**redis_place)) as opened:
         for number in range(texts):

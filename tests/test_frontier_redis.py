@@ -86,7 +86,7 @@ def _entry(fingerprint: bytes) -> Entry:
 
 
 def test_memory_per_known_url_is_small(redis_place: dict[str, Any]) -> None:
-    """16 bytes per URL at a million URLs (python -m benchmarks.frontier); a few more for fewer URLs."""
+    """16 bytes per URL at a million URLs; a few more for fewer URLs."""
     frontier = RedisFrontier(**redis_place)
     frontier.mark_done([make_entry(str(n)) for n in range(60_000)], None)
     with redis.Redis.from_url(redis_place["where"]) as client:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks import ranking as benchmark
 from newsbot.items import Kind, Link, Where
 from newsbot.pages.discovery.list_pages import is_archive, is_pagination, trap
 from newsbot.pages.rules.rule import Pattern, Rule
@@ -271,31 +267,3 @@ def test_every_feature_has_a_weight(path: str) -> None:
         return
     assert set(features(url)) <= set(WEIGHTS)
     assert 0 < prior(url) < 1
-
-
-# --- the benchmark
-def test_the_benchmark_counts_by_its_labels(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rows = [("self", f"{SITE}/2024/12/31/bridge-{number}/", "") for number in range(8)]
-    rows += [("body", f"{SITE}/strange/{number}", HEADLINE) for number in range(2)]
-    rows += [("nav", f"{SITE}/section{number}/", "Section") for number in range(9)]
-    rows += [
-        ("nav", f"{SITE}/2024/12/30/menu-{'x' * 3}/", "Today"),
-        ("nav", f"{SITE}/a.css", "x"),
-        ("nav", "tel:1", "x"),
-    ]
-    rows += [("body", f"{SITE}/unlabelled", "Two words")]
-    lines = [
-        json.dumps({"domain": "site.example", "url": url, "text": text, "where": where})
-        for where, url, text in rows
-    ]
-    file = tmp_path / "links.jsonl"
-    file.write_text("\n".join(lines), encoding="utf-8")
-    monkeypatch.setattr(sys, "argv", ["ranking", "--links", str(file), "--json"])
-    benchmark.main()
-    table = json.loads(capsys.readouterr().out)
-    assert table.pop().keys() == {"way", "microseconds", "milliseconds_a_page"}
-    result = {row["way"]: (row["precision"], row["recall"]) for row in table}
-    assert result["everything"] == (0.5, 1.0)
-    assert result["address"] == (0.889, 0.8)

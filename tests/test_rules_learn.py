@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
 import time
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks import learning_urls
 from newsbot.pages.rules.expressions import compile_pattern
 from newsbot.pages.rules.induce import MIN_EXAMPLES, induce, path_of
 from newsbot.pages.rules.learn import MAX_EXAMPLES, LearnedRule, learn, learned_from
@@ -157,22 +154,3 @@ def test_patterns_search_hostile_urls_in_linear_time():
     for pattern in rule.patterns:
         re.search(pattern.text, hostile)
     assert time.process_time() - began < 5.0  # a quadratic search would take minutes
-
-
-def test_the_benchmark_evaluates_held_out_links_and_domains(tmp_path: Path):
-    rows = []
-    for site in range(12):
-        domain = f"site{site}.example"
-        for number in range(24):
-            article = f"https://{domain}/{TOPICS[number % 3]}/{site}x{number:03}-k"
-            rows.append((domain, article, "five words and more here", "body"))
-            rows.append((domain, f"https://{domain}/{'abcdef'[number % 6]}{number}/", "Menu", "nav"))
-    file = tmp_path / "links.jsonl.gz"
-    with gzip.open(file, "wt") as out:
-        for row in rows:
-            out.write(json.dumps(dict(zip(("domain", "url", "text", "where"), row, strict=True))) + "\n")
-    found = {row["way"]: row for row in learning_urls.measure(file, 1)}
-    assert 0.4 < found["everything"]["precision"] < 0.6
-    assert found["newsbot"]["precision"] == found["newsbot"]["recall"] == 1.0
-    assert found["newsbot, patterns"]["precision"] == 1.0
-    assert set(learning_urls.JUDGED) <= set(found)

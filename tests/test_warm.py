@@ -7,8 +7,10 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -29,7 +31,9 @@ print(json.dumps({
     "parent": os.getppid(),
     "files": len(os.listdir("/proc/self/fd")),
     "reactor": "twisted.internet.reactor" in sys.modules,
+    "path": sys.path,
     "read": sys.stdin.read(),
+    "unbuffered": sys.stdout.write_through,
     "warm": "newsbot.cli.command" in sys.modules,
     "draw": random.random(),
 }))
@@ -44,7 +48,10 @@ def program(tmp_path: Path) -> list[str]:
 
 
 def observe(
-    program: list[str], folder: Path, kind: type[subprocess.Popen[str]] = warm.Popen, **environment: str
+    program: list[str],
+    folder: Path,
+    environment: Mapping[str, str] = MappingProxyType({}),
+    kind: Callable[..., subprocess.Popen[str]] = warm.Popen,
 ) -> tuple[dict[str, Any], str]:
     """Return what a program observed, and its stderr."""
     with kind(
@@ -61,9 +68,13 @@ def observe(
     return json.loads(out), err
 
 
-def test_a_warm_start_is_like_a_cold_start_except_for_imports(program: list[str], tmp_path: Path) -> None:
-    cold, cold_err = observe(program, tmp_path, subprocess.Popen, OWN="x")
-    started, err = observe(program, tmp_path, OWN="x")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_warm_start_is_like_a_cold_start_except_for_imports(
+    program: list[str], tmp_path: Path, unbuffered: str
+) -> None:
+    own = {"OWN": "x", "PYTHONPATH": f"{tmp_path}{os.pathsep}{warm.ROOT}", "PYTHONUNBUFFERED": unbuffered}
+    cold, cold_err = observe(program, tmp_path, own, warm.Cold)
+    started, err = observe(program, tmp_path, own)
     assert (cold.pop("warm"), started.pop("warm")) == (False, True)
     assert cold.pop("draw") != started.pop("draw")
     assert started == cold
@@ -76,7 +87,13 @@ def test_programs_draw_different_random_numbers(program: list[str], tmp_path: Pa
 
 
 def test_variables_read_at_the_start_of_python_need_a_cold_start(program: list[str], tmp_path: Path) -> None:
-    assert not observe(program, tmp_path, PYTHONPATH=str(tmp_path))[0]["warm"]
+    assert not observe(program, tmp_path, {"PYTHONHASHSEED": "1"})[0]["warm"]
+
+
+def test_another_newsbot_needs_a_cold_start(program: list[str], tmp_path: Path) -> None:
+    (tmp_path / "newsbot").mkdir()
+    assert not observe(program, tmp_path, {"PYTHONPATH": str(tmp_path)})[0]["warm"]
+    assert not observe(program, tmp_path, {"PYTHONPATH": str(tmp_path / "an.egg")})[0]["warm"]
 
 
 def test_resource_warnings_are_errors_if_requested(program: list[str], tmp_path: Path) -> None:

@@ -2,13 +2,16 @@
 
 ``python -m scrapy ...`` spends two seconds of processor time on imports, and tests start it hundreds of
 times. :class:`Popen` asks a server process that has imported everything (:mod:`tests.warmth`, one for each
-pytest process) to fork. The new process has the requested arguments, environment, folder and streams. It is a
-child of the test, so waiting for it and killing it work as usual. It runs its module as ``__main__`` until
-the interpreter ends.
+pytest process and program) to fork. The new process has the requested arguments, environment, folder and
+streams. It is a child of the test, so waiting for it and killing it work as usual. It runs its module as
+``__main__`` until the interpreter ends.
+
+:func:`install` makes it the class that :mod:`subprocess` and :mod:`asyncio` use in this process, so that the
+programs that newsbot itself starts (``newsbot.crawl()``) have a warm start, too.
 
 Other programs have a cold start, as with :mod:`subprocess`: programs other than this Python with ``-m``,
-programs with other values of variables that Python reads at its start (``PYTHONPATH``), and all programs on
-systems other than Linux.
+programs with other values of variables that Python reads at its start (``PYTHONHASHSEED``), programs whose
+``PYTHONPATH`` has another newsbot, and all programs on systems other than Linux.
 """
 
 from __future__ import annotations
@@ -34,9 +37,17 @@ _LOCK = Lock()
 """Protects the server: one start at a time, because adoption affects the whole process."""
 _PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 _READ_AT_START = ("PYTHON", "LC_", "LANG", "MALLOC_", "LD_")
+_SET_LATER = ("PYTHONPATH", "PYTHONUNBUFFERED")
+"""Variables whose effect :mod:`tests.warmth` can produce after the fork."""
 
 
-class Popen(subprocess.Popen[AnyStr]):
+_PROGRAMS = {"newsbot": "newsbot"}
+"""Modules that are run, and the names of their programs, which newsbot's messages use; others are scrapy."""
+Cold = subprocess.Popen
+"""Python's own class."""
+
+
+class Popen(Cold[AnyStr]):
     """A ``subprocess.Popen`` that uses a warm start if the result is the same."""
 
     def _execute_child(self, *arguments: Any) -> None:
@@ -54,7 +65,7 @@ class Popen(subprocess.Popen[AnyStr]):
         }
         descriptors = [number if fd == -1 else fd for number, fd in enumerate(streams)]
         with _LOCK:
-            self.pid = _server().start(request, descriptors)
+            self.pid = _server(_PROGRAMS.get(module["module"], "scrapy")).start(request, descriptors)
         self._child_created = True
         self._close_pipe_fds(*(options[name] for name in _PIPES))  # type: ignore[attr-defined]
 
@@ -68,6 +79,11 @@ _ARGUMENTS = (
     *("start_new_session", "process_group"),
 )
 """Parameters of ``_execute_child`` in Python 3.11 to 3.14."""
+
+
+def install() -> None:
+    """Give a warm start to all programs that this process starts from now on."""
+    subprocess.Popen = Popen  # type: ignore[misc]
 
 
 def run(command: Sequence[str], *, timeout: float = 120, **options: Any) -> subprocess.CompletedProcess[str]:
@@ -101,24 +117,35 @@ def _module_of(options: Mapping[str, Any]) -> dict[str, Any] | None:
     plain = not any(options[name] for name in _COLD)
     if program != sys.executable or words[:1] != ["-m"] or not plain or sys.platform != "linux":
         return None
-    if options["env"] is not None and _at_start(options["env"]) != _at_start(os.environ):
+    environment = os.environ if options["env"] is None else options["env"]
+    if _at_start(environment) != _at_start(os.environ) or _has_another_newsbot(environment):
         return None
     return {"module": words[1], "arguments": words[2:], "warns": warns}
 
 
 def _at_start(environment: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in environment.items() if name.startswith(_READ_AT_START)}
+    return {
+        name: value
+        for name, value in environment.items()
+        if name.startswith(_READ_AT_START) and name not in _SET_LATER
+    }
+
+
+def _has_another_newsbot(environment: Mapping[str, str]) -> bool:
+    """Return True if a folder of PYTHONPATH has a newsbot, or if PYTHONPATH has a file (an egg)."""
+    folders = [Path(one) for one in environment.get("PYTHONPATH", "").split(os.pathsep) if one]
+    return any(one != ROOT and (not one.is_dir() or (one / "newsbot").exists()) for one in folders)
 
 
 class _Server:
     """The process that forks."""
 
-    def __init__(self) -> None:
+    def __init__(self, program: str) -> None:
         here, there = socket.socketpair()
         self._socket = here
         with there:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.warmth", str(there.fileno())],
+                [sys.executable, "-m", "tests.warmth", str(there.fileno()), program],
                 cwd=ROOT,
                 pass_fds=[there.fileno()],
                 stdin=subprocess.DEVNULL,
@@ -151,7 +178,7 @@ def _adopt(wanted: bool) -> None:
 
 
 @cache
-def _server() -> _Server:
-    server = _Server()
+def _server(program: str) -> _Server:
+    server = _Server(program)
     atexit.register(server.close)
     return server

@@ -416,8 +416,8 @@ def are_forms(one: bytes, other: bytes) -> bool:
     longest = max(len(one), len(other))
     if longest < 4 or _is_unspaced(one):
         return False
-    equal = next((at for at, (left, right) in enumerate(zip(one, other, strict=False)) if left != right), -1)
-    return equal < 0 or 2 * equal > longest
+    stem = longest // 2 + 1
+    return one[:stem] == other[:stem] or one.startswith(other) or other.startswith(one)
 
 
 def _is_date(words: list[bytes], place: int) -> bool:

@@ -2,7 +2,7 @@
 
 :func:`measure` reads only the page: its prose, its own date, its metadata, its heading, and the place of its
 text. It does not read the page's URL, and it knows no words of any language. The weights of the features are
-a logistic regression; ``python -m benchmarks.verdict --fit`` computes them.
+a logistic regression; ``python -m training.evidence`` computes them.
 
 :class:`Witnesses` describes how the articles of one site look. Witnesses are pages that the site announces as
 news, or whose own evidence is strong. A page is then compared with them: it counts for a page if it has what

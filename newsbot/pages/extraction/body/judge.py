@@ -1,6 +1,6 @@
 """Decides which pieces of a page belong to its article, by boosted trees.
 
-``benchmarks/learning.py`` trains the trees and writes them to ``forest.json``.
+``training/forest.py`` trains the trees and writes them to ``forest.json``.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Forest:
 
 
 def from_json(text: str) -> Forest:
-    """Return the forest from the JSON that ``benchmarks/learning.py`` wrote."""
+    """Return the forest from the JSON that ``training/forest.py`` wrote."""
     data = json.loads(text)
     return Forest(
         names=tuple(data["names"]),

@@ -7,8 +7,8 @@ publishers own them. The publishers are split into folds. Each fold is judged wi
 the other folds. The final trees are trained on all pages and written to
 ``newsbot/pages/extraction/body/forest.json``. Needs ``benchmarks/requirements.txt``.
 
-    python -m benchmarks.learning [FOLDER] --freeze FILE --by CHECKOUT
-    python -m benchmarks.learning [FOLDER] [--labels FILE] [--mixed PAGES] [--write] [--folds 5] [--keep DIR]
+    python -m training.forest [FOLDER] --freeze FILE --by CHECKOUT
+    python -m training.forest [FOLDER] [--labels FILE] [--mixed PAGES] [--write] [--folds 5] [--keep DIR]
 
 ``--keep`` writes the trees of each fold to ``DIR/forest-N.json`` and the number of folds to
 ``DIR/folds.json``: ``python -m benchmarks.extraction --left-out DIR`` measures the whole extraction with

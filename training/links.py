@@ -1,6 +1,6 @@
 """How well public filters, a single decision tree and newsbot recognise article URLs before a download.
 
-Reads the links of :mod:`benchmarks.ranking` (weak labels). Rows:
+Reads the links of :mod:`training.labels` (weak labels). Rows:
 
 * ``everything``, ``courlan``, ``newspaper4k``: each link is judged alone. ``courlan`` and ``newspaper4k`` are
   in ``benchmarks/requirements.txt`` and are left out if they are not installed;
@@ -15,7 +15,7 @@ The rows with training also use a prior that was fitted on other domains only. T
 per link in microseconds. The last two rows are the total time of judging and ranking a link by a learned
 rule: for the links of the saved pages in their order, and for each link once.
 
-    python -m benchmarks.learning_urls [--links FILE] [--seeds 3] [--domains] [--json]
+    python -m training.links [--links FILE] [--seeds 3] [--domains] [--json]
 """
 
 from __future__ import annotations
@@ -32,8 +32,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from benchmarks.prior import fit_prior
-from benchmarks.ranking import LINKS, Labelled, labelled, rates, rows
 from newsbot.clock import system_clock, utc
 from newsbot.items import Link, Where
 from newsbot.pages.rules import shape
@@ -43,6 +41,8 @@ from newsbot.pages.rules.learn import lately as of_rules
 from newsbot.pages.rules.rule import Rule
 from newsbot.pages.rules.shape import traits
 from newsbot.ranking.judging import judge
+from training.labels import LINKS, Labelled, labelled, rates, rows
+from training.prior import fit_prior
 
 FOLDS = 10
 JUDGED = ("judging links of pages", "judging links never seen")

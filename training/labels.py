@@ -17,7 +17,7 @@ domains.
 The row ``rules`` shows how long it takes to match the patterns of a rule, averaged over the shipped rules. A
 page has 105 links on average.
 
-    python -m benchmarks.ranking [--links FILE] [--threshold 0.5] [--domains] [--json]
+    python -m training.labels [--links FILE] [--threshold 0.5] [--domains] [--json]
 """
 
 from __future__ import annotations
