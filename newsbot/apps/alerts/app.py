@@ -18,5 +18,6 @@ APP = App(
             "newsbot.apps.alerts.extension.Alerts": 540,
         },
     },
+    followers=("newsbot.apps.alerts.watch:followers",),
     checks=("newsbot.apps.alerts.watch:check",),
 )

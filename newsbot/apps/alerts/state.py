@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from newsbot.apps.alerts.rules import Alert, Message
-from newsbot.storage.notes import Notes
+from newsbot.storage.notes import NoteName, Notes
 
 KIND = "alerts"
 LOCK = ("alerts_lock", "lock")
@@ -131,12 +131,12 @@ def write(notes: Notes, before: Mapping[str, Any], book: Mapping[str, Entry], no
             notes.forget(KIND, key)
 
 
-def take_lock(notes: Notes, owner: str, now: float, seconds: float) -> bool:
-    """Take or renew the lock for ``seconds``. Return False if another process holds it.
+def take_lock(notes: Notes, owner: str, now: float, seconds: float, lock: NoteName = LOCK) -> bool:
+    """Take or renew a lock for ``seconds``. Return False if another process holds it.
 
     Raises :class:`newsbot.errors.DataError`.
     """
-    held = notes.all(LOCK[0]).get(LOCK[1])
+    held = notes.all(lock[0]).get(lock[1])
     if held is not None and held.get("owner") != owner:
         until = held.get("until")
         # A lock that ends after now + 2 * seconds can only come from a machine with a wrong clock. It is
@@ -144,14 +144,14 @@ def take_lock(notes: Notes, owner: str, now: float, seconds: float) -> bool:
         if isinstance(until, int | float) and now < until <= now + 2 * seconds:
             return False
     # If two processes find the lock free, the swap succeeds for only one of them.
-    return notes.swap(*LOCK, held, {"owner": owner, "until": now + seconds})
+    return notes.swap(*lock, held, {"owner": owner, "until": now + seconds})
 
 
-def drop_lock(notes: Notes, owner: str) -> None:
-    """Release the lock if this process holds it. Raises :class:`newsbot.errors.DataError`."""
-    held = notes.all(LOCK[0]).get(LOCK[1])
+def drop_lock(notes: Notes, owner: str, lock: NoteName = LOCK) -> None:
+    """Release a lock if this process holds it. Raises :class:`newsbot.errors.DataError`."""
+    held = notes.all(lock[0]).get(lock[1])
     if held is not None and held.get("owner") == owner:
-        notes.swap(*LOCK, held, {"owner": "", "until": 0})
+        notes.swap(*lock, held, {"owner": "", "until": 0})
 
 
 def _done(book: Mapping[str, Entry], now: float) -> Iterator[str]:

@@ -18,13 +18,16 @@ from newsbot.apps.alerts.rules import RULES, Alert, Limits, Message, find, keep_
 from newsbot.apps.alerts.rules import Rule as AlertRule
 from newsbot.apps.alerts.saved import Found
 from newsbot.apps.search.query import Tagged
-from newsbot.clock import Clock
+from newsbot.clock import Clock, system_clock
 from newsbot.config.apps import active_apps, load
 from newsbot.config.check import SettingsLike, number_of
 from newsbot.errors import ArgumentError
 from newsbot.frontier.base import Frontier
+from newsbot.frontier.owners import owner_name
 from newsbot.pages.rules.rule import Rule
+from newsbot.storage.articles import Changes
 from newsbot.storage.base import Storage
+from newsbot.storage.following import Follower
 
 logger = logging.getLogger(__name__)
 
@@ -125,12 +128,12 @@ class Watch:
         keep_totals(self._notes, measured)
         kept = book.entries(self._notes)
         self._book = book.updated(kept, find(measured, self._options.limits, self._options.rules), now)
-        saved.look(self._storage, self._options.tagged, now)
+        found = found_by_searches(self._storage, self._options, self._owner, now)
         deliveries = []
         for output in self._options.outputs:
             messages: list[Message | Found] = [
                 *book.messages_for(output.name, self._book),
-                *saved.messages_for(output.name, self._storage),
+                *found.get(output.name, ()),
             ]
             deliveries.append(Delivery(output, messages[:AT_ONCE]))
         # The process may be killed while it sends messages, so the entries are stored first.
@@ -150,8 +153,7 @@ class Watch:
             if isinstance(message, Message):
                 book.note_told(self._book, name, [message], now)
         book.write(self._notes, self._notes.all(book.KIND), self._book, now)
-        found = [(name, message) for name, message in told if isinstance(message, Found)]
-        saved.note_told(self._notes, found, [one.name for one in self._options.outputs], now)
+        note_found(self._storage, self._options, self._owner, deliveries, now)
 
     def leave(self) -> None:
         """Release the lock, so that another process can send alerts.
@@ -159,6 +161,79 @@ class Watch:
         Raises :class:`newsbot.errors.DataError`.
         """
         book.drop_lock(self._notes, self._owner)
+
+
+SEARCHES_LOCK = ("alerts", "searches")
+"""Name of the lock of the process that sends notices of saved searches."""
+SENDING = 120.0
+"""Maximum number of seconds for which a process keeps this lock."""
+
+
+def found_by_searches(storage: Storage, options: Options, owner: str, now: float) -> dict[str, list[Found]]:
+    """Match the saved searches against new articles. Return the notices to send, by name of the output.
+
+    Nothing is returned while another process sends notices. Raises :class:`newsbot.errors.DataError`.
+    """
+    if not book.take_lock(storage.notes, owner, now, SENDING, SEARCHES_LOCK):
+        return {}
+    saved.look(storage, options.tagged, now)
+    found = {one.name: saved.messages_for(one.name, storage) for one in options.outputs}
+    if not any(found.values()):
+        book.drop_lock(storage.notes, owner, SEARCHES_LOCK)
+    return found
+
+
+def note_found(storage: Storage, options: Options, owner: str, told: Iterable[Delivery], now: float) -> None:
+    """Record which notices of saved searches were sent. Raises :class:`newsbot.errors.DataError`."""
+    found = [(one.output.name, message) for one in told if one.done for message in one.messages]
+    notices = [(name, message) for name, message in found if isinstance(message, Found)]
+    saved.note_told(storage.notes, notices, [one.name for one in options.outputs], now)
+    book.drop_lock(storage.notes, owner, SEARCHES_LOCK)
+
+
+class SearchNotices:
+    """Sends notices of saved searches with ``at_once`` soon after articles were stored.
+
+    It is a follower (:class:`newsbot.storage.following.Follower`). The rounds of :class:`Watch` send the
+    other notices, and notices that could not be sent.
+    """
+
+    def __init__(self, settings: SettingsLike, options: Options) -> None:
+        self._settings, self._options = settings, options
+        self._storage: Storage | None = None
+        self._owner = f"{owner_name(system_clock())} searches"
+
+    def position(self) -> None:
+        """Return None: newsbot stores the position."""
+
+    def take(self, changes: Changes) -> None:
+        """Look for new articles of the searches. The searches have their own positions in the changes."""
+        if not changes.found:
+            return
+        if self._storage is None:
+            self._storage = backends.open_storage(self._settings)
+        storage, now = self._storage, system_clock()
+        if not any(one.tell == "at_once" for one in saved.saved_searches(storage.notes)):
+            return
+        found = found_by_searches(storage, self._options, self._owner, now)
+        deliveries = [Delivery(one, [*found.get(one.name, ())][:AT_ONCE]) for one in self._options.outputs]
+        deliveries = [one for one in deliveries if one.messages]
+        if deliveries:
+            for fault in tell(deliveries):
+                logger.error("notice not sent fault=%s", fault)
+            note_found(storage, self._options, self._owner, deliveries, system_clock())
+
+    def close(self) -> None:
+        """Close the storage."""
+        if self._storage is not None:
+            self._storage.close()
+            self._storage = None
+
+
+def followers(settings: SettingsLike) -> dict[str, Follower]:
+    """Return the follower of saved searches by name; nothing if alerts are off."""
+    options = options_from(settings)
+    return {"saved searches": SearchNotices(settings, options)} if options.every else {}
 
 
 def tell(deliveries: Sequence[Delivery]) -> list[str]:

@@ -66,7 +66,7 @@ class Command(NewsbotCommand):
                 type=one_of("off", "at_once", "hourly", "daily"),
                 metavar="WHEN",
                 default="off",
-                help="off (default), at_once (at the next check: NEWSBOT_ALERT_EVERY), hourly or daily",
+                help="off (default), at_once (within seconds), hourly or daily",
             ),
             writes=True,
         ),
