@@ -108,6 +108,27 @@ def detect(text: str, prior: str | None = None) -> str | None:
     return expected if _is_believed(expected, script, winner, scores[winner]) else winner
 
 
+def certainty(text: str, language: str | None) -> float:
+    """Return how sure it is that ``text`` is in this language, from 0 to 1.
+
+    It is 1 if no other known language is written in the script of the text, and one half if another language
+    fits as well.
+    """
+    signs = Counter(text[:SAMPLE])
+    script = _script(signs)
+    if language is None or script is None:
+        return 0.0
+    possible = {"kana": ("ja",), "han": ("zh", "ja", "yue")}.get(script) or _by_script().get(script, ())
+    if language not in possible:
+        return 0.0
+    if len(possible) == 1 or script == "han":
+        return 1.0
+    scores = _scores(text[:SAMPLE], signs, possible, None)
+    own = scores.get(language, 0.0)
+    other = max((score for code, score in scores.items() if code != language), default=0.0)
+    return own / (own + other) if own else 0.0
+
+
 def _is_believed(expected: str | None, script: str, winner: str, score: float) -> bool:
     """True if a stated language without known function words is not overruled by the language ``winner``.
 

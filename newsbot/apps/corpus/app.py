@@ -1,0 +1,9 @@
+"""Text corpora with quality signals."""
+
+from newsbot.config.apps import App
+
+APP = App(
+    name="corpus",
+    package="newsbot.apps.corpus",
+    commands={"corpus": ("Read", "Write the articles as a text corpus with quality signals and a data card")},
+)

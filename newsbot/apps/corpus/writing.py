@@ -1,0 +1,299 @@
+"""``newsbot corpus``: writes the shards of a corpus and its data card.
+
+Two exports of the same articles have the same bytes: rows have a fixed order, and nothing depends on the time
+of the export.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from datetime import datetime
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from newsbot import __version__
+from newsbot.apps.corpus.signals import Signals, signals
+from newsbot.backends import stored
+from newsbot.cli.command import Call
+from newsbot.cli.terminal import counted, lines
+from newsbot.clock import iso
+from newsbot.errors import ArgumentError, UserError
+from newsbot.items import Article, ArticleFilter, batched
+from newsbot.operations.articles import chosen
+from newsbot.pages.rights import opted_out
+from newsbot.urls import fingerprint
+
+META = (
+    "title",
+    "url",
+    "source",
+    "language",
+    "authors",
+    "section",
+    "tags",
+    "published_at",
+    "published_precision",
+    "fetched_at",
+)
+"""Fields of articles that are columns, after ``id`` and ``text``."""
+_MEANINGS = {
+    "id": "permanent key of the article (hash of its canonical URL)",
+    "text": "the text, a line for each paragraph",
+    "near_duplicate_group": "articles with nearly the same text have the same value",
+    "characters": "length of the text",
+    "words": "number of words",
+    "lines": "number of lines",
+    "mean_word_length": "mean length of a word, in characters",
+    "stop_word_share": "share of the words that are stop words of the language; empty if they are not known",
+    "letter_share": "share of the visible characters that are letters",
+    "duplicate_line_share": "share of the lines that occur before in the text",
+    "top_2gram_share": "share of the characters in the most frequent pair of words",
+    "duplicate_5gram_share": "share of the words in sequences of five words that occur before in the text",
+    "language_confidence": "how sure the language is, 0 to 1",
+    "opt_out": "the site or the page reserves the text against use by AI",
+    "licence": "address of the licence that the site states",
+}
+
+
+_RIGHTS = (
+    "The texts belong to their publishers. The column `opt_out` says whether a site or a page reserves them "
+    "against use by AI (robots.txt, TDMRep, RSL, headers and meta tags), and `licence` names the licence that it "
+    "states."
+)
+
+
+@dataclass(slots=True)
+class Totals:
+    """What the data card says of the whole corpus."""
+
+    articles: int = 0
+    characters: int = 0
+    opt_outs: int = 0
+    """Number of articles that were left out because of their rights."""
+    copies: int = 0
+    """Number of articles that were left out because the corpus has their text."""
+    first: datetime | None = None
+    last: datetime | None = None
+    languages: Counter[str] = field(default_factory=Counter)
+    sites: Counter[str] = field(default_factory=Counter)
+
+    def add(self, article: Article) -> None:
+        """Count an article."""
+        self.articles += 1
+        self.characters += len(article.text)
+        self.languages[article.language or "unknown"] += 1
+        self.sites[article.source] += 1
+        if (moment := article.published_at) is not None:
+            self.first = min(self.first or moment, moment)
+            self.last = max(self.last or moment, moment)
+
+
+def corpus(call: Call) -> None:
+    """Write a corpus into a new folder."""
+    options = call.options
+    folder: Path = options.folder
+    try:
+        (folder / "data").mkdir(parents=True)
+    except OSError as error:
+        raise ArgumentError(f"{folder}: must be a new or empty folder ({error.strerror})") from error
+    totals = Totals()
+    tell = lines(call.note, {})
+    try:
+        with stored(call.settings) as storage:
+            chosen_rows = _rows(storage.articles.iter(chosen(call)), totals, call)
+            write = _write_parquet if options.format == "parquet" else _write_jsonl
+            for number, shard in enumerate(batched(chosen_rows, options.shard)):
+                write(folder / "data", number, shard)
+                tell("articles", totals.articles)
+        (folder / "README.md").write_text(card(totals, chosen(call), options.format), encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"{folder}: cannot be written ({error.strerror or error})") from error
+    if call.json:
+        call.document(
+            {
+                "folder": str(folder),
+                "articles": totals.articles,
+                "opt_outs": totals.opt_outs,
+                "copies": totals.copies,
+            }
+        )
+    call.note(f"{counted(totals.articles, 'article')} written to {folder}")
+    if totals.opt_outs:
+        call.note(f"{counted(totals.opt_outs, 'article')} left out, because their rights forbid use by AI")
+    if totals.copies:
+        call.note(f"{counted(totals.copies, 'copy', 'copies')} left out")
+
+
+def _rows(articles: Iterable[Article], totals: Totals, call: Call) -> Iterator[dict[str, Any]]:
+    seen: set[bytes] = set()
+    for article in articles:
+        if opted_out(article.rights) and not call.options.with_opt_outs:
+            totals.opt_outs += 1
+            continue
+        group = article.story or article.canonical_url
+        if not call.options.with_copies:
+            if (key := fingerprint(group)) in seen:
+                totals.copies += 1
+                continue
+            seen.add(key)
+        totals.add(article)
+        yield row_of(article)
+
+
+def row_of(article: Article) -> dict[str, Any]:
+    """Return the row of an article."""
+    return {
+        "id": fingerprint(article.canonical_url).hex(),
+        "text": article.text,
+        **{name: getattr(article, name) for name in META},
+        "near_duplicate_group": article.story or article.canonical_url,
+        **asdict(signals(article)),
+    }
+
+
+def _write_jsonl(folder: Path, number: int, rows: Sequence[dict[str, Any]]) -> None:
+    with (
+        (folder / f"train-{number:05}.jsonl.gz").open("wb") as raw,
+        # Without a name and a time in the header, the same rows make the same bytes.
+        gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as packed,
+        io.TextIOWrapper(packed, "utf-8", "replace") as file,
+    ):
+        for row in rows:
+            plain = {name: iso(one) if isinstance(one, datetime) else one for name, one in row.items()}
+            file.write(json.dumps(plain, ensure_ascii=False) + "\n")
+
+
+def _write_parquet(folder: Path, number: int, rows: Sequence[dict[str, Any]]) -> None:
+    try:
+        import pyarrow as pa  # noqa: PLC0415  # optional
+        import pyarrow.parquet as pq  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise UserError(
+            "parquet needs the package pyarrow; run: pip install 'newsbot[parquet]', or add --format jsonl"
+        ) from error
+    kinds = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
+    listed, times = ("authors", "tags"), ("published_at", "fetched_at")
+    hints = get_type_hints(Signals)
+    columns = [
+        *((name, pa.string()) for name in ("id", "text")),
+        *(
+            (
+                name,
+                pa.list_(pa.string())
+                if name in listed
+                else pa.timestamp("us", tz="UTC")
+                if name in times
+                else pa.string(),
+            )
+            for name in META
+        ),
+        ("near_duplicate_group", pa.string()),
+        *(
+            (one.name, next(kind for key, kind in kinds.items() if key.__name__ in str(hints[one.name])))
+            for one in fields(Signals)
+        ),
+    ]
+    clean = [
+        {
+            name: value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
+            for name, value in row.items()
+        }
+        for row in rows
+    ]
+    pq.write_table(
+        pa.Table.from_pylist(clean, schema=pa.schema(columns)),
+        folder / f"train-{number:05}.parquet",
+        compression="zstd",
+    )
+
+
+def card(totals: Totals, where: ArticleFilter, kind: str) -> str:
+    """Return the data card, in the form of the Hugging Face Hub."""
+    codes = sorted(code for code in totals.languages if code != "unknown")
+    size = next((name for most, name in _SIZES if totals.articles < most), "n>1T")
+    pattern = "data/*.parquet" if kind == "parquet" else "data/*.jsonl.gz"
+    span = f"{totals.first:%Y-%m-%d} to {totals.last:%Y-%m-%d}" if totals.first and totals.last else "unknown"
+    asked = {
+        name: value
+        for name, value in (
+            ("site", where.source),
+            ("language", where.language),
+            ("since", where.since),
+            ("until", where.until),
+        )
+        if value
+    }
+    head = [
+        "---",
+        "license: other",
+        "license_name: rights-of-the-publishers",
+        "task_categories:",
+        "- text-generation",
+    ]
+    if codes:
+        head += ["language:", *(f"- '{code}'" for code in codes)]
+    head += [
+        "size_categories:",
+        f"- {size}",
+        "configs:",
+        "- config_name: default",
+        f"  data_files: {pattern}",
+        "---",
+        "",
+    ]
+    selection = ", ".join(f"{name} {value}" for name, value in asked.items())
+    body = [
+        "# News articles",
+        "",
+        (
+            f"{totals.articles} articles with {totals.characters} characters, published {span}, collected by "
+            f"newsbot {__version__}."
+        ),
+        *([f"Selection: {selection}."] if selection else []),
+        "",
+        "## Rights",
+        "",
+        _RIGHTS,
+        f"Left out because of such a reservation: {totals.opt_outs} articles. Left out as copies: "
+        + f"{totals.copies} articles.",
+        "",
+        "## Columns",
+        "",
+        "| column | meaning |",
+        "|---|---|",
+        *(f"| `{name}` | {meaning} |" for name, meaning in _MEANINGS.items()),
+        f"| {', '.join(f'`{name}`' for name in META)} | fields of the article |",
+        "",
+        "## Languages and sites",
+        "",
+        "| language | articles |",
+        "|---|---|",
+        *(f"| {code} | {number} |" for code, number in _sorted(totals.languages)),
+        "",
+        "| site | articles |",
+        "|---|---|",
+        *(f"| {site} | {number} |" for site, number in _sorted(totals.sites)[:100]),
+        "",
+    ]
+    return "\n".join([*head, *body])
+
+
+_SIZES = [
+    (10**3, "n<1K"),
+    (10**4, "1K<n<10K"),
+    (10**5, "10K<n<100K"),
+    (10**6, "100K<n<1M"),
+    (10**7, "1M<n<10M"),
+    (10**8, "10M<n<100M"),
+    (10**9, "100M<n<1B"),
+]
+"""Number of articles below which the Hub's category of size applies."""
+
+
+def _sorted(numbers: Counter[str]) -> list[tuple[str, int]]:
+    return sorted(numbers.items(), key=lambda item: (-item[1], item[0]))
