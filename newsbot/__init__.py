@@ -92,4 +92,5 @@ class _Moved(MetaPathFinder, Loader):
         module.__spec__ = self._specs.pop(module.__spec__.name)
 
 
-sys.meta_path.append(_Moved())
+# First: an empty folder that is left at a former place would count as a package.
+sys.meta_path.insert(0, _Moved())

@@ -86,7 +86,7 @@ def test_the_card_is_of_the_form_of_the_hub(place: Place) -> None:
     assert meta["language"] == ["en", "ru"]
     assert meta["size_categories"] == ["n<1K"]
     assert meta["configs"] == [{"config_name": "default", "data_files": "data/*.jsonl.gz"}]
-    assert "Left out because of such a reservation: 1 articles" in body
+    assert "Left out: 1 reserved articles and 0 copies." in body
     rows = rows_of(place.folder / "c")
     assert all(f"`{name}`" in body for name in rows[0])
 

@@ -62,8 +62,8 @@ _MEANINGS = {
 
 _RIGHTS = (
     "The texts belong to their publishers. The column `opt_out` says whether a site or a page reserves them "
-    "against use by AI (robots.txt, TDMRep, RSL, headers and meta tags), and `licence` names the licence that it "
-    "states."
+    "against use by AI (robots.txt, TDMRep, RSL, headers and meta tags), and `licence` names the licence that "
+    "it states."
 )
 
 
@@ -259,8 +259,7 @@ def card(totals: Totals, where: ArticleFilter, kind: str) -> str:
         "## Rights",
         "",
         _RIGHTS,
-        f"Left out because of such a reservation: {totals.opt_outs} articles. Left out as copies: "
-        + f"{totals.copies} articles.",
+        f"Left out: {totals.opt_outs} reserved articles and {totals.copies} copies.",
         "",
         "## Columns",
         "",
