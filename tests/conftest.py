@@ -15,12 +15,13 @@ import pytest
 import redis
 from hypothesis import settings as hypothesis_settings
 
-from benchmarks.demoweb.server import DemoServer
-from tests import redisserver, warm
+from testbed import redisserver
+from testbed.demoweb.server import DemoServer
+from testbed.mockserver import MockServer
+from testbed.servers import run_mongo
+from tests import warm
 from tests.builders import Desk
 from tests.crawls import World
-from tests.mockserver import MockServer
-from tests.servers import run_mongo
 
 hypothesis_settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
 hypothesis_settings.register_profile("here", deadline=None)  # a slow machine is not a failure of the code

@@ -24,8 +24,8 @@ from newsbot.backends import (
 )
 from newsbot.errors import DataError, DataUnavailable, RulesError
 from newsbot.pages.rules import load
+from testbed.servers import free_port
 from tests.crawls import ROOT
-from tests.servers import free_port
 
 
 def test_the_data_folder_is_a_setting(monkeypatch):

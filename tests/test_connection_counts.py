@@ -13,11 +13,11 @@ import pytest
 import redis
 from pymongo import MongoClient
 
-from benchmarks.demoweb.messages import Answer, Request
+from testbed.messages import Answer, Request
+from testbed.mockserver import HTML, MockServer
+from testbed.redisserver import RedisServer
+from testbed.servers import MongoServer, run_mongo
 from tests.crawls import World, article_html, feed_xml
-from tests.mockserver import HTML, MockServer
-from tests.redisserver import RedisServer
-from tests.servers import MongoServer, run_mongo
 
 THREADS = min(32, (os.cpu_count() or 1) + 4)
 """Threads of a worker that use its servers, besides the main thread (concurrent.futures)."""
