@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import logging
 import os
 import secrets
@@ -43,6 +45,21 @@ if (
     # failure.
     # Acknowledged data is still written and synced, so that kill -9 of a server does not lose it.
     os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)
+
+
+_LIBC = ctypes.CDLL(None)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def memory_goes_back() -> Iterator[None]:
+    """Give the memory of a module's tests back to the system, so that a worker of xdist stays small.
+
+    Some tests read pages of 10 MB. Without this, a worker would keep most of the memory that it ever used.
+    """
+    yield
+    gc.collect()
+    if hasattr(_LIBC, "malloc_trim"):  # glibc
+        _LIBC.malloc_trim(0)
 
 
 @pytest.fixture(autouse=True)
