@@ -55,7 +55,7 @@ def third_party(folder: str) -> dict[str, str]:
         for module in imports(ast.parse(file.read_text(encoding="utf-8"))):
             found.setdefault(module.partition(".")[0], str(file.relative_to(ROOT)))
     # compression is in the standard library since Python 3.14
-    ours = {*sys.stdlib_module_names, "compression", "newsbot", "tests", "benchmarks"}
+    ours = {*sys.stdlib_module_names, "compression", "newsbot", "tests", "testbed", "benchmarks", "training"}
     return {top: file for top, file in found.items() if top not in ours}
 
 
@@ -67,12 +67,12 @@ NAMED_OTHERWISE = {"sklearn": ["scikit-learn"]}
 """Packages that may be missing here, and whose distribution has another name than the import."""
 
 
-@pytest.mark.parametrize("folder", ["newsbot", "tests", "benchmarks"])
+@pytest.mark.parametrize("folder", ["newsbot", "tests", "testbed", "benchmarks", "training"])
 def test_each_import_is_a_requirement(folder: str) -> None:
     wanted = named("requirements.txt")
     if folder != "newsbot":
         wanted |= named("requirements-dev.txt")
-    if folder == "benchmarks":
+    if folder in ("benchmarks", "training"):
         wanted |= named("benchmarks/requirements.txt")
     distributions = NAMED_OTHERWISE | dict(packages_distributions())
     missing = {
