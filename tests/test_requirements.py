@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
+import tomllib
 from collections.abc import Iterator
 from importlib.metadata import packages_distributions
 from pathlib import Path
@@ -104,3 +105,24 @@ def test_the_lock_file_matches_the_requirements() -> None:
     assert wrong == {}, "update requirements.lock as described in its first lines"
     for entry in re.split(r"\n(?=[A-Za-z0-9])", text)[1:]:
         assert "--hash=sha256:" in entry, entry.splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ("extra", "file"),
+    [
+        ("datasketch", "requirements.txt"),
+        ("kafka", "requirements-sinks.txt"),
+        ("mcp", "requirements-mcp.txt"),
+        ("parquet", "requirements-simulator.txt"),
+        ("postgresql", "requirements-sinks.txt"),
+        ("rabbitmq", "requirements-sinks.txt"),
+        ("render", "requirements-render.txt"),
+        ("simulator", "requirements-simulator.txt"),
+    ],
+)
+def test_extras_have_the_bounds_of_the_requirements(extra: str, file: str) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    lines = (ROOT / file).read_text(encoding="utf-8").splitlines()
+    asked = project["optional-dependencies"][extra]
+    assert asked
+    assert set(asked) <= {line.partition(" #")[0].strip() for line in lines}
