@@ -24,6 +24,7 @@ from testbed.messages import Answer, Request
 from testbed.mockserver import MockServer
 from tests.commandline import Place
 from tests.crawls import World, article_html, feed_xml
+from tests.newssite import serve
 from tests.test_serve import serving
 
 ALERT = Alert(
@@ -238,6 +239,23 @@ def test_a_crawl_sends_alerts_and_stores_what_it_sent(world: World, site: MockSe
     shown = place.run("alerts", "--json", NEWSBOT_DATA=str(world.data), NEWSBOT_ALERT_DISK="1000000000")
     (row,) = shown.json
     assert (row["rule"], sorted(row["told"]), row["found_now"]) == ("disk", ["log", "webhook"], True)
+
+
+def test_a_one_off_crawl_sends_notices_of_saved_searches_before_it_ends(
+    world: World, site: MockServer
+) -> None:
+    taken = hook(site)
+    serve(site, world, 2)
+    world.crawl("-a", "max_articles=1")
+    for name, rhythm in (("soon", "at_once"), ("later", "daily")):
+        assert world.scrapy("articles", "save", name, "council", "--tell", rhythm).code == 0
+    crawl = world.crawl("-a", "now=yes", "-s", f"NEWSBOT_ALERT_WEBHOOK=http://chat.test/hook/{SECRET}")
+    assert crawl.code == 0, crawl.err
+    assert len(world.articles()) == 2
+    found = [one for request in taken for one in json.loads(request.body)["alerts"]]
+    assert [(one["search"], len(one["articles"])) for one in found if one["event"] == "found"] == [
+        ("soon", 1)
+    ]
 
 
 def test_a_crawl_reports_invalid_alert_settings_before_it_starts(world: World) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import time
-from itertools import pairwise, repeat
+from itertools import chain, pairwise, repeat
 from statistics import median
 
 import pytest
 
+from newsbot.middlewares.robots import MAX_BYTES
 from testbed.messages import Answer
 from tests.crawls import article_html
 from tests.newssite import HOST, ended, serve
@@ -42,6 +44,40 @@ def test_an_error_page_without_end_is_not_read(site, world, status):
     world.crawl("-s", "DOWNLOAD_TIMEOUT=10")
     [article] = world.articles()
     assert (article.canonical_url, article.rights) == (f"{HOST}/story/0", {})
+
+
+FORBIDS = b"User-agent: *\nDisallow: /story/1\n"
+
+
+@pytest.mark.parametrize(
+    ("pieces", "pause"),
+    [
+        (chain([FORBIDS], repeat(b"# a comment without an end\n" * 200)), 0.001),
+        (chain([FORBIDS], repeat(b"#" * 5000)), 0.001),
+        (chain([FORBIDS], repeat(b"\n")), 0.2),
+        (chain([FORBIDS, b"Disallow: /"], repeat(b"long" * 2000)), 0.001),
+        (chain([gzip.compress(FORBIDS)], repeat(b"\x00" * 5000)), 0.001),
+    ],
+    ids=["lines", "one line", "slow", "rule", "gzip"],
+)
+def test_the_beginning_of_a_robots_txt_without_end_applies(site, world, pieces, pause):
+    serve(site, world, 2)
+    site.page(f"{HOST}/robots.txt", lambda _: Answer(pieces=pieces, pause=pause))
+    crawl = world.crawl("-s", "DOWNLOAD_TIMEOUT=6")
+    assert world.urls() == [f"{HOST}/story/0"]
+    assert crawl.stat("robots/unreachable") == 0
+
+
+def test_the_cut_line_of_a_huge_robots_txt_does_not_apply(site, world):
+    serve(site, world, 2)
+    start = FORBIDS + b"#"
+    last = b"\nDisallow: /"
+    filler = b"x" * (MAX_BYTES - len(start) - len(last))
+    site.page(
+        f"{HOST}/robots.txt", start + filler + last + b"private/\n", headers={"Content-Type": "text/plain"}
+    )
+    world.crawl()
+    assert world.urls() == [f"{HOST}/story/0"]
 
 
 def test_a_file_that_declares_a_wrong_coding_is_read(site, world):
