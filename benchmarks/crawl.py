@@ -38,10 +38,10 @@ from scrapy import Request, Spider
 from scrapy_redis.queue import PriorityQueue
 
 from benchmarks.crews import SYSTEMS, Crew
-from benchmarks.servers import own_mongo, own_redis, process_seconds, redis_seconds
 from benchmarks.site import Site
 from benchmarks.webs import Web, papers, saved, tree, write_rules
-from tests.servers import MongoServer
+from testbed.servers import MongoServer
+from testbed.temporary import own_mongo, own_redis, process_seconds, redis_seconds
 
 QUIET = 10.0
 """Seconds without a new page after which a crawl is over."""

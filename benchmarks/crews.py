@@ -11,9 +11,9 @@ from pathlib import Path
 
 import redis
 
-from benchmarks.servers import process_seconds
 from benchmarks.site import Site
 from benchmarks.webs import Web
+from testbed.temporary import process_seconds
 
 ROOT = Path(__file__).resolve().parent.parent
 SYSTEMS = ("scrapy-redis", "newsbot")

@@ -42,7 +42,6 @@ from urllib.parse import quote
 from playwright.sync_api import Browser, sync_playwright
 
 from benchmarks.searchtexts import SITES, Texts, site_name
-from benchmarks.servers import process_seconds
 from newsbot.apps.search.articles import searching
 from newsbot.backends import open_frontier, open_storage
 from newsbot.frontier.base import Entry
@@ -51,6 +50,7 @@ from newsbot.storage.sources import HOUR, SiteRecord, SourceRecord
 from newsbot.storage.sqlite import SqliteStorage
 from newsbot.storage.upkeep import ArticleCopy
 from newsbot.urls import fingerprint
+from testbed.temporary import process_seconds
 
 DAYS = 30
 WAITING = 100_000

@@ -15,7 +15,7 @@
 if there are any. ``--keep DIR`` writes the new run to DIR for inspection.
 
 Crawls are made repeatable as follows. They make one request at a time. The clock stands still while the
-crawl has work and jumps to the next moment at which something is due (:mod:`benchmarks.otherclock`). Random
+crawl has work and jumps to the next moment at which something is due (:mod:`testbed.otherclock`). Random
 generators that newsbot makes without a seed return a constant. PYTHONHASHSEED is fixed. Four crawls run at
 :data:`MOMENTS`; between them some pages change, some are removed, and one host publishes new articles.
 
@@ -46,7 +46,7 @@ from pathlib import Path
 from typing import Any, Final
 from zlib import crc32
 
-from benchmarks.otherclock import LOOK_AGAIN, SharedTime, sleeping
+from testbed.otherclock import LOOK_AGAIN, SharedTime, sleeping
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 PARTS: Final = ("sqlite", "servers", "extraction")
@@ -169,11 +169,11 @@ def _daily_page(number: int) -> str:
 
 def _serve(stack: ExitStack, rules: Path) -> tuple[GoldenWeb, dict[str, str]]:
     """Start the site and write the rules. Only this function knows the generator of the site."""
-    from benchmarks.demoweb.loopback import LoopbackServer  # noqa: PLC0415
-    from benchmarks.demoweb.messages import Answer  # noqa: PLC0415
-    from benchmarks.demoweb.plan import make_plan  # noqa: PLC0415
-    from benchmarks.demoweb.rulefiles import write_rules  # noqa: PLC0415
-    from benchmarks.demoweb.web import DemoWeb  # noqa: PLC0415
+    from testbed.demoweb.plan import make_plan  # noqa: PLC0415
+    from testbed.demoweb.rulefiles import write_rules  # noqa: PLC0415
+    from testbed.demoweb.web import DemoWeb  # noqa: PLC0415
+    from testbed.loopback import LoopbackServer  # noqa: PLC0415
+    from testbed.messages import Answer  # noqa: PLC0415
 
     web = GoldenWeb(DemoWeb(make_plan(ARTICLES, seed=1, now=NOW)), Answer)
     write_rules(rules)
@@ -200,7 +200,7 @@ def crawl(backend: str) -> Result:
 
 
 def _start_servers(stack: ExitStack) -> dict[str, str]:
-    from benchmarks.servers import own_mongo, own_redis  # noqa: PLC0415
+    from testbed.temporary import own_mongo, own_redis  # noqa: PLC0415
 
     mongo = stack.enter_context(own_mongo())
     return {"REDIS_URL": stack.enter_context(own_redis()), "MONGO_URI": f"{mongo.uri}newsbot"}

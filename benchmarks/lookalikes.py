@@ -37,7 +37,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from newsbot.backends import open_storage
-from tests.servers import free_port
+from testbed.servers import free_port
 
 FORMS = {
     "replay": (),

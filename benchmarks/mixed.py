@@ -51,12 +51,12 @@ from urllib.parse import urlsplit
 from benchmarks.cms import generators
 from benchmarks.cms.posts import AUTHORS, NOW, ZONE, Post
 from benchmarks.cms.wordpress import installed_themes, wordpress
-from benchmarks.demoweb.lexicon import load_language
-from benchmarks.demoweb.messages import Request
-from benchmarks.demoweb.prose import Writer
 from benchmarks.extraction import DATA, load_definitions, newsbot, newsbot_feed, paired
 from benchmarks.extractors import Fields, plain_trafilatura
 from benchmarks.patience import bounded
+from testbed.demoweb.lexicon import load_language
+from testbed.demoweb.prose import Writer
+from testbed.messages import Request
 
 POSTS = 24
 LOOKED_AT, OTHER = "looked-at", "other"

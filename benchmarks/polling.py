@@ -1,6 +1,6 @@
 """How late each polling policy finds the items of feeds, with the same number of polls on the same feeds.
 
-The feeds are generated (:mod:`benchmarks.feed_world`): 2,000 feeds with lognormal rates, daily and weekly
+The feeds are generated (:mod:`testbed.feed_world`): 2,000 feeds with lognormal rates, daily and weekly
 patterns, batches and bursts. They run for 35 days; the first 14 are for learning and are not counted. A
 parameter of each policy is set so that the policy uses the whole budget.
 
@@ -32,7 +32,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.feed_world import (
+from newsbot.recrawl.policy import DAY
+from testbed.feed_world import (
     FeedWorld,
     Freshness,
     WorldSettings,
@@ -41,7 +42,6 @@ from benchmarks.feed_world import (
     policies,
     run_policy,
 )
-from newsbot.recrawl.policy import DAY
 
 LEARNING = 14 * DAY
 MINUTE = 60.0

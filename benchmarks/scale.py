@@ -33,10 +33,10 @@ from statistics import linear_regression
 from benchmarks import dashboard
 from benchmarks.search import Place, fill, index_cost, query_times
 from benchmarks.searchtexts import AN_ARTICLE, Texts
-from benchmarks.servers import own_mongo, own_redis, process_seconds, redis_seconds
 from newsbot.apps.transfer.copying import Journal, compare_all, copy_all
 from newsbot.apps.transfer.side import Choice, Side
 from newsbot.storage.sqlite import SqliteStorage
+from testbed.temporary import own_mongo, own_redis, process_seconds, redis_seconds
 
 LARGEST = 10_000_000
 Figures = dict[str, float]

@@ -39,13 +39,13 @@ from typing import Any
 from pymongo import MongoClient
 
 from benchmarks.searchtexts import AN_ARTICLE, Texts, site_name
-from benchmarks.servers import own_mongo, process_seconds
 from newsbot.apps.search.articles import ArticleSearch
 from newsbot.apps.search.index import SearchIndex
 from newsbot.backends import open_storage
 from newsbot.storage.base import Storage
 from newsbot.storage.upkeep import ArticleCopy
 from newsbot.urls import fingerprint
+from testbed.temporary import own_mongo, process_seconds
 
 BATCH = 500
 STORED = 50

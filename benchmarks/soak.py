@@ -37,14 +37,14 @@ import redis
 from pymongo import MongoClient
 
 from benchmarks.crews import ROOT
-from benchmarks.demoweb.loopback import LoopbackServer
-from benchmarks.demoweb.messages import Answer, Request
-from benchmarks.servers import own_mongo
 from benchmarks.soaklives import Life, course, growth, own_megabytes
 from benchmarks.soakweb import Attackers, GrowingWeb, write_rules
 from newsbot.storage.mongo import MongoStorage
-from tests.redisserver import RedisServer
-from tests.servers import MongoServer, free_port
+from testbed.loopback import LoopbackServer
+from testbed.messages import Answer, Request
+from testbed.redisserver import RedisServer
+from testbed.servers import MongoServer, free_port
+from testbed.temporary import own_mongo
 
 STEPS = ("worker", "Redis", "worker", "MongoDB", "worker", "serve")
 """The processes that are killed, in turn."""

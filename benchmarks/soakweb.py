@@ -20,13 +20,13 @@ from html import escape
 from itertools import count
 from pathlib import Path
 
-from benchmarks.demoweb.hosts import slug
-from benchmarks.demoweb.lexicon import load_language
-from benchmarks.demoweb.messages import Answer, Request
-from benchmarks.demoweb.prose import Story, Writer
-from tests.crawls import feed_xml
-from tests.hostile.attacks import ATTACKS
-from tests.mockserver import MockServer
+from testbed.articles import feed_xml
+from testbed.attacks import ATTACKS
+from testbed.demoweb.hosts import slug
+from testbed.demoweb.lexicon import load_language
+from testbed.demoweb.prose import Story, Writer
+from testbed.messages import Answer, Request
+from testbed.mockserver import MockServer
 
 HOSTS = 20
 SHOWN = 400

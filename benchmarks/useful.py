@@ -28,11 +28,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from benchmarks.demoweb.hosts import HOSTS, WIRE
-from benchmarks.demoweb.server import DemoServer, this_hour
 from newsbot.apps.demo.check import compare, count_log
 from newsbot.backends import open_storage
 from newsbot.ranking.url_learning import NOTE_KIND
+from testbed.demoweb.hosts import HOSTS, WIRE
+from testbed.demoweb.server import DemoServer, this_hour
 
 WAYS = ("cold", "learned", "rules", "ranking off")
 

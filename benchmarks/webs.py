@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks.demoweb.messages import Request
-from benchmarks.demoweb.plan import make_plan
-from benchmarks.demoweb.web import DemoWeb
 from benchmarks.site import answer
+from testbed.demoweb.plan import make_plan
+from testbed.demoweb.web import DemoWeb
+from testbed.messages import Request
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 BRANCHES = 4

@@ -23,10 +23,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from benchmarks.demoweb.loopback import LoopbackServer
-from benchmarks.demoweb.messages import Answer, Request
-from benchmarks.demoweb.plan import make_plan
-from benchmarks.demoweb.web import DemoWeb
+from testbed.demoweb.plan import make_plan
+from testbed.demoweb.web import DemoWeb
+from testbed.loopback import LoopbackServer
+from testbed.messages import Answer, Request
 
 ROOT = Path(__file__).resolve().parent.parent
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import logging
 import os
 import secrets
@@ -15,12 +17,13 @@ import pytest
 import redis
 from hypothesis import settings as hypothesis_settings
 
-from benchmarks.demoweb.server import DemoServer
-from tests import redisserver, warm
+from testbed import redisserver
+from testbed.demoweb.server import DemoServer
+from testbed.mockserver import MockServer
+from testbed.servers import run_mongo
+from tests import warm
 from tests.builders import Desk
 from tests.crawls import World
-from tests.mockserver import MockServer
-from tests.servers import run_mongo
 
 hypothesis_settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
 hypothesis_settings.register_profile("here", deadline=None)  # a slow machine is not a failure of the code
@@ -42,6 +45,21 @@ if (
     # failure.
     # Acknowledged data is still written and synced, so that kill -9 of a server does not lose it.
     os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)
+
+
+_LIBC = ctypes.CDLL(None)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def memory_goes_back() -> Iterator[None]:
+    """Give the memory of a module's tests back to the system, so that a worker of xdist stays small.
+
+    Some tests read pages of 10 MB. Without this, a worker would keep most of the memory that it ever used.
+    """
+    yield
+    gc.collect()
+    if hasattr(_LIBC, "malloc_trim"):  # glibc
+        _LIBC.malloc_trim(0)
 
 
 @pytest.fixture(autouse=True)

@@ -9,9 +9,9 @@ from urllib.parse import urljoin, urlsplit
 import lxml.etree
 import lxml.html
 
-from benchmarks.demoweb.hosts import HOSTS
-from benchmarks.demoweb.messages import Answer, Request
-from benchmarks.demoweb.web import DemoWeb
+from testbed.demoweb.hosts import HOSTS
+from testbed.demoweb.web import DemoWeb
+from testbed.messages import Answer, Request
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 SIZE = 150

@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import closing
 
-from benchmarks.demoweb.server import DemoServer
 from newsbot.apps.demo.check import compare
 from newsbot.frontier.redis import RedisFrontier
 from newsbot.items import Article
-from tests.redisserver import RedisServer
+from testbed.demoweb.server import DemoServer
+from testbed.redisserver import RedisServer
 
 QUICK = ("-s", "REDIS_PARAMS=" + json.dumps({"socket_timeout": 1}))
 """With this setting, a server that hangs is noticed after a second."""

@@ -16,9 +16,9 @@ from pymongo.errors import PyMongoError
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+from testbed.redisserver import need_redis
+from testbed.servers import MongoServer, free_port, need_mongod
 from tests.crawls import ROOT
-from tests.redisserver import need_redis
-from tests.servers import MongoServer, free_port, need_mongod
 
 _PATIENCE = 120.0
 Client = MongoClient[dict[str, Any]]

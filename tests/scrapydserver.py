@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import urlencode
 from urllib.request import ProxyHandler, Request, build_opener
 
-from tests.servers import free_port
+from testbed.servers import free_port
 
 ROOT = Path(__file__).resolve().parent.parent
 USER, PASSWORD = "newsbot", "tests only"

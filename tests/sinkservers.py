@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from tests.servers import free_port
+from testbed.servers import free_port
 
 
 def _need(what: str, package: str, *, here: bool) -> None:

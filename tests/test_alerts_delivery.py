@@ -14,16 +14,16 @@ from typing import Any
 
 import pytest
 
-from benchmarks.demoweb.messages import Answer, Request
 from newsbot.apps.alerts import outputs
 from newsbot.apps.alerts.outputs import Command, Mail, OutputError, Webhook, outputs_from
 from newsbot.apps.alerts.rules import Alert, Message
 from newsbot.apps.alerts.state import LOCK, take_lock
 from newsbot.apps.alerts.watch import options_from
 from newsbot.errors import ArgumentError
+from testbed.messages import Answer, Request
+from testbed.mockserver import MockServer
 from tests.commandline import Place
 from tests.crawls import World, article_html, feed_xml
-from tests.mockserver import MockServer
 from tests.newssite import serve
 from tests.test_serve import serving
 

@@ -9,12 +9,12 @@ from threading import Event
 
 from playwright.sync_api import Page, expect
 
-from benchmarks.demoweb.messages import Answer, Request
 from newsbot import backends
+from testbed.messages import Answer, Request
+from testbed.mockserver import MockServer
 from tests.browser import chromium
 from tests.dashboarddata import address, fill, make_article
 from tests.dashboards import TOKEN, served, settings_of
-from tests.mockserver import MockServer
 
 LETTERS = "[...document.querySelectorAll('svg text')].map(one => one.getBoundingClientRect().height)"
 

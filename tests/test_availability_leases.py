@@ -8,11 +8,11 @@ from pathlib import Path
 
 import redis
 
-from benchmarks.demoweb.server import DemoServer
+from testbed.demoweb.server import DemoServer
+from testbed.mockserver import MockServer
+from testbed.redisserver import RedisServer, need_redis
 from tests.crawls import World, article_html
-from tests.mockserver import MockServer
 from tests.outages import QUICK, check_one_outage, check_stored_once, counts, wait_for_requests, wait_until
-from tests.redisserver import RedisServer, need_redis
 
 SLOW, QUICKLY = "/2024/05/03/slow-bridge.html", "/2024/05/03/quick-bridge.html"
 

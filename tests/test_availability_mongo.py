@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 from pymongo import MongoClient
 
-from benchmarks.demoweb.server import DemoServer
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.storage.mongo import MongoStorage
 from newsbot.urls import canonicalize, fingerprint
+from testbed.demoweb.server import DemoServer
+from testbed.servers import MongoServer, run_mongo
 from tests.crawls import World
 from tests.outages import (
     check_fetched_once,
@@ -23,7 +24,6 @@ from tests.outages import (
     connection_lines,
     wait_for_requests,
 )
-from tests.servers import MongoServer, run_mongo
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import signal
 import time
 
-from benchmarks.demoweb.server import DemoServer
+from testbed.demoweb.server import DemoServer
+from testbed.redisserver import RedisServer
 from tests.crawls import World
 from tests.outages import (
     QUICK,
@@ -17,7 +18,6 @@ from tests.outages import (
     wait_for_requests,
     wait_for_workers,
 )
-from tests.redisserver import RedisServer
 
 
 def test_a_crawl_continues_after_the_server_was_killed_and_restarted(

@@ -8,10 +8,10 @@ import time
 import pytest
 from redis import Redis
 
-from benchmarks.demoweb.server import DemoServer
+from testbed.demoweb.server import DemoServer
+from testbed.redisserver import RedisServer
 from tests.crawls import World
 from tests.outages import check_fetched_once, check_one_outage, check_stored_once, counts, wait_for_requests
-from tests.redisserver import RedisServer
 
 FAULTS = {
     "full": ("CONFIG SET maxmemory 1", "CONFIG SET maxmemory 0", "memory is full"),

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from newsbot.storage.sqlite import SqliteStorage
+from testbed.redisserver import RedisServer, need_redis
+from testbed.servers import free_port
 from tests import warm
 from tests.crawls import ROOT, World
-from tests.redisserver import RedisServer, need_redis
-from tests.servers import free_port
 
 COMMANDS = {
     "crawl": ("crawl", "news"),

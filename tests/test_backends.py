@@ -24,8 +24,8 @@ from newsbot.backends import (
 )
 from newsbot.errors import DataError, DataUnavailable, RulesError
 from newsbot.pages.rules import load
+from testbed.servers import free_port
 from tests.crawls import ROOT
-from tests.servers import free_port
 
 
 def test_the_data_folder_is_a_setting(monkeypatch):
@@ -179,7 +179,7 @@ def test_the_egg_for_scrapyd_contains_the_rules(tmp_path):
     skip = shutil.ignore_patterns("__pycache__")
     for name in ("newsbot", "rules"):
         shutil.copytree(ROOT / name, project / name, ignore=skip)
-    for name in ("setup.py", "scrapy.cfg"):
+    for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE", "scrapy.cfg"):
         shutil.copy(ROOT / name, project / name)
     built = subprocess.run(
         [sys.executable, "setup.py", "-q", "bdist_egg", "-d", str(tmp_path)],

@@ -15,9 +15,9 @@ from pymongo import MongoClient
 from newsbot.backends import open_storage
 from newsbot.storage.mongo import MongoStorage
 from newsbot.storage.sqlite import SqliteStorage
+from testbed.mockserver import MockServer
+from testbed.servers import free_port
 from tests.crawls import World
-from tests.mockserver import MockServer
-from tests.servers import free_port
 
 
 @pytest.fixture

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from scrapy.settings import Settings
 
-from benchmarks.demoweb.messages import Answer, Request
 from newsbot import __version__
 from newsbot.config.contact import ASK_FOR_CONTACT, introduce, user_agent
+from testbed.messages import Answer, Request
+from testbed.mockserver import HTML, MockServer
 from tests.crawls import World, article_html
-from tests.mockserver import HTML, MockServer
 
 
 @pytest.mark.parametrize(

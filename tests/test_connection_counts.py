@@ -13,11 +13,11 @@ import pytest
 import redis
 from pymongo import MongoClient
 
-from benchmarks.demoweb.messages import Answer, Request
+from testbed.messages import Answer, Request
+from testbed.mockserver import HTML, MockServer
+from testbed.redisserver import RedisServer
+from testbed.servers import MongoServer, run_mongo
 from tests.crawls import World, article_html, feed_xml
-from tests.mockserver import HTML, MockServer
-from tests.redisserver import RedisServer
-from tests.servers import MongoServer, run_mongo
 
 THREADS = min(32, (os.cpu_count() or 1) + 4)
 """Threads of a worker that use its servers, besides the main thread (concurrent.futures)."""
@@ -28,6 +28,7 @@ REDIS_LIMIT = 2 * (THREADS + 1)
 """The limits in docs/operations.md: twice the threads, because new ones start while old ones still work."""
 PAGES = 400
 SITES = 8
+CONCURRENCY = 64
 
 
 class BusySites(MockServer):
@@ -73,9 +74,8 @@ def most(mongo: MongoServer, server: RedisServer, seconds: float) -> tuple[int, 
     return max(one for one, _ in seen), max(one for _, one in seen)
 
 
-@pytest.mark.parametrize("concurrency", [32, 64])
 def test_connections_to_servers_are_bounded_also_after_restarts(
-    tmp_path: Path, mongo: MongoServer, redis_server: RedisServer, concurrency: int
+    tmp_path: Path, mongo: MongoServer, redis_server: RedisServer
 ) -> None:
     with BusySites() as site:
         world = World(tmp_path, site)
@@ -85,7 +85,7 @@ def test_connections_to_servers_are_bounded_also_after_restarts(
             world.rule(name, f"domain: {name}\n{feed}delay: 0\nconcurrency: 32\n")
         world.servers = {"REDIS_URL": redis_server.url, "MONGO_URI": f"{mongo.uri}newsbot"}
         # Heartbeats every half second, so that threads are replaced often.
-        options = ("-s", f"CONCURRENT_REQUESTS={concurrency}", "-s", "NEWSBOT_LEASE_SECONDS=2")
+        options = ("-s", f"CONCURRENT_REQUESTS={CONCURRENCY}", "-s", "NEWSBOT_LEASE_SECONDS=2")
         worker = world.start("-a", "mode=continuous", *options)
         try:
             with MongoClient[dict[str, Any]](mongo.uri) as client:

@@ -14,7 +14,7 @@ import pytest
 import redis
 
 from newsbot.connections.redis import Script, connect, give_back, take
-from tests import redisserver
+from testbed import redisserver
 
 ECHO = Script("return ARGV[1]")
 

@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from benchmarks.demoweb.messages import Answer, Request
 from newsbot.crawl.credentials import credentials_of
 from newsbot.errors import ArgumentError
 from newsbot.pages.rules.load import load_rules
 from newsbot.pages.rules.rule import Rule
 from newsbot.pages.rules.secret import Secret
 from newsbot.sites.health import NOTE_KIND, SESSION_ENDED, pages_from
+from testbed.messages import Answer, Request
+from testbed.mockserver import MockServer
 from tests.crawls import article_html
-from tests.mockserver import MockServer
 from tests.newssite import HOST, HTML, feed_of
 
 STORY = f"{HOST}/story/1"

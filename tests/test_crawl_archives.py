@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.demoweb.messages import Answer
 from newsbot.pages.discovery.list_pages import BARREN_ENOUGH
 from newsbot.pages.discovery.sections import MAX_LINKS
+from testbed.messages import Answer
 from tests.crawls import article_html, feed_xml
 
 HOST = "http://news.test"

@@ -10,8 +10,8 @@ from uuid import uuid4
 import pytest
 from pymongo import MongoClient
 
-from benchmarks.demoweb.messages import Answer
 from newsbot.storage.mongo import MongoStorage
+from testbed.messages import Answer
 from tests.crawls import article_html, feed_xml
 
 XML = {"Content-Type": "application/rss+xml"}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.demoweb.loopback import LoopbackServer
-from benchmarks.demoweb.messages import Answer
+from testbed.loopback import LoopbackServer
+from testbed.messages import Answer
 from tests.certificates import self_signed
 from tests.crawls import World, article_html, feed_xml
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from benchmarks.demoweb.messages import Answer, Request
+from testbed.messages import Answer, Request
 from tests.crawls import article_html
 from tests.newssite import HOST, feed_of
 

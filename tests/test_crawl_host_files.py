@@ -6,9 +6,9 @@ from collections import Counter
 
 import pytest
 
+from testbed.redisserver import RedisServer, need_redis
 from tests.crawls import World, article_html, feed_xml
 from tests.newssite import ended
-from tests.redisserver import RedisServer, need_redis
 
 HOSTS = [f"site{number}.test" for number in range(4)]
 FILES = ("/robots.txt", "/.well-known/tdmrep.json")

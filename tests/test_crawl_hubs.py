@@ -10,8 +10,8 @@ from typing import Any
 
 from newsbot.crawl.source_state import HUB
 from newsbot.storage.sqlite import SqliteStorage
+from testbed.mockserver import MockServer
 from tests.crawls import World, article_html
-from tests.mockserver import MockServer
 
 BASE = "http://news.test"
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.demoweb.messages import Answer, Request
+from testbed.messages import Answer, Request
+from testbed.mockserver import HTML, MockServer
+from testbed.redisserver import RedisServer, need_redis
 from tests.crawls import World, article_html, feed_xml
-from tests.mockserver import HTML, MockServer
-from tests.redisserver import RedisServer, need_redis
 
 SITE = "http://lease.test"
 PAGES = 6

@@ -13,7 +13,6 @@ from uuid import uuid4
 import pytest
 from pymongo import MongoClient
 
-from benchmarks.demoweb.messages import Answer, Request
 from newsbot.apps.monitor.kept_reports import kept_report
 from newsbot.apps.monitor.spiders.monitor import _linked, parse_monitoring
 from newsbot.errors import ArgumentError
@@ -22,10 +21,11 @@ from newsbot.sites.pauses_and_removals import keep_out
 from newsbot.storage.mongo import MongoStorage
 from newsbot.storage.spider_results import CheckedPage
 from newsbot.urls import canonicalize, fingerprint
+from testbed.messages import Answer, Request
+from testbed.mockserver import HTML, MockServer
+from testbed.redisserver import RedisServer
 from tests import warm
 from tests.crawls import ROOT, Crawl, World, article_html, feed_xml
-from tests.mockserver import HTML, MockServer
-from tests.redisserver import RedisServer
 
 HOST = "http://news.test"
 STORIES = [f"{HOST}/story/{n}" for n in range(4)]

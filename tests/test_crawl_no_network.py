@@ -6,12 +6,12 @@ import time
 
 import pytest
 
-from benchmarks.demoweb.messages import Answer
 from newsbot.backends import open_frontier
 from newsbot.crawl.reachability import ENOUGH, MANY, Reachability
+from testbed.messages import Answer
+from testbed.servers import free_port
 from tests.crawls import World
 from tests.newssite import serve
-from tests.servers import free_port
 
 SITES = [f"site{number}.test" for number in range(6)]
 

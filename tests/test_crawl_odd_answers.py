@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from benchmarks.demoweb.messages import Answer
+from testbed.messages import Answer
 from tests.crawls import SENTENCES, article_html, feed_xml
 from tests.newssite import HOST, XML, feed_of
 

@@ -15,11 +15,11 @@ from newsbot.frontier.base import ASIDE, MAX_LOST, Frontier
 from newsbot.frontier.redis import RedisFrontier
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.urls import fingerprint
+from testbed.mockserver import MockServer
+from testbed.redisserver import RedisServer, need_redis
 from tests import warm
 from tests.crawls import ROOT, World, article_html, feed_xml
-from tests.mockserver import MockServer
 from tests.poison import OPTION
-from tests.redisserver import RedisServer, need_redis
 
 SITE = "http://poison.test"
 POISON = f"{SITE}/news/poison"

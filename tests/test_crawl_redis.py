@@ -12,15 +12,15 @@ from pathlib import Path
 import pytest
 import redis
 
-from benchmarks.demoweb.server import DemoServer
 from newsbot.apps.demo.check import compare
 from newsbot.crawl.consistency import notice_volatile_queue
 from newsbot.dedup.redis import RedisIndex
 from newsbot.dedup.sqlite import SqliteIndex
 from newsbot.frontier.redis import RedisFrontier
+from testbed.demoweb.server import DemoServer
+from testbed.mockserver import MockServer
+from testbed.redisserver import RedisServer
 from tests.crawls import World, article_html
-from tests.mockserver import MockServer
-from tests.redisserver import RedisServer
 
 ARTICLES = 60
 IN_FLIGHT = 32

@@ -14,16 +14,16 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.demoweb.loopback import LoopbackServer
-from benchmarks.demoweb.messages import Answer
 from newsbot.apps.rendering.browser import find_browser
 from newsbot.clock import DAY
 from newsbot.errors import ArgumentError
 from newsbot.sites.rendering import RenderTrials
 from newsbot.storage.sqlite import SqliteStorage
+from testbed.loopback import LoopbackServer
+from testbed.messages import Answer
+from testbed.mockserver import MockServer
 from tests.certificates import self_signed
 from tests.crawls import ROOT, World, article_html, feed_xml
-from tests.mockserver import MockServer
 
 SITE = "http://news.test"
 FEED = f"{SITE}/feed.xml"

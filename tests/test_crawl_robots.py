@@ -9,8 +9,8 @@ from statistics import median
 
 import pytest
 
-from benchmarks.demoweb.messages import Answer
 from newsbot.middlewares.robots import MAX_BYTES
+from testbed.messages import Answer
 from tests.crawls import article_html
 from tests.newssite import HOST, ended, serve
 

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from newsbot.storage.spider_results import SearchResult
+from testbed.mockserver import MockServer
 from tests import warm
 from tests.crawls import ROOT, Crawl, World, article_html, feed_xml
-from tests.mockserver import MockServer
 
 HOST = "http://news.test"
 

@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from benchmarks.demoweb.messages import Answer
 from newsbot.clock import utc
 from newsbot.items import Kind, Where
 from newsbot.spiders.sitemap_index import AT_ONCE, LONGEST_REST, SHARE, UNDATED
+from testbed.messages import Answer
 from tests.builders import START, make_request, make_response
 from tests.crawls import article_html, feed_xml
 from tests.newssite import sitemap_xml

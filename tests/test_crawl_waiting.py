@@ -6,7 +6,7 @@ import os
 import time
 from pathlib import Path
 
-from benchmarks.demoweb.messages import Answer
+from testbed.messages import Answer
 from tests.crawls import article_html
 from tests.newssite import HOST, HTML, ended, feed_of, serve
 

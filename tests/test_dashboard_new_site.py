@@ -20,16 +20,16 @@ import jsonschema
 import pytest
 from playwright.sync_api import Page, expect
 
-from benchmarks.demoweb.messages import Answer, Request
-from benchmarks.demoweb.server import DemoServer, this_hour
 from newsbot.apps.web.dashboard.proposals import Proposals, site_named
 from newsbot.errors import ArgumentError
 from newsbot.pages.rules.load import read_files
+from testbed.demoweb.server import DemoServer, this_hour
+from testbed.messages import Answer, Request
+from testbed.mockserver import MockServer
 from tests import warm
 from tests.browser import check_access, chromium
 from tests.crawls import ROOT
 from tests.dashboards import TOKEN, Visitor, served, settings_of, visit
-from tests.mockserver import MockServer
 from tests.test_dashboard_api import answer_schema
 
 SITE = "gazeta.demo.example"

@@ -12,9 +12,9 @@ from uuid import uuid4
 import pytest
 from pymongo import MongoClient
 
+from testbed.redisserver import RedisServer, need_redis
 from tests.dashboarddata import SITE, fill, write_events
 from tests.dashboards import TOKEN, Visitor, settings_of, visit
-from tests.redisserver import RedisServer, need_redis
 from tests.test_dashboard_api import STORY_PLACE, paths_of_reads
 
 TIMES = (

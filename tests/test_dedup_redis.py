@@ -13,7 +13,7 @@ from newsbot.dedup.index import KEEP, MAX_CANDIDATES
 from newsbot.dedup.minhash import signature
 from newsbot.dedup.redis import Keys, RedisIndex
 from newsbot.errors import SchemaError
-from tests import redisserver
+from testbed import redisserver
 from tests.nearkeys import BLOCK
 from tests.neartexts import NOW, insert, sample, url
 

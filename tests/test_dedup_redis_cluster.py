@@ -14,9 +14,9 @@ from newsbot.dedup.index import KEEP
 from newsbot.dedup.minhash import signature
 from newsbot.dedup.redis import RedisIndex
 from newsbot.errors import DataError, DataUnavailable
-from tests import redisserver
+from testbed import redisserver
+from testbed.servers import free_port
 from tests.neartexts import NOW, insert, sample, url
-from tests.servers import free_port
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import redis
 from newsbot.dedup.index import KEEP
 from newsbot.dedup.redis import RedisIndex
 from newsbot.errors import DataError, DataFull, DataUnavailable
-from tests import redisserver
+from testbed import redisserver
 from tests.neartexts import NOW, insert, sample, url
 
 

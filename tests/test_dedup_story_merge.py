@@ -27,9 +27,9 @@ from newsbot.pipelines.store import StorePipeline
 from newsbot.storage.base import Storage
 from newsbot.storage.sqlite import SqliteStorage
 from newsbot.storage.stories import story_id
+from testbed.redisserver import redis_url
 from tests import warm
 from tests.builders import Desk, make_article, prose
-from tests.redisserver import redis_url
 
 WORKERS = 4
 ROUNDS = 15

@@ -18,17 +18,17 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from benchmarks.demoweb.manifest import make_manifest
-from benchmarks.demoweb.noise import noise_links
-from benchmarks.demoweb.plan import MIN_ARTICLES, Paper, Plan, make_plan
-from benchmarks.demoweb.rulefiles import write_rules
-from benchmarks.demoweb.server import DemoServer, read_log
 from newsbot.apps.demo.check import COLUMNS, compare, count_log
 from newsbot.apps.demo.publishing import TRACKING, Manifest
 from newsbot.apps.demo.server import Record
 from newsbot.items import Article, Kind
 from newsbot.pages.rules import load_rules
 from newsbot.pages.rules.rule import classify
+from testbed.demoweb.manifest import make_manifest
+from testbed.demoweb.noise import noise_links
+from testbed.demoweb.plan import MIN_ARTICLES, Paper, Plan, make_plan
+from testbed.demoweb.rulefiles import write_rules
+from testbed.demoweb.server import DemoServer, read_log
 from tests import warm
 from tests.manifests import load_manifest
 
@@ -237,7 +237,7 @@ def test_every_page_without_a_fault_answers_conditional_requests_with_304(tmp_pa
 
 @contextmanager
 def program(*arguments: str) -> Iterator[tuple[dict[str, Any], subprocess.Popen[str]]]:
-    command = [sys.executable, "-m", "benchmarks.demoweb.server", *arguments]
+    command = [sys.executable, "-m", "testbed.demoweb.server", *arguments]
     process = warm.Popen[str](command, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
@@ -276,7 +276,7 @@ def test_a_port_in_use_is_reported_in_one_line(tmp_path: Path) -> None:
         command = [
             sys.executable,
             "-m",
-            "benchmarks.demoweb.server",
+            "testbed.demoweb.server",
             "--rules",
             str(tmp_path),
             "--port",

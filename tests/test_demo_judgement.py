@@ -7,13 +7,13 @@ from datetime import UTC, datetime
 
 import pytest
 
-from benchmarks.demoweb.manifest import make_manifest
-from benchmarks.demoweb.plan import Plan, make_plan
 from newsbot.apps.demo.check import STORY_COLUMNS, judge
 from newsbot.apps.demo.publishing import Manifest
 from newsbot.dedup.comparison import Change, Text, compare
 from newsbot.dedup.decision import SAME_STORY
 from newsbot.items import Article
+from testbed.demoweb.manifest import make_manifest
+from testbed.demoweb.plan import Plan, make_plan
 from tests.test_demo_check import as_article
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -12,12 +12,12 @@ import lxml.etree
 import lxml.html
 import pytest
 
-from benchmarks.demoweb.hosts import ARCHIVE, HOSTS, Host
-from benchmarks.demoweb.manifest import make_manifest
-from benchmarks.demoweb.noise import PER_ARTICLE
-from benchmarks.demoweb.plan import MAX_ARTICLES, MIN_ARTICLES, Way, make_plan
-from benchmarks.demoweb.web import DemoWeb
 from newsbot.apps.demo.publishing import Manifest
+from testbed.demoweb.hosts import ARCHIVE, HOSTS, Host
+from testbed.demoweb.manifest import make_manifest
+from testbed.demoweb.noise import PER_ARTICLE
+from testbed.demoweb.plan import MAX_ARTICLES, MIN_ARTICLES, Way, make_plan
+from testbed.demoweb.web import DemoWeb
 from tests.demo_client import NOW, SIZE, Client, links_of
 
 MAX_DEPTH = 5

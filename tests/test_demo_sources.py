@@ -12,11 +12,11 @@ import lxml.etree
 import lxml.html
 import pytest
 
-from benchmarks.demoweb.hosts import HERALD, HOSTS
-from benchmarks.demoweb.manifest import make_manifest
-from benchmarks.demoweb.plan import make_plan
-from benchmarks.demoweb.web import DemoWeb
 from newsbot.apps.demo.publishing import Manifest
+from testbed.demoweb.hosts import HERALD, HOSTS
+from testbed.demoweb.manifest import make_manifest
+from testbed.demoweb.plan import make_plan
+from testbed.demoweb.web import DemoWeb
 from tests.demo_client import NOW, SIZE, Client, find, links_of
 
 

@@ -20,7 +20,7 @@ from scrapy.utils.misc import load_object
 from newsbot.cli.command import choose, make_parser
 from newsbot.config.check import value_of
 from newsbot.operations.workers import FOLDER, PATIENCE
-from tests.redisserver import missing
+from testbed.redisserver import missing
 from tests.test_docs import NAMES
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -17,9 +17,9 @@ from pymongo.errors import ConnectionFailure, OperationFailure
 
 from newsbot.items import Article
 from newsbot.storage.mongo import MongoStorage
+from testbed.servers import ROOT_PASSWORD, MongoServer, need_mongod
 from tests.crawls import ROOT
 from tests.replicated import wait_until
-from tests.servers import ROOT_PASSWORD, MongoServer, need_mongod
 
 
 class FreshServer(MongoServer):

@@ -23,10 +23,10 @@ from newsbot.frontier.base import Entry
 from newsbot.frontier.redis import RedisFrontier
 from newsbot.items import Kind
 from newsbot.urls import fingerprint
+from testbed.mockserver import MockServer
+from testbed.redisserver import need_redis
+from testbed.servers import free_port
 from tests.crawls import ROOT, World, article_html, feed_xml
-from tests.mockserver import MockServer
-from tests.redisserver import need_redis
-from tests.servers import free_port
 
 PASSWORD, ADMIN_PASSWORD = "0123456789abcdef", "fedcba9876543210"
 

@@ -14,10 +14,10 @@ import pytest
 from scrapy.settings import Settings, default_settings
 from scrapy.utils.misc import load_object
 
-from benchmarks.demoweb.messages import Answer
 from newsbot.config.apps import known_apps
 from newsbot.crawl.components import COMPONENTS, REPLACED, not_used
 from newsbot.spiders.news import NewsSpider
+from testbed.messages import Answer
 from tests.crawls import ROOT, Crawl, World, article_html
 from tests.newssite import HOST, HTML, serve
 

@@ -19,15 +19,15 @@ from typing import Any
 import pytest
 from pymongo import MongoClient
 
-from benchmarks.demoweb.server import DemoServer
 from newsbot.errors import DataError, DataUnavailable
 from newsbot.frontier.redis import RedisFrontier
 from newsbot.items import Kind
 from newsbot.operations.add import entry_by_hand, queue_by_hand
 from newsbot.pages.rules import load_rules
 from newsbot.storage.mongo import MongoStorage
+from testbed.demoweb.server import DemoServer
+from testbed.mockserver import MockServer
 from tests.crawls import World, article_html
-from tests.mockserver import MockServer
 from tests.outages import QUICK, check_stored_once, wait_for_requests
 from tests.replicated import (
     ADMIN_PASSWORD,

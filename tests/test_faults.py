@@ -57,7 +57,7 @@ def test_a_temporarily_failing_page_is_retried_within_the_crawl(site, world):
     answers = [500, 503]
 
     def flaky(request):
-        from benchmarks.demoweb.messages import Answer
+        from testbed.messages import Answer
 
         if answers:
             return Answer(status=answers.pop(), headers={"Retry-After": "1"})
@@ -280,7 +280,7 @@ def test_a_crawl_waits_while_the_disk_is_full_and_then_continues(site, tmp_path)
 
 
 def test_a_page_that_was_cut_on_the_way_is_partial_if_it_is_read_at_all(site, world):
-    from benchmarks.demoweb.messages import Answer
+    from testbed.messages import Answer
 
     body = article_html(1).encode()
     cut = body.rindex(b"</p>") - 10

@@ -12,9 +12,9 @@ import redis
 
 from newsbot.errors import DataUnavailable
 from newsbot.frontier.redis import RedisFrontier
-from tests import redisserver
+from testbed import redisserver
+from testbed.servers import free_port
 from tests.contracts.frontier_backends import key_of, make_entry, name_of
-from tests.servers import free_port
 
 
 @pytest.fixture

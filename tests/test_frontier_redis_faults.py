@@ -14,7 +14,7 @@ import redis
 
 from newsbot.errors import DataError, DataFull, DataUnavailable, SchemaError
 from newsbot.frontier.redis import RedisFrontier
-from tests import redisserver
+from testbed import redisserver
 from tests.contracts.frontier_backends import FakeClock, key_of, make_entry, name_of
 
 

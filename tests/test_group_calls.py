@@ -19,8 +19,8 @@ from newsbot.items import Article
 from newsbot.storage.articles import Articles, Stored, Verdict
 from newsbot.storage.mongo import MongoStorage
 from newsbot.urls import fingerprint
+from testbed.servers import MongoServer, run_mongo
 from tests.contracts.storage_samples import make_article
-from tests.servers import MongoServer, run_mongo
 
 
 class Counted:

@@ -9,13 +9,13 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.demoweb.messages import Answer, Request
 from newsbot.items import Kind, PageRecord
 from newsbot.middlewares.reprocessing import ReprocessingMiddleware
 from newsbot.recrawl.planning import tells_unchanged
+from testbed.messages import Answer, Request
+from testbed.mockserver import MockServer
 from tests.builders import make_request, make_response
 from tests.crawls import Crawl, World, article_html, feed_xml
-from tests.mockserver import MockServer
 
 HOST = "http://news.test"
 STORY = f"{HOST}/2026/11/20/story.html"

@@ -495,6 +495,25 @@ def test_the_other_package_still_has_the_private_name(name):
         )
 
 
+# --- what stands beside newsbot/
+IMPORTED_BY: Mapping[str, tuple[str, ...]] = {
+    "newsbot": (),
+    "testbed": ("newsbot",),
+    "tests": ("newsbot", "testbed", "deploy"),
+    "benchmarks": ("newsbot", "testbed"),
+    "training": ("newsbot", "benchmarks"),
+}
+"""The packages of the repository that each of them may import."""
+
+
+@pytest.mark.parametrize("package", IMPORTED_BY)
+def test_tests_and_benchmarks_import_the_testbed_and_not_each_other(package: str) -> None:
+    others = IMPORTED_BY.keys() - {package, *IMPORTED_BY[package]}
+    pattern = re.compile(rf"^\s*(?:from|import) ({'|'.join(sorted(others))})\b", re.MULTILINE)
+    for path in (PACKAGE.parent / package).rglob("*.py"):
+        assert not pattern.search(path.read_text(encoding="utf-8")), path
+
+
 # --- the counters themselves
 def test_a_circle_is_found_at_each_level():
     graph = {"p.a.x": {"p.b"}, "p.b": {"p.a.y"}, "p.a.y": set(), "p.c": {"p.a.x"}}

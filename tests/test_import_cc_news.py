@@ -179,7 +179,7 @@ def test_a_killed_import_continues_without_losses_or_duplicates(place, archive):
     archive.faults = {address.removeprefix(archive.base): [-len(data) * 2 // 3]}
     words = ["scrapy", "articles", "import", "--cc-news", "2026-11", "--processes", "1"]
     program = (
-        "from newsbot.operations import importing; importing.NOTE_EVERY = 0.0\n"
+        "from newsbot.apps.archive import importing; importing.NOTE_EVERY = 0.0\n"
         f"from scrapy.cmdline import execute; execute({words})"
     )
     environment = {**os.environ, **place.environment, "NEWSBOT_CC_NEWS": archive.base}

@@ -13,9 +13,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from benchmarks.demoweb.server import DemoServer
 from newsbot.apps.demo.check import compare, judge
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
+from testbed.demoweb.server import DemoServer
 from tests.crawls import World
 
 ARTICLES = 60

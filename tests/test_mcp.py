@@ -19,9 +19,9 @@ from newsbot.apps.mcp.server import TEXTS, make_server
 from newsbot.apps.mcp.tools import MAX_BYTES
 from newsbot.apps.web.readers import Readers
 from newsbot.storage.sqlite import SqliteStorage
+from testbed.servers import free_port
 from tests.contracts.storage_samples import make_article
 from tests.crawls import ROOT
-from tests.servers import free_port
 
 mcp = pytest.importorskip("mcp")
 NOW = datetime.now(UTC).replace(microsecond=0)

@@ -10,10 +10,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from benchmarks.demoweb.loopback import LoopbackServer
-from benchmarks.demoweb.messages import Answer, Request
-from benchmarks.demoweb.wire import MAX_HEADERS
-from tests.mockserver import TEXT, MockServer
+from testbed.loopback import LoopbackServer
+from testbed.messages import Answer, Request
+from testbed.mockserver import TEXT, MockServer
+from testbed.wire import MAX_HEADERS
 
 
 def get(site: LoopbackServer, url: str, **headers: str) -> tuple[int, bytes, Message]:

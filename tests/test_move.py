@@ -19,7 +19,6 @@ from typing import Any
 import pytest
 from pymongo import MongoClient
 
-from benchmarks.demoweb.server import DemoServer
 from newsbot.apps.demo.check import compare
 from newsbot.crawl.entries import entry_again
 from newsbot.frontier.base import ASIDE, Entry
@@ -33,11 +32,12 @@ from newsbot.storage.sources import Poll, SiteRecord, SourceRecord
 from newsbot.storage.spider_results import SearchResult
 from newsbot.storage.sqlite import SqliteStorage
 from newsbot.storage.upkeep import PageCopy
+from testbed.demoweb.server import DemoServer
+from testbed.redisserver import RedisServer, need_redis
 from tests import warm
 from tests.commandline import ROOT, Answer, Place
 from tests.contracts.storage_samples import make_article, make_page
 from tests.crawls import World
-from tests.redisserver import RedisServer, need_redis
 from tests.searching import find
 
 SITES = ("example.org", "другой.example")

@@ -28,9 +28,9 @@ from newsbot.items import Kind, PageRecord, Position
 from newsbot.storage.sources import SiteRecord, SourceRecord
 from newsbot.storage.spider_results import PageCheck, SearchResult
 from newsbot.storage.sqlite import SqliteStorage
+from testbed.redisserver import RedisServer, need_redis
 from tests.builders import ManualClock, prose
 from tests.contracts.storage_samples import NOON, make_article, make_page
-from tests.redisserver import RedisServer, need_redis
 
 KEEPS = 3600.0
 

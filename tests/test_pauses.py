@@ -6,9 +6,9 @@ import signal
 import time
 
 from newsbot.sites.pauses_and_removals import go_on, pause, paused
+from testbed.mockserver import MockServer
 from tests.builders import Desk
 from tests.crawls import World, article_html, feed_xml
-from tests.mockserver import MockServer
 
 
 def test_paused_sites_are_skipped_and_keep_their_entries(desk: Desk) -> None:

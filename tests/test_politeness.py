@@ -7,9 +7,9 @@ from statistics import median
 
 import pytest
 
-from benchmarks.demoweb.messages import Answer
+from testbed.messages import Answer
+from testbed.redisserver import RedisServer, need_redis
 from tests.crawls import World, article_html, feed_xml
-from tests.redisserver import RedisServer, need_redis
 
 XML = {"Content-Type": "application/rss+xml"}
 HOST = "http://news.test"

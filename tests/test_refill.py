@@ -22,9 +22,9 @@ from newsbot.frontier.redis import RedisFrontier
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Kind, PageRecord
 from newsbot.storage.sqlite import SqliteStorage
+from testbed.redisserver import RedisServer, need_redis
 from tests.builders import Desk
 from tests.contracts.frontier_backends import FakeClock, key_of, make_entry
-from tests.redisserver import RedisServer, need_redis
 
 HOUR = 3600.0
 HOST = "a.example"

@@ -17,7 +17,6 @@ from pymongo import MongoClient
 from scrapy.exceptions import DropItem
 from scrapy.settings import Settings
 
-from benchmarks.demoweb.messages import Answer
 from newsbot.apps.archive.middleware import _exchange
 from newsbot.backends import open_frontier, open_index, open_storage
 from newsbot.crawl.archiving import keep_page
@@ -29,11 +28,12 @@ from newsbot.ranking.url_learning import NOTE_KIND as LESSONS
 from newsbot.sites.pauses_and_removals import REFRESH, RemovalNotes, keep_out
 from newsbot.sites.shared_lines import NOTE_KIND as LINES
 from newsbot.urls import fingerprint
+from testbed.messages import Answer
+from testbed.mockserver import HTML, MockServer
+from testbed.redisserver import RedisServer
 from tests.builders import Desk, make_article, make_request, make_response
 from tests.commandline import Place
 from tests.crawls import World, article_html, feed_xml
-from tests.mockserver import HTML, MockServer
-from tests.redisserver import RedisServer
 from tests.searching import find
 
 URL = "https://news.test/story/1"

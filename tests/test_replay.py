@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from benchmarks.demoweb.loopback import LoopbackServer
-from benchmarks.demoweb.messages import Answer, Request
+from testbed.loopback import LoopbackServer
+from testbed.messages import Answer, Request
 from tests.certificates import self_signed
 from tests.crawls import World, article_html, feed_xml
 

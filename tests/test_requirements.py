@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
+import tomllib
 from collections.abc import Iterator
 from importlib.metadata import packages_distributions
 from pathlib import Path
@@ -55,7 +56,7 @@ def third_party(folder: str) -> dict[str, str]:
         for module in imports(ast.parse(file.read_text(encoding="utf-8"))):
             found.setdefault(module.partition(".")[0], str(file.relative_to(ROOT)))
     # compression is in the standard library since Python 3.14
-    ours = {*sys.stdlib_module_names, "compression", "newsbot", "tests", "benchmarks"}
+    ours = {*sys.stdlib_module_names, "compression", "newsbot", "tests", "testbed", "benchmarks", "training"}
     return {top: file for top, file in found.items() if top not in ours}
 
 
@@ -67,12 +68,12 @@ NAMED_OTHERWISE = {"sklearn": ["scikit-learn"]}
 """Packages that may be missing here, and whose distribution has another name than the import."""
 
 
-@pytest.mark.parametrize("folder", ["newsbot", "tests", "benchmarks"])
+@pytest.mark.parametrize("folder", ["newsbot", "tests", "testbed", "benchmarks", "training"])
 def test_each_import_is_a_requirement(folder: str) -> None:
     wanted = named("requirements.txt")
     if folder != "newsbot":
         wanted |= named("requirements-dev.txt")
-    if folder == "benchmarks":
+    if folder in ("benchmarks", "training"):
         wanted |= named("benchmarks/requirements.txt")
     distributions = NAMED_OTHERWISE | dict(packages_distributions())
     missing = {
@@ -104,3 +105,24 @@ def test_the_lock_file_matches_the_requirements() -> None:
     assert wrong == {}, "update requirements.lock as described in its first lines"
     for entry in re.split(r"\n(?=[A-Za-z0-9])", text)[1:]:
         assert "--hash=sha256:" in entry, entry.splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ("extra", "file"),
+    [
+        ("datasketch", "requirements.txt"),
+        ("kafka", "requirements-sinks.txt"),
+        ("mcp", "requirements-mcp.txt"),
+        ("parquet", "requirements-simulator.txt"),
+        ("postgresql", "requirements-sinks.txt"),
+        ("rabbitmq", "requirements-sinks.txt"),
+        ("render", "requirements-render.txt"),
+        ("simulator", "requirements-simulator.txt"),
+    ],
+)
+def test_extras_have_the_bounds_of_the_requirements(extra: str, file: str) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    lines = (ROOT / file).read_text(encoding="utf-8").splitlines()
+    asked = project["optional-dependencies"][extra]
+    assert asked
+    assert set(asked) <= {line.partition(" #")[0].strip() for line in lines}

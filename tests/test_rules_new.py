@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.demoweb.server import DemoServer, this_hour
 from newsbot.apps.authoring.new import propose
 from newsbot.pages.rules.expressions import compile_pattern
 from newsbot.pages.rules.load import read_files
+from testbed.demoweb.server import DemoServer, this_hour
 from tests.commandline import Place
 from tests.crawls import article_html
 from tests.extraction_pages import PROSE

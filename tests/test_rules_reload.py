@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from newsbot.pages.rules.load import PresentRules, RulesWatch
+from testbed.mockserver import MockServer
 from tests.crawls import World, article_html, feed_xml
-from tests.mockserver import MockServer
 
 
 def put(folder: Path, name: str, text: str) -> None:

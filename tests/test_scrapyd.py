@@ -19,18 +19,18 @@ import pytest
 from playwright.sync_api import expect
 from pymongo import MongoClient
 
-from benchmarks.demoweb.messages import Answer, Request
-from benchmarks.demoweb.server import DemoServer
 from newsbot.apps.demo.check import compare
 from newsbot.frontier.redis import RedisFrontier
 from newsbot.storage.mongo import MongoStorage
+from testbed.demoweb.server import DemoServer
+from testbed.messages import Answer, Request
+from testbed.mockserver import MockServer
+from testbed.redisserver import RedisServer, need_redis
+from testbed.servers import free_port
 from tests.browser import check_access, chromium
 from tests.crawls import World, article_html
 from tests.dashboards import TOKEN, Visitor, served, settings_of, visit
-from tests.mockserver import MockServer
-from tests.redisserver import RedisServer, need_redis
 from tests.scrapydserver import PASSWORD, USER, ScrapydServer, copy_project, scrapyd_deploy, wait_for
-from tests.servers import free_port
 from tests.test_dashboard_api import answer_schema
 
 SLOW = "slow.test"

@@ -19,9 +19,9 @@ import pytest
 from newsbot.apps.push.signatures import notice_header
 from newsbot.apps.web import service
 from newsbot.errors import DataUnavailable
+from testbed.mockserver import MockServer
 from tests import warm
 from tests.crawls import ROOT, World, article_html, feed_xml
-from tests.mockserver import MockServer
 
 SECRET = "s3cret"
 BASE = "http://news.test"

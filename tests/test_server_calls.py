@@ -13,11 +13,11 @@ import pytest
 from newsbot.crawl import server_calls
 from newsbot.crawl.server_calls import ENOUGH, FAST, Latency, ServerCalls
 from newsbot.errors import DataUnavailable
+from testbed.mockserver import MockServer
+from testbed.redisserver import RedisServer
+from testbed.servers import MongoServer, run_mongo
 from tests.crawls import World, article_html, feed_xml
 from tests.directcalls import MARK, USED
-from tests.mockserver import MockServer
-from tests.redisserver import RedisServer
-from tests.servers import MongoServer, run_mongo
 from tests.slowproxy import slow_proxy
 
 HOST = "http://news.test"

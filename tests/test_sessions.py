@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.demoweb.messages import Answer
 from newsbot.operations.explain import explain
 from newsbot.pages.rules import RuleSet, load_rules
 from newsbot.pages.rules.rule import Rule
@@ -28,8 +27,9 @@ from newsbot.ranking.session_keys import (
 )
 from newsbot.storage.sqlite import SqliteStorage
 from newsbot.urls import canonicalize
+from testbed.messages import Answer
+from testbed.mockserver import HTML
 from tests.crawls import article_html, feed_xml
-from tests.mockserver import HTML
 from tests.newssite import XML
 
 HOST = "http://news.test"

@@ -13,10 +13,10 @@ from typing import Any
 
 from pymongo import MongoClient
 
-from benchmarks.demoweb.server import DemoServer
 from newsbot.storage.mongo import MongoStorage
+from testbed.demoweb.server import DemoServer
+from testbed.redisserver import RedisServer
 from tests.crawls import ROOT, World
-from tests.redisserver import RedisServer
 
 DOCS = (ROOT / "docs/operations.md").read_text(encoding="utf8")
 HASHED = set(re.findall(r'"(\w+)"', re.search(r"for \(const name of \[(.*?)\]\)", DOCS, re.DOTALL)[1]))  # type: ignore[index]

@@ -10,10 +10,10 @@ import pytest
 
 from newsbot.sites.health import ENOUGH, NOTE_KIND, WINDOW, Pages, SiteHealth, alarms, pages_from
 from newsbot.storage.sqlite import SqliteStorage
+from testbed.mockserver import MockServer
 from tests import warm
 from tests.commandline import Place
 from tests.crawls import ROOT, World, article_html, feed_xml
-from tests.mockserver import MockServer
 
 
 def pages(*reasons: str) -> Pages:

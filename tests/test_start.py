@@ -13,7 +13,6 @@ from pkgutil import iter_modules
 import pytest
 
 import newsbot.commands
-from benchmarks.demoweb.plan import MIN_ARTICLES
 from newsbot.apps.authoring.new import ARTICLES, SECONDS
 from newsbot.apps.demo.server import DEFAULT_ARTICLES
 from newsbot.apps.export.feed import TYPES
@@ -21,6 +20,7 @@ from newsbot.apps.export.formats import FORMATS
 from newsbot.apps.monitor.command import SHOWN
 from newsbot.cli.command import Action, NewsbotCommand, make_parser
 from newsbot.config.apps import load
+from testbed.demoweb.plan import MIN_ARTICLES
 
 ROOT = Path(__file__).resolve().parent.parent
 EXPENSIVE = {

@@ -14,9 +14,9 @@ import pytest
 
 from newsbot.commands.crawl import STOPS
 from newsbot.frontier.redis import RedisFrontier
+from testbed.mockserver import MockServer
+from testbed.redisserver import RedisServer, need_redis
 from tests.crawls import World, article_html
-from tests.mockserver import MockServer
-from tests.redisserver import RedisServer, need_redis
 
 PAGES = 30
 RULE = "domain: news.test\narticle: /20/\ndelay: 0\nconcurrency: 8\n"

@@ -22,10 +22,10 @@ from newsbot.storage.articles import Verdict
 from newsbot.storage.mongo import MongoStorage, changes, schema
 from newsbot.storage.mongo.schema import MIGRATIONS
 from newsbot.storage.sources import SiteRecord
+from testbed.servers import run_mongo
 from tests import warm
 from tests.contracts.storage_samples import NOON, make_article, make_page
 from tests.searching import find
-from tests.servers import run_mongo
 
 PROCESSES = 4
 

@@ -14,9 +14,9 @@ from newsbot.errors import DataError, DataFull, DataUnavailable
 from newsbot.items import Article
 from newsbot.storage.mongo import MongoStorage
 from newsbot.storage.mongo.articles import _store
+from testbed.servers import ROOT_PASSWORD, MongoServer, free_port, run_mongo
 from tests.contracts.storage_samples import make_article, make_page, owner_of
 from tests.searching import find
-from tests.servers import ROOT_PASSWORD, MongoServer, free_port, run_mongo
 
 QUICK = "&serverSelectionTimeoutMS=500"
 

@@ -25,8 +25,8 @@ from newsbot.pipelines.store import StorePipeline
 from newsbot.storage.articles import RepeatedText
 from newsbot.storage.base import Storage
 from newsbot.storage.stories import Story, story_id
+from testbed.redisserver import redis_url
 from tests.builders import Desk, make_article
-from tests.redisserver import redis_url
 from tests.searching import find
 
 NOW = datetime(2026, 5, 3, 12, tzinfo=UTC)

@@ -15,12 +15,12 @@ from uuid import uuid4
 import pytest
 from pymongo import MongoClient
 
-from benchmarks.demoweb.server import DemoServer
 from newsbot.apps.demo.check import compare
 from newsbot.frontier.redis import RedisFrontier
 from newsbot.storage.mongo import MongoStorage
+from testbed.demoweb.server import DemoServer
+from testbed.redisserver import RedisServer, need_redis
 from tests.crawls import World
-from tests.redisserver import RedisServer, need_redis
 
 ARTICLES = 60
 MOMENTS = (20, 60)

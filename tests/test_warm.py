@@ -96,6 +96,12 @@ def test_another_newsbot_needs_a_cold_start(program: list[str], tmp_path: Path) 
     assert not observe(program, tmp_path, {"PYTHONPATH": str(tmp_path / "an.egg")})[0]["warm"]
 
 
+def test_apps_of_other_packages_need_a_cold_start(program: list[str], tmp_path: Path) -> None:
+    (tmp_path / "mine-1.0.dist-info").mkdir()
+    assert not observe(program, tmp_path, {"PYTHONPATH": str(tmp_path)})[0]["warm"]
+    assert not observe(program, tmp_path, {"NEWSBOT_APPS": "search"})[0]["warm"]
+
+
 def test_resource_warnings_are_errors_if_requested(program: list[str], tmp_path: Path) -> None:
     assert "ResourceWarning" not in observe(program, tmp_path)[1]
     assert (

@@ -11,7 +11,7 @@ programs that newsbot itself starts (``newsbot.crawl()``) have a warm start, too
 
 Other programs have a cold start, as with :mod:`subprocess`: programs other than this Python with ``-m``,
 programs with other values of variables that Python reads at its start (``PYTHONHASHSEED``), programs whose
-``PYTHONPATH`` has another newsbot, and all programs on systems other than Linux.
+``PYTHONPATH`` has another newsbot or apps, and all programs on systems other than Linux.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _RESOURCE_WARNINGS = ["-W", "error::ResourceWarning"]
 _LOCK = Lock()
 """Protects the server: one start at a time, because adoption affects the whole process."""
 _PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
-_READ_AT_START = ("PYTHON", "LC_", "LANG", "MALLOC_", "LD_")
+_READ_AT_START = ("PYTHON", "LC_", "LANG", "MALLOC_", "LD_", "NEWSBOT_APPS")
 _SET_LATER = ("PYTHONPATH", "PYTHONUNBUFFERED")
 """Variables whose effect :mod:`tests.warmth` can produce after the fork."""
 
@@ -118,7 +118,7 @@ def _module_of(options: Mapping[str, Any]) -> dict[str, Any] | None:
     if program != sys.executable or words[:1] != ["-m"] or not plain or sys.platform != "linux":
         return None
     environment = os.environ if options["env"] is None else options["env"]
-    if _at_start(environment) != _at_start(os.environ) or _has_another_newsbot(environment):
+    if _at_start(environment) != _at_start(os.environ) or _has_other_packages(environment):
         return None
     return {"module": words[1], "arguments": words[2:], "warns": warns}
 
@@ -131,10 +131,11 @@ def _at_start(environment: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _has_another_newsbot(environment: Mapping[str, str]) -> bool:
-    """Return True if a folder of PYTHONPATH has a newsbot, or if PYTHONPATH has a file (an egg)."""
+def _has_other_packages(environment: Mapping[str, str]) -> bool:
+    """Return True if PYTHONPATH has another newsbot or installed apps, or if it has a file (an egg)."""
     folders = [Path(one) for one in environment.get("PYTHONPATH", "").split(os.pathsep) if one]
-    return any(one != ROOT and (not one.is_dir() or (one / "newsbot").exists()) for one in folders)
+    others = [one for one in folders if one != ROOT]
+    return any(not one.is_dir() or (one / "newsbot").exists() or any(one.glob("*-info")) for one in others)
 
 
 class _Server:

@@ -1,7 +1,7 @@
 """What a crawl finds on sites of common publishing systems, with a one-line rule.
 
 Each installed system makes a site of ``--posts`` posts of the last 28 days with its default theme. The crawl
-has default settings and a simulated clock (:mod:`benchmarks.otherclock`), so it takes little time. One day
+has default settings and a simulated clock (:mod:`testbed.otherclock`), so it takes little time. One day
 later the site has 12 new posts and 10 edited ones, and the crawl is repeated. The benchmark prints for each
 site:
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.cms.posts import Post, as_markdown
-from benchmarks.demoweb.messages import Answer, Request
+from testbed.messages import Answer, Request
 
 _TYPES = {
     "html": "text/html; charset=utf-8", "xml": "application/xml", "rss": "application/rss+xml",

@@ -16,11 +16,11 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from benchmarks.cms.posts import NOW, ZONE, Post, make_posts
-from benchmarks.demoweb.loopback import LoopbackServer
-from benchmarks.demoweb.messages import Answer, Request
-from benchmarks.otherclock import SharedTime
 from newsbot.backends import open_storage
 from newsbot.items import Article
+from testbed.loopback import LoopbackServer
+from testbed.messages import Answer, Request
+from testbed.otherclock import SharedTime
 
 ROOT = Path(__file__).parent.parent.parent
 LONGEST = 12 * 3600.0
@@ -118,7 +118,7 @@ def _crawl(folder: Path, environment: dict[str, str], begin: float) -> None:
     }
     with (folder / "crawl.log").open("ab") as log:
         subprocess.run(
-            [sys.executable, "-m", "benchmarks.otherclock", *clock, *words],
+            [sys.executable, "-m", "testbed.otherclock", *clock, *words],
             cwd=ROOT,
             env=kept | environment,
             stdout=log,

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from benchmarks.demoweb.lexicon import load_language
-from benchmarks.demoweb.prose import Story, Writer
+from testbed.demoweb.lexicon import load_language
+from testbed.demoweb.prose import Story, Writer
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 """The moment of the first crawl."""

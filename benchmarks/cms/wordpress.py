@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.cms.posts import Post
-from benchmarks.demoweb.messages import Answer, Request
+from testbed.messages import Answer, Request
 
 SOURCE = Path("/usr/share/wordpress")
 THEMES = {

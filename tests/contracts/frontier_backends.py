@@ -14,7 +14,7 @@ from newsbot.frontier.base import Entry, Frontier
 from newsbot.frontier.redis import RedisFrontier
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Kind
-from tests import redisserver
+from testbed import redisserver
 
 
 class FakeClock:

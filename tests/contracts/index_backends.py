@@ -14,7 +14,7 @@ from newsbot.dedup.index import KEEP, NearIndex
 from newsbot.dedup.minhash import PASSAGES, Signature
 from newsbot.dedup.redis import RedisIndex
 from newsbot.dedup.sqlite import SqliteIndex
-from tests import redisserver
+from testbed import redisserver
 
 
 def made_up(values: NDArray[np.uint32], shingles: int) -> Signature:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.demoweb.messages import Answer, Request
+from testbed.attacks import ATTACKS
+from testbed.messages import Answer, Request
+from testbed.mockserver import HTML, MockServer
 from tests.crawls import World, article_html, feed_xml
-from tests.hostile.attacks import ATTACKS
-from tests.mockserver import HTML, MockServer
 from tests.newssite import XML, sitemap_xml
 
 VICTIM = "victim.test"

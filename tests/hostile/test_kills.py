@@ -8,8 +8,8 @@ from itertools import pairwise
 
 import pytest
 
+from testbed.mockserver import MockServer
 from tests.crawls import World, article_html, feed_xml
-from tests.mockserver import MockServer
 from tests.newssite import XML
 
 SITE = "http://killed.test"

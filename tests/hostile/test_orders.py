@@ -17,8 +17,8 @@ from newsbot.crawl.visit import Found, Visit
 from newsbot.items import Kind, Link, Where
 from newsbot.middlewares.redirects import RedirectMiddleware
 from newsbot.middlewares.reprocessing import ReprocessingMiddleware
+from testbed.redisserver import RedisServer
 from tests.builders import Desk, make_request, make_response
-from tests.redisserver import RedisServer
 
 STRANGE = (
     "http://victim.test/news/{}?utm_source=bad",

@@ -8,14 +8,14 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.demoweb.messages import Answer, Request
 from newsbot.crawl.slots import SLOW, SMALLEST, Slots
 from newsbot.frontier.base import Entry, Lease
 from newsbot.items import Kind
 from newsbot.urls import fingerprint
+from testbed.messages import Answer, Request
+from testbed.mockserver import MockServer
 from tests.builders import ManualClock
 from tests.crawls import World, feed_xml
-from tests.mockserver import MockServer
 from tests.newssite import XML, serve
 
 TOTAL = 32

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from testbed.mockserver import HTML, MockServer
 from tests.crawls import World, article_html
-from tests.mockserver import HTML, MockServer
 from tests.newssite import XML
 
 VICTIM = "victim.test"

@@ -9,9 +9,9 @@ import random
 from collections.abc import Callable, Iterator
 from html import escape
 
-from benchmarks.demoweb.hosts import Host, slug
-from benchmarks.demoweb.lexicon import load_language
-from benchmarks.demoweb.prose import Language
+from testbed.demoweb.hosts import Host, slug
+from testbed.demoweb.lexicon import load_language
+from testbed.demoweb.prose import Language
 
 PER_ARTICLE = 9
 LINKS_ON_NOISE = 12

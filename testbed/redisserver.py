@@ -21,7 +21,7 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from tests.servers import free_port
+from testbed.servers import free_port
 
 REDIS_URL = "NEWSBOT_TEST_REDIS_URL"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks.demoweb.hosts import HOSTS
+from testbed.demoweb.hosts import HOSTS
 
 _DEFAULTS = """\
 # Rules for the demo only: a loopback server needs no rest between requests.

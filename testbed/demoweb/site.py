@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from benchmarks.demoweb import syndication
-from benchmarks.demoweb.hosts import ARCHIVE, COURIER, GAZETA, HERALD, NOVOSTI, WIRE, Host
-from benchmarks.demoweb.lexicon import load_language
-from benchmarks.demoweb.lists import BINARY, GONE, HUGE, MISSING, list_pages, odd_path, short_code, teaser_of
-from benchmarks.demoweb.messages import Answer
-from benchmarks.demoweb.pages import Frame, Teaser, article_page, bare_page
-from benchmarks.demoweb.plan import Paper, Plan, Way
+from testbed.demoweb import syndication
+from testbed.demoweb.hosts import ARCHIVE, COURIER, GAZETA, HERALD, NOVOSTI, WIRE, Host
+from testbed.demoweb.lexicon import load_language
+from testbed.demoweb.lists import BINARY, GONE, HUGE, MISSING, list_pages, odd_path, short_code, teaser_of
+from testbed.demoweb.pages import Frame, Teaser, article_page, bare_page
+from testbed.demoweb.plan import Paper, Plan, Way
+from testbed.messages import Answer
 
 HUGE_MB = 12
 RELATED = 3

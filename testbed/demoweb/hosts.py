@@ -65,7 +65,7 @@ class Host:
     rule: str = ""
     """The rule file after its ``domain`` line."""
     faults: Sequence[str] = ()
-    """Faults that are assigned to articles one by one; see :mod:`benchmarks.demoweb.web`."""
+    """Faults that are assigned to articles one by one; see :mod:`testbed.demoweb.web`."""
 
     @property
     def ascii(self) -> str:
@@ -116,7 +116,7 @@ HERALD = Host(
     title="The County Herald",
     languages=("en",),
     share=0.18,
-    path=lambda topic, title, number, at: f"/news/{topic}/{slug(title)}-{number}",  # noqa: ARG005
+    path=lambda topic, title, number, at: f"/news/{topic}/{slug(title)}-{number}",
     section=lambda topic, page: f"/news/{topic}" + (f"?page={page}" if page > 1 else ""),
     markup="open-graph",
     disallowed=("/news/closed/",),
@@ -129,7 +129,7 @@ NOVOSTI = Host(
     title="Новости района",
     languages=("ru",),
     share=0.15,
-    path=lambda topic, title, number, at: f"/news/{number}.html",  # noqa: ARG005
+    path=lambda topic, title, number, at: f"/news/{number}.html",
     section=lambda topic, page: f"/rubric/{topic}/" + (f"{page}/" if page > 1 else ""),
     markup="microdata",
     charset="windows-1251",
@@ -154,7 +154,7 @@ WIRE = Host(
     title="Wire Agency",
     languages=("en", "ru"),
     share=0.14,
-    path=lambda topic, title, number, at: f"/story.php?id={number}&desk={topic}",  # noqa: ARG005
+    path=lambda topic, title, number, at: f"/story.php?id={number}&desk={topic}",
     markup="visible",
     rule=r"""
 feeds:
@@ -172,7 +172,7 @@ ARCHIVE = Host(
     title="The Evening Archive",
     languages=("en",),
     share=0.22,
-    path=lambda topic, title, number, at: f"/{at:%Y/%m/%d}/{slug(title)}-{number}.html",  # noqa: ARG005
+    path=lambda topic, title, number, at: f"/{at:%Y/%m/%d}/{slug(title)}-{number}.html",
     markup="open-graph",
     zone=timezone(timedelta(hours=-5)),
     rule=r"""
@@ -190,7 +190,7 @@ COURIER = Host(
     title="Harbour Courier",
     languages=("en",),
     share=0.12,
-    path=lambda topic, title, number, at: f"/{topic}/{slug(title)}-{number}.html",  # noqa: ARG005
+    path=lambda topic, title, number, at: f"/{topic}/{slug(title)}-{number}.html",
     section=lambda topic, page: f"/{topic}/" + (f"index{page}.html" if page > 1 else ""),
     markup="visible",
     canonical=False,

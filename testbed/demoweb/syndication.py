@@ -9,10 +9,10 @@ from datetime import datetime
 from email.utils import format_datetime
 from xml.sax.saxutils import escape
 
-from benchmarks.demoweb.hosts import Host
-from benchmarks.demoweb.plan import Paper
 from newsbot.apps.demo.publishing import TRACKING
 from newsbot.clock import iso
+from testbed.demoweb.hosts import Host
+from testbed.demoweb.plan import Paper
 
 TRACKED = 3
 """Number of items of a feed whose links have tracking parameters."""

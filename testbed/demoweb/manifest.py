@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from benchmarks.demoweb.hosts import HOSTS
-from benchmarks.demoweb.plan import Paper, Plan
 from newsbot.apps.demo.publishing import TRACKING, Expected, Manifest
 from newsbot.clock import iso
+from testbed.demoweb.hosts import HOSTS
+from testbed.demoweb.plan import Paper, Plan
 
 
 def make_manifest(plan: Plan) -> Manifest:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 
-from benchmarks.demoweb.prose import FORMS, Language, Topic
+from testbed.demoweb.prose import FORMS, Language, Topic
 
 _Sections = Mapping[str, Sequence[tuple[str, ...]]]
 
@@ -21,7 +21,7 @@ _REPAIRS = {
 @cache
 def load_language(code: str) -> Language:
     """Return the language ``en`` or ``ru``."""
-    text = files("benchmarks.demoweb").joinpath(f"{code}.txt").read_text(encoding="utf-8")
+    text = files("testbed.demoweb").joinpath(f"{code}.txt").read_text(encoding="utf-8")
     sections = _parse(text)
     return Language(
         code=code,

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from tests.crawls import article_html
-from tests.mockserver import MockServer
+from testbed.articles import article_html
+from testbed.mockserver import MockServer
 
 _DIGITS = re.compile("[0-9]+")
 

@@ -1,4 +1,4 @@
-"""Temporary servers for benchmarks: a redis-server and a mongod on loopback."""
+"""Temporary servers: a redis-server and a mongod on loopback, and the processor time that they use."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 
 import redis
 
-from tests.redisserver import RedisServer
-from tests.servers import MongoServer, mongod
+from testbed.redisserver import RedisServer
+from testbed.servers import MongoServer, mongod
 
 TICKS = 100
 """Jiffies per second in /proc, the same on every Linux that Python runs on (USER_HZ)."""

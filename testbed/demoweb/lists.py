@@ -6,10 +6,10 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from benchmarks.demoweb.hosts import ARCHIVE, COURIER, GAZETA, HERALD, NOVOSTI, Host
-from benchmarks.demoweb.lexicon import load_language
-from benchmarks.demoweb.pages import Frame, Teaser, list_page
-from benchmarks.demoweb.plan import AMP_LINKS, PER_FEED, Paper, Plan, Way
+from testbed.demoweb.hosts import ARCHIVE, COURIER, GAZETA, HERALD, NOVOSTI, Host
+from testbed.demoweb.lexicon import load_language
+from testbed.demoweb.pages import Frame, Teaser, list_page
+from testbed.demoweb.plan import AMP_LINKS, PER_FEED, Paper, Plan, Way
 
 PER_PAGE = 15
 MISSING = ("removed-story-90001", "withdrawn-report-90002", "typing-error-90003")

@@ -1,4 +1,4 @@
-"""The demo's server: ``python -m benchmarks.demoweb.server --rules DIR [--port 0] [--log FILE] …``.
+"""The demo's server: ``python -m testbed.demoweb.server --rules DIR [--port 0] [--log FILE] …``.
 
 Prints one JSON line with the port, the folder of the rules, the path of the manifest and the environment that
 a crawl needs. Then it serves requests until it is interrupted or terminated.
@@ -17,14 +17,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TextIO
 
-from benchmarks.demoweb.loopback import Listener, LoopbackServer
-from benchmarks.demoweb.manifest import make_manifest
-from benchmarks.demoweb.plan import MAX_ARTICLES, MIN_ARTICLES, make_plan
-from benchmarks.demoweb.rulefiles import write_rules
-from benchmarks.demoweb.web import DemoWeb
 from newsbot.apps.demo.publishing import Manifest
 from newsbot.apps.demo.server import Record
 from newsbot.clock import from_iso
+from testbed.demoweb.manifest import make_manifest
+from testbed.demoweb.plan import MAX_ARTICLES, MIN_ARTICLES, make_plan
+from testbed.demoweb.rulefiles import write_rules
+from testbed.demoweb.web import DemoWeb
+from testbed.loopback import Listener, LoopbackServer
 
 MANIFEST_FILE = "manifest.json"
 DEFAULT_ARTICLES = 300
@@ -115,7 +115,7 @@ def _description(server: DemoServer) -> dict[str, object]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.demoweb.server", allow_abbrev=False)
+    parser = argparse.ArgumentParser(prog="python -m testbed.demoweb.server", allow_abbrev=False)
     parser.add_argument("--rules", type=Path, required=True, help="folder for the rules and the manifest")
     parser.add_argument("--port", type=int, default=0, help="0: any free port")
     parser.add_argument("--log", type=Path, help="file for the log, one JSON line per request")

@@ -18,9 +18,9 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
-from benchmarks.demoweb.messages import Answer, Request
-from benchmarks.demoweb.wire import open_tunnel, read_request, refuse_tunnel, send, with_validators
 from newsbot.apps.demo.server import Record
+from testbed.messages import Answer, Request
+from testbed.wire import open_tunnel, read_request, refuse_tunnel, send, with_validators
 
 MAX_LINE = 2**16
 START_SECONDS = 10.0

@@ -10,7 +10,7 @@ from email.utils import formatdate, parsedate_to_datetime
 from http import HTTPStatus
 from urllib.parse import urlsplit
 
-from benchmarks.demoweb.messages import Answer, Request
+from testbed.messages import Answer, Request
 
 MAX_HEADERS = 100
 MAX_BODY = 2**20

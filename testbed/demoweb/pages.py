@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from html import escape
 
-from benchmarks.demoweb.hosts import Host
-from benchmarks.demoweb.noise import PER_ARTICLE, noise_links
-from benchmarks.demoweb.plan import Paper
+from testbed.demoweb.hosts import Host
+from testbed.demoweb.noise import PER_ARTICLE, noise_links
+from testbed.demoweb.plan import Paper
 
 NOISE_ON_ARTICLES = 8
 _YEAR_9999 = "9999-12-31T23:59:59+00:00"

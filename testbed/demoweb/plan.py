@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from benchmarks.demoweb.bulletins import bulletin
-from benchmarks.demoweb.hosts import ARCHIVE, COURIER, GAZETA, HERALD, HOSTS, NOVOSTI, WIRE, Host
-from benchmarks.demoweb.lexicon import load_language
-from benchmarks.demoweb.prose import Story, Writer
+from testbed.demoweb.bulletins import bulletin
+from testbed.demoweb.hosts import ARCHIVE, COURIER, GAZETA, HERALD, HOSTS, NOVOSTI, WIRE, Host
+from testbed.demoweb.lexicon import load_language
+from testbed.demoweb.prose import Story, Writer
 
 MIN_ARTICLES = 60
 MAX_ARTICLES = 50_000

@@ -1,6 +1,6 @@
 """Runs a command of newsbot with a simulated clock.
 
-    python -m benchmarks.otherclock FILE END SPEED crawl news …
+    python -m testbed.otherclock FILE END SPEED crawl news …
 
 FILE contains the time (:class:`SharedTime`), so that a site can use the same clock. SPEED 0: the clock stands
 still while the crawl has work and jumps to the next moment at which something is due. Days pass in seconds,

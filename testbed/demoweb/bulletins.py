@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 
-from benchmarks.demoweb.prose import Story, Topic
+from testbed.demoweb.prose import Story, Topic
 
 _EN = """
 Weather for edition {n}: between {a} and {b} degrees

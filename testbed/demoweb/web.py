@@ -12,12 +12,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from benchmarks.demoweb.hosts import HERALD, HOSTS, Host
-from benchmarks.demoweb.messages import Answer, Request
-from benchmarks.demoweb.noise import noise_kind, noise_page
-from benchmarks.demoweb.plan import Plan
-from benchmarks.demoweb.site import make_routes, page
 from newsbot.apps.demo.publishing import without_tracking
+from testbed.demoweb.hosts import HERALD, HOSTS, Host
+from testbed.demoweb.noise import noise_kind, noise_page
+from testbed.demoweb.plan import Plan
+from testbed.demoweb.site import make_routes, page
+from testbed.messages import Answer, Request
 
 SLOW_SECONDS = 1.0
 RETRY_AFTER = 1
