@@ -62,8 +62,7 @@ _MEANINGS = {
 
 _RIGHTS = (
     "The texts belong to their publishers. The column `opt_out` says whether a site or a page reserves them "
-    "against use by AI (robots.txt, TDMRep, RSL, headers and meta tags), and `licence` names the licence that "
-    "it states."
+    "against use by AI (robots.txt, TDMRep, RSL, headers, meta tags); `licence` names its licence."
 )
 
 
