@@ -18,6 +18,7 @@ from scrapy.exceptions import DropItem
 from scrapy.settings import Settings
 
 from newsbot.apps.archive.middleware import _exchange
+from newsbot.apps.archive.recording import open_archive
 from newsbot.backends import open_frontier, open_index, open_storage
 from newsbot.crawl.archiving import keep_page
 from newsbot.crawl.visit import EXCHANGE_KEY
@@ -122,7 +123,9 @@ def test_learned_data_of_a_removed_site_is_not_kept(desk: Desk) -> None:
 
 def test_a_page_removed_during_its_fetch_is_not_archived(make_desk: Any, tmp_path: Path) -> None:
     folder = tmp_path / "warc"
-    desk: Desk = make_desk(settings={"NEWSBOT_WARC_DIR": str(folder)})
+    desk: Desk = make_desk()
+    settings = Settings({"NEWSBOT_WARC_DIR": str(folder), "NEWSBOT_WARC_SIZE": 10**9})
+    desk.context.archive = open_archive(settings, desk.context.count)
     printed, other = "https://news.test/print/1", "https://news.test/story/2"
     answers = []
     for url, canonical in ((URL, URL), (printed, URL), (other, None)):
