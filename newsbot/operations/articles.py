@@ -42,7 +42,7 @@ def chosen(call: Call) -> ArticleFilter:
 def show(call: Call) -> None:
     """Show all stored data of one article."""
     with stored(call.settings) as storage:
-        article = _find(call, storage)
+        article = find_article(call, storage)
         versions = storage.articles.versions(article.canonical_url) if call.options.versions else None
     if call.json:
         row = article.to_dict()
@@ -140,7 +140,8 @@ def reindex(call: Call) -> None:
         call.note(f"{counted(joined, 'article')} joined to stories of similar articles")
 
 
-def _find(call: Call, storage: Storage) -> Article:
+def find_article(call: Call, storage: Storage) -> Article:
+    """Return the article with the URL of the options. Raises :class:`UserError` if there is none."""
     url: str = call.options.url
     try:
         article = storage.articles.get(canonicalize(url))

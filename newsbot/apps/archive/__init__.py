@@ -4,8 +4,10 @@ Files in reading order:
 
 * ``writer``: builds records as bytes, and writes them into a folder of files
 * ``reader``: reads files of other programs, with limits
+* ``cdxj``: the index of archived pages, and the search for the page of a URL
 * ``remote``: reads files over HTTP, and the file lists of CC-NEWS
 * ``recording``: the archive of a crawl: writes its exchanges in a thread, and deletes old files
 * ``middleware``: passes requests and responses to the archive
+* ``command``: ``scrapy articles show``, also with the archived page
 * ``importing``: imports articles from WARC files
 """

@@ -14,11 +14,13 @@ import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from http import HTTPStatus
 from pathlib import Path
 
 from scrapy.settings import BaseSettings
 
-from newsbot.apps.archive.writer import SUFFIX, Exchange, WarcFolder, packed_exchange
+from newsbot.apps.archive.cdxj import INDEX, line_of, lines_in, write_index
+from newsbot.apps.archive.writer import SUFFIX, Exchange, WarcFolder, packed_records
 from newsbot.clock import Clock
 from newsbot.config.check import SettingsLike, number_of
 from newsbot.errors import ArgumentError, DataUnavailable, UserError
@@ -37,9 +39,15 @@ class Archive:
     """
 
     def __init__(
-        self, folder: WarcFolder, count: Callable[[str], None], clock: Clock = time.monotonic
+        self,
+        folder: WarcFolder,
+        count: Callable[[str], None],
+        clock: Clock = time.monotonic,
+        *,
+        indexes: Indexes | None = None,
     ) -> None:
         self._folder = folder
+        self._lines = {} if indexes is None else indexes.lines
         self._count = count
         self._clock = clock
         # A WARC file has one writer, so there is only one thread. The crawl continues during compression.
@@ -81,11 +89,30 @@ class Archive:
             )
 
     def _write(self, exchange: Exchange) -> None:
-        self._folder.write(packed_exchange(exchange))
+        response, request = packed_records(exchange)
+        name, offset = self._folder.write(response + request)
+        if exchange.status != HTTPStatus.NOT_MODIFIED:  # its record refers to the page of an earlier visit
+            self._lines.setdefault(name, []).append(line_of(exchange, name, offset, len(response)))
 
     def _lose(self) -> None:
         self._lost += 1
         self._count("archive/lost")
+
+
+class Indexes:
+    """Writes the index of each finished file: from known lines, or else from the records of the file."""
+
+    def __init__(self) -> None:
+        self.lines: dict[str, list[str]] = {}
+        """The lines of open files, by their final names."""
+
+    def finished(self, path: Path) -> None:
+        """Write the index of a file. A fault is logged: searches then read the file itself."""
+        known = self.lines.pop(path.name, None)
+        try:
+            write_index(path, lines_in(path) if known is None else known)
+        except OSError as error:
+            logger.error("archive without index file=%s fault=%s", path, error.strerror or error)
 
 
 def open_archive(settings: BaseSettings, count: Callable[[str], None]) -> Archive | None:
@@ -103,7 +130,9 @@ def open_archive(settings: BaseSettings, count: Callable[[str], None]) -> Archiv
     if not settings.getbool("ROBOTSTXT_OBEY"):
         about = about.replace("robots: obey", "robots: ignore")
     try:
-        return Archive(WarcFolder(Path(name).expanduser(), max_size=size, about=about), count)
+        indexes = Indexes()
+        folder = WarcFolder(Path(name).expanduser(), max_size=size, about=about, finished=indexes.finished)
+        return Archive(folder, count, indexes=indexes)
     except OSError as error:
         raise DataUnavailable(
             f"NEWSBOT_WARC_DIR={name}: cannot be written ({error.strerror or error})"
@@ -134,6 +163,7 @@ def prune(settings: SettingsLike, before: float, *, delete: bool) -> int:
                     count += 1
                     if delete:
                         path.unlink()
+                        path.with_name(path.name + INDEX).unlink(missing_ok=True)
     except OSError as error:
         raise UserError(f"{folder}: {error.strerror or error}") from error
     return count

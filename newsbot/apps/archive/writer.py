@@ -16,7 +16,7 @@ import os
 import re
 import socket
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -65,6 +65,11 @@ class Exchange:
 
 
 def packed_exchange(exchange: Exchange) -> bytes:
+    """Return the records of :func:`packed_records`, one after the other."""
+    return b"".join(packed_records(exchange))
+
+
+def packed_records(exchange: Exchange) -> tuple[bytes, bytes]:
     """Return the ``response`` record and the ``request`` record, each as a separate gzip member.
 
     A response with status 304 becomes a ``revisit`` record.
@@ -94,9 +99,8 @@ def packed_exchange(exchange: Exchange) -> bytes:
         headers["WARC-IP-Address"] = question["WARC-IP-Address"] = exchange.address
     # A body that the server has already compressed hardly becomes smaller, so the fastest level is used.
     encoded = any(name.lower() == b"content-encoding" for name, _ in exchange.answered)
-    return packed(to_record(answer, headers), _LEVEL_PACKED if encoded else _LEVEL) + packed(
-        to_record(_question_block(exchange), question)
-    )
+    response = packed(to_record(answer, headers), _LEVEL_PACKED if encoded else _LEVEL)
+    return response, packed(to_record(_question_block(exchange), question))
 
 
 def packed_info(name: str, about: str) -> bytes:
@@ -208,25 +212,36 @@ class WarcFolder:
     end with CRLF.
     """
 
-    def __init__(self, folder: Path, *, max_size: int, about: str = "") -> None:
-        """Create the folder if necessary, and recover the files of dead processes. Raises ``OSError``."""
+    def __init__(
+        self, folder: Path, *, max_size: int, about: str = "", finished: Callable[[Path], None] | None = None
+    ) -> None:
+        """Create the folder if necessary, and recover the files of dead processes. Raises ``OSError``.
+
+        ``finished`` is called with the path of each file that gets its final name.
+        """
         self.folder = folder
         self._max_size = max_size
         self._about = about
         self._file: FileIO | None = None
         self._size = 0
         self._number = 0
+        self._finished = finished or (lambda _path: None)
         folder.mkdir(parents=True, exist_ok=True)
-        recover(folder)
+        for path in recover(folder):
+            self._finished(path)
 
-    def write(self, records: bytes) -> None:
+    def write(self, records: bytes) -> tuple[str, int]:
         """Append complete gzipped records, which stay together in one file.
 
-        Raises ``OSError``, for example if the disk is full. In this case nothing was written.
+        Return the final name of the file, and the offset of the first record in bytes. Raises ``OSError``,
+        for example if the disk is full. In this case nothing was written.
         """
         if self._file is None or self._size >= self._max_size:
             self._next()
+        assert self._file is not None
+        offset = self._size
         self._append(records)
+        return Path(str(self._file.name)).name.removesuffix(OPEN), offset
 
     def close(self) -> None:
         """Flush the open file to disk and give it its final name. Raises ``OSError``."""
@@ -238,7 +253,8 @@ class WarcFolder:
             # The data must be on disk before the rename, because a file with its final name must contain only
             # complete records.
             os.fsync(file.fileno())
-            path.rename(path.with_name(path.name.removesuffix(OPEN)))
+            final = path.rename(path.with_name(path.name.removesuffix(OPEN)))
+        self._finished(final)
 
     def _next(self) -> None:
         """Close the current file and begin the next one with its ``warcinfo`` record."""

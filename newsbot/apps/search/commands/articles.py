@@ -81,8 +81,11 @@ class Command(NewsbotCommand):
         Action(
             "show",
             "Show all stored data of an article, and the method that gave each field",
-            "newsbot.operations.articles:show",
+            "newsbot.apps.archive.command:show",
             Argument("url", help="any URL of the article"),
+            Argument(
+                "--original", action="store_true", help="print the archived page itself (NEWSBOT_WARC_DIR)"
+            ),
             Argument("--versions", action="store_true", help="show earlier versions and their changes too"),
         ),
         Action(

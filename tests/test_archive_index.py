@@ -1,0 +1,129 @@
+"""The index of archived pages (CDXJ), and the archived page of an article."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from warcio.archiveiterator import ArchiveIterator
+
+from newsbot.apps.archive.cdxj import INDEX, latest, page_at, surt, write_index
+from newsbot.apps.archive.recording import Archive, Indexes
+from newsbot.apps.archive.writer import OPEN, WarcFolder, packed_exchange
+from tests.crawls import article_html
+from tests.newssite import HOST, serve
+from tests.test_warc import exchange
+
+
+@pytest.mark.parametrize(
+    ("url", "key"),
+    [
+        ("https://www.News.example/A/b?C=1", "example,news)/a/b?c=1"),
+        ("http://news.example", "example,news)/"),
+        ("http://news.example:8080/x", "example,news:8080)/x"),
+        ("https://дом.рф/новость", "рф,дом)/новость"),
+    ],
+)
+def test_keys_have_the_labels_of_the_host_reversed(url: str, key: str) -> None:
+    assert surt(url) == key
+
+
+def test_each_article_of_a_crawl_leads_to_its_archived_page(site, world, tmp_path: Path) -> None:
+    serve(site, world, 5)
+    folder = tmp_path / "warc"
+    options = ("-s", f"NEWSBOT_WARC_DIR={folder}")
+    assert world.crawl(*options).code == 0
+    files = list(folder.glob("*.warc.gz"))
+    assert [path.name + INDEX for path in files] == [path.name for path in folder.glob(f"*{INDEX}")]
+    articles = world.articles()
+    assert len(articles) == 5
+    for article in articles:
+        place = latest(folder, article.url)
+        assert place is not None
+        page = page_at(place)
+        assert page is not None
+        assert page.body is not None
+        assert article.title.encode() in page.body
+    shown = world.scrapy("articles", "show", articles[0].url, "--original", *options)
+    assert articles[0].title in shown.out
+    assert shown.out.strip() == article_html(int(articles[0].url[-1])).strip()
+    missing = world.scrapy("articles", "show", f"{HOST}/none", "--original", *options)
+    assert (missing.code, "no article is stored" in missing.err) == (1, True)
+    unset = world.scrapy("articles", "show", articles[0].url, "--original")
+    assert (unset.code, "NEWSBOT_WARC_DIR is not set" in unset.err) == (2, True)
+
+
+def opened(folder: Path, max_size: int) -> Archive:
+    indexes = Indexes()
+    files = WarcFolder(folder, max_size=max_size, finished=indexes.finished)
+    return Archive(files, lambda _name: None, indexes=indexes)
+
+
+def test_lines_are_sorted_and_name_the_places_of_records(tmp_path: Path) -> None:
+    archive = opened(tmp_path, 2000)
+    for number in (3, 1, 2, 5, 4):
+        archive._write(exchange(number))
+    archive.close()
+    lines = [line for path in tmp_path.glob(f"*{INDEX}") for line in path.read_text().splitlines()]
+    assert len(lines) == 5
+    for index in tmp_path.glob(f"*{INDEX}"):
+        own = index.read_text().splitlines()
+        assert own == sorted(own)
+    for line in lines:
+        _key, moment, document = line.split(" ", 2)
+        fields = json.loads(document)
+        assert len(moment) == 14
+        with (tmp_path / fields["filename"]).open("rb") as file:
+            file.seek(int(fields["offset"]))
+            record = next(iter(ArchiveIterator(file)))
+            assert record.rec_type == "response"
+            assert record.rec_headers.get_header("WARC-Target-URI") == fields["url"]
+            assert record.rec_headers.get_header("WARC-Payload-Digest") == fields["digest"]
+
+
+def test_files_of_killed_processes_get_an_index(tmp_path: Path) -> None:
+    folder = WarcFolder(tmp_path, max_size=10**6)
+    for number in range(3):
+        folder.write(packed_exchange(exchange(number)))
+    assert latest(tmp_path, exchange(1).url) is not None, "a file that is being written is searched too"
+    assert folder._file is not None
+    folder._file.close()  # as after a kill
+    assert list(tmp_path.glob(f"*{OPEN}"))
+    archive = opened(tmp_path, 10**6)
+    archive.close()
+    (index,) = tmp_path.glob(f"*{INDEX}")
+    assert len(index.read_text().splitlines()) == 3
+    place = latest(tmp_path, exchange(2).url)
+    assert place is not None
+    page = page_at(place)
+    assert page is not None
+    assert page.body == exchange(2).body
+
+
+def test_the_search_finds_every_line_of_a_large_index(tmp_path: Path) -> None:
+    warc = tmp_path / "a.warc.gz"
+    warc.write_bytes(b"")
+    urls = [f"https://news.example/story/{number}" for number in range(500)]
+    fields = {"status": "200", "offset": "0", "filename": warc.name}
+    write_index(warc, (f"{surt(url)} 20260101000000 {json.dumps({'url': url, **fields})}" for url in urls))
+    for url in urls:
+        assert latest(tmp_path, url) is not None
+    for url in ("https://news.example/story/", "https://a.example/", "https://zz.example/"):
+        assert latest(tmp_path, url) is None
+
+
+def test_the_newest_whole_page_is_chosen(tmp_path: Path) -> None:
+    warc = tmp_path / "a.warc.gz"
+    warc.write_bytes(b"")
+    url = "https://news.example/a"
+    rows = [("20260101000000", "200", "1"), ("20260301000000", "500", "3"), ("20260201000000", "200", "2")]
+    lines = [
+        f"{surt(url)} {moment} "
+        + json.dumps({"url": url, "status": status, "offset": offset, "filename": warc.name})
+        for moment, status, offset in rows
+    ]
+    write_index(warc, lines)
+    place = latest(tmp_path, url)
+    assert place is not None
+    assert place.offset == 2
