@@ -10,6 +10,7 @@ import pwd
 import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -35,16 +36,13 @@ class Postgres:
     def __init__(self, folder: Path) -> None:
         found = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"))
         _need("PostgreSQL", "postgresql", here=bool(found))
-        self._bin, self._folder, self.port = found[-1].parent, folder / "pg", free_port()
+        self._bin, self.port = found[-1].parent, free_port()
+        self._folder = Path(tempfile.mkdtemp(prefix="newsbot-pg-", dir=folder if os.geteuid() else None))
         self._as: dict[str, Any] = {}
-        if os.geteuid() == 0:  # the server refuses to run as root
+        if os.geteuid() == 0:
+            # The server refuses to run as root. Its user cannot enter the folders of pytest.
             user = pwd.getpwnam("postgres")
-            self._folder.mkdir()
             os.chown(self._folder, user.pw_uid, user.pw_gid)
-            for parent in folder.parents:
-                if parent.stat().st_uid == 0 and parent != Path("/"):
-                    parent.chmod(parent.stat().st_mode | 0o011)
-            folder.chmod(0o755)
             self._as = {"user": user.pw_uid, "group": user.pw_gid}
         self._run("initdb", "-D", str(self._folder), "-U", "news", "-A", "trust", "-E", "UTF8", "--no-sync")
         self.start()
@@ -59,6 +57,11 @@ class Postgres:
 
     def stop(self) -> None:
         self._run("pg_ctl", "-D", str(self._folder), "-m", "immediate", "stop", check=False)
+
+    def remove(self) -> None:
+        """Stop the server, and delete its data."""
+        self.stop()
+        shutil.rmtree(self._folder, ignore_errors=True)
 
     def _run(self, program: str, *words: str, check: bool = True) -> None:
         subprocess.run(

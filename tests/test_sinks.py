@@ -90,7 +90,7 @@ def make(tmp_path: Path) -> Iterator[Make]:
 def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
     server = Postgres(tmp_path_factory.mktemp("postgres"))
     yield server
-    server.stop()
+    server.remove()
 
 
 @pytest.fixture
@@ -156,7 +156,7 @@ def test_a_server_that_was_away_gets_everything(make: Make, tmp_path_factory: py
     house.now += 400
     assert house.send() is Step.CURRENT
     assert table(server, "articles") == {"one": 1, "two": 1}
-    server.stop()
+    server.remove()
 
 
 # --- OpenSearch
