@@ -27,9 +27,7 @@ is Scrapy's settings module, and ``__main__`` is the program ``newsbot``.
 """
 
 import sys
-from collections.abc import Sequence
 from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -64,22 +62,19 @@ MOVED = {
 """Former place of a package in newsbot -> its present place. Imports of the former place still work."""
 
 
-class _Moved(MetaPathFinder, Loader):
-    """Finds modules under the names of their former places."""
+class _Moved:
+    """Finds and loads modules under the names of their former places (``importlib.abc.MetaPathFinder``)."""
 
     def __init__(self) -> None:
         self._specs: dict[str, ModuleSpec | None] = {}
 
-    def find_spec(
-        self,
-        fullname: str,
-        path: Sequence[str] | None,  # noqa: ARG002  (the import system gives it)
-        target: ModuleType | None = None,  # noqa: ARG002
-    ) -> ModuleSpec | None:
+    def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:  # noqa: ARG002
         first, _, rest = fullname.removeprefix("newsbot.").partition(".")
         if not fullname.startswith("newsbot.") or first not in MOVED:
             return None
-        return ModuleSpec(fullname, self, origin=".".join(filter(None, (MOVED[first], rest))))
+        spec = ModuleSpec(fullname, None, origin=".".join(filter(None, (MOVED[first], rest))))
+        spec.loader = self  # type: ignore[assignment]  # importlib.abc takes 20 ms to import
+        return spec
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         module = import_module(str(spec.origin))

@@ -6,21 +6,32 @@
 * ``rights``: the rights that sites and pages reserve
 * ``text``: words, months, time zones, differences between texts
 
-``from newsbot.pages import extract`` reads one page.
+``from newsbot.pages import extract`` reads one page. The models are loaded at the first page.
 """
+
+from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from newsbot.pages.extraction import extract, read_page
+    from newsbot.items import Article
+    from newsbot.pages.rules.rule import Rule
 
 __all__ = ["extract", "read_page"]
 
 
-def __getattr__(name: str) -> Any:
-    """Import the functions only when they are used, because parts of the library need less."""
-    if name in __all__:
-        from importlib import import_module  # noqa: PLC0415  # as above
+def extract(html: bytes | str, url: str, rule: Rule | None = None) -> Article | None:
+    """Return the article of a page; see :func:`newsbot.pages.extraction.article.extract`."""
+    from newsbot.pages.extraction import article  # noqa: PLC0415  # its import takes longer than a page
 
-        return getattr(import_module("newsbot.pages.extraction"), name)
-    raise AttributeError(f"module 'newsbot.pages' has no attribute '{name}'")
+    return article.extract(html, url, rule)
+
+
+def read_page(html: bytes, url: str, **more: Any) -> Article:
+    """Return the article of a page, or raise the reason why it is none.
+
+    The arguments are those of :func:`newsbot.pages.extraction.article.read_page`.
+    """
+    from newsbot.pages.extraction import article  # noqa: PLC0415  # as above
+
+    return article.read_page(html, url, **more)
