@@ -34,6 +34,7 @@ def paths_of_reads() -> dict[str, str]:
     return {
         "news": "/api/news",
         "overview": "/api/overview",
+        "verdict": "/api/verdict",
         "activity": f"/api/activity?source={SITE}&range=7d",
         "queue": "/api/queue",
         "troubles": "/api/troubles",

@@ -20,6 +20,7 @@ from newsbot.clock import iso_of, utc_of
 from newsbot.errors import ArgumentError
 from newsbot.frontier.base import ASIDE, Entry
 from newsbot.items import ArticleFilter, Kind
+from newsbot.operations.verdict import line_of, verdict
 from newsbot.pages.rules import RuleSet
 from newsbot.pages.rules.rule import Rule, classify
 from newsbot.sites.families import sentences, waiting_rows
@@ -219,6 +220,7 @@ def sources(call: Call) -> None:
         waiting = waiting_rows(storage.notes, {site.domain for site in sites})
         repeated = storage.texts.repeated(limit=OF_ALL_SITES if call.options.domain else MOST_REPEATED)
         fallen = alarms(storage.notes)
+        found = verdict(call.settings, storage, frontier, rules, now)
         senders = [] if call.options.domain or call.options.failing else notifiers(storage.notes, now)
     if call.options.domain:
         fallen = {domain: text for domain, text in fallen.items() if domain == sites[0].domain}
@@ -234,6 +236,7 @@ def sources(call: Call) -> None:
     if call.json:
         call.document(
             {
+                "verdict": found,
                 "sites": [{**_site_document(site, now), "alarm": fallen.get(site.domain)} for site in sites],
                 "sources": [
                     {"source": one.source, **plain(source_row(one, now))}
@@ -253,6 +256,8 @@ def sources(call: Call) -> None:
         )
         return
     if call.options.failing and not sites:
+        if not call.options.domain:
+            call.note(line_of(found, now))
         call.note(f"no source is failing; {counted(known, 'site')} checked")
         return
     sites, unread = _parted(sites)
@@ -279,6 +284,7 @@ def sources(call: Call) -> None:
     ahead = None if call.options.failing else next_due(all_sources, now)
     due = [] if ahead is None else [f"{ahead}; to poll a site now, run: {PROGRAM} add --due SITE"]
     for line in (
+        *(() if call.options.domain else [line_of(found, now)]),
         *(*unread, *due, *alarmed, *aside_lines(aside, number)),
         *(*sentences(waiting, SHOWN_WAITING), *repeated_lines(repeated)),
     ):

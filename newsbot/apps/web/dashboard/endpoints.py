@@ -30,6 +30,7 @@ from newsbot.apps.web.dashboard.overview import (
     Queue,
     Trouble,
     crawl_state,
+    crawl_verdict,
     current_troubles,
     periods,
 )
@@ -47,6 +48,7 @@ from newsbot.items import ArticleFilter, Kind
 from newsbot.operations.add import entry_by_hand, queue_by_hand
 from newsbot.operations.explain import Explanation, document, explain
 from newsbot.operations.sources import chosen_site, sites_of
+from newsbot.operations.verdict import Verdict
 from newsbot.sites import pauses_and_removals as pauses
 from newsbot.storage.sources import ALL
 from newsbot.storage.spider_results import SearchSummary
@@ -241,6 +243,12 @@ def activity(data: Data, given: Given) -> list[Period]:
 async def queue(board: Dashboard, _given: Given) -> Queue:
     """The state of the frontier: its sizes, its lag, and the workers with their leases."""
     return (await board.memos.get(crawl_state)).queue
+
+
+@operation("/verdict")
+async def verdict(board: Dashboard, _given: Given) -> Verdict:
+    """Whether the whole crawl works: its state, the reason, and faults of its parts."""
+    return await board.memos.get(crawl_verdict)
 
 
 @operation("/troubles")
