@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from newsbot import backends
 from newsbot.clock import utc
 from newsbot.frontier.base import Watch, Worker
 from newsbot.items import Kind
@@ -17,7 +19,8 @@ from newsbot.sites.runs import MAX_KEPT, Run, begin_run, end_run, note_run, runs
 from newsbot.storage.sources import SiteRecord, SourceRecord
 from newsbot.storage.sqlite import SqliteStorage
 from tests.commandline import Place
-from tests.dashboards import Visitor, visit
+from tests.dashboarddata import SITE, fill, make_article
+from tests.dashboards import Visitor, settings_of, visit
 
 NOW = 1_795_000_000.0
 
@@ -171,3 +174,48 @@ def test_a_crawl_that_reaches_no_site_leaves_a_note(tmp_path: Path) -> None:
         assert page.count('<span class="badge bad">unreachable</span>') == 3
 
     visit({"NEWSBOT_DATA": str(place.data), "NEWSBOT_RULES": str(place.rules)}, check)
+
+
+INTERNAL = ("lease", "aside", "unlikely_article", "priority", "alike", "p50", "p95", "robots_unreachable")
+
+
+def test_no_internal_word_is_shown(tmp_path: Path) -> None:
+    settings = settings_of(tmp_path)
+    fill(settings, articles=3)
+
+    async def check(visitor: Visitor) -> None:
+        story = json.loads((await visitor.get("/api/stories"))[1])[0]["story"]
+        for path in (
+            "/",
+            "/crawl",
+            f"/sources/{SITE}",
+            f"/stories/{story}",
+            f"/why?url=https://{SITE}/about",
+        ):
+            _, page = await visitor.get(path)
+            shown = re.sub(r"<aside|</aside>|<[^>]*>", " ", page.partition("<main")[2]).lower()
+            assert [word for word in INTERNAL if word in shown] == [], path
+
+    visit(settings, check)
+    (tmp_path / "place").mkdir()
+    place = Place(tmp_path / "place")
+    text = place.run("why", "https://example.org/about-us").out
+    assert [word for word in INTERNAL if word in text] == []
+
+
+def test_the_same_story_elsewhere_lists_other_sites(tmp_path: Path) -> None:
+    settings = settings_of(tmp_path)
+    storage = backends.open_storage(settings)
+    for number, site in enumerate((SITE, SITE, "other.test")):
+        url = f"https://{site}/{number}"
+        fields = {"url": url, "canonical_url": url, "content_hash": url, "source": site, "story": "s1"}
+        storage.articles.store(make_article(number, **fields))
+    storage.close()
+
+    async def check(visitor: Visitor) -> None:
+        _, page = await visitor.get(f"/article?url=https%3A%2F%2F{SITE}%2F0")
+        listed = page.partition("The same story elsewhere")[2].partition("The whole story")[0]
+        assert "other.test" in listed
+        assert f"{SITE}%2F1" not in listed
+
+    visit(settings, check)
