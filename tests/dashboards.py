@@ -66,11 +66,17 @@ _SETTINGS = {
 
 
 def started(
-    settings: dict[str, Any], *, host: str = "127.0.0.1", port: int = 0, public_url: str = "", **more: Any
+    settings: dict[str, Any],
+    *,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    public_url: str = "",
+    once: str = "",
+    **more: Any,
 ) -> AbstractAsyncContextManager[str]:
     """Run the server within the block, which gets its address. ``more`` are settings by their short names."""
     merged = settings | {_SETTINGS[name]: value for name, value in more.items()}
-    return running(merged, host, port, public_url)
+    return running(merged, host, port, public_url, once)
 
 
 @asynccontextmanager

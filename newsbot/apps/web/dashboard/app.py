@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from functools import partial
@@ -133,15 +134,28 @@ async def _health(board: Dashboard, _request: web.Request) -> web.Response:
 
 
 async def _login(board: Dashboard, request: web.Request) -> web.Response:
-    return board.page(request, "login.html", wrong=False)
+    secret = request.query.get("once", "")
+    if cookie := board.access.log_in_once(secret):
+        return _logged_in(request, cookie, "/")
+    return board.page(
+        request, "login.html", wrong=False, used=bool(secret), back=request.query.get("back", "/")
+    )
 
 
 async def _log_in(board: Dashboard, request: web.Request) -> web.Response:
-    token = (await read_form(request)).get("token")
+    form = await read_form(request)
+    token, back = form.get("token"), str(form.get("back", "/"))
     cookie = board.access.log_in(request, token if isinstance(token, str) else "")
     if cookie is None:
-        return board.page(request, "login.html", 403, wrong=True)
-    response = _moved_to("/")
+        return board.page(request, "login.html", 403, wrong=True, used=False, back=back)
+    return _logged_in(request, cookie, back)
+
+
+def _logged_in(request: web.Request, cookie: str, back: str) -> web.Response:
+    """Return a response that starts a session and shows the page ``back`` of this server."""
+    # "//host" and "/\\host" are addresses of other servers
+    local = re.fullmatch(r"/(?![/\\])[\x21-\x5b\x5d-\x7e]*", back) is not None
+    response = _moved_to(back if local else "/")
     # A proxy forwards the request as plain HTTP. The header that it adds says whether the browser uses HTTPS.
     # A sender that forges the header restricts only its own cookie.
     secure = request.secure or request.headers.get("X-Forwarded-Proto") == "https"

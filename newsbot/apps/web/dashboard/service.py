@@ -25,7 +25,7 @@ from newsbot.apps.web.dashboard.articles import WINDOW, recent_stories, rising_t
 from newsbot.apps.web.dashboard.jobs import Jobs
 from newsbot.apps.web.dashboard.overview import crawl_state, crawl_verdict, current_troubles
 from newsbot.apps.web.dashboard.proposals import Proposals
-from newsbot.apps.web.dashboard.rendering import again, answer, json_answer, make_environment
+from newsbot.apps.web.dashboard.rendering import again, answer, json_answer, link, make_environment
 from newsbot.apps.web.dashboard.sites import all_sites
 from newsbot.apps.web.incoming import read_form
 from newsbot.apps.web.readers import SOON, Data, Known, Memo, Readers, StillComputing
@@ -187,6 +187,7 @@ class Dashboard:
             session=session,
             done=done,
             can_log_in=bool(self.access.token),
+            login=link("/login", back=str(request.rel_url) if request.method == "GET" else ""),
             query=request.query,
             again=partial(again, list(request.query.items())),
         )
@@ -249,7 +250,8 @@ class Dashboard:
             response = json_answer({"error": f"send {how}"}, 401)
             response.headers["WWW-Authenticate"] = 'Basic realm="newsbot"' if feed else "Bearer"
             return response
-        return self.page(request, "login.html", 401, wrong=False)
+        back = str(request.rel_url) if request.method == "GET" else "/"
+        return self.page(request, "login.html", 401, wrong=False, used=False, back=back)
 
 
 def is_program(request: web.Request) -> bool:
