@@ -208,3 +208,33 @@ def test_the_token_is_made_once_and_only_its_owner_can_read_it(tmp_path: Path) -
     file.chmod(0o644)
     with pytest.raises(UserError, match="other users may read the token"):
         kept_token(folder)
+
+
+@pytest.mark.parametrize(
+    ("action", "page", "form", "message"),
+    [
+        ("propose", "/sources/new", {"site": "no site at all"}, "is not the address of a site"),
+        ("propose", "/sources/new", {"site": "http://127.0.0.1/x"}, "is not a public address"),
+        ("add", "/why", {"url": "mailto:a@b.test"}, "mailto"),
+        ("save", "/saved", {"name": "Bridges", "q": ""}, "q is missing"),
+    ],
+)
+def test_wrong_input_keeps_the_form_with_the_message(
+    tmp_path: Path, action: str, page: str, form: dict[str, str], message: str
+) -> None:
+    async def check(visitor: Visitor) -> None:
+        await visitor.post("/login", {"token": TOKEN})
+        _, text = await visitor.get(page)
+        secret = text.partition('name="secret" value="')[2].partition('"')[0]
+        answer, _ = await visitor.post(f"/do/{action}", {"secret": secret, **form})
+        assert answer.status == 303
+        answer, text = await visitor.get(answer.headers["Location"])
+        assert answer.status == 200
+        assert message in text.partition('role="alert"')[2]
+        for value in filter(None, form.values()):
+            assert f'value="{value}"' in text
+        await visitor.post("/logout", {"secret": secret})
+        _, text = await visitor.get(f"{page}?wrong=Call+this+number&form={action}")
+        assert "Call this number" not in text  # links of others show no message
+
+    visit(settings_of(tmp_path), check, token=TOKEN)

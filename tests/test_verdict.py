@@ -219,3 +219,19 @@ def test_the_same_story_elsewhere_lists_other_sites(tmp_path: Path) -> None:
         assert f"{SITE}%2F1" not in listed
 
     visit(settings, check)
+
+
+def test_texts_of_sites_have_the_direction_of_their_script(tmp_path: Path) -> None:
+    settings = settings_of(tmp_path)
+    storage = backends.open_storage(settings)
+    storage.articles.store(make_article(0, title="افتتاح الجسر", text="افتتح الجسر اليوم.\nحضر كثيرون."))
+    storage.close()
+
+    async def check(visitor: Visitor) -> None:
+        _, page = await visitor.get("/")
+        assert '<h3 class="headline" dir="auto">' in page
+        _, page = await visitor.get(f"/article?url=https%3A%2F%2F{SITE}%2F2026%2F11%2F20%2Fstory-0.html")
+        assert '<h1 dir="auto">افتتاح الجسر</h1>' in page
+        assert page.count('<p dir="auto">') == 2
+
+    visit(settings, check)

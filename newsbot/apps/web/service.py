@@ -253,7 +253,7 @@ def run(call: Call) -> int:
 
     once = ""
     if not settings.get("NEWSBOT_WEB_TOKEN") and not public_url and is_local_name(call.options.host):
-        settings = ChainMap({"NEWSBOT_WEB_TOKEN": kept_token(backends.data_folder(settings))}, settings)
+        settings = ChainMap({"NEWSBOT_WEB_TOKEN": kept_token(backends.data_folder(settings))}, call.settings)
         once = secrets.token_urlsafe(24)
 
     def ready(address: str) -> None:

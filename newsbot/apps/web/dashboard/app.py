@@ -26,9 +26,11 @@ from newsbot.apps.web.incoming import read_form
 from newsbot.apps.web.readers import Data, Readers
 from newsbot.config.apps import active_apps, load
 from newsbot.config.check import SettingsLike
-from newsbot.errors import DataError
+from newsbot.errors import ArgumentError, DataError
 from newsbot.operations.explain import explain
 
+MAX_KEPT = 500
+"""Maximum number of characters of each field that are kept when a form is shown again."""
 QUICK_THREADS = 3
 """Number of threads that read data for requests. One more thread computes the cached figures."""
 
@@ -114,8 +116,19 @@ def add_routes(board: Dashboard, app: web.Application, notices: Notices) -> None
 
 async def _do(board: Dashboard, request: web.Request, *, operation: Operation) -> web.Response:
     """Run the operation of a form, and redirect to a page that shows the result."""
-    form = given(request, operation.parameters, await read_form(request))
-    done = await operation.run(board, form)
+    typed = await read_form(request)
+    try:
+        form = given(request, operation.parameters, typed)
+        done = await operation.run(board, form)
+    except (ArgumentError, web.HTTPBadRequest) as error:
+        if not operation.form:
+            raise
+        # The page shows the form again, with the message and what was typed.
+        fault = (error.text if isinstance(error, web.HTTPException) else str(error)) or ""
+        kept = {one.name: str(typed.get(one.name) or "")[:MAX_KEPT] for one in operation.parameters}
+        query = {"wrong": fault[:MAX_KEPT], "form": operation.name}
+        query |= {f"typed_{name}": text for name, text in kept.items()}
+        return _moved_to(f"{operation.form}?{urlencode(query)}")
     place = operation.shown.format(**{name: quote(str(value), safe="") for name, value in form.items()})
     return _moved_to(f"{place}{'&' if '?' in place else '?'}{urlencode({'done': done.text})}")
 

@@ -186,6 +186,7 @@ class Dashboard:
             version=__version__,
             session=session,
             done=done,
+            wrong_input=request.query if session and request.query.get("wrong") else {},
             can_log_in=bool(self.access.token),
             login=link("/login", back=str(request.rel_url) if request.method == "GET" else ""),
             query=request.query,
