@@ -24,12 +24,19 @@ class Visitor:
 
     address: str
     client: ClientSession
+    impatient: bool = False
+    """True to get pages whose figures are being computed; otherwise they are loaded again, like in a
+    browser."""
 
     async def get(self, path: str, **headers: str) -> tuple[ClientResponse, str]:
         """Return the answer and its text."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
-        async with self.client.get(self.address + path, headers=named, allow_redirects=False) as answer:
-            return answer, await answer.text()
+        while True:
+            async with self.client.get(self.address + path, headers=named, allow_redirects=False) as answer:
+                text = await answer.text()
+            if self.impatient or not ("Refresh" in answer.headers or 'data-refresh="1"' in text):
+                return answer, text
+            await asyncio.sleep(0.05)
 
     async def post(self, path: str, form: dict[str, str], **headers: str) -> tuple[ClientResponse, str]:
         """Send a form."""
@@ -59,11 +66,17 @@ _SETTINGS = {
 
 
 def started(
-    settings: dict[str, Any], *, host: str = "127.0.0.1", port: int = 0, public_url: str = "", **more: Any
+    settings: dict[str, Any],
+    *,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    public_url: str = "",
+    once: str = "",
+    **more: Any,
 ) -> AbstractAsyncContextManager[str]:
     """Run the server within the block, which gets its address. ``more`` are settings by their short names."""
     merged = settings | {_SETTINGS[name]: value for name, value in more.items()}
-    return running(merged, host, port, public_url)
+    return running(merged, host, port, public_url, once)
 
 
 @asynccontextmanager

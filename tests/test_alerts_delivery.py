@@ -290,7 +290,7 @@ def test_alerts_are_shown_but_not_sent(place: Place, site: MockServer) -> None:
     taken = hook(site)
     chat = {"NEWSBOT_ALERT_WEBHOOK": site.url(f"/hook/{SECRET}")}
     quiet = place.run("alerts", **chat)
-    assert (quiet.out, "no problems; outputs: log, webhook" in quiet.err) == ("", True)
+    assert (quiet.out, "no alerts; outputs: log, webhook" in quiet.err) == ("", True)
     full = {**chat, "NEWSBOT_ALERT_DISK": "1000000000"}
     shown = place.run("alerts", **full).out
     assert "free disk space" in shown

@@ -92,7 +92,7 @@ def test_people_get_two_tables(place: Place) -> None:
     assert "2 h ago" in site_table
     assert "2 ok, 1 never polled" in site_table
     assert "in 3 h" in source_table
-    assert "failing since 3 d ago: dns, 3 failures" in source_table
+    assert "failing since 3 d ago: the host name does not resolve, 3 failures" in source_table
     assert FEED in source_table
 
 

@@ -159,9 +159,9 @@ def test_reasons_why_no_article_was_stored(place: Place) -> None:
 
 def test_a_url_that_waits_in_the_queue(place: Place) -> None:
     text = place.run("why", WAITING).out
-    assert "pending: waits to be fetched" in text
+    assert "queue         waits to be fetched" in text
     assert "next due      now" in text
-    assert "article, priority 42.00, depth 2" in text
+    assert "article, 2 links away from a source of the site" in text
     assert "fresh in a feed" in text
     assert place.run("why", WAITING, "--json").json["queue"]["state"] == "pending"
 
@@ -236,7 +236,7 @@ def test_all_known_facts_are_printed_with_any_backend(
         "robots.txt    forbade it on",
         "linked from   https://example.org/",
         "reserved      noai (meta)",
-        "relation      new",
+        "relation      the first text of its story",
         f"derived from  {COPY}",
     ):
         assert part in output, part
@@ -251,7 +251,7 @@ def test_all_known_facts_are_printed_with_any_backend(
 
 def test_lists_on_trial_are_shown_as_such(place: Place) -> None:
     output = place.run("why", "https://example.org/2026/11/20/").out
-    assert "is fetched as section: list" in output
+    assert "is fetched as section: it looks like a list of articles" in output
     assert "only while they lead to new articles" in output
 
 

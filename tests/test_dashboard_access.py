@@ -9,7 +9,7 @@ from unittest.mock import Mock
 import pytest
 from aiohttp.test_utils import make_mocked_request
 
-from newsbot.apps.web.dashboard.access import LONGEST_WAIT, Access, make_access
+from newsbot.apps.web.dashboard.access import COOKIE, LONGEST_WAIT, Access, kept_token, make_access
 from newsbot.errors import UserError
 from tests.builders import ManualClock
 from tests.dashboards import TOKEN, Visitor, settings_of, visit
@@ -157,3 +157,84 @@ def test_security_headers_forbid_content_of_other_sites(tmp_path: Path) -> None:
             assert answer.headers["Server"] == "newsbot"
 
     visit(settings_of(tmp_path), check)
+
+
+def test_a_link_logs_in_once(tmp_path: Path) -> None:
+    async def check(visitor: Visitor) -> None:
+        answer, _ = await visitor.get("/login?once=another")
+        assert (answer.status, COOKIE in answer.cookies) == (200, False)
+        answer, _ = await visitor.get("/login?once=secret-of-the-start")
+        assert (answer.status, answer.headers["Location"], COOKIE in answer.cookies) == (303, "/", True)
+        answer, text = await visitor.get("/login?once=secret-of-the-start")
+        assert (COOKIE in answer.cookies, "was used already" in text) == (False, True)
+
+    visit(settings_of(tmp_path), check, token=TOKEN, once="secret-of-the-start")
+
+
+@pytest.mark.parametrize(
+    ("back", "place"),
+    [
+        ("/why?url=https%3A%2F%2Fa.test%2F", "/why?url=https%3A%2F%2Fa.test%2F"),
+        ("/saved", "/saved"),
+        ("//evil.test/", "/"),
+        ("/\\evil.test", "/"),
+        ("https://evil.test/", "/"),
+        ("/a\r\nSet-Cookie: x=1", "/"),
+        ("", "/"),
+    ],
+)
+def test_after_the_log_in_the_user_is_back_on_the_page(tmp_path: Path, back: str, place: str) -> None:
+    async def check(visitor: Visitor) -> None:
+        _, page = await visitor.get("/saved")
+        assert '<a href="/login?back=%2Fsaved">Log in to save' in page
+        _, page = await visitor.get("/sources/new")
+        assert '<a href="/login?back=%2Fsources%2Fnew">Log in to add a site</a>' in page
+        answer, _ = await visitor.post("/login", {"token": TOKEN, "back": back})
+        assert (answer.status, answer.headers["Location"]) == (303, place)
+        _, page = await visitor.get("/sources/new")
+        assert 'value="None"' not in page
+        assert 'name="site" value=""' in page
+
+    visit(settings_of(tmp_path), check, token=TOKEN)
+
+
+def test_the_token_is_made_once_and_only_its_owner_can_read_it(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    token = kept_token(folder)
+    assert len(token) >= 32
+    assert kept_token(folder) == token
+    file = folder / "web-token"
+    assert file.stat().st_mode & 0o777 == 0o600
+    file.chmod(0o644)
+    with pytest.raises(UserError, match="other users may read the token"):
+        kept_token(folder)
+
+
+@pytest.mark.parametrize(
+    ("action", "page", "form", "message"),
+    [
+        ("propose", "/sources/new", {"site": "no site at all"}, "is not the address of a site"),
+        ("propose", "/sources/new", {"site": "http://127.0.0.1/x"}, "is not a public address"),
+        ("add", "/why", {"url": "mailto:a@b.test"}, "mailto"),
+        ("save", "/saved", {"name": "Bridges", "q": ""}, "q is missing"),
+    ],
+)
+def test_wrong_input_keeps_the_form_with_the_message(
+    tmp_path: Path, action: str, page: str, form: dict[str, str], message: str
+) -> None:
+    async def check(visitor: Visitor) -> None:
+        await visitor.post("/login", {"token": TOKEN})
+        _, text = await visitor.get(page)
+        secret = text.partition('name="secret" value="')[2].partition('"')[0]
+        answer, _ = await visitor.post(f"/do/{action}", {"secret": secret, **form})
+        assert answer.status == 303
+        answer, text = await visitor.get(answer.headers["Location"])
+        assert answer.status == 200
+        assert message in text.partition('role="alert"')[2]
+        for value in filter(None, form.values()):
+            assert f'value="{value}"' in text
+        await visitor.post("/logout", {"secret": secret})
+        _, text = await visitor.get(f"{page}?wrong=Call+this+number&form={action}")
+        assert "Call this number" not in text  # links of others show no message
+
+    visit(settings_of(tmp_path), check, token=TOKEN)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from threading import Event
 from typing import Any
 from urllib.parse import quote
 
@@ -17,9 +17,9 @@ from newsbot import backends
 from newsbot.apps.search.articles import ArticleSearch, searching
 from newsbot.apps.search.index import FirstReport
 from newsbot.apps.web.dashboard.articles import blocks, weight
-from newsbot.apps.web.dashboard.overview import Latency, Overview, Period, Queue, Trouble, WorkerRow, signs
-from newsbot.clock import utc
+from newsbot.clock import system_clock
 from newsbot.pages.text.differences import word_changes
+from newsbot.storage.sqlite.sources import SqliteActivity
 from tests.browser import chromium
 from tests.dashboarddata import fill, make_article, write_events
 from tests.dashboards import Visitor, served, settings_of, visit
@@ -109,6 +109,8 @@ def test_without_articles_the_front_page_says_what_to_do(tmp_path: Path) -> None
         page = browser.new_page(base_url=empty)
         page.goto("/")
         expect(page.locator("ol.newest")).to_contain_text("scrapy crawl news")
+        expect(page.locator(".strip")).to_contain_text("Idle: nothing was crawled yet")
+        expect(page.locator("main")).not_to_contain_text("All is well")
 
 
 def test_the_newest_list_shows_a_story_once_and_says_when_the_index_is_behind(
@@ -135,39 +137,81 @@ def test_the_newest_list_shows_a_story_once_and_says_when_the_index_is_behind(
     visit(settings, check)
 
 
+def test_while_events_are_computed_the_page_says_so_and_not_that_there_are_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = settings_of(tmp_path)
+    fill(settings, articles=3)
+    write_events(settings)
+    with searching(settings) as search:
+        search.follow()
+    release, known = Event(), ArticleSearch.first_reports
+    monkeypatch.setattr(ArticleSearch, "first_reports", lambda *given: release.wait(60) and known(*given))
+
+    async def check(visitor: Visitor) -> None:
+        visitor.impatient = True
+        answer, text = await visitor.get("/")
+        assert answer.status == 200
+        assert "The events of the last 24 hours are being computed" in text
+        assert "No event was reported" not in text
+        assert "Bridge number" in text  # the newest articles need no figures
+        visitor.impatient = False
+        release.set()
+        assert "Ostrava flooded" in (await visitor.get("/"))[1]
+
+    try:
+        visit(settings, check)
+    finally:
+        release.set()
+
+
+def test_a_page_whose_figures_are_computed_for_the_first_time_loads_itself_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release = Event()
+    monkeypatch.setattr(SqliteActivity, "trends", lambda *_: release.wait(60) and {})
+
+    async def check(visitor: Visitor) -> None:
+        visitor.impatient = True
+        answer, text = await visitor.get("/sources")
+        assert (answer.status, answer.headers["Refresh"]) == (200, "1")
+        assert "are being computed" in text
+        visitor.impatient = False
+        release.set()
+        assert "1 site" in (await visitor.get("/sources"))[1]
+
+    try:
+        visit(settings_of(tmp_path), check)
+    finally:
+        release.set()
+
+
+def test_published_and_stored_articles_are_counted_and_named(tmp_path: Path) -> None:
+    settings = settings_of(tmp_path)
+    storage = backends.open_storage(settings)
+    for number, age in enumerate((2, 3, 400, 500, 600)):  # hours; a first crawl finds mostly old articles
+        at = datetime.now(UTC) - timedelta(hours=age)
+        storage.articles.store(make_article(number, published_at=at, fetched_at=datetime.now(UTC)))
+    storage.activity.add(system_clock(), {"news.test": {"articles": 5}})
+    storage.close()
+
+    async def check(visitor: Visitor) -> None:
+        _, text = await visitor.get("/")
+        assert "2 articles published in the last 24 hours" in text
+        assert "5 stored by crawls in that time, 5 stored in all" in text
+        _, text = await visitor.get("/crawl")
+        assert "<b>5</b><span>articles stored by crawls in 24 hours" in text
+        assert "<b>2</b><span>articles published in 24 hours" in text
+
+    visit(settings, check)
+
+
 def test_a_growing_event_is_ranked_above_one_of_yesterday() -> None:
     def reports(count: int, hours: float) -> list[FirstReport]:
         return [FirstReport("e", f"{n}.test", NOW - timedelta(hours=hours)) for n in range(count)]
 
     assert weight(reports(2, 12), NOW) == 1.0
     assert weight(reports(12, 1), NOW) > weight(reports(20, 23), NOW) > weight(reports(5, 1), NOW)
-
-
-def test_signs_name_the_problem_and_its_start() -> None:
-    now = time.time()
-    hour = int(now // 3600 * 3600)
-
-    def view(*workers: WorkerRow, lag: float = 0.0) -> Overview:
-        queue = Queue(9, len(workers), 0, 0, 1, lag, list(workers))
-        return Overview([Period(hour - 7200, fetched=3), Period(hour)], [], Latency(), queue, at=now)
-
-    alive = WorkerRow("a", 1, utc(now + 60), overdue=False)
-    dead = WorkerRow("b", 1, utc(now - 60), overdue=True)
-    assert signs(view(alive), [], {}) == []
-    (one,) = signs(view(), [], {})
-    assert (one.broken, one.since) == (True, utc(hour - 3600))
-    fresh = Overview([Period(hour, fetched=3)], [], Latency(), Queue(9, 0, 0, 0, 1, 0.0, []), at=now)
-    assert signs(fresh, [], {})[0].since == utc(now)  # not the end of this hour
-    (one,) = signs(view(dead), [], {})
-    assert (one.broken, one.since) == (True, dead.deadline)
-    (one,) = signs(view(alive, dead), [], {})
-    assert (one.broken, one.text) == (False, "1 of 2 workers do not respond")
-    late, failing, alert = signs(
-        view(alive, lag=7200.0), [Trouble("a", "b", "", "", None)], {"a": utc(5.0), "b": None}
-    )
-    assert late.since == utc(now - 7200.0)
-    assert (failing.text, failing.since) == ("feeds or sitemaps of 2 sites fail", utc(5.0))
-    assert (alert.text, alert.since) == ("1 alert", None)
 
 
 def test_lines_of_one_list_are_one_block() -> None:

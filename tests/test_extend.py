@@ -80,6 +80,7 @@ def test_the_page_has_all_examples() -> None:
             "mine/follower.py",
             "mine/reader.py",
             "mine/alerts.py",
+            "mine/signs.py",
             "mine/pages.py",
         ),
     }

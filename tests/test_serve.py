@@ -175,3 +175,29 @@ def test_a_regular_task_continues_after_any_error(
         "data away fault=away",
         "a regular task failed",
     ]
+
+
+def test_without_a_token_the_server_prints_a_link_that_logs_in_once(world: World) -> None:
+    process = warm.Popen[str](
+        [sys.executable, "-m", "scrapy", "serve", "--port", "0"],
+        cwd=ROOT,
+        env=world.environment(),
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    try:
+        line = ""
+        while "/login?once=" not in line:
+            line = process.stderr.readline()
+            assert line, "the program has ended"
+        link = next(word for word in line.split() if word.startswith("http"))
+        opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+        with opener.open(link, timeout=60) as answer:
+            assert b"log out" in answer.read()
+        with urllib.request.urlopen(link, timeout=60) as answer:
+            assert b"was used already" in answer.read()
+    finally:
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 0
+        process.stderr.close()

@@ -71,6 +71,9 @@ class App:
     alert_rules: Mapping[str, str] = field(default_factory=dict)
     """Name of an alert rule -> a function that takes :class:`newsbot.apps.alerts.rules.Measured` and
     :class:`newsbot.apps.alerts.rules.Limits`, and yields alerts."""
+    signs: tuple[str, ...] = ()
+    """Functions that take the settings and a :class:`newsbot.storage.base.Storage`, and yield what the app
+    adds to the verdict on the crawl (:class:`newsbot.operations.verdict.Sign`)."""
     pages: tuple[str, ...] = ()
     """Functions that add pages to the dashboard. They take the
     :class:`newsbot.apps.web.dashboard.service.Dashboard` and its ``aiohttp.web.Application``."""

@@ -17,6 +17,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from enum import Enum, auto
 from functools import partial
 from typing import Any
@@ -47,6 +48,7 @@ from newsbot.errors import DataError
 from newsbot.frontier.base import ALONE, Lease, Outlook
 from newsbot.frontier.owners import dead_owners
 from newsbot.recrawl.policy import Outcome
+from newsbot.sites.runs import Run, begin_run, end_run, note_run
 from newsbot.urls import host_key
 
 logger = logging.getLogger(__name__)
@@ -181,6 +183,7 @@ class FrontierScheduler(Component, BaseScheduler):
         self._in_vain = 0
         """Number of consecutive tries in which an entry was due but could not be leased."""
         self._ending: asyncio.Future[None] | None = None
+        self._run: Run | None = None
 
     # --- life
     def open(self, spider: Spider) -> Deferred[None]:
@@ -196,7 +199,7 @@ class FrontierScheduler(Component, BaseScheduler):
         return deferred_from_coro(self._open())
 
     async def _open(self) -> None:
-        await open_crawl(self._crawl, self._release_lost)
+        await open_crawl(self._crawl, self._release_lost, self._note_run)
         atexit.register(self._hand_back)  # a second Ctrl-C ends the process without calling close()
         self._begin()
         self._context.outage.ending = lambda: self.slot.closing is not None
@@ -215,6 +218,18 @@ class FrontierScheduler(Component, BaseScheduler):
         for owner in dead_owners(self._context.frontier.owners()):
             handed_back = self._context.frontier.release(owner, lost=True)
             logger.info("released for a dead worker leases=%d owner=%s", handed_back, owner)
+
+    def _note_run(self) -> None:
+        """Record that this worker runs (:mod:`newsbot.sites.runs`)."""
+        crawl, arguments = self._crawl, self._scope.arguments
+        until = self._context.clock() + self.lease_seconds
+        fetched = int(self._context.stats.get_value("response_received_count", 0) or 0)
+        if self._run is not None:
+            self._run = replace(self._run, until=until, fetched=fetched)
+            note_run(self._context.notes, self._run)
+        else:
+            self._run = Run(owner=crawl.owner, mode=arguments.mode, began=crawl.started, until=until)
+            begin_run(self._context.notes, self._run)
 
     def _begin(self) -> None:
         """Create the completion queue and the recovery. The backends must be open."""
@@ -275,6 +290,10 @@ class FrontierScheduler(Component, BaseScheduler):
         self._hand_back()
         with suppress(DataError):
             self._crawl.write_sites()
+        with suppress(DataError):
+            if self._run is not None:
+                fault = self._context.stats.get_value(UNREACHABLE) or ""
+                end_run(self._context.notes, self._run, self._context.clock(), reason, fault)
         self._context.outage.close()
         self._crawl.close()
 
@@ -559,6 +578,8 @@ class FrontierScheduler(Component, BaseScheduler):
             self._removals.take_out()
         with suppress(DataError):
             self._crawl.write_sites()
+        with suppress(DataError):
+            self._note_run()
 
     def _leases(self) -> Iterator[Lease]:
         """Yield the leases that this worker holds, including those of visits that wait for completion."""

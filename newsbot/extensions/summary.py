@@ -161,7 +161,7 @@ def closing_lines(
         ways = ", ".join(f"{SAVED_BY.get(way, way)} {size(count)}" for way, count in now.saved.items())
         lines.append(f"download saved: {size(sum(now.saved.values()))} ({ways})")
     if now.aside:
-        lines.append(f"set aside: {now.aside} (URLs that newsbot gave up; {PROGRAM} sources lists them)")
+        lines.append(f"given up: {now.aside} (URLs that failed too often; {PROGRAM} sources lists them)")
     lines += waiting
     # If no page was fetched and no link was known, the reasons show why the crawl found nothing.
     if now.left and not (now.pages or now.known):

@@ -8,6 +8,7 @@ package. Apps have the actions of their own commands.
 * ``articles``: shows articles and stories
 * ``families``: shows, opens and resets the families of a site's addresses
 * ``explain``: explains one URL (``scrapy why``)
+* ``verdict``: decides in one place whether the whole crawl works
 * ``sources``: reports on sites and their sources
 * ``crawl_check``: the checks before a crawl starts
 * ``workers``: runs several crawl workers, and restarts those that fail

@@ -33,6 +33,7 @@ from newsbot.items import (
     Where,
     read_reason,
 )
+from newsbot.operations.verdict import in_words
 from newsbot.pages.rules import RuleSet
 from newsbot.pages.rules.learn import LearnedRule
 from newsbot.pages.rules.rule import Match, Rule, classify
@@ -184,15 +185,21 @@ STATES = {
     "pending": "waits to be fetched",
     "leased": "is being fetched now",
     "done": "was fetched",
-    "aside": "set aside; it is not fetched again unless it is added by hand",
+    "aside": "given up; it is not fetched again unless it is added by hand",
 }
 REASONS: Mapping[str, str] = {
     Reason.ALIAS: "another address of a fetched page",
     Reason.CLAIMED: "named as canonical by a fetched page",
     Reason.DOUBTED: "named as canonical by another page",
     Reason.DUE_AGAIN: "due again",
+    "unlikely_article": "its address does not look like that of an article",
+    Reason.LIKELY_ARTICLE: "other pages of its form are articles",
+    Reason.LIST: "it looks like a list of articles",
+    Reason.OFFSITE: "it is on another site",
+    Reason.NOT_IN_RULE: "no pattern of the rule admits it",
+    Reason.TOO_OLD: "it is too old",
 }
-"""Texts for users, by reason. The other reasons are shown as they are stored."""
+"""Texts for users, by reason."""
 LEFT: Mapping[str, str] = {
     Reason.WAITS: "links of this form wait: too little is known of their pages, or they were not articles",
     Reason.OTHER_LISTS: "other lists (numbered pages, an archive or a sitemap) lead to the older articles",
@@ -281,7 +288,7 @@ def _judgement_lines(facts: Explanation) -> Iterator[str]:
     else:
         yield _line("rule says", "nothing about this URL")
     verdict = f"fetched as {judgement.kind}" if judgement.accepted else "not fetched"
-    yield _line("a link to it", f"is {verdict}: {judgement.reason}, priority {judgement.priority:.2f}")
+    yield _line("a link to it", f"is {verdict}: {reason_text(judgement.reason)}")
     if judgement.accepted and facts.rule.follow is not None:
         yield _line("", f"only if it is in: {', '.join(facts.rule.follow) or 'no source'} (rule key: follow)")
     elif judgement.accepted and facts.is_listed:
@@ -364,9 +371,9 @@ def _frontier_lines(facts: Explanation, now: float) -> Iterator[str]:
     if facts.known is None:
         yield _line("queue", "never queued" if facts.page is None else "not in the queue")
         return
-    yield _line("queue", f"{facts.known.state}: {STATES.get(facts.known.state, '')}")
+    yield _line("queue", STATES.get(facts.known.state, facts.known.state))
     if facts.known.state == "aside":
-        yield _line("set aside", str(facts.entry.data.get(ASIDE, "unknown")) if facts.entry else "unknown")
+        yield _line("given up", in_words(str(facts.entry.data.get(ASIDE, ""))) if facts.entry else "unknown")
         yield _line(
             "remedy",
             f"to queue it again, run: {PROGRAM} add '{facts.entry.url if facts.entry else facts.url}'",
@@ -376,7 +383,8 @@ def _frontier_lines(facts: Explanation, now: float) -> Iterator[str]:
         yield _line("next due", _moment(due, now) if due > now else "now")
     if facts.entry is not None:
         yield _line(
-            "queued as", f"{facts.entry.kind}, priority {facts.entry.priority:.2f}, depth {facts.entry.depth}"
+            "queued as",
+            f"{facts.entry.kind}, {counted(facts.entry.depth, 'link')} away from a source of the site",
         )
         if facts.entry.data.get("why"):
             yield _line("because", reason_text(facts.entry.data["why"]))
@@ -427,7 +435,7 @@ def _article_lines(facts: Explanation) -> Iterator[str]:
     yield _line("published", f"{iso(article.published_at) or '-'} (by {article.published_source or '-'})")
     if article.relation:
         likeness = "" if article.similarity is None else f", {article.similarity:.0%} similar to the nearest"
-        yield _line("relation", f"{article.relation}{likeness}")
+        yield _line("relation", f"{relation_text(article.relation)}{likeness}")
     if article.duplicate_of:
         yield _line("near copy of", article.duplicate_of)
     for url in article.derived_from:
@@ -438,6 +446,19 @@ def _article_lines(facts: Explanation) -> Iterator[str]:
         yield _line("reserved", f"{signal} ({place})")
     for member in facts.story:
         yield _line("same story", f"{member.url} ({member.source})")
+
+
+_RELATIONS = {
+    "new": "the first text of its story",
+    "member": "nearly the same text",
+    "revision": "a new version of the text",
+    "derived": "takes over parts of another text",
+}
+
+
+def relation_text(relation: str) -> str:
+    """Return the relation of an article to its story in words for users."""
+    return _RELATIONS.get(relation, relation)
 
 
 def _last_reason(page: PageRecord) -> Event | None:
@@ -484,12 +505,12 @@ def _shown(name: str, value: object) -> object:
 def reason_text(stored: str) -> str:
     """Return the text for a reason that is stored with an entry.
 
-    A reason without a text is returned as stored.
+    A reason without a text is returned as stored, with spaces between its words.
     """
     token, detail = read_reason(stored)
     if token == Reason.SAME_HEADLINE:
         return f"same headline as {detail or 'under another address'}"
-    return REASONS.get(token, stored)
+    return REASONS.get(token, in_words(stored))
 
 
 def _line(name: str, value: str) -> str:

@@ -20,6 +20,7 @@ from newsbot.clock import iso_of, utc_of
 from newsbot.errors import ArgumentError
 from newsbot.frontier.base import ASIDE, Entry
 from newsbot.items import ArticleFilter, Kind
+from newsbot.operations.verdict import Verdict, in_words, line_of, verdict
 from newsbot.pages.rules import RuleSet
 from newsbot.pages.rules.rule import Rule, classify
 from newsbot.sites.families import sentences, waiting_rows
@@ -157,7 +158,7 @@ def health_text(one: SourceRecord, now: float) -> str:
     if state not in (Health.FAILING, Health.DEAD):
         return state.value
     since = "" if one.failing_since is None else f" since {when(one.failing_since, now)}"
-    return f"{state}{since}: {one.last_error or 'unknown'}, {counted(one.failures, 'failure')}"
+    return f"{state}{since}: {in_words(one.last_error or '')}, {counted(one.failures, 'failure')}"
 
 
 def source_row(one: SourceRecord, now: float) -> SourceRow:
@@ -219,10 +220,11 @@ def sources(call: Call) -> None:
         waiting = waiting_rows(storage.notes, {site.domain for site in sites})
         repeated = storage.texts.repeated(limit=OF_ALL_SITES if call.options.domain else MOST_REPEATED)
         fallen = alarms(storage.notes)
+        found = verdict(call.settings, storage, frontier, rules, now)
         senders = [] if call.options.domain or call.options.failing else notifiers(storage.notes, now)
     if call.options.domain:
         fallen = {domain: text for domain, text in fallen.items() if domain == sites[0].domain}
-    known = len(sites)
+    known, said = len(sites), _said(call, found, now)
     if call.options.failing:
         sites = [site for site in sites if site.domain in fallen or any(map(_fails, site.sources))]
     if call.options.domain:
@@ -234,6 +236,7 @@ def sources(call: Call) -> None:
     if call.json:
         call.document(
             {
+                "verdict": found,
                 "sites": [{**_site_document(site, now), "alarm": fallen.get(site.domain)} for site in sites],
                 "sources": [
                     {"source": one.source, **plain(source_row(one, now))}
@@ -253,7 +256,7 @@ def sources(call: Call) -> None:
         )
         return
     if call.options.failing and not sites:
-        call.note(f"no source is failing; {counted(known, 'site')} checked")
+        _notes(call, *said, f"no source is failing; {counted(known, 'site')} checked")
         return
     sites, unread = _parted(sites)
     # Sites with an alarm come first, then the sites with the most failing sources.
@@ -279,10 +282,21 @@ def sources(call: Call) -> None:
     ahead = None if call.options.failing else next_due(all_sources, now)
     due = [] if ahead is None else [f"{ahead}; to poll a site now, run: {PROGRAM} add --due SITE"]
     for line in (
+        *said,
         *(*unread, *due, *alarmed, *aside_lines(aside, number)),
         *(*sentences(waiting, SHOWN_WAITING), *repeated_lines(repeated)),
     ):
         call.note(line)
+
+
+def _notes(call: Call, *some: str) -> None:
+    for line in some:
+        call.note(line)
+
+
+def _said(call: Call, found: Verdict, now: float) -> list[str]:
+    """Return the line with the verdict on the crawl. The list is empty with DOMAIN."""
+    return [] if call.options.domain else [line_of(found, now)]
 
 
 def aside_lines(aside: Sequence[Entry], number: int) -> Iterator[str]:
@@ -293,9 +307,9 @@ def aside_lines(aside: Sequence[Entry], number: int) -> Iterator[str]:
     if not number:
         return
     urls = counted(number, "URL")
-    yield f"{urls} set aside (for the reason: {PROGRAM} why URL; to queue a URL again: {PROGRAM} add URL):"
+    yield f"{urls} given up (for the reason: {PROGRAM} why URL; to queue a URL again: {PROGRAM} add URL):"
     for entry in aside[:SHOWN_ASIDE]:
-        yield f"  {entry.url} ({entry.data.get(ASIDE, 'unknown')})"
+        yield f"  {entry.url} ({in_words(str(entry.data.get(ASIDE, '')))})"
     if number > SHOWN_ASIDE:
         yield f"  and {counted(number - SHOWN_ASIDE, 'older one')}; --json lists up to {LISTED}"
 
@@ -348,7 +362,7 @@ def _site_row(site: Site, now: float) -> tuple[object, ...]:
         site.counter("duplicates"),
         site.counter("unchanged"),
         site.counter("errors"),
-        site.record.last_error,
+        site.record.last_error and in_words(site.record.last_error),
         ", ".join(f"{states[state]} {state}" for state in Health if states[state]),
     )
 

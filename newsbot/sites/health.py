@@ -162,6 +162,8 @@ class Health(StrEnum):
     FAILING = "failing"
     DEAD = "dead"
     NEVER_POLLED = "never polled"
+    UNREACHABLE = "unreachable"
+    """Only for whole sites: no request to the site was ever answered."""
 
 
 def health(record: SourceRecord, now: float) -> Health:

@@ -13,6 +13,7 @@ APP = App(
         ),
     },
     settings=True,
+    signs=("newsbot.apps.alerts.state:signs",),
     components={
         "EXTENSIONS": {
             "newsbot.apps.alerts.extension.Alerts": 540,

@@ -14,13 +14,14 @@ from newsbot.apps.alerts.rules import Alert, Message
 from newsbot.apps.alerts.state import Entry, current
 from newsbot.apps.alerts.watch import Delivery, Options, Watch, options_from, tell
 from newsbot.apps.search.articles import searching
-from newsbot.backends import open_frontier, open_storage, stored
+from newsbot.backends import open_frontier, open_rules, open_storage, stored
 from newsbot.cli.command import Call
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import columns, when
 from newsbot.clock import iso_of, system_clock
 from newsbot.errors import UserError
 from newsbot.frontier.owners import owner_name
+from newsbot.operations.verdict import line_of, verdict
 
 TEST = Alert(
     rule="test",
@@ -44,12 +45,15 @@ def alerts(call: Call) -> None:
         return
     with stored(call.settings) as storage, closing(open_frontier(call.settings)) as frontier:
         found = Watch(storage, frontier, options, owner="", clock=system_clock).found()
+        state = verdict(call.settings, storage, frontier, open_rules(call.settings), system_clock())
         sent = {entry.alert.key: entry for entry in current(storage.notes)}
     # The alerts that remain in `sent` were sent, but their problems were not found this time. These alerts
     # will end soon.
     shown = [(one, sent.pop(one.key, None), True) for one in found]
     shown += [(entry.alert, entry, False) for entry in sent.values()]
     now = time.time()
+    if not call.json:
+        call.note(line_of(state, now))
     call.listing(
         [_plain(*one) for one in shown],
         columns("rule | about | since > | told | what * | likely cause * | what to do *"),
@@ -60,7 +64,7 @@ def alerts(call: Call) -> None:
             )
             for alert, entry, _ in shown
         ),
-        empty=f"no problems; outputs: {', '.join(output.name for output in options.outputs)}",
+        empty=f"no alerts; outputs: {', '.join(output.name for output in options.outputs)}",
     )
 
 

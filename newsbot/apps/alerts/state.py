@@ -14,6 +14,11 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from newsbot.apps.alerts.rules import Alert, Message
+from newsbot.cli.terminal import counted
+from newsbot.clock import utc_of
+from newsbot.operations.verdict import Sign
+from newsbot.sites.health import alarms
+from newsbot.storage.base import Storage
 from newsbot.storage.notes import NoteName, Notes
 
 KIND = "alerts"
@@ -63,6 +68,15 @@ def current(notes: Notes) -> list[Entry]:
     """Return the open alerts, latest first. Raises :class:`newsbot.errors.DataError`."""
     found = [entry for entry in entries(notes).values() if entry.over is None]
     return sorted(found, key=lambda entry: (-entry.first, entry.alert.key))
+
+
+def signs(_settings: object, storage: Storage) -> Iterator[Sign]:
+    """Yield the number of alerts, and of sites whose figures have fallen, for the verdict on the crawl."""
+    alerts = [entry.alert for entry in current(storage.notes)]
+    number = len(alerts) + len(alarms(storage.notes).keys() - {one.subject for one in alerts})
+    if number:
+        since = min((one.since for one in alerts if one.since is not None), default=None)
+        yield Sign(text=counted(number, "alert"), since=utc_of(since))
 
 
 def updated(kept: Mapping[str, Entry], found: Sequence[Alert], now: float) -> dict[str, Entry]:

@@ -6,6 +6,7 @@ APP = App(
     name="search",
     package="newsbot.apps.search",
     machine_followers=("newsbot.apps.search.articles:machine_followers",),
+    signs=("newsbot.apps.search.articles:signs",),
     commands={
         "search": ("Read", "Find articles"),
         "articles": ("Read", "Find, read, export and import articles"),

@@ -36,9 +36,11 @@ from newsbot.apps.search.following import IndexFollower, Library, Tell, Updater
 from newsbot.apps.search.index import Conditions, Counts, FirstReport, Row, Sampled, SearchIndex
 from newsbot.apps.search.query import Hit, Query, Tagged, describe, expression, expression_of, parse, stems_of
 from newsbot.backends import data_folder, present_rules, stored
+from newsbot.cli.terminal import counted
 from newsbot.config.check import SettingsLike
 from newsbot.errors import RecordBusy
 from newsbot.items import Article, ArticleFilter
+from newsbot.operations.verdict import Sign, State
 from newsbot.pages.rules.load import PresentRules
 from newsbot.pages.text.stems import placed_stems, stemming
 from newsbot.storage.base import Storage
@@ -578,3 +580,22 @@ def searching(settings: SettingsLike) -> Iterator[ArticleSearch]:
 def machine_followers(settings: SettingsLike) -> dict[str, Follower]:
     """Return the follower that keeps the search index of this machine up to date, by name."""
     return {"search": IndexFollower(SearchIndex(data_folder(settings) / SEARCH_FILE))}
+
+
+INDEXED = 0.99
+"""The index counts as complete if it has at least this share of the articles."""
+
+
+def signs(settings: SettingsLike, storage: Storage) -> Iterator[Sign]:
+    """Yield how much of the search index is built, for the verdict on the crawl.
+
+    A machine that never searched has no index, and nothing is missing there.
+    """
+    if not (data_folder(settings) / SEARCH_FILE).exists():
+        return
+    with closing(open_search(settings, storage)) as search:
+        waiting, articles = search.waiting(), storage.articles.count()
+    share = 1 - min(1.0, waiting / articles) if articles else 1.0
+    if share < INDEXED:
+        text = f"the search index has {share:.0%} of {counted(articles, 'article')}"
+        yield Sign(text=text, page="/", state=State.INDEXING)

@@ -42,6 +42,7 @@ class Data:
     frontier: Frontier
     search: ArticleSearch
     rules: RuleSet
+    settings: SettingsLike
     clock: Clock = system_clock
 
     def close(self) -> None:
@@ -131,7 +132,7 @@ class _Reader:
             frontier = stack.enter_context(closing(backends.open_frontier(self._settings)))
             search = open_search(self._settings, storage, self._rules)
             stack.pop_all()  # all are open now, and Data.close() closes them later
-        return Data(storage, frontier, search, self._rules.get())
+        return Data(storage, frontier, search, self._rules.get(), self._settings)
 
     def close(self) -> None:
         job = self._job
@@ -173,9 +174,15 @@ COMPUTING = 120.0
 """Maximum time in seconds of one computation."""
 LOOK = 2.0
 """Maximum time in seconds for which a page waits for a figure if the cache has no value or an old value."""
+SOON = 0.1
+"""The same for pages that are shown at once and say that figures are being computed."""
 _FIRST = "the figure is being computed for the first time; try again in a few seconds"
 OLD = 6.0
 """A cached value is old if its age is more than the ``seconds`` of its :class:`Memo` times this factor."""
+
+
+class StillComputing(DataUnavailable):
+    """Raised if a figure is being computed for the first time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,10 +220,11 @@ class Memo(Generic[_Value]):
         self._forgotten = 0
         """Number of calls of :meth:`forget`."""
 
-    async def get(self) -> Known[_Value]:
+    async def get(self, patience: float | None = None) -> Known[_Value]:
         """Return the last known figure.
 
-        Wait for a new figure only if no figure is known or the last one is old. Raises
+        Wait for a new figure only if no figure is known or the last one is old; ``patience`` replaces the
+        patience of the object. Raises :class:`StillComputing`, and
         :class:`newsbot.errors.DataError` if no figure is known and the computation fails or takes too long.
         """
         age = self._age()
@@ -224,12 +232,12 @@ class Memo(Generic[_Value]):
             task = self.refresh()
             # A figure that is not old yet is returned at once, and the next request gets the new one.
             if age is None or age > OLD * self._seconds:
-                await asyncio.wait([task], timeout=self._patience)
+                await asyncio.wait([task], timeout=self._patience if patience is None else patience)
             if self._known is None:
                 self._complain(task)
         # Another request may have called forget() during the wait.
         if self._known is None:
-            raise DataUnavailable(_FIRST)
+            raise StillComputing(_FIRST)
         return self._known
 
     def refresh(self) -> asyncio.Task[None]:
@@ -269,7 +277,7 @@ class Memo(Generic[_Value]):
             task.result()
             if self._fault is not None:
                 raise self._fault
-        raise DataUnavailable(_FIRST)
+        raise StillComputing(_FIRST)
 
     async def close(self) -> None:
         """Cancel a running computation."""

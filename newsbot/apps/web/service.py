@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
+import secrets
 import signal
+from collections import ChainMap
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
@@ -15,7 +17,7 @@ from aiohttp import web
 
 from newsbot import backends
 from newsbot.apps.alerts.watch import Watch, options_from, tell
-from newsbot.apps.web.dashboard.access import make_access
+from newsbot.apps.web.dashboard.access import is_local_name, kept_token, make_access
 from newsbot.apps.web.dashboard.app import dashboard
 from newsbot.apps.web.incoming import MAX_BODY, listening, receiving
 from newsbot.apps.web.outgoing import Outgoing
@@ -88,9 +90,17 @@ _SPREAD = random.Random()  # noqa: S311  (varies intervals, keeps no secret)
 
 
 async def serve(
-    settings: SettingsLike, host: str, port: int, public_url: str, ready: Callable[[str], None]
+    settings: SettingsLike,
+    host: str,
+    port: int,
+    public_url: str,
+    ready: Callable[[str], None],
+    *,
+    once: str = "",
 ) -> None:
     """Serve until SIGINT or SIGTERM. ``ready`` is called with the URL when the server accepts connections.
+
+    ``once`` is a secret with which a browser can log in once.
 
     Raises subclasses of :class:`newsbot.errors.UserError` if the server cannot start.
     """
@@ -98,13 +108,15 @@ async def serve(
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopped.set)
-    async with running(settings, host, port, public_url) as address:
+    async with running(settings, host, port, public_url, once) as address:
         ready(address)
         await stopped.wait()
 
 
 @asynccontextmanager
-async def running(settings: SettingsLike, host: str, port: int, public_url: str = "") -> AsyncIterator[str]:
+async def running(
+    settings: SettingsLike, host: str, port: int, public_url: str = "", once: str = ""
+) -> AsyncIterator[str]:
     """Serve until the block ends. Yield the URL of the server.
 
     ``public_url`` is the URL at which hubs reach the server. If it is empty, there are no subscriptions.
@@ -112,6 +124,7 @@ async def running(settings: SettingsLike, host: str, port: int, public_url: str 
     """
     keep_free(FREE_KEPT)
     access = make_access(value_of(settings, "NEWSBOT_WEB_TOKEN"), host, public=bool(public_url))
+    access.once = once
     # The stack closes in reverse order: first the regular tasks (``rounds``), then the server, then the data.
     async with AsyncExitStack() as stack:
         data = OffThread()
@@ -232,16 +245,23 @@ async def _cancel(task: asyncio.Future[None]) -> None:
 
 def run(call: Call) -> int:
     """Serve until Ctrl-C."""
-    settings = call.settings
-    introduce(settings)
+    settings: SettingsLike = call.settings
+    introduce(call.settings)
     public_url = str(call.options.public_url or settings.get("NEWSBOT_PUBLIC_URL") or "")
     if public_url and urlsplit(public_url).scheme not in ("http", "https"):
         raise ArgumentError(f"--public-url {public_url!r} is not a URL; write https://news.example.org")
 
+    once = ""
+    if not settings.get("NEWSBOT_WEB_TOKEN") and not public_url and is_local_name(call.options.host):
+        settings = ChainMap({"NEWSBOT_WEB_TOKEN": kept_token(backends.data_folder(settings))}, call.settings)
+        once = secrets.token_urlsafe(24)
+
     def ready(address: str) -> None:
         call.note(f"listening on {address}")
+        if once:
+            call.note(f"to log in, open {address}/login?once={once} (works once)")
         if not public_url:
             call.note("WebSub hubs cannot reach this server without --public-url, so no feeds are subscribed")
 
-    asyncio.run(serve(settings, call.options.host, call.options.port, public_url, ready))
+    asyncio.run(serve(settings, call.options.host, call.options.port, public_url, ready, once=once))
     return 0

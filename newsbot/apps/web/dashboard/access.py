@@ -16,7 +16,9 @@ import hashlib
 import hmac
 import ipaddress
 import secrets
+from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from aiohttp import web
@@ -89,6 +91,8 @@ class Access:
     host: str = "127.0.0.1"
     """The address that the server listens on."""
     clock: Clock = system_clock
+    once: str = ""
+    """A secret with which one browser can log in once, without the token; empty if there is none."""
     _sessions: Bounded[bytes, Session] = field(default_factory=lambda: Bounded(MAX_SESSIONS))
     _guesses: Guesses = field(init=False)
 
@@ -141,8 +145,16 @@ class Access:
     # --- logging in
     def log_in(self, request: web.Request, token: str) -> str | None:
         """Return the cookie of a new session, or None if the token is wrong or the sender must wait."""
-        if not self._is_token(request, token):
+        return self._new_session() if self._is_token(request, token) else None
+
+    def log_in_once(self, secret: str) -> str | None:
+        """Return the cookie of a new session, or None if the secret is wrong or was used before."""
+        if not self.once or not secret or not _equal(secret, self.once):
             return None
+        self.once = ""
+        return self._new_session()
+
+    def _new_session(self) -> str:
         cookie = secrets.token_urlsafe(32)
         self._sessions[_digest(cookie)] = Session(self.clock() + SESSION_SECONDS, secrets.token_urlsafe(32))
         return cookie
@@ -172,6 +184,28 @@ class Access:
         return name in _HOST_NAMES or name == self.host or is_loopback(name)
 
 
+TOKEN_FILE = "web-token"  # noqa: S105  (the name of a file)
+"""Name of the file in the data folder with the token that ``serve`` makes if none is set."""
+
+
+def kept_token(folder: Path) -> str:
+    """Return the token in the file :data:`TOKEN_FILE` of a folder; make the file if it does not exist.
+
+    Only the user of this process may read it. Raises :class:`newsbot.errors.UserError`.
+    """
+    path = folder / TOKEN_FILE
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with suppress(FileExistsError):
+            path.touch(mode=0o600, exist_ok=False)  # the file has its rights before it has its content
+            path.write_text(secrets.token_urlsafe(32))
+        if path.stat().st_mode & 0o077:
+            raise UserError(f"{path}: other users may read the token; delete the file, and start again")
+        return path.read_text().strip()
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror}; set NEWSBOT_WEB_TOKEN instead") from error
+
+
 def make_access(token: str, host: str, *, public: bool) -> Access:
     """Return the access rules of a server that listens on ``host``.
 
@@ -183,13 +217,18 @@ def make_access(token: str, host: str, *, public: bool) -> Access:
             f"NEWSBOT_WEB_TOKEN has fewer than {MIN_TOKEN} characters; create a longer one: "
             "python -c 'import secrets; print(secrets.token_urlsafe())'"
         )
-    loopback = is_loopback(host) or host in _HOST_NAMES
+    loopback = is_local_name(host)
     if not token and not loopback:
         raise UserError(
             f"--host {host} is reachable from other machines: set NEWSBOT_WEB_TOKEN (the dashboard asks for "
             "it), or leave out --host"
         )
     return Access(token, reads_open=loopback and not public, host=host)
+
+
+def is_local_name(host: str) -> bool:
+    """Return True for a loopback IP address and the names of this machine."""
+    return is_loopback(host) or host in _HOST_NAMES
 
 
 def is_loopback(name: str) -> bool:

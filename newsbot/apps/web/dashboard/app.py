@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from functools import partial
@@ -25,9 +26,11 @@ from newsbot.apps.web.incoming import read_form
 from newsbot.apps.web.readers import Data, Readers
 from newsbot.config.apps import active_apps, load
 from newsbot.config.check import SettingsLike
-from newsbot.errors import DataError
+from newsbot.errors import ArgumentError, DataError
 from newsbot.operations.explain import explain
 
+MAX_KEPT = 500
+"""Maximum number of characters of each field that are kept when a form is shown again."""
 QUICK_THREADS = 3
 """Number of threads that read data for requests. One more thread computes the cached figures."""
 
@@ -113,8 +116,19 @@ def add_routes(board: Dashboard, app: web.Application, notices: Notices) -> None
 
 async def _do(board: Dashboard, request: web.Request, *, operation: Operation) -> web.Response:
     """Run the operation of a form, and redirect to a page that shows the result."""
-    form = given(request, operation.parameters, await read_form(request))
-    done = await operation.run(board, form)
+    typed = await read_form(request)
+    try:
+        form = given(request, operation.parameters, typed)
+        done = await operation.run(board, form)
+    except (ArgumentError, web.HTTPBadRequest) as error:
+        if not operation.form:
+            raise
+        # The page shows the form again, with the message and what was typed.
+        fault = (error.text if isinstance(error, web.HTTPException) else str(error)) or ""
+        kept = {one.name: str(typed.get(one.name) or "")[:MAX_KEPT] for one in operation.parameters}
+        query = {"wrong": fault[:MAX_KEPT], "form": operation.name}
+        query |= {f"typed_{name}": text for name, text in kept.items()}
+        return _moved_to(f"{operation.form}?{urlencode(query)}")
     place = operation.shown.format(**{name: quote(str(value), safe="") for name, value in form.items()})
     return _moved_to(f"{place}{'&' if '?' in place else '?'}{urlencode({'done': done.text})}")
 
@@ -133,15 +147,28 @@ async def _health(board: Dashboard, _request: web.Request) -> web.Response:
 
 
 async def _login(board: Dashboard, request: web.Request) -> web.Response:
-    return board.page(request, "login.html", wrong=False)
+    secret = request.query.get("once", "")
+    if cookie := board.access.log_in_once(secret):
+        return _logged_in(request, cookie, "/")
+    return board.page(
+        request, "login.html", wrong=False, used=bool(secret), back=request.query.get("back", "/")
+    )
 
 
 async def _log_in(board: Dashboard, request: web.Request) -> web.Response:
-    token = (await read_form(request)).get("token")
+    form = await read_form(request)
+    token, back = form.get("token"), str(form.get("back", "/"))
     cookie = board.access.log_in(request, token if isinstance(token, str) else "")
     if cookie is None:
-        return board.page(request, "login.html", 403, wrong=True)
-    response = _moved_to("/")
+        return board.page(request, "login.html", 403, wrong=True, used=False, back=back)
+    return _logged_in(request, cookie, back)
+
+
+def _logged_in(request: web.Request, cookie: str, back: str) -> web.Response:
+    """Return a response that starts a session and shows the page ``back`` of this server."""
+    # "//host" and "/\\host" are addresses of other servers
+    local = re.fullmatch(r"/(?![/\\])[\x21-\x5b\x5d-\x7e]*", back) is not None
+    response = _moved_to(back if local else "/")
     # A proxy forwards the request as plain HTTP. The header that it adds says whether the browser uses HTTPS.
     # A sender that forges the header restricts only its own cookie.
     secure = request.secure or request.headers.get("X-Forwarded-Proto") == "https"

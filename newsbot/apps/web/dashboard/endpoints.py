@@ -30,6 +30,7 @@ from newsbot.apps.web.dashboard.overview import (
     Queue,
     Trouble,
     crawl_state,
+    crawl_verdict,
     current_troubles,
     periods,
 )
@@ -47,6 +48,7 @@ from newsbot.items import ArticleFilter, Kind
 from newsbot.operations.add import entry_by_hand, queue_by_hand
 from newsbot.operations.explain import Explanation, document, explain
 from newsbot.operations.sources import chosen_site, sites_of
+from newsbot.operations.verdict import Verdict
 from newsbot.sites import pauses_and_removals as pauses
 from newsbot.storage.sources import ALL
 from newsbot.storage.spider_results import SearchSummary
@@ -114,6 +116,8 @@ class Operation:
     parameters: Sequence[Parameter]
     shown: str = ""
     """The URL of the page that shows the result of an action, with the names of its fields in braces."""
+    form: str = ""
+    """The path of the page with the form of an action, which is shown again if the input is wrong."""
 
     @property
     def method(self) -> str:
@@ -136,19 +140,19 @@ OPERATIONS: list[Operation] = []
 """All operations, in the order of the documentation."""
 
 
-def operation(path: str, *parameters: Parameter, shown: str = "") -> Callable[[_Run], _Run]:
+def operation(path: str, *parameters: Parameter, shown: str = "", form: str = "") -> Callable[[_Run], _Run]:
     """Return a decorator that adds a function to :data:`OPERATIONS`."""
 
     def add_to_list(run: _Run) -> _Run:
         text = (run.__doc__ or "").partition("\n\n")[0]
         returns = get_type_hints(run)["return"]
-        OPERATIONS.append(Operation(path, run.__name__, text, returns, run, parameters, shown))
+        OPERATIONS.append(Operation(path, run.__name__, text, returns, run, parameters, shown, form))
         return run
 
     return add_to_list
 
 
-def action(shown: str, *fields: Parameter) -> Callable[[_Run], _Run]:
+def action(shown: str, *fields: Parameter, form: str = "") -> Callable[[_Run], _Run]:
     """Return a decorator that adds an operation that changes something.
 
     ``fields`` are the fields of its form. If the form was on a page, the browser then shows the page at
@@ -156,8 +160,8 @@ def action(shown: str, *fields: Parameter) -> Callable[[_Run], _Run]:
     """
 
     def add_to_list(run: _Run) -> _Run:
-        form = (replace(one, place="form") for one in fields)
-        return operation(f"/actions/{run.__name__}", *form, shown=shown)(run)
+        inputs = (replace(one, place="form") for one in fields)
+        return operation(f"/actions/{run.__name__}", *inputs, shown=shown, form=form)(run)
 
     return add_to_list
 
@@ -241,6 +245,12 @@ def activity(data: Data, given: Given) -> list[Period]:
 async def queue(board: Dashboard, _given: Given) -> Queue:
     """The state of the frontier: its sizes, its lag, and the workers with their leases."""
     return (await board.memos.get(crawl_state)).queue
+
+
+@operation("/verdict")
+async def verdict(board: Dashboard, _given: Given) -> Verdict:
+    """Whether the whole crawl works: its state, the reason, and faults of its parts."""
+    return await board.memos.get(crawl_verdict)
 
 
 @operation("/troubles")
@@ -450,7 +460,7 @@ _SAID = {
 }
 
 
-@action("/why?url={url}", URL, _KIND)
+@action("/why?url={url}", URL, _KIND, form="/why")
 @reading
 def add(data: Data, given: Given) -> Done:
     """Queue a URL, even if it is known.
@@ -501,7 +511,7 @@ def poll(data: Data, given: Given) -> Done:
     return Done("queued", text)
 
 
-@action("/sources/new?site={site}", _THE_ADDRESS)
+@action("/sources/new?site={site}", _THE_ADDRESS, form="/sources/new")
 async def propose(board: Dashboard, given: Given) -> Done:
     """Start a small crawl of a new site to propose a rule. It takes at most four minutes in all."""
     found = board.proposals.begin(given["site"])
@@ -530,7 +540,7 @@ async def stop_job(board: Dashboard, given: Given) -> Done:
     return Done("stopped", f"Job {given['job']} is being stopped; its state was: {before}.")
 
 
-@action("/saved", _NAME, words("q", "The query.", required=True), _TELL)
+@action("/saved", _NAME, words("q", "The query.", required=True), _TELL, form="/saved")
 @reading
 def save(data: Data, given: Given) -> Done:
     """Save a search under a name.

@@ -13,6 +13,7 @@ from newsbot.apps.alerts.state import current
 from newsbot.apps.web.readers import Data
 from newsbot.clock import utc, utc_of
 from newsbot.frontier.base import Watched
+from newsbot.operations.verdict import Verdict, verdict
 from newsbot.sites.health import alarms
 from newsbot.sites.notifier_trust import Notifier, notifiers
 from newsbot.sites.statistics import share
@@ -237,49 +238,6 @@ def current_troubles(data: Data) -> list[Trouble]:
     return found + [Trouble(site, text, "", "", None) for site, text in fallen if site not in alerted]
 
 
-LATE = 3600.0
-"""The queue counts as late if its due entries are more than this number of seconds late."""
-SITES_BAD = ("dead", "failing")
-"""Values of ``SiteRow.health`` for sites that have a failing source."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sign:
-    """A sentence for users that names a fault of the crawl."""
-
-    text: str
-    broken: bool
-    """True if no page is fetched at all, False if only a part of the crawl does not work."""
-    since: datetime | None
-    page: str
-    """Path of the page with details."""
-
-
-def signs(view: Overview, found: Sequence[Trouble], sites: Mapping[str, datetime | None]) -> list[Sign]:
-    """Return signs that something is wrong with the crawl, the worst first.
-
-    The list is empty if no fault is found. ``found`` contains the current problems. ``sites`` contains the
-    sites with a failing source, each with the time since which the source has been failing.
-    """
-    workers, result = view.queue.workers, []
-    dead = [one for one in workers if one.overdue]
-    if view.queue.pending and len(dead) == len(workers):  # also true without any worker
-        worked = max((one.at for one in view.hours if one.fetched), default=None)
-        # If there are no dead workers, the crawl ended in the last hour in which a page was fetched. The end
-        # of this hour is used, unless it is in the future.
-        since = min((one.deadline for one in dead), default=utc_of(worked and min(worked + HOUR, view.at)))
-        result.append(Sign("no worker is fetching", True, since, "/crawl#workers"))
-    elif dead:
-        text = f"{len(dead)} of {len(workers)} workers do not respond"
-        result.append(Sign(text, False, min(one.deadline for one in dead), "/crawl#workers"))
-    if view.queue.lag > LATE:
-        result.append(Sign("the queue is late", False, utc_of(view.at - view.queue.lag), "/crawl#queue"))
-    if sites:
-        since = min(filter(None, sites.values()), default=None)
-        text = f"feeds or sitemaps of {len(sites)} {'site fails' if len(sites) == 1 else 'sites fail'}"
-        result.append(Sign(text, False, since, "/sources"))
-    if found:
-        since = min((one.since for one in found if one.since), default=None)
-        text = f"{len(found)} {'alert' if len(found) == 1 else 'alerts'}"
-        result.append(Sign(text, False, since, "/crawl"))
-    return result
+def crawl_verdict(data: Data) -> Verdict:
+    """Return the verdict on the whole crawl, which the commands show as well."""
+    return verdict(data.settings, data.storage, data.frontier, data.rules, data.clock())

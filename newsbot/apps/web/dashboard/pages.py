@@ -16,7 +16,15 @@ from aiohttp import web
 from newsbot.apps.search.articles import MAX_COMPARED
 from newsbot.apps.web.dashboard import endpoints as operations
 from newsbot.apps.web.dashboard import reports
-from newsbot.apps.web.dashboard.articles import MAX_PAGE, Whole, blocks, recent_stories
+from newsbot.apps.web.dashboard.articles import (
+    MAX_PAGE,
+    Whole,
+    blocks,
+    newest_articles,
+    recent_stories,
+    rising_terms,
+    top_events,
+)
 from newsbot.apps.web.dashboard.endpoints import (
     ADDRESS,
     COMPARED,
@@ -28,13 +36,14 @@ from newsbot.apps.web.dashboard.endpoints import (
     URL,
     Given,
 )
-from newsbot.apps.web.dashboard.overview import SITES_BAD, crawl_state, current_troubles, signs
+from newsbot.apps.web.dashboard.overview import crawl_state, crawl_verdict, current_troubles
 from newsbot.apps.web.dashboard.plots import RANGE_NAMES, activity_plots, attention_plots
 from newsbot.apps.web.dashboard.proposals import PATIENCE
 from newsbot.apps.web.dashboard.rendering import answer
 from newsbot.apps.web.dashboard.schema import Parameter, flag, given, number, one_of, words
-from newsbot.apps.web.dashboard.service import Dashboard, stored_articles
+from newsbot.apps.web.dashboard.service import Dashboard, published_today, stored_articles
 from newsbot.apps.web.dashboard.sites import ORDERS, TREND_DAYS, all_sites, has_problem, in_order
+from newsbot.apps.web.readers import StillComputing
 from newsbot.cli.terminal import clean
 from newsbot.errors import ArgumentError
 from newsbot.items import ArticleFilter
@@ -75,6 +84,8 @@ REFRESH = 10
 """Seconds between two refreshes of a page; see assets/live.js."""
 LOOK_AGAIN = 2
 """Seconds between two refreshes of the page of a new site while it is crawled."""
+FIGURES_AGAIN = 1
+"""Seconds until a page is loaded again whose figures are being computed."""
 
 Values = dict[str, Any]
 """The values that a template shows. ``status`` is the HTTP status of the page, if it is not 200."""
@@ -98,7 +109,12 @@ class Page:
     async def show(self, board: Dashboard, request: web.Request) -> web.Response:
         """Return the page. The template gets the parameters of the request as ``asked``."""
         asked = given(request, self.parameters, {})
-        values = {"asked": asked, "refresh": self.refresh, **await self.run(board, asked)}
+        try:
+            values = {"asked": asked, "refresh": self.refresh, **await self.run(board, asked)}
+        except StillComputing:
+            response = board.page(request, "computing.html", here=self.here)
+            response.headers["Refresh"] = str(FIGURES_AGAIN)  # the browser then loads the page again
+            return response
         return board.page(request, self.template, here=self.here, **values)
 
 
@@ -141,27 +157,38 @@ _result_page("/monitor/{site}", "monitored.html", "/monitor", shown=SHOWN_PAGES)
 @page("/", "news.html", "/")
 async def front(board: Dashboard, _asked: Given) -> Values:
     """Show the current news, and the state of the crawl in one line."""
-    view, rows = await board.memos.get(crawl_state), await board.memos.get(all_sites)
-    failing = {row.site: row.failing_since for row in rows if row.health in SITES_BAD}
+    figures = await board.memos.present(
+        crawl_verdict, crawl_state, stored_articles, published_today, top_events, rising_terms
+    )
+    verdict, view, stored, published, top, rising = figures
+    newest = await board.readers.call(newest_articles)
+    # Counting the changes is expensive, and the number only explains why there is no event.
+    unindexed = 0 if top or top is None else await board.readers.call(lambda data: data.search.waiting())
     return {
+        "refresh": FIGURES_AGAIN if None in figures else 0,
+        "verdict": verdict,
         "view": view,
-        "signs": signs(view, await board.memos.get(current_troubles), failing),
-        "sites": len(rows),
-        "articles": await board.memos.get(stored_articles),
-        "news": await operations.news(board, {}),
+        "stored": stored,
+        "published": published,
+        "top": top,
+        "rising": rising,
+        "newest": newest,
+        "unindexed": unindexed,
     }
 
 
 @page("/crawl", "crawl.html", "/crawl", RANGE, refresh=REFRESH)
 async def crawl(board: Dashboard, asked: Given) -> Values:
     """Show the state of the whole crawl."""
-    known = await board.memos.known(crawl_state)
-    found = await board.memos.get(current_troubles)
+    known = await board.memos.soon(crawl_state)
+    found = (await board.memos.soon(current_troubles)).value
     done = await operations.activity(board, {**asked, "source": None})
     return {
         "view": known.value,
+        "verdict": (await board.memos.soon(crawl_verdict)).value,
         "at": known.at,
-        "articles": await board.memos.get(stored_articles),
+        "articles": (await board.memos.soon(stored_articles)).value,
+        "published": (await board.memos.soon(published_today)).value,
         "troubles": found[:SHOWN_ALARMS],
         "more_troubles": len(found) - SHOWN_ALARMS,
         "ranges": RANGE_NAMES,
@@ -173,7 +200,7 @@ async def crawl(board: Dashboard, asked: Given) -> Values:
 @page("/sources", "sources.html", "/sources", *_OF_SITES, refresh=REFRESH)
 async def sources(board: Dashboard, asked: Given) -> Values:
     """Show the list of sites, filtered and sorted."""
-    known = await board.memos.known(all_sites)
+    known = await board.memos.soon(all_sites)
     rows = [
         row
         for row in known.value
@@ -184,6 +211,7 @@ async def sources(board: Dashboard, asked: Given) -> Values:
     skip = (asked["page"] - 1) * SITES_PER_PAGE
     return {
         "all": known.value,
+        "verdict": (await board.memos.soon(crawl_verdict)).value,
         "problems": sum(map(has_problem, known.value)),
         "rows": rows,
         "shown": in_order(rows, asked["sort"], backwards=asked["backwards"])[skip : skip + SITES_PER_PAGE],
@@ -278,7 +306,7 @@ def _fields(known: Whole) -> list[tuple[str, str, str | None]]:
 @page("/stories", "stories.html", "/stories")
 async def stories(board: Dashboard, _asked: Given) -> Values:
     """Show the list of the latest stories."""
-    return {"known": await board.memos.known(recent_stories)}
+    return {"known": await board.memos.soon(recent_stories)}
 
 
 @page("/why", "why.html", "/why", words("url", ""))

@@ -20,6 +20,8 @@ from markupsafe import Markup, escape
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import clean, counted, printable, when
 from newsbot.clock import utc
+from newsbot.operations.explain import relation_text
+from newsbot.operations.verdict import in_words
 from newsbot.sites.statistics import percent
 
 CSP: Final = (
@@ -64,6 +66,8 @@ def make_environment() -> Environment:
         "href": href,
         "clean": lambda text: clean(str(text)),
         "marked": marked,
+        "related": relation_text,
+        "cause": lambda reason: in_words(str(reason)),
         "host": lambda url: urlsplit(str(url)).hostname or "",
     }
     environment.globals |= {"link": link, "site_path": site_path, "program": PROGRAM}

@@ -14,6 +14,7 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
+from enum import StrEnum
 from itertools import pairwise
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -162,8 +163,8 @@ def schema_of(kind: Any, components: dict[str, Schema]) -> Schema:
     origin, arguments = get_origin(kind), get_args(kind)
     if origin in (Union, types.UnionType):
         return {"anyOf": [schema_of(one, components) for one in arguments]}
-    if origin is Literal:
-        return {"enum": list(arguments)}
+    if origin is Literal or (isinstance(kind, type) and issubclass(kind, StrEnum)):
+        return {"enum": [str(one) for one in arguments or kind]}
     if origin in (list, tuple):
         return {"type": "array", "items": schema_of(arguments[0], components)}
     if origin is dict:

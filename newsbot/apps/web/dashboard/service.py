@@ -21,16 +21,18 @@ from jinja2 import Environment
 
 from newsbot import __version__
 from newsbot.apps.web.dashboard.access import Access
-from newsbot.apps.web.dashboard.articles import recent_stories, rising_terms, top_events
+from newsbot.apps.web.dashboard.articles import WINDOW, recent_stories, rising_terms, top_events
 from newsbot.apps.web.dashboard.jobs import Jobs
-from newsbot.apps.web.dashboard.overview import crawl_state, current_troubles
+from newsbot.apps.web.dashboard.overview import crawl_state, crawl_verdict, current_troubles
 from newsbot.apps.web.dashboard.proposals import Proposals
-from newsbot.apps.web.dashboard.rendering import again, answer, json_answer, make_environment
+from newsbot.apps.web.dashboard.rendering import again, answer, json_answer, link, make_environment
 from newsbot.apps.web.dashboard.sites import all_sites
 from newsbot.apps.web.incoming import read_form
-from newsbot.apps.web.readers import Data, Known, Memo, Readers
+from newsbot.apps.web.readers import SOON, Data, Known, Memo, Readers, StillComputing
 from newsbot.cli.program import PROGRAM
+from newsbot.clock import utc
 from newsbot.errors import ArgumentError, DataError, UserError
+from newsbot.items import ArticleFilter
 
 _Value = TypeVar("_Value")
 
@@ -40,9 +42,17 @@ def stored_articles(data: Data) -> int:
     return data.storage.articles.count()
 
 
+def published_today(data: Data) -> int:
+    """Return the number of stored articles that were published in the last 24 hours."""
+    now = utc(data.clock())
+    return data.storage.articles.count(ArticleFilter(since=now - WINDOW, until=now))
+
+
 FIGURES: Mapping[Callable[[Data], Any], float] = {
     crawl_state: 10.0,
+    crawl_verdict: 10.0,
     stored_articles: 60.0,
+    published_today: 60.0,
     current_troubles: 30.0,
     all_sites: 60.0,
     top_events: 60.0,
@@ -72,6 +82,18 @@ class Memos:
     async def get(self, work: Callable[[Data], _Value]) -> _Value:
         """Return the result of ``work``."""
         return (await self.known(work)).value
+
+    async def soon(self, work: Callable[[Data], _Value]) -> Known[_Value]:
+        """Do the same as :meth:`known`, but raise :class:`StillComputing` almost at once."""
+        return await self._memos[work].get(SOON)
+
+    async def present(self, *works: Callable[[Data], Any]) -> list[Any]:
+        """Return the results of ``works``; None for each that is being computed for the first time."""
+        found = await asyncio.gather(*map(self.soon, works), return_exceptions=True)
+        for one in found:
+            if isinstance(one, BaseException) and not isinstance(one, StillComputing):
+                raise one
+        return [one.value if isinstance(one, Known) else None for one in found]
 
     def forget(self, work: Callable[[Data], Any]) -> None:
         """Delete the result of ``work``, so that a user sees the effect of an action."""
@@ -164,7 +186,9 @@ class Dashboard:
             version=__version__,
             session=session,
             done=done,
+            wrong_input=request.query if session and request.query.get("wrong") else {},
             can_log_in=bool(self.access.token),
+            login=link("/login", back=str(request.rel_url) if request.method == "GET" else ""),
             query=request.query,
             again=partial(again, list(request.query.items())),
         )
@@ -227,7 +251,8 @@ class Dashboard:
             response = json_answer({"error": f"send {how}"}, 401)
             response.headers["WWW-Authenticate"] = 'Basic realm="newsbot"' if feed else "Bearer"
             return response
-        return self.page(request, "login.html", 401, wrong=False)
+        back = str(request.rel_url) if request.method == "GET" else "/"
+        return self.page(request, "login.html", 401, wrong=False, used=False, back=back)
 
 
 def is_program(request: web.Request) -> bool:

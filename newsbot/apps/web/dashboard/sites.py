@@ -9,11 +9,12 @@ from datetime import datetime
 from pathlib import PurePath
 from typing import Any
 
-from newsbot.apps.web.dashboard.overview import HOURS, SITES_BAD, Period, periods
+from newsbot.apps.web.dashboard.overview import HOURS, Period, periods
 from newsbot.apps.web.readers import Data
 from newsbot.clock import utc_of
 from newsbot.frontier.base import ASIDE
 from newsbot.operations.sources import Site, SourceRow, known_sites, sites_of, source_row
+from newsbot.operations.verdict import is_unanswered
 from newsbot.ranking.url_learning import kept
 from newsbot.sites.families import FamilyRow, read_site, rows_of
 from newsbot.sites.health import Health, alarms, health
@@ -55,7 +56,8 @@ class SiteRow:
     failing_since: datetime | None
     """Time since which a source has been failing, if the health is dead or failing."""
     health: str
-    """The worst health of the site's sources (dead, failing, quiet, never polled, ok), or ``paused``."""
+    """The worst health of the site's sources (dead, failing, quiet, never polled, ok), or ``paused``, or
+    ``unreachable`` if no request to the site was ever answered."""
     sources: dict[str, int]
     """Number of sources by health."""
     trend: list[int]
@@ -160,6 +162,8 @@ def _row(
 ) -> SiteRow:
     states = Counter(health(one, now) for one in site.sources)
     worst = next((state for state in _WORST if states[state]), Health.NEVER_POLLED)
+    if is_unanswered(site.record, site.sources):
+        worst = Health.UNREACHABLE
     today = int(now // (24 * HOUR))
     due = [one.next_due for one in site.sources if one.next_due is not None]
     return SiteRow(
@@ -193,7 +197,7 @@ def _causes(counters: Mapping[str, float]) -> dict[str, int]:
     return dict(sorted(found.items(), key=lambda one: (-one[1], one[0])))
 
 
-_BY_HEALTH = ("dead", "failing", "alarm", "paused", "quiet", "never polled", "ok")
+_BY_HEALTH = ("unreachable", "dead", "failing", "alarm", "paused", "quiet", "never polled", "ok")
 ORDERS: Mapping[str, Callable[[SiteRow], Any]] = {
     "site": lambda row: row.site,
     "articles": lambda row: -row.articles,
@@ -210,6 +214,10 @@ ORDERS: Mapping[str, Callable[[SiteRow], Any]] = {
 Sites with equal keys are sorted by name. In the order ``health``, sites with an alarm follow the sites with
 failing sources.
 """
+
+
+SITES_BAD = (Health.UNREACHABLE, Health.DEAD, Health.FAILING)
+"""Values of ``SiteRow.health`` for sites that cannot be reached or have a failing source."""
 
 
 def has_problem(row: SiteRow) -> bool:
