@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -52,10 +51,10 @@ class Broken(Titles):
 
 
 @pytest.fixture
-def settings(tmp_path: Path) -> Iterator[dict[str, Any]]:
+def settings(tmp_path: Path) -> dict[str, Any]:
     with closing(SqliteStorage(tmp_path / "newsbot.db")) as storage:
         storage.articles.store(make_article("one", "Text of one.", title="one"))
-    yield {"NEWSBOT_DATA": str(tmp_path)}
+    return {"NEWSBOT_DATA": str(tmp_path)}
 
 
 def run(monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], **found: Titles) -> FollowerThread:
