@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import threading
+import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from newsbot.apps.alerts import saved
+from newsbot.apps.alerts import state as book
+from newsbot.apps.alerts.rules import Limits
+from newsbot.apps.alerts.watch import SEARCHES_LOCK, SENDING, Options, SearchNotices
 from newsbot.crawl import followers
 from newsbot.crawl.followers import FollowerThread, open_followers
 from newsbot.storage.articles import Changes
@@ -112,3 +117,33 @@ def test_an_app_whose_followers_cannot_be_opened_does_not_stop_the_others(
     monkeypatch.setattr(followers, "load", places.__getitem__)
     assert list(open_followers(settings, machine=False)) == ["good"]
     assert "the followers of the app a do not run" in caplog.text
+
+
+def test_a_notice_waits_for_a_round_that_holds_the_lock(settings, tmp_path: Path) -> None:
+    sent: list[Any] = []
+
+    class Output:
+        name = "fake"
+
+        def send(self, messages: Any) -> None:
+            sent.extend(messages)
+
+    options = Options(outputs=(Output(),), limits=Limits(), every=300.0, folder=None, tagged=lambda _tag: ())
+    with closing(SqliteStorage(tmp_path / "newsbot.db")) as storage:
+        saved.save(storage, "bridges", "bridge", "at_once", time.time())
+        storage.articles.store(make_article("two", "The bridge is open.", title="two"))
+        assert book.take_lock(storage.notes, "round", time.time(), SENDING, SEARCHES_LOCK)
+        changes = storage.articles.changes_since("")
+
+    def take() -> None:
+        follower = SearchNotices(settings, options)
+        follower.take(changes)
+        follower.close()
+
+    taking = threading.Thread(target=take)
+    taking.start()
+    with closing(SqliteStorage(tmp_path / "newsbot.db")) as storage:
+        taking.join(0.3)
+        book.drop_lock(storage.notes, "round", SEARCHES_LOCK)
+        taking.join(WAIT)
+    assert [one.title for one in sent] == ["bridges: 1 new article"]
