@@ -13,8 +13,6 @@ from typing import Protocol
 
 from newsbot.pages.discovery.feeds import Feed, FeedError, parse_feed
 
-logger = logging.getLogger(__name__)
-
 
 class SourceReader(Protocol):
     """Reads one kind of source."""
@@ -45,6 +43,6 @@ def read_source(
         except FeedError:
             raise
         except Exception as error:
-            logger.exception("reader=%s failed url=%s", type(one).__name__, url)
+            logging.getLogger(__name__).exception("reader=%s failed url=%s", type(one).__name__, url)
             raise FeedError("not_a_feed") from error
     return parse_feed(body, url, content_type, zone=zone)
