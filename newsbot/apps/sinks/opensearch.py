@@ -61,7 +61,7 @@ class OpenSearchTarget:
             self._bulk(self._newer(conflicts), versions=False)
 
     def _newer(self, rows: Sequence[Row]) -> list[Row]:
-        """Return the rows that were fetched later than their documents, or that have none."""
+        """Return the rows that were not fetched before their documents, or that have none."""
         asked = {"docs": [{"_index": self._index, "_id": row.key} for row in rows]}
         status, body = self._json("POST", "/_mget?_source_includes=fetched_at", to_json(asked))
         try:
@@ -73,7 +73,7 @@ class OpenSearchTarget:
             row
             for row in rows
             if row.key not in found
-            or (row.fetched is not None and row.key in times and row.fetched > times[row.key])
+            or (row.fetched is not None and row.key in times and row.fetched >= times[row.key])
         ]
 
     def _bulk(self, rows: Sequence[Row], *, versions: bool = True) -> list[Row]:

@@ -85,7 +85,7 @@ class PostgresTarget:
                         "INSERT INTO {0} AS old ({1}) SELECT {1} FROM newsbot_batch ON CONFLICT (key)"
                         " DO UPDATE SET {2} WHERE EXCLUDED.version >= old.version"
                         # An article that was removed and is stored again begins with version 1.
-                        " OR EXCLUDED.fetched_at > old.fetched_at"
+                        " OR EXCLUDED.fetched_at >= old.fetched_at"
                     ).format(self._table, names, changes)
                 )
         except (self._psycopg.DataError, self._psycopg.IntegrityError) as error:
