@@ -183,6 +183,14 @@ class SearchEngine(Receiver):
         self.answer = self._answer
 
     def _answer(self, method: str, path: str, body: bytes) -> tuple[int, bytes]:
+        if path.startswith("/_mget"):
+            keys = [one["_id"] for one in json.loads(body)["docs"]]
+            found = [{"_id": key, "found": key in self.documents} for key in keys]
+            times = {key: one["fetched_at"] for key, one in self.documents.items() if "fetched_at" in one}
+            for one in found:
+                if one["_id"] in times:
+                    one["_source"] = {"fetched_at": times[one["_id"]]}
+            return 200, json.dumps({"docs": found}).encode()
         if path != "/_bulk":
             known, self.made = self.made, self.made or method == "PUT"
             return (200 if known or method == "PUT" else 404), b"{}"
@@ -192,16 +200,17 @@ class SearchEngine(Receiver):
             key, status = place["_id"], 200
             if action == "delete":
                 status = 200 if self.documents.pop(key, None) else 404
-                self.versions.pop(key, None)
+                self.versions[key] = self.versions.get(key, 0) + 1  # kept for a minute
             else:
                 document = json.loads(next(lines))
-                assert place["version_type"] == "external_gte"
-                if place["version"] < self.versions.get(key, 0):
+                version = place.get("version", self.versions.get(key, 0) + 1)
+                assert "version" not in place or place["version_type"] == "external_gte"
+                if version < self.versions.get(key, 0):
                     status = 409
                 elif "poison" in str(document.get("title")):
                     status = 400
                 else:
-                    self.documents[key], self.versions[key] = document, place["version"]
+                    self.documents[key], self.versions[key] = document, version
             error = {} if status < 300 else {"error": {"type": "mapper_parsing_exception", "reason": "no"}}
             items.append({action: {"_id": key, "status": status, **error}})
         errors = any(one["status"] >= 300 for item in items for one in item.values())

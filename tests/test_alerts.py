@@ -75,6 +75,19 @@ def found(measured: Measured, rule: str, **limits: Any) -> list[Alert]:
     return [one for one in find(measured, Limits(**limits)) if one.rule == rule]
 
 
+def test_a_rule_that_fails_hides_no_other_alerts(caplog) -> None:
+    def broken(_measured: Measured, _limits: Limits) -> Iterator[Alert]:
+        yield Alert(rule="first", subject="s", what="w", cause="c", todo="t")
+        raise ZeroDivisionError
+
+    def good(_measured: Measured, _limits: Limits) -> Iterator[Alert]:
+        yield Alert(rule="good", subject="s", what="w", cause="c", todo="t")
+
+    alerts = find(of(), Limits(), {"broken": broken, "good": good})
+    assert [one.rule for one in alerts] == ["first", "good"]
+    assert "alert rule=broken failed" in caplog.text
+
+
 ALWAYS, BY_DAY = learned(), learned(8.0, hours=range(6, 18))
 
 

@@ -49,6 +49,16 @@ def rows_of(folder: Path) -> list[dict[str, object]]:
     return found
 
 
+def test_files_of_a_folder_are_not_replaced(place: Place) -> None:
+    folder = place.folder / "mine"
+    folder.mkdir()
+    (folder / "README.md").write_text("my own notes")
+    done = place.run("corpus", str(folder), "--format", "jsonl", NEWSBOT_DATA=str(place.folder / "data"))
+    assert (done.code, "must be a new or empty folder" in done.err) == (2, True)
+    assert [path.name for path in folder.iterdir()] == ["README.md"]
+    assert (folder / "README.md").read_text() == "my own notes"
+
+
 @pytest.mark.parametrize("kind", ["jsonl", "parquet"])
 def test_two_exports_of_the_same_articles_are_equal(place: Place, kind: str) -> None:
     if kind == "parquet":

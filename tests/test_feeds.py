@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from newsbot.items import Kind, Where
 from newsbot.pages.discovery.feeds import Feed, FeedError, Hub, parse_feed
+from newsbot.pages.discovery.reader import read_source
 
 DATA = Path(__file__).parent / "data" / "feeds"
 NOW = datetime(2025, 1, 2, tzinfo=UTC)
@@ -395,3 +396,16 @@ def test_a_feed_inside_a_page_that_has_nothing_else() -> None:
     escaped = feed.replace("<", "&lt;").replace(">", "&gt;")
     for page in (f"<html><body>{feed}</body></html>", f"<html><body><pre>{escaped}</pre></body></html>"):
         assert [link.url for link in parse(page).links] == ["https://a.example/1"]
+
+
+def test_a_reader_that_raises_anything_is_an_invalid_feed(caplog):
+    class Broken:
+        def recognises(self, url, content_type, body):
+            return True
+
+        def read(self, body, url, content_type, zone):
+            return body["posts"]
+
+    with pytest.raises(FeedError):
+        read_source([Broken()], b"{}", "https://news.example/api", "", UTC)
+    assert "reader=Broken failed url=https://news.example/api" in caplog.text

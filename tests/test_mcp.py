@@ -174,6 +174,28 @@ def test_articles_whose_rights_forbid_it_are_left_out(settings) -> None:
     assert answer(opened[1])["text"].startswith("Bridge toll rises")
 
 
+def test_titles_of_the_same_story_are_left_out_if_their_rights_forbid_it(settings, folder) -> None:
+    with closing(SqliteStorage(folder / "newsbot.db")) as storage:
+        for name, rights in (("free", {}), ("taken", {"tdm-reservation": "1"})):
+            storage.articles.store(
+                make_article(name, f"One story in {name}.", title=f"Story {name}", rights=rights),
+                peers=["https://example.org/free"] if name == "taken" else [],
+            )
+    (result,) = ask(settings, ("article", {"url": "https://example.org/free"}))
+    assert answer(result)["same_story"] == []
+    assert "Story taken" not in str(result.content)
+
+
+def test_an_article_with_very_long_fields_can_be_read(settings, folder) -> None:
+    with closing(SqliteStorage(folder / "newsbot.db")) as storage:
+        long = make_article(
+            "wide", "A short text.", title="Wide", summary="Ж" * 40_000, authors=["Ю" * 9_000]
+        )
+        storage.articles.store(long)
+    (result,) = ask(settings, ("article", {"url": "https://example.org/wide"}))
+    assert answer(result)["text"] == "A short text."
+
+
 def test_texts_are_marked_as_untrusted_and_no_tool_changes_data(settings, folder) -> None:
     before = {path.name: path.read_bytes() for path in folder.glob("newsbot.db")}
     calls: list[tuple[str, dict[str, Any]]] = [

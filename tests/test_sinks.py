@@ -21,7 +21,7 @@ from newsbot.apps.sinks.follower import SinkFollower
 from newsbot.apps.sinks.rows import Row, RowsRefused, SinkError
 from newsbot.apps.sinks.rules import Sink, read_sinks
 from newsbot.errors import RulesError
-from newsbot.storage.following import FollowerRun, Step, states
+from newsbot.storage.following import FollowerRun, Step, rewind, states
 from newsbot.storage.sqlite import SqliteStorage
 from tests.contracts.storage_samples import make_article
 from tests.crawls import ROOT, World
@@ -159,7 +159,50 @@ def test_a_server_that_was_away_gets_everything(make: Make, tmp_path_factory: py
     server.remove()
 
 
+def test_texts_with_escapes_and_broken_characters_are_stored(make: Make, postgres: Postgres) -> None:
+    house = make(f"{postgres.uri}?table=odd")
+    target = house.follower.sink.open()
+    names = [r"the escape \u0000 of JSON", "half \ud83d of an emoji", "zero \0 inside"]
+    target.write([Row(str(at), 1, {"title": name, "tags": [name]}) for at, name in enumerate(names)], "a")
+    with psycopg.connect(postgres.uri) as connection:
+        rows = connection.execute("SELECT article->'tags'->>0 FROM odd ORDER BY key").fetchall()
+    assert [row for (row,) in rows] == [names[0], "half ? of an emoji", "zero  inside"]
+    target.close()
+
+
+def test_an_article_that_is_stored_again_after_its_removal_replaces_higher_versions(
+    make: Make, postgres: Postgres, engine: SearchEngine
+) -> None:
+    for to in (f"{postgres.uri}?table=again", f"opensearch+http://{engine.place}/again"):
+        house = make(to, fields=("title", "text"))
+        name = to[:4]
+        house.store(name, hours=1)
+        house.store(name, text=f"A second text of {name}.", hours=2)
+        house.store(name, text=f"A third text of {name}.", hours=3)
+        house.send()
+        house.remove(name)
+        house.store(name, text=f"Stored again {name}.", hours=4)
+        assert house.send() is Step.CURRENT, house.fault
+        house.close()
+    assert [(one["text"], one["version"]) for one in engine.documents.values()] == [("Stored again open.", 1)]
+    with psycopg.connect(postgres.uri) as connection:
+        assert connection.execute("SELECT text, version FROM again").fetchall() == [("Stored again post.", 1)]
+
+
 # --- OpenSearch
+def test_a_removed_document_can_be_stored_again_at_once(make: Make, engine: SearchEngine) -> None:
+    house = make(f"opensearch+http://{engine.place}/news")
+    house.store("one")
+    house.send()
+    house.remove("one")
+    house.send()
+    house.store("one", text="Stored again.")
+    house.send()
+    house.store("one", text="And changed.", hours=5)
+    assert house.send() is Step.CURRENT, house.fault
+    assert [one["text"] for one in engine.documents.values()] == ["And changed."]
+
+
 def test_an_index_has_one_document_for_each_article(make: Make, engine: SearchEngine) -> None:
     house = make(f"opensearch+http://me:pw@{engine.place}/news")
     house.store("one", "two", "three")
@@ -233,7 +276,44 @@ def test_a_redirect_is_not_followed(make: Make, receiver: Receiver) -> None:
     assert len(receiver.got) == 1
 
 
+def test_the_query_of_an_address_is_sent(make: Make, receiver: Receiver) -> None:
+    house = make(f"http://{receiver.place}/hook?code=t0ken")
+    house.store("one")
+    assert house.send() is Step.CURRENT
+    assert receiver.got[0][1] == "/hook?code=t0ken"
+
+
 # --- Kafka, RabbitMQ, files
+def test_files_of_a_rewind_to_a_date_do_not_replace_other_rows(make: Make, tmp_path: Path) -> None:
+    dataset = pytest.importorskip("pyarrow.dataset")
+    house = make(f"file://{tmp_path}/lake", fields=("title",))
+    house.store("old", hours=0)
+    house.store("new", hours=2)
+    house.send()
+    article = house.storage.articles.get("https://example.org/new")
+    assert article is not None
+    assert article.fetched_at is not None
+    assert rewind(house.storage, "sink:s", article.fetched_at.timestamp())
+    assert house.send() is Step.CURRENT
+    rows = dataset.dataset(f"{tmp_path}/lake", partitioning="hive").to_table().to_pylist()
+    assert sorted(row["title"] for row in rows) == ["new", "new", "old"]
+    assert {str(row["day"]) for row in rows} != {"unknown"}
+
+
+def test_the_routing_key_names_the_site_whatever_the_fields_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pika")
+    target = Sink(name="s", to="amqp://x/?exchange=news").open()
+    keys: list[str] = []
+
+    class Channel:
+        def basic_publish(self, _exchange: str, key: str, *_rest: Any, **_more: Any) -> None:
+            keys.append(key)
+
+    monkeypatch.setattr(target, "_opened", Channel)
+    target.write([Row("k", 1, {"title": "t"}, source="paper.example"), Row("l")], "a")
+    assert keys == ["articles.paper.example", "articles.removed"]
+
+
 def test_a_topic_gets_rows_and_tombstones(make: Make) -> None:
     kafka = pytest.importorskip("confluent_kafka")
     house = make("kafka://none/news?test.mock.num.brokers=1")
@@ -378,6 +458,7 @@ def sinks(text: str, monkeypatch: pytest.MonkeyPatch, folder: Path | None = None
         ("- name: a\n  to: http://x/\n  fields: [titel]\n", "3: fields: titel: articles have no such field"),
         ("- name: a\n  to: http://x/\n  query: 'lang:'\n", "3: query: "),
         ("- {name: a, to: 'http://x/'}\n- {name: a, to: 'http://y/'}\n", "2: name: a is used twice"),
+        ("- {name: a, to: 'file:///x', secret: k}\n", "1: secret: signs requests to http:// and https://"),
         ("- [\n", ""),
     ],
 )
@@ -395,7 +476,8 @@ def test_passwords_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sink.address() == "postgresql://me:s3%2Fcret%40@db.example/news"
     assert sink.shown == "postgresql://***@db.example/news"
     fixed = Sink(name="b", to="https://me:pw@hook.example/x?token=t")
-    assert fixed.shown == "https://***@hook.example/x"
+    assert fixed.shown == "https://***@hook.example/***"
+    assert Sink(name="c", to="s3://key:a/b@c@bucket/f").shown == "s3://***@bucket/f"
 
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

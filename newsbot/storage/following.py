@@ -35,7 +35,10 @@ FIRST_PAUSE, LONGEST_PAUSE = 1.0, 300.0
 
 
 class Follower(Protocol):
-    """Takes changes of articles."""
+    """Takes changes of articles.
+
+    All methods are called in one thread. It is not the thread in which the follower was made.
+    """
 
     def position(self) -> str | None:
         """Return the cursor after the last change that was taken; None if newsbot stores it.
@@ -65,6 +68,8 @@ class Step(Enum):
     """There are no more changes."""
     WAITING = auto()
     """The follower failed, and its next attempt is not due."""
+    BUSY = auto()
+    """Another process is numbering the changes, which takes a moment."""
     ELSEWHERE = auto()
     """Another process runs the follower."""
 
@@ -118,12 +123,17 @@ class FollowerRun:
         self._articles, self._notes = articles, notes
         self._owner, self._clock = owner, clock
         self._at_end = False
+        self.is_taking = False
+        """True while the follower takes changes."""
 
     def step(self) -> Step:
         """Let the follower take the next batch. Raises :class:`newsbot.errors.DataError` of the storage."""
         note = self._notes.all(KIND).get(self.name)
         state, now = _state(note or {}), self._clock()
-        own = self.follower.position()
+        try:
+            own = self.follower.position()
+        except Exception as error:  # noqa: BLE001  (a follower of other people may raise anything)
+            return self._failed(note, state, error) if state.next_try <= now else Step.WAITING
         if own is None and state.owner not in ("", self._owner) and state.until > now:
             return Step.ELSEWHERE
         if state.next_try > now:
@@ -131,8 +141,8 @@ class FollowerRun:
         cursor = state.cursor if own is None else own
         try:
             changes = self._articles.changes_since(cursor, BATCH)
-        except RecordBusy:  # another process is numbering the changes
-            return Step.WAITING
+        except RecordBusy:
+            return Step.BUSY
         at_end = not changes.found and changes.cursor == cursor
         if at_end and (own is None or self._at_end):
             return Step.CURRENT
@@ -154,10 +164,13 @@ class FollowerRun:
         if state.since and count(state.cursor) > count(state.since_until):
             kept = [one for one in changes.found if _is_since(one, state.since)]
             wanted = replace(changes, found=kept)
+        self.is_taking = shared
         try:
             self.follower.take(wanted)
         except Exception as error:  # noqa: BLE001  (a follower of other people may raise anything)
             return self._failed(note, state, error)
+        finally:
+            self.is_taking = False
         now = self._clock()
         taken = replace(
             state,
@@ -172,9 +185,17 @@ class FollowerRun:
         )
         if state.fault:
             logger.warning("follower=%s works again", self.name)
-        # If another process has got the lease in the meantime, it takes the same changes once more.
-        self._notes.swap(KIND, self.name, note, asdict(taken))
+        self._record(note, taken)
         return Step.TAKEN
+
+    def renew(self, notes: Notes) -> None:
+        """Renew the lease while the follower takes changes for a long time.
+
+        May be called in another thread, with the notes of this thread. Raises DataError.
+        """
+        note = notes.all(KIND).get(self.name)
+        if self.is_taking and note is not None and note.get("owner") == self._owner:
+            notes.swap(KIND, self.name, note, {**note, "until": self._clock() + LEASE})
 
     def lag(self) -> int:
         """Return approximately how many changes the follower has not taken. Raises DataError."""
@@ -201,8 +222,20 @@ class FollowerRun:
         )
         if failed.fault != state.fault:  # the same fault is logged once
             logger.error("follower=%s fault=%s; it is tried again", self.name, failed.fault)
-        self._notes.swap(KIND, self.name, note, asdict(failed))
+        self._record(note, failed)
         return Step.WAITING
+
+    def _record(self, note: Mapping[str, Any] | None, after: FollowerState) -> None:
+        """Replace the note, unless another process has got the lease, or has rewound the follower.
+
+        The changes are then taken once more.
+        """
+        while not self._notes.swap(KIND, self.name, note, asdict(after)):
+            present = self._notes.all(KIND).get(self.name)
+            # If only the lease was renewed, the rest of the note is the same.
+            if note is None or present is None or {**present, "until": 0} != {**note, "until": 0}:
+                return
+            note = present
 
 
 def _is_since(change: Change, since: float) -> bool:

@@ -127,6 +127,28 @@ def test_one_process_at_a_time_runs_a_follower(followed: Place) -> None:
     assert first.titles == ["one", "three"]
 
 
+def test_a_lease_is_renewed_while_a_follower_takes_changes_for_a_long_time(
+    followed: Place, monkeypatch
+) -> None:
+    first, second = Sink(), Sink()
+    here, there = followed.run("sink", first, "a"), followed.run("sink", second, "b")
+    followed.store("one")
+    taken = first.take
+
+    def slowly(changes: Changes) -> None:
+        followed.now += LEASE - 1
+        here.renew(followed.storage.notes)
+        followed.now += LEASE - 1
+        assert there.step() is Step.ELSEWHERE
+        taken(changes)
+
+    monkeypatch.setattr(first, "take", slowly)
+    assert here.step() is Step.TAKEN
+    monkeypatch.undo()
+    assert here.step() is Step.CURRENT
+    assert (first.titles, second.titles) == (["one"], [])
+
+
 def test_changes_that_were_taken_but_not_recorded_are_taken_again(followed: Place, monkeypatch) -> None:
     sink = Sink()
     run = followed.run("sink", sink)

@@ -5,6 +5,7 @@ Rules are pure functions from measurements to alerts. :func:`measure` reads the 
 
 from __future__ import annotations
 
+import logging
 import shutil
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
@@ -17,6 +18,7 @@ import numpy as np
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import counted, one_line
 from newsbot.clock import DAY, iso_of
+from newsbot.errors import DataError
 from newsbot.frontier.base import Frontier
 from newsbot.recrawl.planning import DEAD_AFTER
 from newsbot.recrawl.policy import HOUR
@@ -25,6 +27,8 @@ from newsbot.sites.health import ENOUGH, NOTE_KIND, Pages, full_queues, pages_fr
 from newsbot.storage.base import Storage
 from newsbot.storage.notes import Notes
 from newsbot.storage.sources import SiteRecord, SourceRecord
+
+logger = logging.getLogger(__name__)
 
 TOTALS = ("alerts_totals", "all")
 """Kind and key of the note with the hourly totals of the last days."""
@@ -310,13 +314,20 @@ class Limits:
 
 
 def find(measured: Measured, limits: Limits, rules: Mapping[str, Rule] | None = None) -> list[Alert]:
-    """Return the alerts of all rules that are on, in their order. By default these are :data:`RULES`."""
-    return [
-        alert
-        for name, rule in (RULES if rules is None else rules).items()
-        if name not in limits.off
-        for alert in rule(measured, limits)
-    ]  # fmt: skip
+    """Return the alerts of all rules that are on, in their order. By default these are :data:`RULES`.
+
+    A rule that fails is logged. Only its alerts are missing.
+    """
+    found: list[Alert] = []
+    for name, rule in (RULES if rules is None else rules).items():
+        if name not in limits.off:
+            try:
+                found += rule(measured, limits)
+            except DataError:
+                raise
+            except Exception:
+                logger.exception("alert rule=%s failed", name)
+    return found
 
 
 def silent(measured: Measured, _limits: Limits) -> Iterator[Alert]:

@@ -6,6 +6,7 @@ A crawl and ``scrapy serve`` run a round every few minutes. ``scrapy alerts --se
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -165,6 +166,8 @@ class Watch:
 
 SEARCHES_LOCK = ("alerts", "searches")
 """Name of the lock of the process that sends notices of saved searches."""
+LOCK_PATIENCE = 5.0
+"""Maximum number of seconds that :class:`SearchNotices` waits for this lock."""
 SENDING = 120.0
 """Maximum number of seconds for which a process keeps this lock."""
 
@@ -215,6 +218,12 @@ class SearchNotices:
         storage, now = self._storage, system_clock()
         if not any(one.tell == "at_once" for one in saved.saved_searches(storage.notes)):
             return
+        # A round of alerts may hold the lock for a moment. What it does not send is sent by the next round.
+        give_up = time.monotonic() + LOCK_PATIENCE
+        while not book.take_lock(storage.notes, self._owner, system_clock(), SENDING, SEARCHES_LOCK):
+            if time.monotonic() > give_up:
+                return
+            time.sleep(0.1)
         found = found_by_searches(storage, self._options, self._owner, now)
         deliveries = [Delivery(one, [*found.get(one.name, ())][:AT_ONCE]) for one in self._options.outputs]
         deliveries = [one for one in deliveries if one.messages]

@@ -97,7 +97,10 @@ def corpus(call: Call) -> None:
     options = call.options
     folder: Path = options.folder
     try:
-        (folder / "data").mkdir(parents=True)
+        folder.mkdir(parents=True, exist_ok=True)
+        if any(folder.iterdir()):  # files of other people must not be replaced, such as README.md
+            raise ArgumentError(f"{folder}: must be a new or empty folder")
+        (folder / "data").mkdir()
     except OSError as error:
         raise ArgumentError(f"{folder}: must be a new or empty folder ({error.strerror})") from error
     totals = Totals()

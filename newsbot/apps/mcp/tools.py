@@ -90,17 +90,20 @@ class Tools:
         if not self._may(article):
             raise ArgumentError(f"{url}: the rights of this article forbid use by machines")
         start = _number(cursor)
-        answer = _Answer({"warning": WARNING} if start else {"warning": WARNING, **_row(article)})
+        answer = _Answer({"warning": WARNING})
         if not start:
-            answer.value |= {
+            allowed = self._allowed(data, [row.canonical_url for row in found.members])
+            head = {
+                **_row(article),
                 "summary": article.summary,
                 "authors": article.authors,
                 "section": article.section,
                 "tags": article.tags[:20],
                 "event": found.event,
-                "same_story": [_short(row) for row in found.members[:10]],
+                "same_story": [_short(row) for row in found.members if row.canonical_url in allowed][:10],
                 "versions": article.version,
             }
+            answer.value |= _fitting(head, answer.room() // 2)
         # A part is measured as JSON, in which some characters take more bytes.
         size = answer.room()
         text = article.text[start:]

@@ -579,7 +579,7 @@ def searching(settings: SettingsLike) -> Iterator[ArticleSearch]:
 
 def machine_followers(settings: SettingsLike) -> dict[str, Follower]:
     """Return the follower that keeps the search index of this machine up to date, by name."""
-    return {"search": IndexFollower(SearchIndex(data_folder(settings) / SEARCH_FILE))}
+    return {"search": IndexFollower(data_folder(settings) / SEARCH_FILE)}
 
 
 INDEXED = 0.99

@@ -11,6 +11,7 @@ import fcntl
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
 from typing import Protocol
@@ -52,9 +53,15 @@ class Library(Protocol):
 class IndexFollower:
     """Writes changes to one index (:class:`newsbot.storage.following.Follower`)."""
 
-    def __init__(self, index: SearchIndex) -> None:
-        self._index = index
-        self._lock = index.path.with_suffix(".lock")
+    def __init__(self, path: Path) -> None:
+        """``path`` is the file of the index."""
+        self._path = path
+        self._lock = path.with_suffix(".lock")
+
+    @cached_property
+    def _index(self) -> SearchIndex:
+        """The index. SQLite allows only the thread that opens a file to use it."""
+        return SearchIndex(self._path)
 
     def position(self) -> str:
         """Return the position of the index that is being built, or of the only one."""
@@ -69,7 +76,8 @@ class IndexFollower:
 
     def close(self) -> None:
         """Close the index."""
-        self._index.close()
+        if "_index" in vars(self):
+            self._index.close()
 
     def _write(self, target: Generation, changes: Changes) -> Iterator[int]:
         """Write one batch to a generation. Yield the number of changes, and 0 after each step of merging."""
@@ -94,7 +102,8 @@ class Updater(IndexFollower):
     """Writes the changes of one storage to one index. An index of another storage is rebuilt."""
 
     def __init__(self, index: SearchIndex, source: Library) -> None:
-        super().__init__(index)
+        super().__init__(index.path)
+        self._index = index
         self._source = source
 
     def follow(self, seconds: float | None = None, tell: Tell = lambda _number: None) -> bool:

@@ -122,8 +122,8 @@ class FilesTarget:
 
 
 def _day(row: Row) -> str:
-    moment = _moment((row.article or {}).get("published_at") or (row.article or {}).get("fetched_at"))
-    return "unknown" if moment is None else moment.strftime("%Y-%m-%d")
+    moment = row.published or row.fetched
+    return "unknown" if moment is None else moment.astimezone(UTC).strftime("%Y-%m-%d")
 
 
 def _moment(text: Any) -> datetime | None:

@@ -52,7 +52,10 @@ class SinkFollower:
         if self._target is None:
             self._target = self.sink.open()
             self._target.check()
-        batch = blake2b(f"{self.sink.name} {changes.cursor}".encode(), digest_size=12).hexdigest()
+        # After a rewind, a batch with the same end may have fewer rows. It must not replace the first one.
+        what = [(row.key, row.version, row.article is None) for row in rows]
+        named = f"{self.sink.name} {changes.cursor} {what}"
+        batch = blake2b(named.encode(), digest_size=12).hexdigest()
         try:
             self._target.write(rows, batch)
         except RowsRefused:
@@ -81,7 +84,9 @@ class SinkFollower:
         plain = article.to_dict()
         if self.sink.fields:
             plain = {name: plain.get(name) for name in self.sink.fields}
-        return Row(key.hex(), article.version, plain)
+        return Row(
+            key.hex(), article.version, plain, article.source, article.fetched_at, article.published_at
+        )
 
     def _write_each(self, target: Target, rows: Sequence[Row], batch: str) -> None:
         """Write rows one by one, after the target has refused them together."""

@@ -27,7 +27,7 @@ class HttpClient:
     def __init__(self, address: str) -> None:
         parts = urlsplit(address)
         self.place = parts.hostname or ""
-        self._base = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment=""))
+        self._base = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], fragment=""))
         self._headers = {"User-Agent": "newsbot"}
         if parts.username:
             pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}".encode()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -40,7 +41,7 @@ class OpenSearchTarget:
         parts = urlsplit(address.partition("+")[2])
         folder, _, self._index = parts.path.rstrip("/").rpartition("/")
         self._index = self._index or "articles"
-        self._client = HttpClient(urlunsplit(parts._replace(path=folder)))
+        self._client = HttpClient(urlunsplit(parts._replace(path=folder, query="")))
 
     def check(self) -> None:
         """Create the index if it is missing."""
@@ -54,6 +55,31 @@ class OpenSearchTarget:
 
     def write(self, rows: Sequence[Row], batch: str) -> None:  # noqa: ARG002
         """Write rows with one request. Raises an error if any row was not written."""
+        if conflicts := self._bulk(rows):
+            # An article that was removed and is stored again begins with version 1, but the server has, or
+            # remembers for a minute, a higher version.
+            self._bulk(self._newer(conflicts), versions=False)
+
+    def _newer(self, rows: Sequence[Row]) -> list[Row]:
+        """Return the rows that were not fetched before their documents, or that have none."""
+        asked = {"docs": [{"_index": self._index, "_id": row.key} for row in rows]}
+        status, body = self._json("POST", "/_mget?_source_includes=fetched_at", to_json(asked))
+        try:
+            found = {one["_id"]: one.get("_source", {}) for one in json.loads(body)["docs"] if one["found"]}
+            times = {key: datetime.fromisoformat(one["fetched_at"]) for key, one in found.items() if one}
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise SinkError(f"{self._client.place} returned HTTP {status} and no documents") from None
+        return [
+            row
+            for row in rows
+            if row.key not in found
+            or (row.fetched is not None and row.key in times and row.fetched >= times[row.key])
+        ]
+
+    def _bulk(self, rows: Sequence[Row], *, versions: bool = True) -> list[Row]:
+        """Write rows. Return those that are older than their documents."""
+        if not rows:
+            return []
         lines: list[bytes] = []
         for row in rows:
             place: dict[str, Any] = {"_index": self._index, "_id": row.key}
@@ -62,26 +88,29 @@ class OpenSearchTarget:
             else:
                 # The version is 1 or more. Rights may change without a new version, so an equal one is
                 # written.
-                place |= {"version": row.version, "version_type": "external_gte"}
-                lines += (to_json({"index": place}), to_json({**row.article, "version": row.version}))
+                if versions:
+                    place |= {"version": row.version, "version_type": "external_gte"}
+                lines += (to_json({"index": place}), to_json(row.document()))
         status, body = self._json("POST", "/_bulk", b"\n".join(lines) + b"\n")
         if status >= 300:
             kind = RowsRefused if status in (400, 413) else SinkError
             raise kind(f"{self._client.place} returned HTTP {status}")
         try:
             answer = json.loads(body)
-            items = [next(iter(one.values())) for one in answer["items"]] if answer["errors"] else []
-        except (ValueError, KeyError, TypeError, StopIteration, AttributeError):
+            items = [pair for one in answer["items"] for pair in one.items()] if answer["errors"] else []
+        except (ValueError, KeyError, TypeError, AttributeError):
             raise SinkError(f"{self._client.place} returned no answer of the bulk API") from None
-        bad = [one for one in items if one.get("status", 500) >= 300 and one["status"] not in _FINE]
+        bad = [one for _, one in items if one.get("status", 500) >= 300 and one["status"] not in _FINE]
         if bad:
             why = bad[0].get("error") or {}
             kind = SinkError if any(one["status"] in _LATER for one in bad) else RowsRefused
             raise kind(f"{self._client.place}: {why.get('type', 'error')}: {why.get('reason', '')}"[:300])
+        conflicts = {one.get("_id") for action, one in items if action == "index" and one["status"] == 409}
+        return [row for row in rows if row.key in conflicts]
 
     def close(self) -> None:
         """Do nothing: each request has its own connection."""
 
     def _json(self, method: str, path: str, body: bytes) -> tuple[int, bytes]:
-        kind = "application/x-ndjson" if path.endswith("_bulk") else "application/json"
+        kind = "application/x-ndjson" if path == "/_bulk" else "application/json"
         return self._client.send(method, path, body, {"Content-Type": kind})

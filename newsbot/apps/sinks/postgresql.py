@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
@@ -23,6 +24,7 @@ COLUMNS = {
     "article": "jsonb NOT NULL",
 }
 """Columns of the table. ``article`` has all fields but the text."""
+_ESCAPED = re.compile(r"(\\\\)|\\u0000")
 _NO_ZERO = str.maketrans("", "", "\0")
 
 
@@ -82,6 +84,8 @@ class PostgresTarget:
                     sql.SQL(
                         "INSERT INTO {0} AS old ({1}) SELECT {1} FROM newsbot_batch ON CONFLICT (key)"
                         " DO UPDATE SET {2} WHERE EXCLUDED.version >= old.version"
+                        # An article that was removed and is stored again begins with version 1.
+                        " OR EXCLUDED.fetched_at >= old.fetched_at"
                     ).format(self._table, names, changes)
                 )
         except (self._psycopg.DataError, self._psycopg.IntegrityError) as error:
@@ -114,10 +118,11 @@ class PostgresTarget:
 
 
 def _values(row: Row) -> list[Any]:
-    article = {"key": row.key, **(row.article or {}), "version": row.version}
+    article = {"key": row.key, **row.document()}
     plain = [article.get(name) for name in COLUMNS if name != "article"]
     texts = [one.translate(_NO_ZERO) if isinstance(one, str) else one for one in plain]
     # PostgreSQL has no character with code 0, and no lone surrogates.
-    document = json.dumps({**(row.article or {}), "text": None}).replace("\\u0000", "")
+    written = json.dumps({**(row.article or {}), "text": None}, ensure_ascii=False)
+    content = _ESCAPED.sub(r"\1", written)
     clean = [one.encode("utf-8", "replace").decode() if isinstance(one, str) else one for one in texts]
-    return [*clean, document.encode("utf-8", "replace").decode()]
+    return [*clean, content.encode("utf-8", "replace").decode()]

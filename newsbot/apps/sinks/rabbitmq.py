@@ -57,8 +57,7 @@ class RabbitTarget:
             message_id=f"{row.key}-{row.version}",
             type="removed" if row.article is None else "article",
         )
-        source = (row.article or {}).get("source") or "removed"
-        key = self._queue or f"articles.{source}"
+        key = self._queue or f"articles.{row.source or 'removed'}"
         self._opened().basic_publish(
             self._exchange, key, to_json(row.plain()), properties, mandatory=bool(self._queue)
         )

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from importlib import import_module
 from typing import Any, Protocol
 
+from newsbot.clock import iso
 from newsbot.errors import UserError
 
 PATIENCE = 30.0
@@ -32,6 +34,15 @@ class Row:
     """Version of the article; 0 if it was removed."""
     article: dict[str, Any] | None = None
     """The fields of the article as JSON values; None if it was removed, or if the sink no longer has it."""
+    source: str = ""
+    """The site of the article, even if the fields do not have it."""
+    fetched: datetime | None = None
+    published: datetime | None = None
+
+    def document(self) -> dict[str, Any]:
+        """Return the fields with the version and the time of fetching, by which versions are compared."""
+        found = {**(self.article or {}), "version": self.version}
+        return found if self.fetched is None else {**found, "fetched_at": iso(self.fetched)}
 
     def plain(self) -> dict[str, Any]:
         """Return the row as one JSON object."""

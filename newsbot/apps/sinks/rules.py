@@ -73,8 +73,13 @@ class Sink:
 
     @property
     def shown(self) -> str:
-        """The address without variables' values, name and password."""
-        return re.sub(r"://[^/@\s]*@", "://***@", self.to).partition("?")[0]
+        """The address without variables' values, name and password. The path of a webhook is a secret too."""
+        scheme, mark, rest = self.to.partition("?")[0].partition("://")
+        login, at, place = rest.rpartition("@")
+        if scheme in ("http", "https"):
+            host, _, path = place.partition("/")
+            place = f"{host}/***" if path else place
+        return f"{scheme}{mark}{'***' if login else ''}{at}{place}"
 
     def open(self) -> Target:
         """Return the target. Nothing is connected yet.
@@ -156,6 +161,8 @@ class _Reading:
                     self._problem(node, name, "is missing")
             if len(self.problems) == before:
                 sink = Sink(**values)
+                if sink.secret is not None and urlsplit(sink.address()).scheme not in ("http", "https"):
+                    self._problem(node, "secret", "signs requests to http:// and https:// addresses only")
                 if any(one.name == sink.name for one in self.sinks):
                     self._problem(node, "name", f"{sink.name} is used twice")
                 self.sinks.append(sink)

@@ -6,11 +6,12 @@ feed, and it is polled like a feed. Apps register readers (:attr:`newsbot.config
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from datetime import tzinfo
 from typing import Protocol
 
-from newsbot.pages.discovery.feeds import Feed, parse_feed
+from newsbot.pages.discovery.feeds import Feed, FeedError, parse_feed
 
 
 class SourceReader(Protocol):
@@ -32,9 +33,16 @@ def read_source(
 ) -> Feed:
     """Read a source with the first reader that recognises it; otherwise as a feed.
 
-    Raises :class:`newsbot.pages.discovery.feeds.FeedError`.
+    Any error of a reader counts as an invalid feed. Raises
+    :class:`newsbot.pages.discovery.feeds.FeedError`.
     """
     for one in readers:
-        if one.recognises(url, content_type, body):
-            return one.read(body, url, content_type, zone)
+        try:
+            if one.recognises(url, content_type, body):
+                return one.read(body, url, content_type, zone)
+        except FeedError:
+            raise
+        except Exception as error:
+            logging.getLogger(__name__).exception("reader=%s failed url=%s", type(one).__name__, url)
+            raise FeedError("not_a_feed") from error
     return parse_feed(body, url, content_type, zone=zone)
