@@ -46,11 +46,13 @@ from newsbot.cli.command import Call
 from newsbot.cli.log_lines import shape_logs
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import Column, counted
+from newsbot.config.apps import open_documents
 from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.entries import entry_for, page_for
 from newsbot.errors import ArgumentError, NotAnArticle, UserError
 from newsbot.items import Article, EventKind, Kind, Link, Reason, Where
 from newsbot.pages.extraction import parse_html, read
+from newsbot.pages.extraction.documents import HTML, reader_of
 from newsbot.pages.extraction.verdict import Standing
 from newsbot.pages.rights import page_rights
 from newsbot.pages.rules.rule import Rule, ascii_domain, classify
@@ -131,6 +133,7 @@ class Importer:
         self._crawl = Crawl.of(self._crawler)
         self._context = self._crawl.context
         self._max_body = settings.getint("DOWNLOAD_MAXSIZE")
+        self._documents = open_documents(settings.get("NEWSBOT_APPS"))
         self._obey_noindex = settings.getbool("NEWSBOT_OBEY_NOINDEX")
         self._pipelines = self._make_pipelines(settings)
         self._crawl.open()
@@ -265,12 +268,14 @@ class Importer:
 
     def _read(self, page: Page, rule: Rule) -> Article:
         """Extract the article of a page. Raises :class:`NotAnArticle`."""
-        content_type = page.headers.get("content-type", "")
-        assert page.body is not None
-        if not looks_like_html(page.body, content_type):
+        content_type, body = page.headers.get("content-type", ""), page.body
+        assert body is not None
+        if (reader := reader_of(self._documents, page.url, content_type, body)) is not None:
+            body, content_type = reader.to_html(page.url, content_type, body).html, HTML
+        if not looks_like_html(body, content_type):
             raise NotAnArticle("not_html")
         at = page.at or self._context.now()
-        tree = parse_html(page.body, http_content_type_encoding(content_type))
+        tree = parse_html(body, http_content_type_encoding(content_type))
         rights = page_rights({name: [value] for name, value in page.headers.items()}, tree, url=page.url)
         if self._obey_noindex and not rights.index:
             raise NotAnArticle("noindex")
@@ -278,7 +283,7 @@ class Importer:
         site = self._crawl.families.of(rule.domain)
         is_open = self._crawl.families.is_open(rule.domain, canonicalize(page.url, rule.drop_query))
         reading = read(
-            page.body,
+            body,
             page.url,
             rule=rule,
             tree=tree,
