@@ -29,10 +29,11 @@ def pdf(
     lang: str = "",
     encrypted: bool = False,
     from_right: bool = False,
+    drawing: bytes = b"",
 ) -> bytes:
     """Return a PDF file. Its font has all characters of Unicode up to U+FFFF, by a ToUnicode map.
 
-    ``from_right``: lines end at the right margin.
+    ``from_right``: lines end at the right margin. ``drawing`` follows the lines of each page.
     """
     objects: list[bytes] = []
 
@@ -70,7 +71,7 @@ def pdf(
             if text:
                 x = 540 - len(text) * size / 2 if from_right else 60
                 drawn.append(f"BT /F {size} Tf 1 0 0 1 {x} {y} Tm <{text.encode('utf-16-be').hex()}> Tj ET")
-        content = stream("\n".join(drawn).encode())
+        content = stream("\n".join(drawn).encode() + b"\n" + drawing)
         kids.append(
             add(
                 b"<</Type/Page/Parent %d 0 R/MediaBox[0 0 595 842]/Resources<</Font<</F %d 0 R>>>>"

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import subprocess
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-from newsbot.apps.documents import child
+from newsbot.apps.documents import child, reader
 from newsbot.apps.documents.reader import READER
 from newsbot.errors import NotAnArticle
 from newsbot.items import Article
 from newsbot.pages.extraction import read_page
+from tests.commandline import Place
 from tests.crawls import article_html
 from tests.documentfiles import OPEN_DOCUMENT, WORDPROCESSING, archive, docx, odt, pdf, text_string
 from tests.newssite import HOST, feed_of
@@ -159,6 +161,34 @@ def test_a_pdf_that_cannot_be_read_has_a_reason(body, reason):
         assert why(body) == reason
     else:
         assert read(body).title == GERMAN[0]
+
+
+@needs_pdf
+def test_a_pdf_that_needs_too_much_memory_or_time_is_refused(monkeypatch):
+    unpacked = pdf([printed(GERMAN)], drawing=b" " * 2**29)
+    assert len(unpacked) < 2**20
+    assert why(unpacked) == "too_complex"
+    monkeypatch.setattr(reader, "MAX_SECONDS", 1)
+    assert why(pdf([printed(GERMAN)], drawing=b"0 0 m 9 9 l S " * 2_000_000)) == "too_complex"
+
+
+def test_the_process_of_a_document_gets_no_secrets(monkeypatch):
+    monkeypatch.setenv("MONGO_URI", "mongodb://user:secret@db")
+    seen = {}
+    run = subprocess.run
+
+    def kept(command, **arguments):
+        seen.update(arguments["env"])
+        return run(command, **arguments)
+
+    monkeypatch.setattr(subprocess, "run", kept)
+    assert read(docx([("a3", GERMAN[0]), *(("", text) for text in GERMAN[1:])])).title == GERMAN[0]
+    assert "secret" not in str(seen)
+
+
+def test_a_very_large_file_is_refused_without_a_process(monkeypatch):
+    monkeypatch.setattr(subprocess, "run", None)
+    assert why(b"PK\x03\x04" + bytes(60 * 2**20) + b"word/document.xml") == "too_complex"
 
 
 # --- Office
@@ -334,3 +364,36 @@ def test_documents_that_a_page_links_are_read_and_other_files_are_not(site, worl
     world.crawl()
     assert world.urls() == [f"{HOST}/files/urteil.docx"]
     assert world.crawl("-s", "NEWSBOT_APPS=-documents").code == 0
+
+
+# --- commands
+def test_a_folder_is_imported_under_its_url(tmp_path):
+    place, folder = Place(tmp_path), tmp_path / "files"
+    (folder / "2026 \u00a7").mkdir(parents=True)
+    (folder / "2026 \u00a7" / "urteil.docx").write_bytes(
+        docx([("a3", GERMAN[0]), *(("", text) for text in GERMAN[1:])])
+    )
+    (folder / "release.txt").write_text("\n\n".join(RUSSIAN))
+    (folder / "story.html").write_text(article_html(1))
+    (folder / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(100))
+    (folder / ".hidden.txt").write_text("\n\n".join(ARABIC))
+    answer = place.run("articles", "import", str(folder), "--url", "https://gov.example/docs", "--json")
+    assert answer.code == 0, answer.err
+    [result] = answer.json
+    assert (result["new"], result["no_article"], result["pages"]) == (3, 1, 4)
+    with place.storage() as storage:
+        urls = {one.url: one.title for one in storage.articles.newest(limit=9)}
+    assert urls["https://gov.example/docs/2026%20%C2%A7/urteil.docx"] == GERMAN[0]
+    assert urls["https://gov.example/docs/release.txt"] == RUSSIAN[0]
+    again = place.run("articles", "import", str(folder), "--url", "https://gov.example/docs", "--json")
+    assert (again.json[0]["new"], again.json[0]["unchanged"]) == (0, 3)
+    without = place.run("articles", "import", str(folder))
+    assert without.code == 2
+    assert "--url https://example.org/" in without.err
+
+
+def test_the_article_of_a_document_file_is_printed(tmp_path):
+    file = tmp_path / "release.md"
+    file.write_text(f"# {GERMAN[0]}\n\n" + "\n\n".join(GERMAN[1:]))
+    done = Place(tmp_path).run("article", str(file))
+    assert done.out == f"{GERMAN[0]}\n\n" + "\n".join(GERMAN[1:]) + "\n"

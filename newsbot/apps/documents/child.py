@@ -1,7 +1,7 @@
 """The process that parses one document. It reads the file from stdin, and writes JSON to stdout.
 
-``python -m newsbot.apps.documents.child FORMAT``. Its limits protect the crawl from files that need much time
-or memory, such as archives that unpack to gigabytes.
+``python -m newsbot.apps.documents.child FORMAT SECONDS``. Its limits protect the crawl from files that need
+much time or memory, such as archives that unpack to gigabytes.
 """
 
 from __future__ import annotations
@@ -16,9 +16,7 @@ from functools import partial
 
 from newsbot.apps.documents.contents import Contents, RefusedError
 
-MAX_SECONDS = 30
-"""Maximum CPU time."""
-MAX_MEMORY = 768 * 2**20
+MAX_MEMORY = 512 * 2**20
 """Maximum address space in bytes."""
 
 
@@ -26,7 +24,8 @@ def main() -> None:
     """Parse the document, and write its contents or ``{"refusal": token}``."""
     with suppress(ValueError, OSError):  # macOS does not limit the address space
         resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
-    resource.setrlimit(resource.RLIMIT_CPU, (MAX_SECONDS, MAX_SECONDS))
+    seconds = int(sys.argv[2])
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     try:
         contents = _parser(sys.argv[1])(sys.stdin.buffer.read())

@@ -15,14 +15,13 @@ from urllib.parse import urlsplit
 
 from w3lib.encoding import http_content_type_encoding
 
-from newsbot.apps.documents.child import MAX_SECONDS
 from newsbot.errors import NotAnArticle
 from newsbot.pages.extraction.documents import Converted
 
 MAX_BYTES = 50 * 2**20
 """Maximum size of a document."""
-WAIT = 2 * MAX_SECONDS
-"""Maximum duration of the process in seconds."""
+MAX_SECONDS = 30
+"""Maximum CPU time of a document in seconds. The process may run twice as long."""
 _LIBRARIES = {"pdf": "pdfminer", "rtf": "striprtf", "markdown": "markdown_it"}
 _EXTENSIONS = {
     "pdf": ("pdf",),
@@ -99,10 +98,10 @@ def _parse(format_: str, body: bytes) -> dict[str, Any]:
     """Parse a document in a process of its own. Raises :class:`NotAnArticle`."""
     # The process gets no other variables, because they may contain passwords of servers.
     environment = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PYTHONIOENCODING": "utf-8"}
-    command = [sys.executable, "-m", "newsbot.apps.documents.child", format_]
+    command = [sys.executable, "-m", "newsbot.apps.documents.child", format_, str(MAX_SECONDS)]
     try:
         done = subprocess.run(  # noqa: S603  (our own module; no shell reads the arguments)
-            command, input=body, capture_output=True, timeout=WAIT, env=environment, check=False
+            command, input=body, capture_output=True, timeout=2 * MAX_SECONDS, env=environment, check=False
         )
     except subprocess.TimeoutExpired as error:
         raise NotAnArticle("too_complex") from error

@@ -48,6 +48,15 @@ def reader_of(
     return next((one for one in readers if one.recognises(url, content_type, body)), None)
 
 
+def html_of(readers: Sequence[DocumentReader], url: str, content_type: str, body: bytes) -> tuple[bytes, str]:
+    """Return the page and the content type of a document; every other response as it is.
+
+    Raises :class:`newsbot.errors.NotAnArticle` if the document cannot be read.
+    """
+    reader = reader_of(readers, url, content_type, body)
+    return (body, content_type) if reader is None else (reader.to_html(url, content_type, body).html, HTML)
+
+
 def extensions_of(readers: Sequence[DocumentReader]) -> frozenset[str]:
     """Return the extensions of the files that can be read."""
     return frozenset(extension for one in readers for extension in one.extensions)
