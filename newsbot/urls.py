@@ -19,6 +19,7 @@ Decisions:
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from difflib import get_close_matches
 from functools import cache, lru_cache
 from hashlib import blake2b
@@ -270,14 +271,15 @@ def _suffix_list() -> TLDExtract:
     return tldextract.TLDExtract(cache_dir=None, suffix_list_urls=(), include_psl_private_domains=True)
 
 
-def is_asset(url: str) -> bool:
+def is_asset(url: str, pages: Collection[str] = ()) -> bool:
     """Return True if the path has the extension of an image, style sheet, script, document, archive, audio or
-    video."""
+    video. ``pages`` are extensions of files that are read like pages."""
     path = url.partition("#")[0].partition("?")[0]
     scheme, found, rest = path.partition("://")
     _, slash, name = (rest if found else scheme).rpartition("/")
     _, dot, extension = name.rpartition(".")
-    return bool(slash and dot) and extension.lower() in _ASSETS
+    extension = extension.lower()
+    return bool(slash and dot) and extension in _ASSETS and extension not in pages
 
 
 def meant(text: str) -> str:

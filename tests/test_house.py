@@ -39,12 +39,12 @@ class Count:
 
 COUNTS: Mapping[str, Count] = {
     "lines": Count(
-        51_800, 42_000, "lines of code: not blank, no comment, no docstring (nor a string below a name)"
+        52_660, 42_000, "lines of code: not blank, no comment, no docstring (nor a string below a name)"
     ),
-    "core_lines": Count(22_440, 16_000, "lines of code of the core"),
-    "library_lines": Count(11_100, 10_500, "lines of code of the library, newsbot/pages/"),
+    "core_lines": Count(22_550, 16_000, "lines of code of the core"),
+    "library_lines": Count(11_130, 10_500, "lines of code of the library, newsbot/pages/"),
     "app_lines": Count(3_560, 4_500, "lines of code of the largest app"),
-    "files": Count(453, 300, "Python files, __init__.py included"),
+    "files": Count(462, 300, "Python files, __init__.py included"),
     "top_modules": Count(8, 8, "modules at the top of newsbot/, without __init__.py and __main__.py"),
     "module_circles": Count(0, 0, "modules that are in an import circle"),
     "unit_circles": Count(0, 0, "modules and packages at the top that import each other in a circle"),
@@ -59,6 +59,7 @@ SMALL_ALLOWED: Mapping[str, str] = {
     "newsbot/extensions/logs.py": "users' settings name it",
     "newsbot/extensions/followers.py": "Scrapy's settings name it",
     "newsbot/pages/discovery/reader.py": "an interface for apps",
+    "newsbot/pages/extraction/documents.py": "an interface for apps",
     "newsbot/middlewares/signatures.py": "Scrapy's settings name it",
 }
 """Small files that are allowed, with the reason. ``__init__.py`` is never counted."""

@@ -60,11 +60,15 @@ def third_party(folder: str) -> dict[str, str]:
     return {top: file for top, file in found.items() if top not in ours}
 
 
-OPTIONAL = {"pyarrow", "numba", "playwright"}
+OPTIONAL = {"pyarrow", "numba", "playwright", "pdfminer", "striprtf", "markdown_it"}
 """Optional packages: imported only where they are needed, with a message on how to install them."""
 
 
-NAMED_OTHERWISE = {"sklearn": ["scikit-learn"]}
+NAMED_OTHERWISE = {
+    "sklearn": ["scikit-learn"],
+    "pdfminer": ["pdfminer.six"],
+    "markdown_it": ["markdown-it-py"],
+}
 """Packages that may be missing here, and whose distribution has another name than the import."""
 
 
@@ -82,7 +86,9 @@ def test_each_import_is_a_requirement(folder: str) -> None:
         if top not in OPTIONAL and not {plain(name) for name in distributions.get(top, [top])} & wanted.keys()
     }
     assert missing == {}
-    assert named("requirements-dev.txt").keys() >= OPTIONAL
+    assert named("requirements-dev.txt").keys() >= {
+        plain(name) for top in OPTIONAL for name in NAMED_OTHERWISE.get(top, [top])
+    }
 
 
 def test_each_requirement_of_the_program_has_bounds_and_a_reason() -> None:
@@ -111,6 +117,7 @@ def test_the_lock_file_matches_the_requirements() -> None:
     ("extra", "file"),
     [
         ("datasketch", "requirements.txt"),
+        ("documents", "requirements-documents.txt"),
         ("kafka", "requirements-sinks.txt"),
         ("mcp", "requirements-mcp.txt"),
         ("parquet", "requirements-simulator.txt"),

@@ -26,11 +26,12 @@ PACKAGES = (
     "scrapy.spidermiddlewares",
 )
 LEFT = (
+    "newsbot.apps.documents.pdf",
     *("newsbot.settings", "newsbot.apps.simulator"),
     *("scrapy.core._http2", "scrapy.core.downloader.handlers.http2"),
 )
-"""Not imported before the fork: modules that read the environment at import, slow modules, and HTTP/2, whose
-package ``h2`` newsbot does not need."""
+"""Not imported before the fork: modules that read the environment at import, slow modules, modules of extras,
+and HTTP/2, whose package ``h2`` newsbot does not need."""
 
 
 PAGE = (

@@ -11,6 +11,7 @@ possibilities (docs/extend.md).
 * ``monitor``: checks of sites, and the search for texts on their pages
 * ``archive``: WARC files and imports
 * ``rendering``: runs the scripts of pages in a browser
+* ``documents``: reads PDF and other documents as articles
 * ``mcp``: lets assistants search and read the articles
 * ``sinks``: sends all articles to other systems
 * ``export``: articles as files and feeds

@@ -68,6 +68,8 @@ class App:
     """The same, for followers that belong to one machine. Only ``scrapy serve`` runs them."""
     readers: tuple[str, ...] = ()
     """Readers of kinds of sources (:class:`newsbot.pages.discovery.reader.SourceReader`)."""
+    documents: tuple[str, ...] = ()
+    """Readers of files that are articles (:class:`newsbot.pages.extraction.documents.DocumentReader`)."""
     alert_rules: Mapping[str, str] = field(default_factory=dict)
     """Name of an alert rule -> a function that takes :class:`newsbot.apps.alerts.rules.Measured` and
     :class:`newsbot.apps.alerts.rules.Limits`, and yields alerts."""
@@ -153,6 +155,12 @@ def active_apps(wanted_apps: Any) -> list[App]:
 def open_readers(wanted_apps: Any) -> list[Any]:
     """Return the readers of the active apps (:class:`newsbot.pages.discovery.reader.SourceReader`)."""
     return [load(place) for app in active_apps(wanted_apps) for place in app.readers]
+
+
+def open_documents(wanted_apps: Any) -> list[Any]:
+    """Return the document readers of the active apps
+    (:class:`newsbot.pages.extraction.documents.DocumentReader`)."""
+    return [load(place) for app in active_apps(wanted_apps) for place in app.documents]
 
 
 def app_of_command(name: str) -> App | None:

@@ -53,6 +53,8 @@ _REFUSED = {
     "blocked": "asked whether the visitor is a robot",
     "author_page": "were pages of authors",
     "not_html": "were no HTML pages",
+    "encrypted": "were documents with a password",
+    "damaged": "were damaged documents",
 }
 """Why pages were refused, in words that follow "2 of 2 tried pages"."""
 

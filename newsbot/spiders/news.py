@@ -23,7 +23,7 @@ from twisted.python.failure import Failure
 
 from newsbot.backends import open_rules
 from newsbot.clock import system_clock, utc
-from newsbot.config.apps import open_readers
+from newsbot.config.apps import open_documents, open_readers
 from newsbot.crawl.archiving import keep_page
 from newsbot.crawl.arguments import Arguments, parse_arguments
 from newsbot.crawl.assembly import Crawl
@@ -164,6 +164,7 @@ class NewsSpider(NewsbotSpider):
             self._crawl,
             obeys_noindex=self.settings.getbool("NEWSBOT_OBEY_NOINDEX"),
             readers=open_readers(self.settings.get("NEWSBOT_APPS")),
+            documents=open_documents(self.settings.get("NEWSBOT_APPS")),
         )
 
     @cached_property
@@ -200,7 +201,8 @@ class NewsSpider(NewsbotSpider):
         """Read one response. Yield its links, and at most one article with the text of all its pages."""
         visit: Visit | None = response.meta.get(META_KEY)
         if visit is None:  # scrapy parse
-            for one in read_one_page(response, open_rules(self.settings)):
+            documents = open_documents(self.settings.get("NEWSBOT_APPS"))
+            for one in read_one_page(response, open_rules(self.settings), documents):
                 yield one
             return
         await self._reader.parse_ahead(response, visit)

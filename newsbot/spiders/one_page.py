@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from scrapy import Request
 from scrapy.http import Response
@@ -16,17 +16,25 @@ from newsbot.pages.discovery.feeds import SourceError, parse_feed
 from newsbot.pages.discovery.sections import find_links
 from newsbot.pages.discovery.sitemaps import parse_sitemap
 from newsbot.pages.extraction import read_page
+from newsbot.pages.extraction.documents import DocumentReader
 from newsbot.pages.rules import RuleSet
-from newsbot.spiders.reading import looks_like_html
+from newsbot.spiders.reading import looks_like_html, page_of
 
 logger = logging.getLogger(__name__)
 
 
-def read_one_page(response: Response, rules: RuleSet) -> Iterator[Article | Request]:
+def read_one_page(
+    response: Response, rules: RuleSet, documents: Sequence[DocumentReader] = ()
+) -> Iterator[Article | Request]:
     """Yield the article of a page, and a request for each link of a page, feed or sitemap.
 
-    The log says why a page is not an article.
+    ``documents`` read files that are not HTML. The log says why a page is not an article.
     """
+    try:
+        response = page_of(documents, response)
+    except NotAnArticle as error:
+        logger.warning("not an article url=%s reason=%s", response.url, error.reason)
+        return
     if not looks_like_html(response.body, content_type_of(response)):
         links = _listed(response)
     else:

@@ -7,7 +7,7 @@ import hashlib
 import logging
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
 from lxml.html import HtmlElement
-from scrapy.http import Response
+from scrapy.http import HtmlResponse, Response
 
 from newsbot.clock import iso, utc
 from newsbot.crawl.assembly import Crawl
@@ -34,6 +34,7 @@ from newsbot.pages.discovery.reader import SourceReader, read_source
 from newsbot.pages.discovery.sections import MAX_LINKS, PageLinks
 from newsbot.pages.discovery.sitemaps import Sitemap, SitemapError, parse_sitemap
 from newsbot.pages.extraction import Reading, SiteMemory, first_page, made_by_scripts, next_page, read
+from newsbot.pages.extraction.documents import HTML, DocumentReader, extensions_of, reader_of
 from newsbot.pages.extraction.evidence import Evidence, Witnesses
 from newsbot.pages.extraction.page.page import MAX_MARKUP
 from newsbot.pages.extraction.verdict import Standing, announced
@@ -59,12 +60,21 @@ or of the whole site."""
 class Reader:
     """Reads the responses of one crawl."""
 
-    def __init__(self, crawl: Crawl, *, obeys_noindex: bool, readers: Sequence[SourceReader] = ()) -> None:
+    def __init__(
+        self,
+        crawl: Crawl,
+        *,
+        obeys_noindex: bool,
+        readers: Sequence[SourceReader] = (),
+        documents: Sequence[DocumentReader] = (),
+    ) -> None:
         """``obeys_noindex``: True if articles that say ``noindex`` are not stored.
 
-        ``readers`` read kinds of sources that are not feeds in a common format.
+        ``readers`` read kinds of sources that are not feeds in a common format. ``documents`` read files that
+        are articles but not HTML.
         """
-        self._readers = readers
+        self._readers, self._documents = readers, documents
+        self._extensions, self._one_document = extensions_of(documents), asyncio.Lock()
         self._context, self._scope, self._judge = crawl.context, crawl.scope, crawl.judge
         self._lines, self._rights, self._hubs = crawl.sites.shared_lines, crawl.sites.rights, crawl.hubs
         self._families = crawl.families
@@ -87,18 +97,36 @@ class Reader:
         if visit.kind.is_source and not visit.anew and _hash_before(visit) == _digest(response):
             return  # read() will find that the source is unchanged
         if not visit.kind.is_listing:
+            page: Response | None = response
+            if reader_of(self._documents, response.url, content_type_of(response), response.body):
+                page = await self._convert(response, visit)
+            if page is None:
+                return
             # group_calls waits for the articles of these pages before it calls the storage.
             self._context.together.reading += 1
             try:
                 # This is outside of the lock, because it may call the storage. Other pages can be read
                 # meanwhile.
-                work = await self._context.calls.run(self._work, response, visit)
+                work = await self._context.calls.run(self._work, page, visit)
                 async with self._one_page:
                     await _in_thread(work, visit)
             finally:
                 self._context.together.reading -= 1
         elif len(response.body) > LARGE or response.body.startswith(_GZIP):
             await _in_thread(self._work(response, visit), visit)
+
+    async def _convert(self, response: Response, visit: Visit) -> Response | None:
+        """Return a document as a page. If it cannot be read, the result of the visit is the reason.
+
+        Other pages are read meanwhile, because a document may take half a minute.
+        """
+        async with self._one_document:
+            try:
+                with self._context.timed("document"):
+                    return await asyncio.to_thread(page_of, self._documents, response)
+            except NotAnArticle as error:
+                await _in_thread(partial(HtmlPage, refusal=error.reason), visit)
+                return None
 
     def _work(self, response: Response, visit: Visit) -> Callable[[], Any]:
         """Return a function that parses the response.
@@ -107,7 +135,7 @@ class Reader:
         """
         if visit.kind.is_listing:
             return partial(_parse_source, self._readers, response, visit)
-        known = Known(self._rights.signals(response.url))
+        known = Known(self._rights.signals(response.url), self._extensions)
         where, is_section = visit.data.get("where"), visit.kind is Kind.SECTION
         # A person may ask for any page. Only its address says that it is a list.
         asked = is_section and where == Where.ARGUMENT
@@ -391,11 +419,13 @@ def _digest(response: Response) -> str:
 class Known:
     """What the crawl knows about a page before the page is read.
 
-    For a section, only the first field is set.
+    For a section, only the first two fields are set.
     """
 
     signals: Mapping[str, str]
     """The rights reservations of the page's host."""
+    documents: Collection[str] = ()
+    """Extensions of the files that are read like pages."""
     now: datetime | None = None
     memory: SiteMemory | None = None
     """Lines that the site's articles have in common."""
@@ -474,7 +504,7 @@ def _read_section(page: HtmlPage, tree: HtmlElement, response: Response, visit: 
     url = response.url
     where = visit.data.get("where")
     with page.timed("links"):
-        links = PageLinks(tree, url)
+        links = PageLinks(tree, url, known.documents)
         # If the site's rule names no sources, its home page names feeds and sections, and each section may
         # name its own feed.
         if where in (Where.SEED, Where.ARGUMENT) and not visit.rule.has_sources:
@@ -501,7 +531,9 @@ def _read_article(page: HtmlPage, tree: HtmlElement, response: Response, visit: 
     page.first = first_page(tree, url)
     if page.first is not None:
         return
-    links = cache(partial(PageLinks, tree, url))  # computed only if one of the two calls below needs it
+    links = cache(
+        partial(PageLinks, tree, url, known.documents)
+    )  # computed only if one of the two calls below needs it
     page.follows = known.follows
     if known.follows and page.rights.follow:
         with page.timed("links"):
@@ -548,6 +580,29 @@ def _named(tree: HtmlElement, links: PageLinks, url: str, visit: Visit) -> Found
     """Return the feeds and sections that a home page or a requested page names."""
     named = (*find_sources(tree, url), *find_sections(links, url, visit.rule))
     return Found(links=named, referrer=url, depth=1)
+
+
+def page_of(documents: Sequence[DocumentReader], response: Response) -> Response:
+    """Return a document as a page, and every other response as it is.
+
+    May run in any thread. Raises :class:`newsbot.errors.NotAnArticle` if the document cannot be read.
+    """
+    kind = content_type_of(response)
+    reader = reader_of(documents, response.url, kind, response.body)
+    if reader is None:
+        return response
+    page = reader.to_html(response.url, kind, response.body)
+    headers = response.headers.copy()
+    headers["Content-Type"] = HTML
+    return HtmlResponse(
+        response.url,
+        response.status,
+        headers,
+        page.html,
+        flags=response.flags if page.complete else [*response.flags, "dataloss"],
+        request=response.request,
+        encoding="utf-8",
+    )
 
 
 def looks_like_html(body: bytes, content_type: str) -> bool:

@@ -25,10 +25,12 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import datetime
+from mimetypes import guess_type
 from multiprocessing import get_context, parent_process
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, BinaryIO
+from urllib.parse import quote, urljoin
 
 from scrapy.crawler import Crawler
 from scrapy.exceptions import DropItem, NotConfigured
@@ -46,11 +48,14 @@ from newsbot.cli.command import Call
 from newsbot.cli.log_lines import shape_logs
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import Column, counted
+from newsbot.clock import utc
+from newsbot.config.apps import open_documents
 from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.entries import entry_for, page_for
 from newsbot.errors import ArgumentError, NotAnArticle, UserError
 from newsbot.items import Article, EventKind, Kind, Link, Reason, Where
 from newsbot.pages.extraction import parse_html, read
+from newsbot.pages.extraction.documents import html_of
 from newsbot.pages.extraction.verdict import Standing
 from newsbot.pages.rights import page_rights
 from newsbot.pages.rules.rule import Rule, ascii_domain, classify
@@ -118,12 +123,15 @@ def _identity(stream: BinaryIO) -> bytes:
 class Importer:
     """Imports files one after the other."""
 
-    def __init__(self, settings: Settings, *, sites: frozenset[str] | None = None) -> None:
+    def __init__(
+        self, settings: Settings, *, sites: frozenset[str] | None = None, address: str | None = None
+    ) -> None:
         """Open the data and create the pipelines.
 
-        ``sites`` has the domains of the sites whose pages are imported; None means all sites. Raises
-        subclasses of :class:`newsbot.errors.UserError`.
+        ``sites`` has the domains of the sites whose pages are imported; None means all sites. ``address`` is
+        the URL of folders. Raises subclasses of :class:`newsbot.errors.UserError`.
         """
+        self._address = address
         self._sites = sites
         self._crawler = Crawler(NewsSpider, settings)
         self._crawler.stats = MemoryStatsCollector(self._crawler)
@@ -131,6 +139,7 @@ class Importer:
         self._crawl = Crawl.of(self._crawler)
         self._context = self._crawl.context
         self._max_body = settings.getint("DOWNLOAD_MAXSIZE")
+        self._documents = open_documents(settings.get("NEWSBOT_APPS"))
         self._obey_noindex = settings.getbool("NEWSBOT_OBEY_NOINDEX")
         self._pipelines = self._make_pipelines(settings)
         self._crawl.open()
@@ -149,6 +158,8 @@ class Importer:
         the file cannot be opened, or if the data cannot be read or written.
         """
         try:
+            if Path(name).is_dir():
+                return asyncio.run(self._import_folder(Path(name), tell))
             if not is_address(name):
                 with Path(name).open("rb") as stream:
                     return self._run(name, _identity(stream), stream, again=again, tell=tell)
@@ -164,6 +175,21 @@ class Importer:
         progress = self._begin(name, identity, again=again)
         if not progress.done:
             asyncio.run(self._import(progress, stream, tell))
+        return progress
+
+    async def _import_folder(self, folder: Path, tell: Callable[[Progress], None]) -> Progress:
+        """Import the files of a folder and its subfolders. The time of a file is that of its last change."""
+        if self._address is None:
+            raise ArgumentError(
+                f"{folder}: is a folder; give its URL, for example --url https://example.org/"
+            )
+        progress, last_note = Progress(str(folder), key="", done=True), time.monotonic()
+        for page in _pages_in(folder, self._address, self._max_body):
+            progress.counts.update(records=1, pages=1)
+            progress.counts[await self._import_page(page, page.url)] += 1
+            if time.monotonic() - last_note >= NOTE_EVERY:
+                tell(progress)
+                last_note = time.monotonic()
         return progress
 
     def _make_pipelines(self, settings: Settings) -> list[Any]:
@@ -265,12 +291,13 @@ class Importer:
 
     def _read(self, page: Page, rule: Rule) -> Article:
         """Extract the article of a page. Raises :class:`NotAnArticle`."""
-        content_type = page.headers.get("content-type", "")
         assert page.body is not None
-        if not looks_like_html(page.body, content_type):
+        stated = page.headers.get("content-type", "")
+        body, content_type = html_of(self._documents, page.url, stated, page.body)
+        if not looks_like_html(body, content_type):
             raise NotAnArticle("not_html")
         at = page.at or self._context.now()
-        tree = parse_html(page.body, http_content_type_encoding(content_type))
+        tree = parse_html(body, http_content_type_encoding(content_type))
         rights = page_rights({name: [value] for name, value in page.headers.items()}, tree, url=page.url)
         if self._obey_noindex and not rights.index:
             raise NotAnArticle("noindex")
@@ -278,7 +305,7 @@ class Importer:
         site = self._crawl.families.of(rule.domain)
         is_open = self._crawl.families.is_open(rule.domain, canonicalize(page.url, rule.drop_query))
         reading = read(
-            page.body,
+            body,
             page.url,
             rule=rule,
             tree=tree,
@@ -335,6 +362,21 @@ class Importer:
         context.frontier.mark_done([entry], None)
 
 
+def _pages_in(folder: Path, address: str, max_body: int) -> Iterator[Page]:
+    """Yield the files of a folder as pages below ``address``. Hidden files and folders are left out."""
+    for path in sorted(folder.rglob("*")):
+        inner = path.relative_to(folder)
+        if path.is_file() and not any(part.startswith(".") for part in inner.parts):
+            facts = path.stat()
+            yield Page(
+                url=urljoin(address.rstrip("/") + "/", quote(inner.as_posix())),
+                at=utc(facts.st_mtime),
+                status=200,
+                headers={"content-type": guess_type(path.name)[0] or ""},
+                body=path.read_bytes() if facts.st_size <= max_body else None,
+            )
+
+
 _GOES_ON = "the records before this place were imported; run the same command again to continue"
 _NO_PAGES = (
     f"contains no original pages to import. If the file was made with {PROGRAM} articles export, "
@@ -343,12 +385,18 @@ _NO_PAGES = (
 
 
 def import_files(call: Call) -> int:
-    """Import WARC files. The exit code is 1 if one of them could not be read to its end."""
+    """Import WARC files and folders. The exit code is 1 if one of them could not be read to its end."""
     options = call.options
     if bool(options.file) == bool(options.cc_news):
-        raise ArgumentError("give either WARC files or --cc-news MONTH, for example --cc-news 2026-11")
+        raise ArgumentError(
+            "give either WARC files, folders or --cc-news MONTH, for example --cc-news 2026-11"
+        )
     if options.sample is not None and not options.cc_news:
         raise ArgumentError("--sample works only with --cc-news")
+    try:
+        canonicalize(options.url or "https://example.org/")
+    except ValueError as error:
+        raise ArgumentError(f"--url: {error}") from error
     sites = _sites(call)
     files = _of_month(call) if options.cc_news else list(map(str, options.file))
     processes = min(options.processes or (os.cpu_count() or 1 if options.cc_news else 1), len(files))
@@ -426,7 +474,7 @@ def _imported(
     """Import the files and yield the result of each, in the order in which they end."""
     again = call.options.again
     if processes <= 1:
-        with closing(Importer(call.settings, sites=sites)) as importer:
+        with closing(Importer(call.settings, sites=sites, address=call.options.url)) as importer:
             for file in files:
                 yield importer.run(file, again=again, tell=_teller(call.note))
         return
@@ -435,7 +483,9 @@ def _imported(
     # in an unknown state.
     pool = ProcessPoolExecutor(processes, get_context("spawn"), _begin_process, (call.settings,))
     try:
-        tasks = [pool.submit(_import_one, call.settings, file, sites, again) for file in files]
+        tasks = [
+            pool.submit(_import_one, call.settings, file, sites, call.options.url, again) for file in files
+        ]
         for task in as_completed(tasks):
             yield task.result()
     except BrokenProcessPool as error:
@@ -463,9 +513,11 @@ def _end_with(parent: BaseProcess) -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _import_one(settings: Settings, file: str, sites: frozenset[str] | None, again: bool) -> Progress:
+def _import_one(
+    settings: Settings, file: str, sites: frozenset[str] | None, address: str | None, again: bool
+) -> Progress:
     """Import one file in a process of the pool."""
-    with closing(Importer(settings, sites=sites)) as importer:
+    with closing(Importer(settings, sites=sites, address=address)) as importer:
         return importer.run(file, again=again, tell=_teller(lambda line: print(line, file=sys.stderr)))
 
 

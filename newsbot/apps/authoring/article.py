@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from mimetypes import guess_type
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -12,10 +13,12 @@ from scrapy.settings import Settings
 from newsbot import api
 from newsbot.backends import open_rules, queued, stored
 from newsbot.cli.command import Call
+from newsbot.config.apps import open_documents
 from newsbot.errors import ArgumentError, NotAnArticle, UserError
 from newsbot.items import Article
 from newsbot.operations.explain import explain, lines
 from newsbot.pages.extraction import read_page
+from newsbot.pages.extraction.documents import html_of
 from newsbot.urls import canonicalize
 
 NOWHERE = "http://localhost/"
@@ -73,6 +76,8 @@ def _read(file: str, url: str, settings: Settings) -> Article:
         ) from error
     try:
         # The user chose the page, so no further evidence is needed that it is an article.
+        kind = guess_type(file)[0] or ""
+        html, _ = html_of(open_documents(settings.get("NEWSBOT_APPS")), url, kind, html)
         return read_page(html, url, rule=open_rules(settings).for_url(url), vouched=True)
     except NotAnArticle as error:
         raise UserError(f"{file}: is not an article ({error.reason})") from error

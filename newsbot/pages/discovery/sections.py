@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from itertools import islice
@@ -189,9 +189,12 @@ def find_links(
 class PageLinks:
     """The links of one page. If :meth:`find` is called several times, the elements are read only once."""
 
-    def __init__(self, tree: etree._Element, url: str) -> None:
-        """Read the links of a page. The arguments have the same meaning as in :func:`find_links`."""
-        context, resolved = Context(), _Resolver(base_of(tree, url), url)
+    def __init__(self, tree: etree._Element, url: str, documents: Collection[str] = ()) -> None:
+        """Read the links of a page. The arguments have the same meaning as in :func:`find_links`.
+
+        ``documents`` are extensions of files that are read like pages.
+        """
+        context, resolved = Context(), _Resolver(base_of(tree, url), url, documents)
         self._tree = tree
         self._anchors = [
             (element, address, context.is_navigation(element), *text_of(element))
@@ -259,8 +262,9 @@ class _Found:
 class _Resolver(dict[str, str | None]):
     """A cache that maps ``href`` to an absolute URL without fragment, or to None if it is not a page."""
 
-    def __init__(self, base: str, url: str) -> None:
+    def __init__(self, base: str, url: str, documents: Collection[str]) -> None:
         super().__init__()
+        self._documents = documents
         self._base = base
         self._own = url.partition("#")[0]
 
@@ -268,7 +272,7 @@ class _Resolver(dict[str, str | None]):
         address = absolute(self._base, href)
         if address is not None:
             address = address.partition("#")[0]
-            if address == self._own or is_asset(address):
+            if address == self._own or is_asset(address, self._documents):
                 address = None
         self[href] = address
         return address

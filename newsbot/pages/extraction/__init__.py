@@ -19,6 +19,7 @@ Files in reading order:
 * ``site_boilerplate``: finds lines that a site prints around its articles
 * ``pagination``: joins articles of several pages
 * ``changes``: decides whether an edit makes a new version
+* ``documents``: the interface for files that are not HTML
 * ``blocks``, ``strings``: paragraphs of markup, clean strings
 """
 

@@ -111,9 +111,10 @@ class Command(NewsbotCommand):
         ),
         Action(
             "import",
-            "Import articles from WARC files (CC-NEWS, other crawlers, your own)",
+            "Import articles from WARC files (CC-NEWS, other crawlers, your own) or folders",
             "newsbot.apps.archive.importing:import_files",
-            Argument("file", nargs="*", type=Path, metavar="FILE", help=".warc or .warc.gz"),
+            Argument("file", nargs="*", type=Path, metavar="FILE", help=".warc or .warc.gz, or a folder"),
+            Argument("--url", metavar="URL", help="the URL of a folder"),
             Argument(
                 "--cc-news",
                 metavar="MONTH",

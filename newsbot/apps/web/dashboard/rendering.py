@@ -65,6 +65,7 @@ def make_environment() -> Environment:
         "span": span,
         "href": href,
         "clean": lambda text: clean(str(text)),
+        "thin_spaces": thin_spaces,
         "marked": marked,
         "related": relation_text,
         "cause": lambda reason: in_words(str(reason)),
@@ -134,6 +135,11 @@ def moment(value: float | datetime | None, precision: str | None = None) -> str:
         return "-"
     at = value.astimezone(UTC) if isinstance(value, datetime) else utc(value)
     return at.strftime("%Y-%m-%d" if precision == "day" else "%Y-%m-%d %H:%M")
+
+
+def thin_spaces(text: str) -> str:
+    """Return a text whose numbers have thin spaces between thousands, not commas."""
+    return re.sub(r"(?<=\d),(?=\d{3})", "\u202f", text)
 
 
 def number(value: float | None) -> str:
