@@ -80,6 +80,22 @@ def test_shards_have_all_articles_without_opt_outs(place: Place) -> None:
     ] * 3
 
 
+def test_one_article_of_each_story_is_written(place: Place) -> None:
+    storage = SqliteStorage(place.folder / "data/newsbot.db")
+    for number, story in enumerate(("s1", "s1", "s2")):
+        storage.articles.store(
+            make_article(
+                f"copy{number}", f"{ENGLISH} Copy {number}.", language="de", story=story, hours=20 + number
+            )
+        )
+    storage.close()
+    words = ("--format", "jsonl", "--language", "de")
+    assert len(rows_of(run(place, "one", *words))) == 2
+    groups = [row["near_duplicate_group"] for row in rows_of(run(place, "all", *words, "--with-copies"))]
+    assert len(groups) == 3
+    assert len(set(groups)) == 2
+
+
 def test_parquet_has_typed_columns(place: Place) -> None:
     pq = pytest.importorskip("pyarrow.parquet")
     table = pq.read_table(run(place, "p") / "data")

@@ -227,7 +227,7 @@ def _signs(facts: Facts) -> Iterator[Sign]:
     failing = _since_of(facts)
     if failing and _cut_off(facts) is None:
         since = min(filter(None, failing.values()), default=0.0)
-        text = f"feeds or sitemaps of {len(failing)} {'site fails' if len(failing) == 1 else 'sites fail'}"
+        text = f"feeds or sitemaps of {len(failing)} {'site' if len(failing) == 1 else 'sites'} fail"
         yield Sign(text=text, since=utc_of(since or None), page="/sources")
 
 

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -139,7 +140,7 @@ def _rows(articles: Iterable[Article], totals: Totals, call: Call) -> Iterator[d
             continue
         group = article.story or article.canonical_url
         if not call.options.with_copies:
-            if (key := fingerprint(group)) in seen:
+            if (key := blake2b(group.encode(), digest_size=16).digest()) in seen:
                 totals.copies += 1
                 continue
             seen.add(key)
