@@ -69,7 +69,7 @@ def test_the_front_page_shows_events_of_several_sites(page: Page) -> None:
     assert box is not None
     assert box["y"] + box["height"] < 844  # without scrolling
     expect(page.locator("ol.newest li").first).to_contain_text("third.test")
-    expect(page.locator(".strip")).to_contain_text("site fails since")
+    expect(page.locator(".strip")).to_contain_text("site fail since")
     expect(page.locator(".strip")).to_contain_text("1 alert since")
     assert page.locator("img").count() == 0  # pictures are not shown, because their licences are unknown
     expect(top.first.locator("details")).to_contain_text("2 stories")
