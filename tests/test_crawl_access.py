@@ -128,8 +128,9 @@ def test_secrets_are_not_archived(site, world):
     feed_of(site, world, STORY)
     rule_of(world, f"cookies: {{session: {WORD}}}\nheaders: {{X-Key: {WORD}}}\nauth: a:{WORD}")
     world.crawl("-s", f"NEWSBOT_WARC_DIR={world.folder / 'warc'}")
-    [file] = (world.folder / "warc").iterdir()
+    [file] = (world.folder / "warc").glob("*.warc.gz")
     archived = gzip.decompress(file.read_bytes())
+    assert WORD not in file.with_name(f"{file.name}.cdxj").read_text()
     assert b"Council story" in archived
     assert WORD.encode() not in archived
     assert b"X-Key" not in archived
