@@ -109,7 +109,8 @@ def test_a_feed_on_another_host_speaks_for_the_site_whose_rule_names_it(site, wo
 
 def test_a_feed_that_a_person_asks_for_speaks_for_sites_without_a_rule(site, world):
     site.page(STORY, undated(1))
-    site.page(f"http://{OTHER}/feed.xml", listing(CLAIM), headers=XML)
+    claim = {**CLAIM, "title": "Council story number 1 about the bridge"}
+    site.page(f"http://{OTHER}/feed.xml", listing(claim), headers=XML)
     world.crawl("-a", f"feeds=http://{OTHER}/feed.xml")
     assert [str(one.published_at) for one in world.articles()] == ["2015-08-01 06:30:00+00:00"]
 
