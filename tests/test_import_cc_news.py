@@ -271,8 +271,8 @@ def test_a_file_on_a_server_without_ranges_is_read_again_from_the_beginning(arch
         (("--cc-news", "2026-12"), 1, "there are no files for 2026-12 at"),
         (("--cc-news", "2026-11", "--sample", "2"), 2, "'2' is not a share; write a number above 0"),
         (("--cc-news", "2026-11", "--sites", "https://a.test/"), 2, "is not a domain"),
-        (("a.warc", "--cc-news", "2026-11"), 2, "give either WARC files or --cc-news MONTH"),
-        ((), 2, "give either WARC files or --cc-news MONTH"),
+        (("a.warc", "--cc-news", "2026-11"), 2, "give either WARC files, folders or --cc-news MONTH"),
+        ((), 2, "give either WARC files, folders or --cc-news MONTH"),
         (("a.warc", "--sample", ".1"), 2, "--sample works only with --cc-news"),
     ],
 )
