@@ -195,7 +195,12 @@ def kept_token(folder: Path) -> str:
     """
     path = folder / TOKEN_FILE
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(
+            f"{folder}: cannot be created ({error.strerror}); set NEWSBOT_DATA to a writable folder"
+        ) from error
+    try:
         with suppress(FileExistsError):
             path.touch(mode=0o600, exist_ok=False)  # the file has its rights before it has its content
             path.write_text(secrets.token_urlsafe(32))
