@@ -197,7 +197,7 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         raise ModuleNotFoundError("No module named 'pyarrow'", name="pyarrow")
 
     monkeypatch.setattr("newsbot.config.apps.import_module", missing)
-    with pytest.raises(UserError, match="pip install pyarrow"):
+    with pytest.raises(UserError, match=r"pip install 'newsbot\[parquet\]'"):
         writer_of(FORMATS["parquet"])
 
 

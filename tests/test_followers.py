@@ -17,7 +17,7 @@ from newsbot.apps.alerts.watch import SEARCHES_LOCK, SENDING, Options, SearchNot
 from newsbot.crawl import followers
 from newsbot.crawl.followers import FollowerThread, open_followers
 from newsbot.storage.articles import Changes
-from newsbot.storage.following import states
+from newsbot.storage.following import Follower, states
 from newsbot.storage.sqlite import SqliteStorage
 from tests.contracts.storage_samples import make_article
 
@@ -25,7 +25,7 @@ WAIT = 30.0
 """Seconds after which a test fails instead of waiting for ever."""
 
 
-class Titles:
+class Titles(Follower):
     """Keeps titles. ``gate`` holds up each batch until it is set."""
 
     def __init__(self, gate: threading.Event | None = None) -> None:

@@ -39,9 +39,9 @@ class Count:
 
 COUNTS: Mapping[str, Count] = {
     "lines": Count(
-        52_680, 42_000, "lines of code: not blank, no comment, no docstring (nor a string below a name)"
+        52_700, 42_000, "lines of code: not blank, no comment, no docstring (nor a string below a name)"
     ),
-    "core_lines": Count(22_550, 16_000, "lines of code of the core"),
+    "core_lines": Count(22_610, 16_000, "lines of code of the core"),
     "library_lines": Count(11_130, 10_500, "lines of code of the library, newsbot/pages/"),
     "app_lines": Count(3_570, 4_500, "lines of code of the largest app"),
     "files": Count(462, 300, "Python files, __init__.py included"),

@@ -300,6 +300,9 @@ def test_the_server_needs_its_token_on_http(folder) -> None:
         assert status == 401
         status, text = post("a-long-secret-token")
         assert (status, '"search"' in text) == (200, True)
+        for number in range(20):
+            assert post(f"guess{number}")[0] == 401
+        assert post("a-long-secret-token")[0] == 401, "a sender of wrong tokens must wait"
     finally:
         process.terminate()
         process.wait(30)

@@ -20,7 +20,7 @@ import pytest
 from newsbot.apps.sinks.follower import SinkFollower
 from newsbot.apps.sinks.rows import Row, RowsRefused, SinkError
 from newsbot.apps.sinks.rules import Sink, read_sinks
-from newsbot.errors import RulesError
+from newsbot.errors import RulesError, UserError
 from newsbot.storage.following import FollowerRun, Step, rewind, states
 from newsbot.storage.sqlite import SqliteStorage
 from tests.contracts.storage_samples import make_article
@@ -484,8 +484,8 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str) -> None:
         raise ModuleNotFoundError(name, name=name)
 
-    monkeypatch.setattr("newsbot.apps.sinks.rows.import_module", missing)
-    with pytest.raises(SinkError, match=r"pip install 'newsbot\[postgresql\]'"):
+    monkeypatch.setattr("newsbot.config.apps.import_module", missing)
+    with pytest.raises(UserError, match=r"pip install 'newsbot\[postgresql\]'"):
         Sink(name="a", to="postgresql://x/y").open()
     assert issubclass(RowsRefused, SinkError)
 

@@ -6,4 +6,5 @@ declare them.
 * ``sqlite``: the embedded data file
 * ``redis``: Redis and Redis Cluster, and the Lua scripts that run there
 * ``mongo``: MongoDB
+* ``http``: addresses that the operator names, such as a webhook
 """

@@ -14,7 +14,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from enum import Enum, auto
-from typing import Any, Protocol
+from typing import Any
 
 from newsbot.clock import Clock
 from newsbot.errors import RecordBusy, UserError
@@ -34,8 +34,8 @@ FIRST_PAUSE, LONGEST_PAUSE = 1.0, 300.0
 """Seconds between two attempts after a fault. The pause is doubled after each attempt."""
 
 
-class Follower(Protocol):
-    """Takes changes of articles.
+class Follower:
+    """The base of followers. It takes changes of articles.
 
     All methods are called in one thread. It is not the thread in which the follower was made.
     """
@@ -43,9 +43,14 @@ class Follower(Protocol):
     def position(self) -> str | None:
         """Return the cursor after the last change that was taken; None if newsbot stores it.
 
-        An empty cursor is before the first change. A follower with a position of its own belongs to one
-        machine: only ``scrapy serve`` runs it, and the follower itself keeps other processes out.
+        An empty cursor is before the first change. A follower with a position of its own keeps other
+        processes out itself.
         """
+        return None
+
+    def is_idle(self) -> bool:
+        """Return True if the follower needs no changes at this moment. They are then not read for it."""
+        return False
 
     def take(self, changes: Changes) -> None:
         """Take the next changes: up to :data:`BATCH`; fewer if there are no more. There may be none.
@@ -54,6 +59,7 @@ class Follower(Protocol):
         replaced. What was taken before may be out of date then. Any error means that no change was taken; a
         :class:`newsbot.errors.UserError` is shown as it is.
         """
+        raise NotImplementedError
 
     def close(self) -> None:
         """Release all resources."""
@@ -131,13 +137,13 @@ class FollowerRun:
         note = self._notes.all(KIND).get(self.name)
         state, now = _state(note or {}), self._clock()
         try:
+            if self.follower.is_idle():
+                return Step.CURRENT
             own = self.follower.position()
         except Exception as error:  # noqa: BLE001  (a follower of other people may raise anything)
             return self._failed(note, state, error) if state.next_try <= now else Step.WAITING
-        if own is None and state.owner not in ("", self._owner) and state.until > now:
-            return Step.ELSEWHERE
-        if state.next_try > now:
-            return Step.WAITING
+        if (held_up := self._held_up(state, now, shared=own is None)) is not None:
+            return held_up
         cursor = state.cursor if own is None else own
         try:
             changes = self._articles.changes_since(cursor, BATCH)
@@ -148,6 +154,12 @@ class FollowerRun:
             return Step.CURRENT
         self._at_end = at_end  # a follower with a position of its own is told once that it has everything
         return self._give(changes, note, state, shared=own is None)
+
+    def _held_up(self, state: FollowerState, now: float, *, shared: bool) -> Step | None:
+        """Return why the follower takes nothing now; None if it may take changes."""
+        if shared and state.owner not in ("", self._owner) and state.until > now:
+            return Step.ELSEWHERE
+        return Step.WAITING if state.next_try > now else None
 
     def _give(
         self, changes: Changes, note: Mapping[str, Any] | None, state: FollowerState, *, shared: bool

@@ -9,13 +9,13 @@ import pytest
 
 from newsbot.storage.articles import Changes
 from newsbot.storage.base import Storage
-from newsbot.storage.following import LEASE, FollowerRun, Step, rewind, states
+from newsbot.storage.following import LEASE, Follower, FollowerRun, Step, rewind, states
 from tests.contracts.storage_samples import make_article
 
 START = 1_795_000_000.0
 
 
-class Sink:
+class Sink(Follower):
     """Keeps the titles that it takes, unless it is away."""
 
     def __init__(self, position: str | None = None) -> None:
@@ -204,3 +204,12 @@ def test_a_follower_can_store_its_position_itself(followed: Place) -> None:
     finish(followed.run("sink", sink, "b"))
     assert sink.titles == ["one", "two"]
     assert states(followed.storage.notes)["sink"].cursor == ""
+
+
+def test_changes_are_not_read_for_an_idle_follower(followed: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    sink = Sink()
+    run = followed.run("sink", sink)
+    followed.store("one")
+    monkeypatch.setattr(sink, "is_idle", lambda: True)
+    monkeypatch.setattr(run, "_articles", None)  # nothing may be read
+    assert run.step() is Step.CURRENT

@@ -13,19 +13,17 @@ import shlex
 import smtplib
 import ssl
 import subprocess
-import urllib.error
-import urllib.request
 from collections.abc import Sequence
 from dataclasses import dataclass
 from email.message import EmailMessage
-from http.client import HTTPException
+from http import HTTPStatus
 from typing import Any, Protocol
-from urllib.parse import urlsplit
 
 from newsbot.apps.alerts.rules import Message
 from newsbot.apps.alerts.saved import Found
 from newsbot.cli.terminal import clean, one_line
 from newsbot.config.check import SettingsLike, value_of
+from newsbot.connections.http import HttpClient, HttpFault
 from newsbot.errors import ArgumentError
 
 logger = logging.getLogger(__name__)
@@ -70,11 +68,6 @@ class LogOutput:
             logger.warning("alert %s", message.line)
 
 
-class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, *_given: Any, **_more: Any) -> None:
-        """Return None, so that urllib does not follow the redirect but raises an error with the status."""
-
-
 @dataclass(frozen=True, slots=True, repr=False)
 class Webhook:
     """Sends messages as one JSON object by POST.
@@ -92,23 +85,14 @@ class Webhook:
         body = json.dumps(
             {"text": _joined(messages), "alerts": [one.plain() for one in messages]}, ensure_ascii=False
         )
-        headers = {"Content-Type": "application/json", "User-Agent": self.user_agent}
-        request = urllib.request.Request(  # noqa: S310  (the scheme was checked)
-            self.url, data=body.encode("utf-8", "replace"), headers=headers, method="POST"
-        )
-        # Only the host appears in errors, because the path may be secret.
-        place = urlsplit(self.url).hostname
+        client = HttpClient(self.url, patience=PATIENCE, user_agent=self.user_agent)
+        headers = {"Content-Type": "application/json"}
         try:
-            with urllib.request.build_opener(_NoRedirects).open(request, timeout=PATIENCE) as answer:
-                answer.read(1024)
-        # `from None` hides the original errors, because they contain the URL with its path.
-        except urllib.error.HTTPError as error:
-            error.close()
-            raise OutputError(f"{place} returned HTTP {error.code}") from None
-        except (OSError, HTTPException, ValueError) as error:
-            reason = getattr(error, "reason", None)
-            why = reason if isinstance(reason, OSError) else error
-            raise OutputError(f"{place} cannot be reached ({type(why).__name__})") from None
+            status, _body = client.send("POST", "", body.encode("utf-8", "replace"), headers)
+        except HttpFault as fault:
+            raise OutputError(str(fault)) from None
+        if not HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
+            raise OutputError(f"{client.place} returned HTTP {status}")
 
 
 @dataclass(frozen=True, slots=True, repr=False)

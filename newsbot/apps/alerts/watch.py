@@ -194,7 +194,7 @@ def note_found(storage: Storage, options: Options, owner: str, told: Iterable[De
     book.drop_lock(storage.notes, owner, SEARCHES_LOCK)
 
 
-class SearchNotices:
+class SearchNotices(Follower):
     """Sends notices of saved searches with ``at_once`` soon after articles were stored.
 
     It is a follower (:class:`newsbot.storage.following.Follower`). The rounds of :class:`Watch` send the
@@ -206,18 +206,20 @@ class SearchNotices:
         self._storage: Storage | None = None
         self._owner = f"{owner_name(system_clock())} searches"
 
-    def position(self) -> None:
-        """Return None: newsbot stores the position."""
+    def is_idle(self) -> bool:
+        """Return True if no search sends its notices at once."""
+        return not self._searches()
+
+    def position(self) -> str:
+        """Return the position of a search that lacks changes; the end of the changes if none does."""
+        end = self._data().articles.end_of_changes()
+        return next((one.cursor for one in self._searches() if one.cursor != end), end)
 
     def take(self, changes: Changes) -> None:
         """Look for new articles of the searches. The searches have their own positions in the changes."""
         if not changes.found:
             return
-        if self._storage is None:
-            self._storage = backends.open_storage(self._settings)
-        storage, now = self._storage, system_clock()
-        if not any(one.tell == "at_once" for one in saved.saved_searches(storage.notes)):
-            return
+        storage, now = self._data(), system_clock()
         # A round of alerts may hold the lock for a moment. What it does not send is sent by the next round.
         give_up = time.monotonic() + LOCK_PATIENCE
         while not book.take_lock(storage.notes, self._owner, system_clock(), SENDING, SEARCHES_LOCK):
@@ -231,6 +233,15 @@ class SearchNotices:
             for fault in tell(deliveries):
                 logger.error("notice not sent fault=%s", fault)
             note_found(storage, self._options, self._owner, deliveries, system_clock())
+
+    def _data(self) -> Storage:
+        # The storage is opened by the thread that runs the follower, to which SQLite binds it.
+        if self._storage is None:
+            self._storage = backends.open_storage(self._settings)
+        return self._storage
+
+    def _searches(self) -> list[saved.SavedSearch]:
+        return [one for one in saved.saved_searches(self._data().notes) if one.tell == "at_once"]
 
     def close(self) -> None:
         """Close the storage."""

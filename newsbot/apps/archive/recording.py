@@ -148,7 +148,7 @@ def check(settings: BaseSettings, rules: Iterable[Rule]) -> None:  # noqa: ARG00
 def prune(settings: SettingsLike, before: float, *, delete: bool) -> int:
     """Return the number of WARC files that were last written before ``before`` (POSIX seconds).
 
-    With ``delete`` these files are deleted. Raises :class:`ArgumentError` if there is no archive, and
+    With ``delete`` these files are deleted. Raises :class:`ArgumentError` if no archive is configured, and
     :class:`UserError` if the folder cannot be read or a file cannot be deleted.
     """
     name = settings.get("NEWSBOT_WARC_DIR")

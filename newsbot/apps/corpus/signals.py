@@ -76,7 +76,7 @@ def _share(part: int, whole: int) -> float:
 def _top(words: Sequence[str]) -> float:
     """Return the share of the characters that are in the most frequent pair of words.
 
-    A pair that occurs once is no repetition.
+    A pair that occurs only once does not count.
     """
     pairs = Counter(pairwise(words))
     if not pairs:

@@ -11,7 +11,7 @@ import io
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from hashlib import blake2b
 from pathlib import Path
@@ -23,6 +23,7 @@ from newsbot.backends import stored
 from newsbot.cli.command import Call
 from newsbot.cli.terminal import counted, lines
 from newsbot.clock import iso
+from newsbot.config.apps import load_optional
 from newsbot.errors import ArgumentError, UserError
 from newsbot.items import Article, ArticleFilter, batched
 from newsbot.operations.articles import chosen
@@ -172,47 +173,28 @@ def _write_jsonl(folder: Path, number: int, rows: Sequence[dict[str, Any]]) -> N
 
 
 def _write_parquet(folder: Path, number: int, rows: Sequence[dict[str, Any]]) -> None:
-    try:
-        import pyarrow as pa  # noqa: PLC0415  # optional
-        import pyarrow.parquet as pq  # noqa: PLC0415
-    except ModuleNotFoundError as error:
-        raise UserError(
-            "parquet needs the package pyarrow; run: pip install 'newsbot[parquet]', or add --format jsonl"
-        ) from error
-    kinds = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
-    listed, times = ("authors", "tags"), ("published_at", "fetched_at")
-    hints = get_type_hints(Signals)
-    columns = [
-        *((name, pa.string()) for name in ("id", "text")),
-        *(
-            (
-                name,
-                pa.list_(pa.string())
-                if name in listed
-                else pa.timestamp("us", tz="UTC")
-                if name in times
-                else pa.string(),
-            )
-            for name in META
-        ),
-        ("near_duplicate_group", pa.string()),
-        *(
-            (one.name, next(kind for key, kind in kinds.items() if key.__name__ in str(hints[one.name])))
-            for one in fields(Signals)
-        ),
-    ]
-    clean = [
-        {
-            name: value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
-            for name, value in row.items()
-        }
-        for row in rows
-    ]
-    pq.write_table(
-        pa.Table.from_pylist(clean, schema=pa.schema(columns)),
-        folder / f"train-{number:05}.parquet",
-        compression="zstd",
-    )
+    pa = load_optional("pyarrow", "parquet", "the format parquet (not jsonl)")
+    pq = load_optional("pyarrow.parquet", "parquet", "the format parquet")
+    listed, moment = pa.list_(pa.string()), pa.timestamp("us", tz="UTC")
+    kinds: dict[Any, Any] = {
+        int: pa.int64(),
+        float: pa.float64(),
+        float | None: pa.float64(),
+        bool: pa.bool_(),
+    }
+    types = {name: kinds.get(kind, pa.string()) for name, kind in get_type_hints(Signals).items()}
+    types |= {"authors": listed, "tags": listed, "published_at": moment, "fetched_at": moment}
+    schema = pa.schema([(name, types.get(name, pa.string())) for name in rows[0]])
+    table = pa.Table.from_pylist([_without_surrogates(row) for row in rows], schema=schema)
+    pq.write_table(table, folder / f"train-{number:05}.parquet", compression="zstd")
+
+
+def _without_surrogates(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row whose texts can be written as UTF-8."""
+    return {
+        name: value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
+        for name, value in row.items()
+    }
 
 
 def card(totals: Totals, where: ArticleFilter, kind: str) -> str:

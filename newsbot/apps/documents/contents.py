@@ -48,7 +48,7 @@ class Contents:
     language: str | None = None
     blocks: list[Block] = field(default_factory=list)
     complete: bool = True
-    """False if the document is longer than what was read."""
+    """False if only the beginning of the document was read."""
 
     def finish(self) -> None:
         """Tidy all strings, choose the title and remove it from the text, and shorten a text that is too

@@ -22,7 +22,7 @@ _STYLE = "{urn:oasis:names:tc:opendocument:xmlns:style:1.0}"
 _MANIFEST_ENCRYPTION = "{urn:oasis:names:tc:opendocument:xmlns:manifest:1.0}encryption-data"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _DOCX_WITHOUT = frozenset((_FALLBACK, f"{_W}del", f"{_W}moveFrom", f"{_W}instrText", f"{_W}p"))
-"""Elements whose text is no part of the paragraph around them: deleted text, codes, other paragraphs."""
+"""Elements whose text does not belong to the paragraph around them: deleted text, codes, other paragraphs."""
 _ODT_WITHOUT = frozenset((f"{_TEXT}note", f"{_OFFICE}annotation", f"{_TEXT}p", f"{_TEXT}h"))
 _ODT_NO_TEXT = (f"{_TEXT}tracked-changes", f"{_TEXT}table-of-content", f"{_TEXT}note", f"{_OFFICE}annotation")
 _ODT_BLANKS = (f"{_TEXT}s", f"{_TEXT}tab", f"{_TEXT}line-break")

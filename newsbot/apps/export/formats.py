@@ -22,8 +22,8 @@ from scrapy.exporters import CsvItemExporter
 
 from newsbot import __version__
 from newsbot.apps.archive.writer import packed, to_record, warc_date
-from newsbot.config.apps import load
-from newsbot.errors import ArgumentError, UserError
+from newsbot.config.apps import load, load_optional
+from newsbot.errors import ArgumentError
 from newsbot.items import Article
 
 Write = Callable[..., None]
@@ -204,12 +204,6 @@ def writer_of(format_: Format) -> Write:
 
     Raises :class:`UserError` with an installation hint if the package that the format needs is missing.
     """
-    try:
-        return cast("Write", load(format_.writer))
-    except ModuleNotFoundError as error:
-        # The user can install the package that the format needs. It is a bug if any other module is missing.
-        if format_.needs is None or (error.name or "").partition(".")[0] != format_.needs:
-            raise
-        raise UserError(
-            f"the format {format_.name} needs {format_.needs}: pip install {format_.needs}"
-        ) from error
+    if format_.needs is not None:
+        load_optional(format_.needs, format_.name, f"the format {format_.name}")
+    return cast("Write", load(format_.writer))

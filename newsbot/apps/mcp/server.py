@@ -12,10 +12,14 @@ from typing import Any
 
 from newsbot import __version__
 from newsbot.apps.mcp.tools import Tools
+from newsbot.apps.web.dashboard.access import Guesses
+from newsbot.apps.web.incoming import network_of
 from newsbot.apps.web.readers import Data, Readers
 from newsbot.cli.command import Call
+from newsbot.clock import system_clock
+from newsbot.config.apps import load_optional
 from newsbot.config.check import SettingsLike, value_of
-from newsbot.errors import ArgumentError, UserError
+from newsbot.errors import ArgumentError
 
 THREADS = 2
 """Number of threads that read data."""
@@ -39,13 +43,8 @@ TEXTS = {
 
 def make_server(settings: SettingsLike, readers: Readers) -> Any:
     """Return the server. Raises :class:`UserError` if the package mcp is missing."""
-    try:
-        server_class = import_module("mcp.server.mcpserver").MCPServer
-        annotations = import_module("mcp_types").ToolAnnotations
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in ("mcp", "mcp_types"):
-            raise
-        raise UserError("this command needs the package mcp; run: pip install 'newsbot[mcp]'") from error
+    server_class = load_optional("mcp.server.mcpserver", "mcp", "this command").MCPServer
+    annotations = load_optional("mcp_types", "mcp", "this command").ToolAnnotations
     server = server_class("newsbot", instructions=INSTRUCTIONS, version=__version__, log_level="ERROR")
     tools = Tools(all_rights=value_of(settings, "NEWSBOT_MCP_OPT_OUTS"))
     reading = annotations(read_only_hint=True, destructive_hint=False, open_world_hint=False)
@@ -82,16 +81,26 @@ class TokenCheck:
 
     def __init__(self, app: Any, token: str) -> None:
         self._app, self._right = app, f"Bearer {token}".encode()
+        self._guesses = Guesses(system_clock)
+
+    def _may(self, scope: Any) -> bool:
+        given = dict(scope["headers"]).get(b"authorization", b"")
+        sender = network_of((scope.get("client") or ("",))[0])
+        # While a sender must wait, tokens are not compared. Otherwise the sender could continue to guess.
+        if not given or self._guesses.must_wait(sender):
+            return False
+        if hmac.compare_digest(given, self._right):
+            return True
+        self._guesses.wrong(sender)
+        return False
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer 401 without the token."""
-        if scope["type"] == "http":
-            given = dict(scope["headers"]).get(b"authorization", b"")
-            if not hmac.compare_digest(given, self._right):
-                headers = [(b"www-authenticate", b"Bearer"), (b"content-length", b"0")]
-                await send({"type": "http.response.start", "status": 401, "headers": headers})
-                await send({"type": "http.response.body", "body": b""})
-                return
+        if scope["type"] == "http" and not self._may(scope):
+            headers = [(b"www-authenticate", b"Bearer"), (b"content-length", b"0")]
+            await send({"type": "http.response.start", "status": 401, "headers": headers})
+            await send({"type": "http.response.body", "body": b""})
+            return
         await self._app(scope, receive, send)
 
 

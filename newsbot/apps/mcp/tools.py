@@ -117,7 +117,7 @@ class Tools:
         """Return the articles with nearly the same text."""
         found = one_story(data, story)
         if found is None:
-            raise ArgumentError("there is no story with this id; search and article give ids")
+            raise ArgumentError("there is no story with this id; the tools search and article return ids")
         allowed = self._allowed(data, [row.canonical_url for row in found.members])
         answer = _Answer(
             {"warning": WARNING, "count": found.count, "sites": found.sources[:50], "articles": []}
@@ -129,7 +129,7 @@ class Tools:
         """Return the articles on one event, oldest first."""
         articles = [one for one in data.search.in_event(event, 200) if self._may(one)]
         if not articles:
-            raise ArgumentError("there is no event with this id; events and article give ids")
+            raise ArgumentError("there is no event with this id; the tools events and article return ids")
         answer = _Answer({"warning": WARNING, "articles": []})
         answer.add("articles", [_row(one) for one in articles])
         return answer.done()

@@ -19,6 +19,7 @@ from typing import Protocol
 from newsbot.apps.search.index import Generation, SearchIndex
 from newsbot.items import Article, ArticleFilter
 from newsbot.storage.articles import Changes
+from newsbot.storage.following import Follower
 
 AT_ONCE = 500
 """Maximum number of changes that are read and written in one batch."""
@@ -50,7 +51,7 @@ class Library(Protocol):
         """Return at most ``limit`` changes since a cursor. An empty cursor is before the first change."""
 
 
-class IndexFollower:
+class IndexFollower(Follower):
     """Writes changes to one index (:class:`newsbot.storage.following.Follower`)."""
 
     def __init__(self, path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from importlib.util import find_spec
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -92,8 +91,7 @@ def make_folder(folder: Path) -> None:
     Call this function before the runs, because an error after the runs would lose their results. Raises
     :class:`UserError` if the folder cannot be created, or if matplotlib is not installed.
     """
-    if find_spec("matplotlib") is None:
-        raise UserError("the simulator needs matplotlib: pip install numba pyarrow matplotlib")
+    optional("matplotlib")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

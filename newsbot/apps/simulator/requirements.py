@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+from newsbot.config.apps import load_optional
 from newsbot.errors import UserError
 
 _MEMINFO = Path("/proc/meminfo")
@@ -22,13 +22,7 @@ def optional(module: str) -> Any:
 
     Raises :class:`UserError` with the command that installs it if the package is missing.
     """
-    try:
-        return import_module(module)
-    except ModuleNotFoundError as error:
-        package = module.partition(".")[0]
-        if (error.name or "").partition(".")[0] != package:
-            raise  # the package is there, but one of its own requirements is missing
-        raise UserError(f"the simulator needs {package}: pip install numba pyarrow matplotlib") from error
+    return load_optional(module, "simulator", "the simulator")
 
 
 numba = optional("numba")

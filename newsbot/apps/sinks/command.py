@@ -7,7 +7,6 @@ from contextlib import closing
 from itertools import islice
 
 from newsbot.apps.sinks.follower import PREFIX, followers, refused_file
-from newsbot.apps.sinks.rows import SinkError
 from newsbot.apps.sinks.rules import FILE, Sink, read_sinks
 from newsbot.backends import open_storage, stored
 from newsbot.cli.command import Call
@@ -55,7 +54,7 @@ def check(call: Call) -> int:
             with closing(sink.open()) as target:
                 target.check()
             faults[sink.name] = None
-        except SinkError as error:
+        except UserError as error:
             faults[sink.name] = str(error)
     if call.json:
         call.document([{"name": name, "fault": fault} for name, fault in faults.items()])

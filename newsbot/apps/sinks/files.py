@@ -14,7 +14,8 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from newsbot.apps.sinks.rows import PATIENCE, Row, SinkError, optional, to_json
+from newsbot.apps.sinks.rows import PATIENCE, Row, SinkError, to_json
+from newsbot.config.apps import load_optional
 
 _TEXTS = (
     "url",
@@ -35,9 +36,9 @@ class FilesTarget:
     """``address`` is ``file:///folder`` or ``s3://key:secret@bucket/folder?region=…&endpoint_override=…``."""
 
     def __init__(self, address: str) -> None:
-        self._arrow = optional("pyarrow", "pyarrow", "parquet")
-        self._parquet = optional("pyarrow.parquet", "pyarrow", "parquet")
-        self._fs = optional("pyarrow.fs", "pyarrow", "parquet")
+        self._arrow = load_optional("pyarrow", "parquet", "this sink")
+        self._parquet = load_optional("pyarrow.parquet", "parquet", "this sink")
+        self._fs = load_optional("pyarrow.fs", "parquet", "this sink")
         parts = urlsplit(address)
         self._is_local = parts.scheme == "file"
         if self._is_local:

@@ -28,7 +28,7 @@ MAX_REFUSED = 10 * 2**20
 """Size in bytes after which a file with refused rows is full."""
 
 
-class SinkFollower:
+class SinkFollower(Follower):
     """Makes rows of changes, and writes them to the target.
 
     An article that does not match the query, or whose rights forbid it, is sent as removed, because an
@@ -40,9 +40,6 @@ class SinkFollower:
         self.sink, self._refused = sink, refused
         self._tagged = tagged
         self._target: Target | None = None
-
-    def position(self) -> None:
-        """Return None: newsbot stores the position."""
 
     def take(self, changes: Changes) -> None:
         """Write changes. Rows that the target refuses for ever are logged and left out."""

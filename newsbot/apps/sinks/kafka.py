@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from newsbot.apps.sinks.rows import PATIENCE, Row, RowsRefused, SinkError, optional, to_json
+from newsbot.apps.sinks.rows import PATIENCE, Row, RowsRefused, SinkError, to_json
+from newsbot.config.apps import load_optional
 
 
 class KafkaTarget:
@@ -20,7 +21,7 @@ class KafkaTarget:
     """
 
     def __init__(self, address: str) -> None:
-        self._kafka = optional("confluent_kafka", "confluent-kafka", "kafka")
+        self._kafka = load_optional("confluent_kafka", "kafka", "this sink")
         parts = urlsplit(address)
         login, _, brokers = parts.netloc.rpartition("@")
         user, _, password = login.partition(":")

@@ -12,8 +12,8 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from newsbot.apps.sinks.http import HttpClient
-from newsbot.apps.sinks.rows import Row, RowsRefused, SinkError, to_json
+from newsbot.apps.sinks.rows import PATIENCE, Row, RowsRefused, SinkError, to_json
+from newsbot.connections.http import HttpClient, HttpFault
 
 MAPPING = {
     "mappings": {
@@ -41,11 +41,11 @@ class OpenSearchTarget:
         parts = urlsplit(address.partition("+")[2])
         folder, _, self._index = parts.path.rstrip("/").rpartition("/")
         self._index = self._index or "articles"
-        self._client = HttpClient(urlunsplit(parts._replace(path=folder, query="")))
+        self._client = HttpClient(urlunsplit(parts._replace(path=folder, query="")), patience=PATIENCE)
 
     def check(self) -> None:
         """Create the index if it is missing."""
-        status, body = self._client.send("HEAD", f"/{self._index}")
+        status, body = self._send("HEAD", f"/{self._index}")
         if status == 404:
             status, body = self._json("PUT", f"/{self._index}", to_json(MAPPING))
             if status == 400 and b"resource_already_exists" in body:
@@ -113,4 +113,10 @@ class OpenSearchTarget:
 
     def _json(self, method: str, path: str, body: bytes) -> tuple[int, bytes]:
         kind = "application/x-ndjson" if path == "/_bulk" else "application/json"
-        return self._client.send(method, path, body, {"Content-Type": kind})
+        return self._send(method, path, body, {"Content-Type": kind})
+
+    def _send(self, *request: Any) -> tuple[int, bytes]:
+        try:
+            return self._client.send(*request)
+        except HttpFault as fault:
+            raise SinkError(str(fault)) from None

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from newsbot.apps.sinks.rows import PATIENCE, Row, RowsRefused, SinkError, optional
+from newsbot.apps.sinks.rows import PATIENCE, Row, RowsRefused, SinkError
+from newsbot.config.apps import load_optional
 
 COLUMNS = {
     "key": "text PRIMARY KEY",
@@ -36,7 +37,7 @@ class PostgresTarget:
     """
 
     def __init__(self, address: str) -> None:
-        self._psycopg = optional("psycopg", "psycopg", "postgresql")
+        self._psycopg = load_optional("psycopg", "postgresql", "this sink")
         parts = urlsplit(address)
         options = dict(parse_qsl(parts.query))
         sql = self._psycopg.sql

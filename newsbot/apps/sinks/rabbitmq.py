@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from newsbot.apps.sinks.rows import PATIENCE, Row, SinkError, optional, to_json
+from newsbot.apps.sinks.rows import PATIENCE, Row, SinkError, to_json
+from newsbot.config.apps import load_optional
 
 
 class RabbitTarget:
@@ -18,7 +19,7 @@ class RabbitTarget:
     """
 
     def __init__(self, address: str) -> None:
-        self._pika = optional("pika", "pika", "rabbitmq")
+        self._pika = load_optional("pika", "rabbitmq", "this sink")
         parts = urlsplit(address)
         options = dict(parse_qsl(parts.query))
         self._exchange = options.pop("exchange", "")

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from importlib import import_module
 from typing import Any, Protocol
 
 from newsbot.clock import iso
@@ -80,15 +79,3 @@ def latest(rows: Iterable[Row]) -> list[Row]:
 def to_json(value: Any) -> bytes:
     """Return JSON in UTF-8. A lone surrogate in a text is replaced."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
-
-
-def optional(module: str, package: str, extra: str) -> Any:
-    """Import a module of an optional package. Raises :class:`SinkError` if the package is missing."""
-    try:
-        return import_module(module)
-    except ModuleNotFoundError as error:
-        if error.name != module.partition(".")[0]:
-            raise
-        raise SinkError(
-            f"this sink needs the package {package}; run: pip install 'newsbot[{extra}]'"
-        ) from error

@@ -13,8 +13,8 @@ import hmac
 import time
 from collections.abc import Sequence
 
-from newsbot.apps.sinks.http import HttpClient
-from newsbot.apps.sinks.rows import Row, RowsRefused, SinkError, to_json
+from newsbot.apps.sinks.rows import PATIENCE, Row, RowsRefused, SinkError, to_json
+from newsbot.connections.http import HttpClient, HttpFault
 
 REFUSED = frozenset({400, 409, 413, 415, 422})
 """Statuses that say that the content is wrong. Other errors may be over after some time."""
@@ -25,7 +25,7 @@ class WebhookTarget:
 
     def __init__(self, address: str, secret: str = "") -> None:
         """``secret``: base64, with or without ``whsec_``; other texts are used as they are."""
-        self._client = HttpClient(address)
+        self._client = HttpClient(address, patience=PATIENCE)
         self._key = _key_of(secret) if secret else b""
 
     def check(self) -> None:
@@ -38,7 +38,10 @@ class WebhookTarget:
         headers = {"Content-Type": "application/json", "webhook-id": batch, "webhook-timestamp": str(now)}
         if self._key:
             headers["webhook-signature"] = sign(self._key, batch, now, body)
-        status, _body = self._client.send("POST", "", body, headers)
+        try:
+            status, _body = self._client.send("POST", "", body, headers)
+        except HttpFault as fault:
+            raise SinkError(str(fault)) from None
         if status in REFUSED:
             raise RowsRefused(f"{self._client.place} returned HTTP {status}")
         if not 200 <= status < 300:

@@ -248,6 +248,15 @@ def sender_of(request: web.Request) -> str:
     if remote is not None and remote.is_loopback:
         senders = ",".join(request.headers.getall("X-Forwarded-For", []))
         remote = _address(senders.rpartition(",")[2]) or remote
+    return network_of(str(remote or ""))
+
+
+def network_of(address: str) -> str:
+    """Return an IPv4 address as it is, and the /64 network of an IPv6 address: one person may use all of it.
+
+    Other texts are returned as an empty string.
+    """
+    remote = _address(address)
     if isinstance(remote, IPv6Address) and remote.ipv4_mapped is None:
         return str(ip_network((int(remote), _OF_ONE), strict=False))
     return str(remote or "")

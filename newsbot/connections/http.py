@@ -1,4 +1,7 @@
-"""Sends requests to targets that speak HTTP, with the standard library."""
+"""Sends requests to addresses that the operator names, such as a webhook, with the standard library.
+
+The addresses may be private. Redirects are not followed, so that nothing is sent to another host.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,6 @@ from http.client import HTTPException
 from typing import Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
-from newsbot.apps.sinks.rows import PATIENCE, SinkError
-
 MAX_ANSWER = 16 * 2**20
 """Maximum number of bytes of a response that are read."""
 
@@ -21,14 +22,20 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
         """Return None, so that a redirect is an error with its status."""
 
 
+class HttpFault(Exception):
+    """There is no response. The text says why, without the path and the secrets of the address."""
+
+
 class HttpClient:
     """Sends requests below one address. A name and a password in the address are sent as Basic."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, *, patience: float, user_agent: str = "newsbot") -> None:
+        """``patience``: seconds to wait for the connection, and for each part of the response."""
+        self._patience = patience
         parts = urlsplit(address)
         self.place = parts.hostname or ""
         self._base = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], fragment=""))
-        self._headers = {"User-Agent": "newsbot"}
+        self._headers = {"User-Agent": user_agent}
         if parts.username:
             pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}".encode()
             self._headers["Authorization"] = f"Basic {base64.b64encode(pair).decode()}"
@@ -37,13 +44,13 @@ class HttpClient:
     def send(
         self, method: str, path: str = "", body: bytes | None = None, headers: Mapping[str, str] | None = None
     ) -> tuple[int, bytes]:
-        """Return the status and the body of the response. Raises :class:`SinkError` if there is none."""
+        """Return the status and the body of the response. Raises :class:`HttpFault` if there is none."""
         request = urllib.request.Request(  # noqa: S310  (the scheme was checked)
             self._base + path, data=body, headers={**self._headers, **(headers or {})}, method=method
         )
         # Only the host appears in errors, because the path may be secret.
         try:
-            with self._opener.open(request, timeout=PATIENCE) as answer:
+            with self._opener.open(request, timeout=self._patience) as answer:
                 return answer.status, answer.read(MAX_ANSWER)
         except urllib.error.HTTPError as error:
             with error:
@@ -51,4 +58,4 @@ class HttpClient:
         except (OSError, HTTPException, ValueError) as error:
             reason = getattr(error, "reason", None)
             why = reason if isinstance(reason, OSError) else error
-            raise SinkError(f"{self.place} cannot be reached ({type(why).__name__})") from None
+            raise HttpFault(f"{self.place} cannot be reached ({type(why).__name__})") from None
