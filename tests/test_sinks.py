@@ -12,7 +12,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -481,8 +483,10 @@ def test_passwords_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(name: str) -> None:
-        raise ModuleNotFoundError(name, name=name)
+    def missing(name: str) -> ModuleType:
+        if name == "psycopg":
+            raise ModuleNotFoundError(name, name=name)
+        return import_module(name)
 
     monkeypatch.setattr("newsbot.config.apps.import_module", missing)
     with pytest.raises(UserError, match=r"pip install 'newsbot\[postgresql\]'"):
