@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -12,8 +13,10 @@ from hypothesis import strategies as st
 from newsbot.apps.web.dashboard.exports import metric
 from newsbot.apps.web.dashboard.overview import latency, periods
 from newsbot.clock import system_clock
+from newsbot.storage.following import KIND, FollowerState
 from newsbot.storage.sources import ALL, HOUR, Arrival, Hour
 from newsbot.storage.sqlite import SqliteStorage
+from tests.contracts.storage_samples import make_article
 from tests.dashboarddata import fill
 from tests.dashboards import Visitor, settings_of, visit
 
@@ -75,6 +78,25 @@ def test_figures_come_from_the_data_of_crawls(tmp_path: Path) -> None:
         answer, text = await visitor.get("/metrics")
         assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
         assert 'newsbot_frontier_urls{state="pending"} 0' in text
+
+    visit(settings_of(tmp_path), check)
+
+
+def test_metrics_name_the_lag_and_the_faults_of_followers(tmp_path: Path) -> None:
+    storage = SqliteStorage(tmp_path / "newsbot.db")
+    cursor = storage.articles.end_of_changes()
+    for number in range(3):
+        storage.articles.store(make_article(f"a{number}", f"Text {number}."))
+    storage.notes.save(KIND, "sink:hook", asdict(FollowerState(cursor=cursor, taken=5)))
+    storage.notes.save(KIND, "sink:away", asdict(FollowerState(fault="no route", tries=2)))
+    storage.close()
+
+    async def check(visitor: Visitor) -> None:
+        _, text = await visitor.get("/metrics")
+        assert 'newsbot_follower_lag_changes{follower="sink:hook"} 3' in text
+        assert 'newsbot_follower_changes_total{follower="sink:hook"} 5' in text
+        assert 'newsbot_follower_failing{follower="sink:hook"} 0' in text
+        assert 'newsbot_follower_failing{follower="sink:away"} 1' in text
 
     visit(settings_of(tmp_path), check)
 

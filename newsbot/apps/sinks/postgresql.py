@@ -66,8 +66,7 @@ class PostgresTarget:
                     cursor.execute(sql.SQL("DELETE FROM {} WHERE key = ANY(%s)").format(self._table), (gone,))
                 if not kept:
                     return
-                # COPY takes many rows in one command. It cannot update, so it fills a table of this transaction
-                # first.
+                # COPY takes many rows in one command, but cannot update. So it fills a temporary table first.
                 cursor.execute(
                     sql.SQL(
                         "CREATE TEMP TABLE IF NOT EXISTS newsbot_batch (LIKE {}) ON COMMIT DELETE ROWS"

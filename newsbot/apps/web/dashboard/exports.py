@@ -21,6 +21,8 @@ from newsbot.apps.web.dashboard.overview import Overview, crawl_state
 from newsbot.apps.web.dashboard.rendering import HEADERS, answer
 from newsbot.apps.web.dashboard.schema import given, number
 from newsbot.apps.web.dashboard.service import FEEDS, Dashboard, stored_articles
+from newsbot.apps.web.readers import Data
+from newsbot.storage.following import states
 from newsbot.storage.sources import SiteRecord
 
 Notices = Callable[[], Mapping[tuple[str, str], int]]
@@ -71,7 +73,21 @@ async def _feed(board: Dashboard, request: web.Request, *, kind: str) -> web.Res
 async def _metrics(board: Dashboard, _request: web.Request, *, notices: Notices) -> web.Response:
     view, articles = await board.memos.get(crawl_state), await board.memos.get(stored_articles)
     sites = await board.readers.call(lambda data: data.storage.sites.all())
-    return answer(exposition(view, articles, sites, notices()), CONTENT_TYPE)
+    followers = await board.readers.call(lambda data: list(_followers(data)))
+    return answer(exposition(view, articles, sites, notices()) + "\n".join([*followers, ""]), CONTENT_TYPE)
+
+
+def _followers(data: Data) -> Iterator[str]:
+    """Yield the metrics of sinks and other followers whose position is stored."""
+    # A follower with a position of its own has no cursor in its note.
+    known = {name: one for name, one in states(data.storage.notes).items() if one.cursor or one.fault}
+    after = data.storage.articles.changes_after
+    lags = [({"follower": name}, after(one.cursor)) for name, one in known.items() if one.cursor]
+    yield from metric("follower_lag_changes", "Changes of articles that a follower has not received.", lags)
+    failing = [({"follower": name}, int(bool(one.fault))) for name, one in known.items()]
+    yield from metric("follower_failing", "1 if the last attempt of a follower failed.", failing)
+    taken = [({"follower": name}, one.taken) for name, one in known.items()]
+    yield from metric("follower_changes_total", "Changes of articles that a follower has received.", taken)
 
 
 async def _attention(board: Dashboard, request: web.Request, *, kind: str) -> web.Response:
