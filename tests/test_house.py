@@ -43,7 +43,7 @@ COUNTS: Mapping[str, Count] = {
     ),
     "core_lines": Count(22_610, 16_000, "lines of code of the core"),
     "library_lines": Count(11_130, 10_500, "lines of code of the library, newsbot/pages/"),
-    "app_lines": Count(3_570, 4_500, "lines of code of the largest app"),
+    "app_lines": Count(3_580, 4_500, "lines of code of the largest app"),
     "files": Count(462, 300, "Python files, __init__.py included"),
     "top_modules": Count(8, 8, "modules at the top of newsbot/, without __init__.py and __main__.py"),
     "module_circles": Count(0, 0, "modules that are in an import circle"),
