@@ -90,7 +90,7 @@ def test_only_the_page_that_kills_workers_is_set_aside(world: World, redis_url: 
     crawl = world.crawl(*arguments, REDIS_URL=redis_url)
     assert crawl.code == 0, crawl.err
     assert crawl.stat("queue/aside") == 1
-    assert "set aside: 1 (URLs that newsbot gave up; scrapy sources lists them)" in crawl.err
+    assert "given up: 1 (URLs that failed too often; scrapy sources lists them)" in crawl.err
     assert world.urls() == sorted(f"{SITE}/news/{n}" for n in range(PAGES - 1))
     with frontier_of(world, redis_url) as frontier:
         counts = frontier.counts()

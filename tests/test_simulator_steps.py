@@ -234,7 +234,8 @@ def test_a_missing_package_is_reported_in_one_line(package: str) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert done.stderr == f"the simulator needs {package}: pip install numba pyarrow matplotlib\n"
+    install = "run: pip install 'newsbot[simulator]'"
+    assert done.stderr == f"the simulator needs the package {package}; {install}\n"
 
 
 def test_compiled_code_need_not_be_cached(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,6 +67,7 @@ def test_a_signal_ends_a_worker_cleanly(
 ) -> None:
     worker, frontier = start_on_slow_pages(world, site, server, 1.0)
     with closing(frontier):
+        wait_until(lambda: any("/20/" in path for path in site.seen()), "no page was answered")
         worker.send_signal(number)
         _, err = worker.communicate(timeout=60)
         assert worker.returncode == 0, err

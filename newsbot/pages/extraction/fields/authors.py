@@ -21,7 +21,7 @@ from newsbot.items import Link
 from newsbot.pages.extraction.fields.evidence import FEED, JSON_LD, META, MICRODATA, RULE, VISIBLE, Candidate
 from newsbot.pages.extraction.fields.titles import site_names
 from newsbot.pages.extraction.page.jsonld import Nodes, texts, types_of
-from newsbot.pages.extraction.page.page import Page, text_of, xpath
+from newsbot.pages.extraction.page.page import Page, pieces_of, text_of, xpath
 from newsbot.pages.extraction.strings import key, plain, word_list
 from newsbot.pages.text.languages import compiled, pairs, words
 
@@ -433,7 +433,7 @@ def _bylines(page: Page) -> list[str]:
 def _unglued(element: HtmlElement) -> str:
     """Return the text of an element, with a semicolon where only markup separates two words."""
     text = text_of(element, 400)
-    parts = [part for part in map(plain, islice(element.itertext(), 20)) if part]
+    parts = [part for part in map(plain, islice(pieces_of(element), 40)) if part]
     glued = any(
         f"{one}{other}" in text for one, other in pairwise(parts) if one[-1].isalpha() and other[0].isupper()
     )

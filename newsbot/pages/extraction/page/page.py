@@ -376,6 +376,7 @@ class Page:
     """Texts of the scripts with JSON-LD."""
     html_lang: str | None = None
     """The language tag of ``<html>``."""
+    _starts: dict[tuple[HtmlElement, int], str] = field(default_factory=dict)
 
     @classmethod
     def read(cls, tree: HtmlElement, url: str) -> Page:
@@ -424,6 +425,15 @@ class Page:
     def host(self) -> str:
         """The host of the page's URL in lower case."""
         return (self.parts.hostname or "").lower()
+
+    def start_of(self, box: HtmlElement, limit: int) -> str:
+        """Return about ``limit`` characters of the text of ``box``.
+
+        The result is kept, because many elements are in the same boxes.
+        """
+        if (box, limit) not in self._starts:
+            self._starts[box, limit] = text_of(box, limit)
+        return self._starts[box, limit]
 
     @cached_property
     def headings(self) -> list[str]:
@@ -556,7 +566,7 @@ def text_of(element: HtmlElement, limit: int = 20_000) -> str:
     """
     parts: list[str] = []
     length = 0
-    for part in _pieces(element):
+    for part in pieces_of(element):
         parts.append(part)
         length += len(part)
         if length > limit:
@@ -564,7 +574,7 @@ def text_of(element: HtmlElement, limit: int = 20_000) -> str:
     return squash("".join(parts))
 
 
-def _pieces(element: HtmlElement) -> Iterator[str]:
+def pieces_of(element: HtmlElement) -> Iterator[str]:
     """Yield the texts in an element in document order. At most :data:`MAX_STEPS` tags are visited.
 
     Inline elements may be inside a word (``<b>T</b>he``). So only other elements are separated by a space.

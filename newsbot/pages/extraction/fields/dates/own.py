@@ -55,7 +55,7 @@ def _is_teaser(element: HtmlElement, page: Page) -> bool:
     for box in islice(chain((element,), element.iterancestors()), MAX_BOXES):
         if box.tag in ("body", "main") or box in page.around_headline:
             return False
-        text = text_of(box, _MAX_TEASER + 1)
+        text = page.start_of(box, _MAX_TEASER + 1)
         if len(text) > _MAX_TEASER:
             return False
         links = [box] if box.tag == "a" else list(islice(box.iter("a"), _MENU))
