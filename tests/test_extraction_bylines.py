@@ -25,6 +25,12 @@ from tests.extraction_pages import TEXT, json_ld, page, read
         ("<p class=author>文● 佐藤花子／ABC編集部</p>", ["佐藤花子"]),
         ("<p>（記者林大同／台中報導）</p>", ["林大同"]),
         ("<p class=author>作者：林大同 翻譯 陳小華</p>", ["林大同", "陳小華"]),
+        ("<p class=author>作者：[法] 让·雅克·莫罗 责编：陈小华</p>", ["让·雅克·莫罗"]),
+        ("<p class=author>文/林大同 图/陈小华</p>", ["林大同"]),
+        ("<p class=author>来源：东港日报 作者：林大同 编辑：陈小华</p>", ["林大同"]),
+        ("<p class=author>박서준 기자</p>", ["박서준"]),
+        ("<p class=author>نویسنده: آرش کمالی</p>", ["آرش کمالی"]),
+        ("<p class=byline>autor: Ewa Maj, zdjęcia: Jan Lis</p>", ["Ewa Maj"]),
         ("<p class=byline>Von: [[author]]</p>", []),
         ("<ul><li><a href=/reporter-list/>記者リスト</a></li></ul>", []),
     ],
@@ -64,6 +70,15 @@ def test_a_heading_that_is_the_logo(logo: str, separator: str) -> None:
     title = f"Mill race dug out by hand{separator}Mill News"
     body = f"<h2>Mill race dug out by hand</h2>{TEXT}"
     assert read(page(body=body, title=title, h1=logo)).title == "Mill race dug out by hand"
+
+
+@pytest.mark.parametrize(
+    "inside", ["<span>Rivers</span> {}", "<small>Rivers</small>{}", "{}<a href='#x'>¶</a>"]
+)
+def test_a_heading_with_the_name_of_its_section_or_a_link_to_itself(inside: str) -> None:
+    headline = "Mill race dug out by hand"
+    html = page(body=TEXT, title=f"{headline} | Mill News", h1=inside.format(headline))
+    assert read(html).title == headline
 
 
 def test_an_empty_heading() -> None:

@@ -20,6 +20,7 @@ OWN = ("", "<p class=date></p>", "<p class=date>on the day of Saint Agnes</p>", 
     [
         ("<div class=top><span>Saturday, 28 November 2026</span><nav><a href=/a>Town</a></nav></div>", ""),
         ("<header><a href=/>Paper</a> <time datetime=2026-11-28>28 November</time></header>", ""),
+        ("<header><b>Paper</b> <span>Saturday, 28 November 2026</span></header>", ""),
         ("<div class=ticker><a href=/n/9>Ferry stuck on a sand bank</a> 27.11.2026 09:10</div>", ""),
         ("", "<ul><li><a href=/n/8>Ferry stuck on a sand bank</a> <time>19 November 2026</time></li></ul>"),
         ("", "<div class=nearby><h3><a href=/n/8>Ferry stuck on a sand bank</a></h3>19.11.2026, 10:00</div>"),
@@ -140,5 +141,9 @@ def test_dates_without_a_year_and_the_order_of_other_dates() -> None:
     last = settled(found, NOW)
     assert last is not None
     assert last.local == datetime(2026, 11, 27, 10, 4)
+    later = date_without_year("29 ноября, 20:04")  # nowhere on earth before NOW
+    assert later is not None
+    assert (last := settled(later, NOW)) is not None
+    assert last.local == datetime(2025, 11, 29, 20, 4)
     assert date_without_year("The mill opens on 27 November") is None
     assert order_in(["5/27/2018", "27/5/2018"]) is None

@@ -41,7 +41,9 @@ _WIDTH = 55
 _CJK = re.compile("[\u3040-\u9fff\uac00-\ud7af]")
 _SHORTCODE = re.compile(r"(?:\[/?[a-z][\w-]{1,30}(?:\s[\w-]{1,30}=[^\[\]]{0,300})?/?\]\s?){1,5}")
 # Matches rules of CSS, calls and assignments.
-_STATEMENT = re.compile(r"[\w)\]-]\s?\{\s?[\w-]+\s?:|\w\.\w+\(|\b(?:var|let|const)\s\w+\s?=|\)\s?\{|@media")
+_STATEMENT = re.compile(
+    r"[\w)\]-]\s?\{\s?[\w-]+\s?:|[\w)]\.\w+\(|\b(?:var|let|const)\s\w+\s?=|\)\s?\{|@media"
+)
 _CODE = re.compile(r"[{}]|function\s{0,3}\(|\bvar\s|document\.")
 
 

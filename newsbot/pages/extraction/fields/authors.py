@@ -38,7 +38,7 @@ _AND = r"(?:&|%(and)s|(?-i:%(and_in_lower_case)s))"
 """Words between two names. Some words, such as "e" (Italian), count only in lower case, because "Mary E
 Smith" is one name."""
 _SPLIT = (
-    rf"\s*[;|•·/\n、，]\s*|\s*[,،]\s+(?:{_AND}\s+)?|(?<=[a-zа-яё]),(?=[A-ZА-ЯЁ])|\s+{_AND}\s+|"
+    rf"\s*[;|•/\n、，]\s*|\s*(?<![㐀-鿿])·\s*|\s*·(?![㐀-鿿])\s*|\s*[,،]\s+(?:{_AND}\s+)?|(?<=[a-zа-яё]),(?=[A-ZА-ЯЁ])|\s+{_AND}\s+|"
     r"\.?\s+(?=(?:%(photo_labels)s|%(text_labels)s)\s?[:：])|[／＝●]|\s+%(translated)s\s*[:：]?\s*"
 )
 BY = r"^(?:%(bylines)s\s*[:：\-–—.]?\s*)+|^%(byline_labels)s\s?[:：\-–]\s?"
@@ -93,8 +93,12 @@ def clean_authors(values: Iterable[str]) -> list[str]:
     return names
 
 
-_HAN_NAME = re.compile("[㐀-鿿々ぁ-んァ-ヴー]{2,6}")
-"""A Chinese or Japanese name."""
+_HAN_NAME = re.compile("[㐀-鿿々ぁ-んァ-ヴー]{2,6}(?:·[㐀-鿿]{1,8})*|[가-힣]{2,4}")
+"""A Chinese, Japanese or Korean name. A name from another language has a dot between its parts."""
+_HAN_LABEL = r"(?<![^\s|])(%(byline_labels)s|%(photo_labels)s)\s?[/／]\s?"
+"""A label with a slash: "文/王小明 图/李丽"."""
+_COUNTRY = re.compile(r"^[\[［〔【(（][㐀-鿿]{1,3}[\]］〕】)）]\s*")
+"""The country of a foreign author before the name: "[美] 约翰·史密斯"."""
 
 
 def _is_title(name: str) -> bool:
@@ -107,6 +111,7 @@ def _names(value: str) -> tuple[str, ...]:
     if _TEMPLATE.search(value):
         return ()
     text = compiled(_EDITED).sub("", _ADDRESS.sub(" ", plain(value))).strip()
+    text = compiled(_HAN_LABEL).sub(r"\1:", text)
     text = _GLUED_BY.sub("", _before_date(compiled(_PLACED).sub("", text)).strip("[]［］【】（）"))
     by = compiled(BY)
     text = by.sub("", compiled(_IN_PLACE).sub("", text))
@@ -115,8 +120,11 @@ def _names(value: str) -> tuple[str, ...]:
         return ()
     names: list[str] = []
     for part in compiled(_SPLIT).split(text):
+        if compiled(r"%(photo_labels)s\s?[:：]").match(part or ""):
+            continue
         # Each part may have its own "by" and its own job title: "Text: Jane Doe, Fotos: John Roe".
         name = by.sub("", (part or "").strip(' \t,:;-–—|="«»“”').lstrip("."))
+        name = _COUNTRY.sub("", name)
         name = compiled(_ROLE_BEHIND).sub("", compiled(_TAIL).sub("", name))
         if not compiled(rf"{_OFFICE}s?$").match(name):
             name = compiled(rf"(?<=\w\s)(?<=\w\w\s){_OFFICE}$").sub("", name).strip(" ,:;-–—|")

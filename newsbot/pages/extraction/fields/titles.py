@@ -75,7 +75,11 @@ def clean_title(title: str, sites: Sequence[str]) -> str:
         if shorter == title:
             break
         title = shorter
-    return title.strip(" |│»›–—-")
+    return _ANCHOR.sub("", title).strip(" |│»›–—-")
+
+
+_ANCHOR = re.compile(r"\s?[¶🔗]\s*$|\s#\s*$")
+"""The link of a heading to itself, which generators of documents add."""
 
 
 def _without_site(title: str, sites: Sequence[str]) -> str:
@@ -305,6 +309,9 @@ def _visible(page: Page) -> Iterator[tuple[str, float]]:
         lead = plain(heading.text or "")
         if len(lead) >= _LEAST_LINE and any(child.tag in _NEXT_LINE for child in heading):
             yield lead, trust + 0.01
+        # The first element may be the name of the section. If so, the metadata have the rest alone.
+        if not lead and len(heading) and text.startswith(kicker := text_of(heading[0], MAX_TITLE)):
+            yield text[len(kicker) :].strip(), trust - 0.01
         trust -= 0.1  # a heading further down more often belongs to another part of the page
     # Without a heading of the first level, the heading that is directly above the text is the headline.
     if not page.headings and (above := _above_text(page)):

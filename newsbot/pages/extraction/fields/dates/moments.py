@@ -295,13 +295,13 @@ def settled(written: Written, now: datetime, order: bool | None = None) -> Writt
     latest = (now + AHEAD).replace(tzinfo=None)
     if written.yearless:
         # In UTC, the zone of the site is unknown, and its day may be the next day.
-        today = (now + (timedelta() if now.utcoffset() else _EAST)).date()
-        for year in range(today.year, today.year - 5, -1):
+        last = (now + (timedelta() if now.utcoffset() else _EAST)).replace(tzinfo=None)
+        for year in range(last.year, last.year - 5, -1):
             try:
                 local = written.local.replace(year=year)
             except ValueError:  # 29 February
                 continue
-            if local.date() <= today:
+            if local <= last:
                 return replace(written, local=local, yearless=False)
         return None
     if written.swapped is None:

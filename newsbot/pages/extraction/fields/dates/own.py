@@ -81,7 +81,8 @@ _NAMES = re.compile("author|auth?or|byline|tag|category|section|profile|people|s
 def _is_page_header(element: HtmlElement, page: Page) -> bool:
     """True for an element before the headline that belongs to the page and not to the article.
 
-    Such an element is outside of ``<main>``, or has a menu beside it or between it and the headline.
+    Such an element is outside of ``<main>``, in the ``<header>`` of the page, or has a menu beside it or
+    between it and the headline.
     """
     branch = _branch(element, page)
     if branch is None:
@@ -95,6 +96,9 @@ def _is_page_header(element: HtmlElement, page: Page) -> bool:
         return False  # the element is after the headline
     main = box if box.tag == "main" else next(box.iter("main"), None)
     if main is not None and main in page.around_headline:
+        return True
+    header = next(chain(branch.iterancestors("header"), (branch,) if branch.tag == "header" else ()), None)
+    if header is not None and next(header.iterancestors("article", "main", "section"), None) is None:
         return True
     links = sum(1 for part in between for _ in islice(part.iter("a"), _MENU + 1))
     return links > _MENU or any(next(part.iter("nav"), None) is not None for part in between)
