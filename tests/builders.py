@@ -67,7 +67,7 @@ class Desk:
         parsed = Arguments(**arguments)
         self.crawl = Crawl(self.crawler.settings, self.crawler.stats, parsed, self.clock)
         self.context = self.crawl.context
-        assembly._crawls[self.crawler] = self.crawl
+        setattr(self.crawler, assembly._ATTRIBUTE, self.crawl)
         self.crawl.open()
         obeys_noindex = chosen.getbool("NEWSBOT_OBEY_NOINDEX")
         self.read = Reader(self.crawl, obeys_noindex=obeys_noindex).read

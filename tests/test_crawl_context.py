@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 from pathlib import Path
+from weakref import ref
 
 import pytest
+from scrapy.crawler import Crawler
 from scrapy.settings import Settings
+from scrapy.statscollectors import MemoryStatsCollector
 
 from newsbot.clock import utc
 from newsbot.crawl.arguments import Arguments
@@ -17,6 +21,7 @@ from newsbot.errors import ArgumentError
 from newsbot.items import Kind
 from newsbot.pages.rules import RuleSet
 from newsbot.pages.rules.rule import Rule
+from newsbot.spiders.news import NewsSpider
 from newsbot.storage.sources import SourceRecord
 from tests.builders import START, make_article, prose
 
@@ -36,6 +41,17 @@ def scope(**arguments):
 
 def test_the_crawler_has_one_crawl(desk):
     assert Crawl.of(desk.crawler) is desk.crawl
+
+
+def test_a_crawl_is_freed_together_with_its_crawler(tmp_path):
+    (tmp_path / "a.test.yaml").write_text("domain: a.test\n")
+    crawler = Crawler(NewsSpider, {"NEWSBOT_DATA": str(tmp_path / "data"), "NEWSBOT_RULES": str(tmp_path)})
+    crawler.stats = MemoryStatsCollector(crawler)
+    crawl = ref(Crawl.of(crawler))
+    assert crawl() is not None
+    del crawler
+    gc.collect()
+    assert crawl() is None
 
 
 def test_without_arguments_all_sites_are_crawled(make_desk):

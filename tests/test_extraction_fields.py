@@ -299,8 +299,6 @@ def test_a_wrong_declared_language_is_ignored() -> None:
         "Photo: Ann Lee / Example",
         "Фото: Анна Ли",
         "© 2024 Example. All rights reserved.",
-        "(adsbygoogle = window.adsbygoogle || []).push({});",
-        "googletag.cmd.push(function() { googletag.display('ad-3'); });",
     ],
 )
 def test_lines_that_are_not_part_of_the_text(line: str) -> None:

@@ -100,3 +100,14 @@ def test_a_notice_in_a_side_column_is_not_text() -> None:
 def test_a_box_named_after_a_side_column_may_hold_the_article() -> None:
     html = page(h1="", body=f"<div class='content sidebar-left'>{TEXT}</div>")
     assert read(html).text.split("\n") == PROSE
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "(adsbygoogle = window.adsbygoogle || []).push({});",
+        "googletag.cmd.push(function() { googletag.display('ad-3'); });",
+    ],
+)
+def test_code_of_advertisements_is_not_text(line: str) -> None:
+    assert line not in read(page(body=f"{TEXT}<p>{line}</p>{TEXT}")).text

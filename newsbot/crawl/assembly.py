@@ -13,7 +13,6 @@ from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from functools import partial
 from typing import Self, cast
-from weakref import WeakKeyDictionary
 
 from scrapy.crawler import Crawler
 from scrapy.settings import BaseSettings
@@ -55,7 +54,7 @@ from newsbot.sites.pauses_and_removals import paused
 PAGE_VISITS = 1 / 7
 """Default average number of visits per page and day, for pages with the recrawl policy ``optimum``."""
 
-_crawls: WeakKeyDictionary[Crawler, Crawl] = WeakKeyDictionary()
+_ATTRIBUTE = "newsbot_crawl"
 
 
 class Crawl:
@@ -156,11 +155,14 @@ class Crawl:
 
         Raises a :class:`newsbot.errors.UserError` if rules, arguments or settings are wrong.
         """
-        if crawler not in _crawls:
+        crawl: Crawl | None = getattr(crawler, _ATTRIBUTE, None)
+        if crawl is None:
             assert crawler.stats is not None
             arguments = getattr(crawler.spider, "arguments", None) or Arguments()
-            _crawls[crawler] = cls(crawler.settings, crawler.stats, arguments)
-        return _crawls[crawler]
+            crawl = cls(crawler.settings, crawler.stats, arguments)
+            # The crawl and its crawler refer to each other. So a dictionary with weak keys would keep both.
+            setattr(crawler, _ATTRIBUTE, crawl)
+        return crawl
 
     def open(self) -> None:
         """Open the backends and read what other crawls stored.
