@@ -473,11 +473,12 @@ class FrontierScheduler(Component, BaseScheduler):
             if not self._undecided:
                 with self._context.timed("lease"):
                     self._undecided.extend(self._leased(free - taken, alone=not in_flight and not taken))
+            full = self._slots.full
             decided = [self._decide(lease) for lease in self._take_undecided()]
             taken += sum(one is _Decision.TAKEN for one in decided)
-            # Another call makes sense only if slots are free and some of these entries were not worth a
-            # fetch.
-            if taken >= free or _Decision.LEFT not in decided:
+            # Another call makes sense only if slots are free, and if some of these entries were not worth a
+            # fetch, or were of hosts that the next call leaves out.
+            if taken >= free or (_Decision.LEFT not in decided and self._slots.full <= full):
                 break
         self._context.count("frontier/leased", taken)
         if taken:
@@ -609,7 +610,8 @@ class FrontierScheduler(Component, BaseScheduler):
         if visit is None or visit.carrier is not request:
             return  # a request for robots.txt, or a redirected request: the next hop carries the visit
         self._wake_is_old = True
-        self._slots.end(visit.lease, answered=visit.outcome.error not in NO_ANSWER)
+        busy = self._context.clock() - visit.answered if visit.answered else 0.0
+        self._slots.end(visit.lease, answered=visit.outcome.error not in NO_ANSWER, busy=busy)
         self.completed.add(visit)
         if self._settling is None:
             # Visits whose pages are being read end soon. Visits that end within this time are completed

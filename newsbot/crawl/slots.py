@@ -6,7 +6,8 @@ whose page named it. Each group has a window, the maximum number of its requests
 5681), the window begins small, grows with each quick answer, and is halved if an answer is slow or missing.
 
 Requests that only another site's link has caused are limited even if all answers are quick: a quarter of all
-slots for the links of one site, and half of them for the links of all such sites.
+slots for the links of one site, and half of them for the links of all such sites. Their windows are halved,
+too, if the worker takes long to read an answer, because the other sites' pages then wait for the processor.
 """
 
 from __future__ import annotations
@@ -28,9 +29,17 @@ NO_ANSWER = (Reason.TIMEOUT, Reason.ROBOTS_UNREACHABLE)
 SLOW = 5.0
 """Seconds after which an answer counts as slow and halves the windows of its groups."""
 
+BUSY = 0.25
+"""Seconds from an answer to the end of the visit after which the worker counts as busy."""
+
+FORGET = 60.0
+"""Seconds without a refused lease after which an idle worker forgets which hosts belong to full groups."""
+
 STRANGER, STRANGERS = "named by another site", "named by other sites"
 """Kinds of groups: the links that one site gives to other sites, and all such links."""
 Group = tuple[str, str]
+OWN = ("domain", "rule")
+"""Kinds of groups to which all entries of a host belong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,31 +60,39 @@ class Slots:
         self._in_flight: Counter[Group] = Counter()
         self._flights: dict[bytes, _Flight] = {}
         """The requests in flight, by the fingerprint of the entry."""
-        self._full_for = Bounded[str, Group](MAX_HOSTS)
-        """The group that was full when the last lease of a host was returned, by host."""
+        self._full_for = Bounded[str, frozenset[Group]](MAX_HOSTS)
+        """The groups of the last lease of a host, if it was returned because one of them was full."""
+        self._refused = 0.0
+
+    @property
+    def full(self) -> int:
+        """The number of hosts that wait for room in a group."""
+        return len(self._full_for)
 
     def accepting(self, accept: Callable[[str], bool] | None) -> Callable[[str], bool] | None:
         """Return a function like ``accept`` that accepts only hosts whose groups have room.
 
         The result is only for one call of :meth:`newsbot.frontier.base.Frontier.lease`.
         """
-        # Usually no group is full. If ``accept`` is None too, Redis need not send the names of the hosts.
-        if not any(self._room(group) <= 0 for group in self._in_flight):
+        if not self._in_flight and self._clock() - self._refused > FORGET:
+            self._full_for.clear()
+        # Usually no group is full, and no host waits for a group. If ``accept`` is None too, Redis need not
+        # send the names of the hosts.
+        if not self._full_for and not any(self._room(group) <= 0 for group in self._in_flight):
             return accept
         # Number of hosts that were accepted in this call. Their leases are not counted in ``_in_flight`` yet.
         more: Counter[Group] = Counter()
 
         def takes(host: str) -> bool:
-            group = _domain(host)
             # The rule and the referrer of the host's next entry are not known before the entry is leased. If
             # the last lease of a host was returned because of a full group, the host is therefore skipped
             # until this group has room.
-            full_for = self._full_for.get(host, group)
-            if self._room(group) <= more[group] or self._room(full_for) <= more[full_for]:
+            groups = self._full_for.get(host) or {_domain(host)}
+            if any(self._room(group) <= more[group] for group in groups):
                 return False
             if accept is not None and not accept(host):
                 return False
-            more.update({group, full_for})
+            more.update(groups)
             return True
 
         return takes
@@ -88,7 +105,11 @@ class Slots:
         groups = _groups(lease)
         full = next((group for group in groups if self._room(group) <= 0), None)
         if full is not None:
-            self._full_for[lease.entry.host] = full
+            self._refused = self._clock()
+            # A host that has a rule does not wait because of a stranger's link: its next entry may be of its
+            # own site.
+            if full[0] in OWN or not lease.entry.data.get("ruled"):
+                self._full_for[lease.entry.host] = groups
             return False
         self._full_for.pop(lease.entry.host, None)
         self.end(lease, answered=True)  # an entry has one slot, even if it is leased a second time
@@ -96,17 +117,22 @@ class Slots:
         self._flights[lease.entry.fingerprint] = _Flight(groups, self._clock())
         return True
 
-    def end(self, lease: Lease, *, answered: bool) -> None:
-        """Free the slot of a lease, if it has one, and adjust the windows of its groups."""
+    def end(self, lease: Lease, *, answered: bool, busy: float = 0.0) -> None:
+        """Free the slot of a lease, if it has one, and adjust the windows of its groups.
+
+        ``busy``: the seconds since the answer came.
+        """
         flight = self._flights.pop(lease.entry.fingerprint, None)
         if flight is None:
             return
         quick = answered and self._clock() - flight.began < SLOW
         self._in_flight.subtract(flight.groups)
         for group in flight.groups:
-            window = self._window(group)
-            most = self._most.get(group[0], self._total)
-            self._windows[group] = min(most, window + 1) if quick else max(SMALLEST, window // 2)
+            window, most = self._window(group), self._most.get(group[0])
+            grows = quick and (most is None or busy < BUSY)
+            self._windows[group] = (
+                min(most or self._total, window + 1) if grows else max(SMALLEST, window // 2)
+            )
             if self._in_flight[group] <= 0:
                 del self._in_flight[group]
 

@@ -76,6 +76,8 @@ class Visit:
     lease: Lease
     rule: Rule
     started: float
+    answered: float = 0.0
+    """The time of the answer; 0 if there is none yet."""
     record: PageRecord | None = None
     """The page record before the visit; None if there was no record or if the record was not read."""
     outcome: Outcome

@@ -20,7 +20,7 @@ from newsbot.crawl.failures import Ignored
 from newsbot.crawl.links.canonical import Canonical, alias_of
 from newsbot.crawl.links.queue import Links
 from newsbot.crawl.visit import EXCHANGE_KEY, META_KEY, Visit
-from newsbot.items import EventKind, Reason
+from newsbot.items import EventKind, GivenBy, Reason
 from newsbot.middlewares import content_type_of
 from newsbot.middlewares.cookies import cookies_for
 from newsbot.pages.extraction.page.refresh import forward_target
@@ -70,7 +70,7 @@ class RedirectMiddleware(redirect.RedirectMiddleware):
             result = result.replace(url=without_user(result.url))
         if visit is None:
             return result
-        await self._context.calls.run(self._check_target, visit, request, result)
+        result = await self._context.calls.run(self._check_target, visit, request, result)
         visit.hops.append(request.url)
         visit.sent.add(_sent(request))
         visit.note(self._context.clock(), EventKind.REDIRECT, status=response.status, to=result.url)
@@ -82,14 +82,22 @@ class RedirectMiddleware(redirect.RedirectMiddleware):
             response.headers["Location"] = resolve(response.url, _text_of(location)) or location
         return super().process_response(request, response)
 
-    def _check_target(self, visit: Visit, request: Request, target: Request) -> None:
-        """Record the target in the visit. Raises :class:`Ignored` if it must not or need not be fetched."""
+    def _check_target(self, visit: Visit, request: Request, target: Request) -> Request:
+        """Record the target in the visit, and return it.
+
+        If a stranger redirects to a site that has a rule, the target is fetched in its canonical spelling.
+        Raises :class:`Ignored` if it must not or need not be fetched.
+        """
         context = self._context
         try:
             rule = context.rule_for(target.url)
             canonical = canonicalize(target.url, (visit.rule if visit.kind.is_source else rule).drop_query)
         except ValueError as error:
             raise Ignored(Reason.BAD_URL, f"redirects to {target.url}: {error}") from error
+        ruled = context.rules.get(rule.domain) is not None
+        from_stranger = context.rule_for(request.url).domain != rule.domain and not visit.kind.is_source
+        if ruled and from_stranger and not GivenBy.of(visit.data).counts_for(rule.domain):
+            target = target.replace(url=canonical)
         # A site may redirect to the same address with another cookie. Such a chain is not a circle.
         if (target.url, cookies_for(target)) in (_sent(request), *visit.sent):
             raise Ignored(Reason.REDIRECTS, f"redirects in a circle: {target.url}")
@@ -98,8 +106,8 @@ class RedirectMiddleware(redirect.RedirectMiddleware):
         # A source, or a page that a person requested, is read even if the target is known or denied by a
         # rule.
         if here == visit.lease.entry.fingerprint or visit.kind.is_source or visit.forced:
-            return
-        if context.rules.get(rule.domain) is not None:
+            return target
+        if ruled:
             visit.rule = rule  # an article belongs to the site that publishes it
         if classify(visit.rule, canonical).denied:
             raise Ignored(Reason.DENIED, f"redirects to a URL that the site's rule denies: {canonical}")
@@ -109,6 +117,7 @@ class RedirectMiddleware(redirect.RedirectMiddleware):
             # redirect.
             self._links.offer([replace(alias, priority=visit.lease.entry.priority)])
             raise Ignored(Reason.REDIRECT_KNOWN, f"redirects to a known page: {canonical}")
+        return target
 
 
 def _sent(request: Request) -> tuple[str, bytes]:

@@ -78,12 +78,22 @@ class AddressChoice:
             or not self._spellings.is_from_site(item.url, unknown=False)
         ):
             return False
+        return self._move(kept, item)
+
+    def _move(self, kept: Article, item: Article) -> bool:
+        """Move the stored article ``kept`` to the addresses of ``item``. Return False if it was changed."""
         # The index is written before the storage, as in Canonical.free_address().
-        index, now = self._context.index, self._context.clock()
+        index, now, old, new = (
+            self._context.index,
+            self._context.clock(),
+            kept.canonical_url,
+            item.canonical_url,
+        )
         index.check_and_insert(new, kept.source, signature(kept.text), now)
         if not self._context.storage.articles.readdress(old, kept.content_hash, new, item.url):
             return False
-        forget_texts(index, [old], now)
+        if old != new:
+            forget_texts(index, [old], now)
         self._known.forget(fingerprint(new))
         self._context.count("canonical/of_site")
         return True
@@ -95,8 +105,12 @@ class AddressChoice:
     def _at_home(self, item: Article) -> Article | None:
         """Set the page's own URL as ``canonical_url``. Return the article that is stored under it."""
         kept = self._at_address(item, item.canonical_url)
-        if kept is not None and of_one_page(kept.url, item.url):
-            item.canonical_url = kept.canonical_url  # the page keeps the URL under which it was stored first
+        if kept is None or not of_one_page(kept.url, item.url):
+            return kept
+        if canonicalize(kept.url) != canonicalize(item.url) and self._spellings.prefers(item.url, kept.url):
+            self._move(kept, item)
+            return self._context.storage.articles.get(item.canonical_url)
+        item.canonical_url = kept.canonical_url  # the page keeps the URL under which it was stored first
         return kept
 
     def _at_address(self, item: Article, own: str) -> Article | None:

@@ -88,6 +88,7 @@ class Reader:
         slow too: a page of 16 kB took 170 ms. Pages are read one at a time, because the tree of a page may
         take 50 MB. :meth:`read` itself parses small feeds and sitemaps.
         """
+        visit.answered = self._context.clock()
         if response.status >= 300:
             return
         # A person may ask for any address. Its content says whether it is a feed or a sitemap.

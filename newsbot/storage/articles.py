@@ -262,7 +262,8 @@ class Articles(Protocol):
     def readdress(self, canonical_url: str, content_hash: str, to: str, fetched: str | None = None) -> bool:
         """Move an article, with everything that belongs to it, to the canonical URL ``to``.
 
-        ``fetched`` replaces the URL from which the article was fetched; None keeps it.
+        ``to`` may also be another spelling of the same URL, with the same fingerprint. ``fetched`` replaces
+        the URL from which the article was fetched; None keeps it.
 
         Returns False and does nothing if the article no longer has this text, or if ``to`` already has an
         article. If the id of a story was made from the old URL, the story gets the id made from the new URL.

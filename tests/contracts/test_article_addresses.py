@@ -105,6 +105,21 @@ def test_an_article_that_gets_another_url_keeps_all_its_data(storage: Storage) -
     assert (named.duplicate_of, named.derived_from) == (A, [A, f"{SITE}/x"])
 
 
+def test_an_article_gets_another_spelling_of_its_url(storage: Storage) -> None:
+    storage.articles.store(make_article("a", "The theatre is closed."))
+    first = make_article("b", "The river is calm.", url=f"{B}?utm_source=x")
+    joined = storage.articles.store(first, peers=[A]).joined
+    cursor, spelled = storage.articles.end_of_changes(), B.replace("https://", "http://www.")
+    assert storage.articles.readdress(B, first.content_hash, spelled, spelled)
+    kept = storage.articles.get(B)
+    assert kept is not None
+    assert joined is not None
+    assert (kept.canonical_url, kept.url, kept.story) == (spelled, spelled, joined.story)
+    assert addresses(storage) == [spelled, A]
+    changes = storage.articles.changes_since(cursor).found
+    assert [(one.fingerprint, one.article) for one in changes] == [(fingerprint(B), kept)]
+
+
 def test_the_old_url_is_free_after_the_change(storage: Storage) -> None:
     first = make_article("b", "The river is calm.", url=A)
     storage.articles.store(first)

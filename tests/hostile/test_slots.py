@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from newsbot.crawl.slots import SLOW, SMALLEST, Slots
+from newsbot.crawl.slots import BUSY, SLOW, SMALLEST, Slots
 from newsbot.frontier.base import Entry, Lease
 from newsbot.items import Kind
 from newsbot.urls import fingerprint
@@ -92,6 +92,38 @@ def test_one_call_takes_no_more_hosts_of_a_domain_than_there_is_room_for(slots: 
     assert accept is not None
     taken = [host for host in "abcdefghij" if accept(f"{host}.wide.test")]
     assert taken == list("acdefgh")
+
+
+def test_links_of_strangers_get_few_slots_while_the_worker_is_busy(slots: Slots) -> None:
+    def fly(path: str) -> Lease:
+        one = lease("elsewhere.test", path, by="elsewhere.test")
+        return replace(one, entry=replace(one.entry, data={**one.entry.data, "given_by": "gossip.test"}))
+
+    for busy, most in ((BUSY, SMALLEST), (0.0, TOTAL // 4)):
+        for number in range(TOTAL):
+            one = fly(f"/{number}")
+            assert slots.take(one)
+            slots.end(one, answered=True, busy=busy)
+        flying = [one for number in range(TOTAL) if slots.take(one := fly(f"/{number}"))]
+        assert len(flying) == most
+        for one in flying:
+            slots.end(one, answered=True)
+
+
+def test_hosts_of_strangers_do_not_fill_a_call_while_their_group_is_full(slots: Slots) -> None:
+    def fly(host: str, **more: bool) -> Lease:
+        one = lease(host, by=host)
+        return replace(
+            one, entry=replace(one.entry, data={**one.entry.data, "given_by": "gossip.test", **more})
+        )
+
+    flying = [one for number in range(TOTAL) if slots.take(one := fly(f"s{number}.test"))]
+    assert not slots.take(fly("ruled.test", ruled=True))
+    slots.end(flying[0], answered=True)
+    accept = slots.accepting(None)
+    assert accept is not None
+    hosts = ("s20.test", "s21.test", "ruled.test", "own.test")
+    assert [host for host in hosts if accept(host)] == ["s20.test", "ruled.test", "own.test"]
 
 
 def test_an_honest_site_is_read_beside_hundreds_of_silent_hosts(site: MockServer, world: World) -> None:

@@ -51,8 +51,9 @@ QUERIES = (
     "?print=1",
     "?from=m",
     "?from=mallory",
+    "?PHPSESSID=0123456789abcdef0123456789abcdef",
 )
-"""The victim gives the same page under all these queries."""
+"""The victim gives the same page under all these queries, and at its host ``www``."""
 FEEDS = {
     "a false headline": item(title="Mayor arrested after the bridge fell"),
     "the headline of its neighbour": item(title="{next title}"),
@@ -68,6 +69,9 @@ FEEDS = {
     "a parameter": item("{aim}?partner=mallory"),
     "two parameters": item("{aim}?a=1&amp;b=2", more="<dc:creator>Mallory</dc:creator>"),
     "a tracking parameter and an author": item("{aim}?utm_source=m", more="<dc:creator>Mallory</dc:creator>"),
+    "a session": item("{aim}?PHPSESSID=0123456789abcdef0123456789abcdef"),
+    "escapes": item("{home}/%6eews/{number}"),
+    "another host of the site": item("http://www.victim.test/news/{number}?utm_source=m"),
     "another case of the path": item("{home}/NEWS/{number}"),
     "a slash at the end": item("{aim}/"),
     "a fragment": item("{aim}#mallory", more="<pubDate>Mon, 05 Jan 2009 08:00:00 GMT</pubDate>"),
@@ -150,23 +154,25 @@ SAID: Mapping[str, Callable[[MockServer, str, Callable[[str], str]], None]] = {
     **{f"copy: {what}": of_page(HEADS[what], copied=True) for what in ("canonical", "og:url", "JSON-LD")},
     "redirect: 301": redirects(301, "{aim}"),
     "redirect: 302 with a parameter": redirects(302, "{aim}?from=mallory"),
+    "redirect: 308 with a tracking parameter": redirects(308, "{aim}?utm_source=m"),
+    "redirect: to another host of the site": redirects(301, "http://www.victim.test/news/{number}"),
     "redirect: to its neighbour": redirects(301, "{next}"),
     "redirect: to its home page": redirects(301, "{home}/"),
 }
 """What an attacker says -> registers the pages of the attacker; ``fill`` replaces names in braces."""
 
 
-def serve(site: MockServer, world: World) -> None:
-    """Serve the victim and one attacker for each entry of :data:`SAID`."""
+def serve(site: MockServer, world: World) -> str:
+    """Serve the victim and one attacker for each entry of :data:`SAID`. Return the victim's feed."""
     links = []
     for number in range(len(SAID)):
         for query in QUERIES:
-            site.page(f"{HOME}/news/{number}{query}", article_html(number), headers=HTML)
+            for address in (f"{HOME}/news/", f"{HOME}/%6eews/", "http://www.victim.test/news/"):
+                site.page(f"{address}{number}{query}", article_html(number), headers=HTML)
         title = f"Council story number {number} about the bridge"
         links.append(f"<item><title>{title}</title><link>{HOME}/news/{number}</link></item>")
-    site.page(
-        f"{HOME}/feed.xml", f'<rss version="2.0"><channel>{"".join(links)}</channel></rss>', headers=XML
-    )
+    feed = f'<rss version="2.0"><channel>{"".join(links)}</channel></rss>'
+    site.page(f"{HOME}/feed.xml", feed, headers=XML)
     world.rule(VICTIM, f"domain: {VICTIM}\nfeeds: {HOME}/feed.xml\n")
     for number, run in zip(count(), SAID.values(), strict=False):
         host, following = f"attacker{number}.test", (number + 1) % len(SAID)
@@ -187,6 +193,7 @@ def serve(site: MockServer, world: World) -> None:
 
         run(site, f"http://{host}", fill)
         world.rule(host, f"domain: {host}\nfeeds: http://{host}/feed.xml\n")
+    return feed
 
 
 def stored(world: World) -> dict[str, dict[str, Any]]:
@@ -218,17 +225,23 @@ def test_nothing_that_others_say_changes_what_is_stored(
 ) -> None:
     assert len(SAID) >= 40
     attackers = ",".join(f"attacker{number}.test" for number in range(len(SAID)))
+    everyone = f"{attackers},{VICTIM}"
     parts = {
-        "attackers first": [attackers, VICTIM],
-        "together": [f"{attackers},{VICTIM}"],
+        "attackers first": [everyone, VICTIM],
+        "together": [everyone],
         "victim first": [VICTIM, attackers],
     }
     with MockServer() as site:
         world = World(tmp_path, site)
-        serve(site, world)
+        feed = serve(site, world)
+        if order == "attackers first":  # at first, the victim's feed is empty
+            site.page(f"{HOME}/feed.xml", '<rss version="2.0"><channel></channel></rss>', headers=XML)
+        if order == "together":  # attackers' links are being fetched when the victim's feed is read
+            site.page(f"{HOME}/feed.xml", feed, headers=XML, delay=1.5)
         for sites in parts[order]:
-            crawl = world.crawl("-a", f"sites={sites}", *SETTINGS)
+            crawl = world.crawl("-a", f"sites={sites}", "-a", "now=yes", *SETTINGS)
             assert crawl.code == 0, crawl.err
+            site.page(f"{HOME}/feed.xml", feed, headers=XML)
         found = stored(world)
     changed = {
         (what, name): (alone[url].get(name), found.get(url, {}).get(name))

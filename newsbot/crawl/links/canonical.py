@@ -268,13 +268,20 @@ class Canonical:
     def _may_speak_for(self, visit: Visit, target: str) -> bool:
         """Return True if the visit counts as a visit of ``target``, to which it was redirected.
 
-        If the response is not an article, the visit counts only if the redirect stays within one site. A
-        redirect from another site may use a spelling of the page's URL that does not work.
+        A redirect from another site may use a spelling of the page's URL that does not work, or a scheme or
+        host that the page's own site does not give. The visit then does not count if the response is not an
+        article, or if the page waits under another scheme or host.
         """
-        if visit.kind is not Kind.ARTICLE or visit.outcome.is_article:
-            return True
         rule_for = self._context.rule_for
-        return rule_for(target).domain == rule_for(visit.lease.entry.url).domain
+        if (
+            visit.kind is not Kind.ARTICLE
+            or rule_for(target).domain == rule_for(visit.lease.entry.url).domain
+        ):
+            return True
+        waiting = self._context.frontier.entry(fingerprint(target))
+        drop = rule_for(target).drop_query
+        misled = waiting is not None and canonicalize(waiting.url, drop) != target
+        return visit.outcome.is_article is True and not misled
 
     def _other_page(self, visit: Visit, url: str) -> bytes | None:
         """Return the fingerprint of ``url`` if it can be another address of the visited page, else None."""

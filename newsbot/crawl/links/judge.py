@@ -28,6 +28,7 @@ from newsbot.ranking.judging import (
     judge,
 )
 from newsbot.ranking.url_learning import UrlLearning
+from newsbot.urls import canonicalize
 
 LINKS_AT_ONCE = 100
 """Number of links that are judged and queued in one step. A step takes less than 50 ms."""
@@ -152,8 +153,11 @@ class LinkJudge:
     def _entry(self, link: Link, rule: Rule, judgement: Judgement, found: Found, given_by: GivenBy) -> Entry:
         # The host of a site without a rule may be a service that redirects to the site that has the link.
         counts = given_by.counts_for(rule.domain) or not self._is_crawled(rule)
+        if not counts:
+            # The address may be fetched, but not with tracking keys or a spelling that the stranger chose.
+            link = replace(link.bare, url=canonicalize(link.url, rule.drop_query))
         return entry_for(
-            link if counts else link.bare,
+            link,
             rule,
             judgement,
             depth=found.depth,

@@ -27,7 +27,7 @@ from newsbot.pages.discovery.sitemaps import is_news_file
 from newsbot.sites.health import FULL_QUEUE
 from newsbot.urls import host_key
 
-NEW_HOSTS = 50
+NEW_HOSTS = 20
 """Maximum number of hosts that one site has named and that had no request yet."""
 MAX_HELD = 2_000
 """Maximum number of links to new hosts that are held for one site. Further links stay in the source."""

@@ -4,7 +4,9 @@ The identity of a page leaves out the scheme, ``www.``, tracking keys, session i
 (:mod:`newsbot.urls`). A broken spelling of a URL therefore has the same identity as the correct one. If
 another site links to a page with a broken spelling, by mistake or on purpose, the page must still be read:
 
-* A spelling from the page's own site replaces a spelling from another site.
+* A spelling from another site is used in its canonical form, without tracking keys.
+* A spelling from the page's own site replaces a spelling from another site. If it has another scheme or host,
+  the page is read again.
 * A feed or sitemap that its own site names is a source of this site, even if another site named it first.
 * A page that fails under the spelling of another site is tried under the spellings of its own site, then with
   http if the host has no TLS, then under the canonical spelling. If all fail, the page has failed.
@@ -70,6 +72,20 @@ class Spellings:
         page = self._context.storage.pages.get([key]).get(key)
         return unknown if page is None else any(self._given_by_site(page))
 
+    def prefers(self, url: str, to: str) -> bool:
+        """Return True if a page's own site gives the scheme and host of ``url``, and not those of ``to``.
+
+        If a redirect led to ``url``, its site gives another URL; then another site must have named the page
+        first. Raises :class:`newsbot.errors.DataError`.
+        """
+        key = fingerprint(canonicalize(url, self._context.rule_for(url).drop_query))
+        page = self._context.storage.pages.get([key]).get(key)
+        given = set() if page is None else {canonicalize(at) for at in self._spellings_of_site(page)}
+        if page is None or not given or canonicalize(to) in given:
+            return False
+        first = next(event for event in page.history if event["event"] == EventKind.DISCOVERED)
+        return canonicalize(url) in given or not self.given_by_site(first, page.url)
+
     def offer(self, entries: Sequence[Entry]) -> None:
         """Use the spellings of a site's links to its own pages, if the pages are known already.
 
@@ -93,24 +109,28 @@ class Spellings:
 
     def _is_new(self, entry: Entry, page: PageRecord) -> bool:
         """Return True if the spelling is new and the page was not fetched successfully yet."""
-        given = {event.get("to") or page.url for event in self._given_by_site(page)}
+        given = set(self._spellings_of_site(page))
         if given and entry.data["where"] == Where.SEED:
             return False  # a home page has a fixed order of spellings (newsbot.crawl.completion)
         if entry.url in given or len(given) >= MAX_SPELLINGS:
             return False
         if not given and page.last(EventKind.NOT_AN_ARTICLE) is not None:
             return True  # that the site's own feed lists the page is evidence that it is an article
-        return not _is_had(page, entry) or (not given and self._gave_another_text(page, entry))
+        return not _is_had(page, entry) or (not given and self._was_misled(page, entry))
 
-    def _gave_another_text(self, page: PageRecord, entry: Entry) -> bool:
-        """Return True if the spelling from another site led to a text that is not the linked article.
+    def _was_misled(self, page: PageRecord, entry: Entry) -> bool:
+        """Return True if the spelling from another site led to another scheme or host, or to a text that is
+        not the linked article.
 
         Some sites respond to a wrong URL with a page that looks like an article. The crawl has then stored an
         article with another headline, or it has found a copy and stored nothing.
         """
         if entry.kind is not Kind.ARTICLE or page.url == entry.url:
             return False
-        url = canonicalize(entry.url, self._context.rule_for(entry.url).drop_query)
+        url, drop = canonicalize(entry.url), self._context.rule_for(entry.url).drop_query
+        if url != canonicalize(page.url):
+            return True
+        url = canonicalize(url, drop)
         kept = self._context.storage.articles.get(url)
         if kept is None or fingerprint(kept.canonical_url) != entry.fingerprint:
             return True
@@ -121,6 +141,9 @@ class Spellings:
         for event in reversed(page.history):
             if event.get("event") == EventKind.DISCOVERED and self.given_by_site(event, page.url):
                 yield event
+
+    def _spellings_of_site(self, page: PageRecord) -> Iterator[str]:
+        return (event.get("to") or page.url for event in self._given_by_site(page))
 
     def _take(self, new: Sequence[tuple[Entry, PageRecord]]) -> None:
         """Store the spellings, then queue them.
@@ -143,9 +166,10 @@ class Spellings:
         context.count("links/respelled", len(waiting) + len(failed))
 
     def following(self, visit: Visit) -> Entry | None:
-        """Return the spelling under which a failed page is fetched next, or None if no spelling is left.
+        """Return the spelling under which a page is fetched next, or None if no spelling is left.
 
-        Raises :class:`newsbot.errors.DataError`.
+        A page is fetched again if it failed, or if its own site gives another scheme or host. Raises
+        :class:`newsbot.errors.DataError`.
         """
         entry = visit.lease.entry
         before = entry.data.get("tried", [])
@@ -153,7 +177,7 @@ class Spellings:
         from_elsewhere = bool(before) or not_from_site
         has_failed = _has_failed(visit, from_elsewhere=from_elsewhere)
         named_source = not_from_site and visit.kind.is_source
-        if not (has_failed or named_source):
+        if not (has_failed or not_from_site):
             return None
         # Another site may have named the page as its feed or section. The page is then fetched again as the
         # kind that its own site names, under a spelling of its own site, even if this spelling was just
@@ -161,7 +185,10 @@ class Spellings:
         tried = before if named_source else [*before, entry.url]
         page = self._context.storage.pages.get([entry.fingerprint]).get(entry.fingerprint)
         for event in () if page is None else self._given_by_site(page):
-            if (url := event.get("to")) is not None and url not in tried:
+            if (url := event.get("to")) is None or url in tried:
+                continue
+            # After a success, only a spelling with another scheme or host is read.
+            if has_failed or named_source or canonicalize(url) != canonicalize(entry.url):
                 source = self._context.rule_for(url).domain if visit.kind.is_source else entry.data["source"]
                 after = _respelled(entry, url, {**_said(event), "source": source, "tried": tried})
                 return replace(after, kind=page.kind) if page is not None and named_source else after

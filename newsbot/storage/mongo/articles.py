@@ -411,13 +411,16 @@ def _readdress(
     before, after = fingerprint(old), fingerprint(new)
     articles, aliases = database["articles"], database["aliases"]
     own = articles.find_one({"_id": before, "content_hash": content_hash}, session=session)
-    if own is None or articles.find_one({"_id": after}, {"_id": 1}, session=session) is not None:
+    if own is None:
+        return False
+    if after != before and articles.find_one({"_id": after}, {"_id": 1}, session=session) is not None:
         return False
     articles.delete_one({"_id": before}, session=session)
     # The change number is cleared, so that the article under its new URL counts as a change.
     moved = own | {"_id": after, "canonical_url": new, changes.NUMBER: None, "url": fetched or own["url"]}
     articles.insert_one(moved, session=session)
-    changes.note_removed(database, [before], session)
+    if after != before:
+        changes.note_removed(database, [before], session)
     texts = _move_versions(database, session, own, after, new)
     database["texts"].update_many(
         {"_id": {"$in": texts}, "article": before}, {"$set": {"article": after}}, session=session
@@ -429,7 +432,8 @@ def _readdress(
     # "$[one]" are the elements of the list that are equal to the old URL.
     of_old, to_new = {"derived_from": strings(old)}, {"$set": {"derived_from.$[one]": new}}
     articles.update_many(of_old, to_new, array_filters=[{"one": old}], session=session)
-    _move_story(database, session, story_id(old), story_id(new))
+    if after != before:
+        _move_story(database, session, story_id(old), story_id(new))
     return True
 
 

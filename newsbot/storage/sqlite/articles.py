@@ -137,7 +137,8 @@ class SqliteArticles(Repository, Articles):
             # decided.
             row = database.execute(f"{_OWN} AND content_hash = ?", (before, content_hash)).fetchone()
             # If the new URL has an article too, both articles stay.
-            if row is None or database.execute(_OWN, (after,)).fetchone() is not None:
+            taken = after != before and database.execute(_OWN, (after,)).fetchone() is not None
+            if row is None or taken:
                 return False
             number = row["id"]
             # The new URL gets an article, so it can no longer be an alias.
@@ -153,7 +154,10 @@ class SqliteArticles(Repository, Articles):
             )
             database.execute("UPDATE article SET duplicate_of = ? WHERE duplicate_of = ?", (new, old))
             database.execute(DERIVED, (json.dumps([old]), new))
-            _move_story(database, story_id(old), story_id(new))
+            if after == before:
+                _note_change(database, before)
+            else:
+                _move_story(database, story_id(old), story_id(new))
         return True
 
     def get_many(self, canonical_urls: Sequence[str]) -> dict[str, Article]:
@@ -183,9 +187,7 @@ class SqliteArticles(Repository, Articles):
         row = _row_of(to_row(article), fingerprint(article.canonical_url))
         with self._file.writing() as database:
             if database.execute(_SAVE_ORIGIN, row).rowcount:
-                # the trigger article_updated does not watch these fields, so the change is numbered here
-                database.execute("DELETE FROM article_change WHERE fingerprint = :fingerprint", row)
-                database.execute("INSERT INTO article_change (fingerprint) VALUES (:fingerprint)", row)
+                _note_change(database, row["fingerprint"])
 
     def versions(self, canonical_url: str) -> list[Article]:
         with self._file.reading() as database:
@@ -366,6 +368,12 @@ def _update(database: sqlite3.Connection, row: dict[str, Any], own: sqlite3.Row)
     if first is not None:
         row["data"] = to_json(json.loads(row["data"]) | {"discovered_at": first})
     database.execute(_UPDATE, row)
+
+
+def _note_change(database: sqlite3.Connection, key: bytes) -> None:
+    """Number a change of fields that the trigger ``article_updated`` does not watch."""
+    database.execute("DELETE FROM article_change WHERE fingerprint = ?", (key,))
+    database.execute("INSERT INTO article_change (fingerprint) VALUES (?)", (key,))
 
 
 def _move_story(database: sqlite3.Connection, old: str, new: str) -> None:
