@@ -10,4 +10,6 @@ Files in reading order:
 * ``middleware``: passes requests and responses to the archive
 * ``command``: ``scrapy articles show``, also with the archived page
 * ``importing``: imports articles from WARC files
+* ``cdx``: reads the indexes of web archives, and their pages
+* ``backfill``: ``scrapy backfill``: the older articles of a site
 """
