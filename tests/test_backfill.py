@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from fnmatch import fnmatch
 from functools import cache
+from typing import Any
 from urllib.parse import quote_plus, unquote_plus, urlsplit
 
 import pytest
@@ -29,9 +32,9 @@ SINCE = ("--since", "2024-01")
 _DATE = "2026-11-20T08:00:00Z"  # of article_html
 
 
-def page(number: int, day: str = "2024-03-07", **more: str) -> str:
+def page(number: int, day: str = "2024-03-07", **more: Any) -> str:
     """Return an article page that was published on a day."""
-    return article_html(number, **more).replace(_DATE, f"{day}T08:00:00Z")  # type: ignore[arg-type]
+    return article_html(number, **more).replace(_DATE, f"{day}T08:00:00Z")
 
 
 def surt(url: str) -> str:
@@ -413,8 +416,8 @@ def test_a_resume_key_is_sent_as_it_was_meant(archive, printed, monkeypatch):
 
 def test_requests_to_one_host_keep_the_pause(archive, monkeypatch):
     waited: list[float] = []
-    monkeypatch.setattr(remote.time, "monotonic", lambda: 100.0)
-    monkeypatch.setattr(remote.time, "sleep", waited.append)
+    monkeypatch.setattr(time, "monotonic", lambda: 100.0)
+    monkeypatch.setattr(time, "sleep", waited.append)
     client = PacedClient("newsbot", 2.5, print)
     for _ in range(2):
         client.get(f"{archive.address}/web/20240301000000id_/http://a.org/", 1000)
@@ -444,7 +447,7 @@ def test_the_site_itself_comes_first_and_archives_fill_the_gaps(site, world, arc
         assert done.returncode == 0, done.stderr
         return done
 
-    monkeypatch.setattr(backfill.subprocess, "run", crawl)
+    monkeypatch.setattr(subprocess, "run", crawl)
     place = Place.__new__(Place)
     place.data, place.rules = world.data, world.rules
     words = (*SINCE, "--from", "site", "--from", "wayback", "--max-pages", "50", "--json")

@@ -68,6 +68,11 @@ class Command(NewsbotCommand):
                 default="off",
                 help="off (default), at_once (within seconds), hourly or daily",
             ),
+            Argument(
+                "--fields",
+                metavar="NAME,…",
+                help="fields of articles in notices, such as title,url,text (default: without text)",
+            ),
             writes=True,
         ),
         Action("saved", "List saved searches", "newsbot.apps.alerts.command:saved"),
