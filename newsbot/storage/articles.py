@@ -200,6 +200,8 @@ class Changes:
     restarted: bool
     """True if the changes begin with the first change. The cursor was empty, belongs to another storage, or
     is beyond the end of this storage because a backup was restored."""
+    rewound: float = 0.0
+    """The time at which a person let the follower begin again (POSIX seconds); 0 if nobody did."""
 
 
 @dataclass(frozen=True, slots=True)
