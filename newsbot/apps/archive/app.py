@@ -18,6 +18,7 @@ APP = App(
         },
     },
     checks=("newsbot.apps.archive.recording:check",),
+    pages=("newsbot.apps.archive.pages:add",),
     notes={"backfill:": Owner.SITE_IN_KIND},
     pruning={"raw": "newsbot.apps.archive.recording:prune"},
 )
