@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import json
+import subprocess
+import sys
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
+from zipfile import ZipFile
 
 import pytest
 from warcio.archiveiterator import ArchiveIterator
@@ -16,10 +21,11 @@ from newsbot.apps.archive.cdxj import INDEX, latest, page_at, surt, write_index
 from newsbot.apps.archive.recording import Archive, Indexes
 from newsbot.apps.archive.writer import OPEN, WarcFolder, packed_exchange
 from newsbot.backends import open_storage
+from newsbot.items import Article
 from newsbot.urls import fingerprint
 from tests.browser import chromium
 from tests.contracts.storage_samples import make_page
-from tests.crawls import article_html
+from tests.crawls import World, article_html
 from tests.dashboarddata import make_article
 from tests.dashboards import Visitor, served, settings_of, visit
 from tests.newssite import HOST, serve
@@ -55,6 +61,7 @@ def test_each_article_of_a_crawl_leads_to_its_archived_page(site, world, tmp_pat
         assert page is not None
         assert page.body is not None
         assert article.title.encode() in page.body
+    _is_a_web_archive_of(world, articles, tmp_path / "articles.wacz", options)
     shown = world.scrapy("articles", "show", articles[0].url, "--original", *options)
     assert articles[0].title in shown.out
     assert shown.out.strip() == article_html(int(articles[0].url[-1])).strip()
@@ -64,6 +71,28 @@ def test_each_article_of_a_crawl_leads_to_its_archived_page(site, world, tmp_pat
     assert (front.code, "<rss" in front.out) == (0, True), front.err
     unset = world.scrapy("articles", "show", articles[0].url, "--original")
     assert (unset.code, "NEWSBOT_WARC_DIR is not set" in unset.err) == (2, True)
+
+
+def _is_a_web_archive_of(world: World, articles: list[Article], path: Path, options: Sequence[str]) -> None:
+    done = world.scrapy("articles", "export", "-o", str(path), *options)
+    assert done.code == 0, done.err
+    command = [sys.executable, "-m", "wacz.main", "validate", "-f", str(path)]
+    checked = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "Validation succeeded, the passed WACZ is valid" in checked.stdout, checked
+    with ZipFile(path) as wacz:
+        warc = wacz.read("archive/data.warc.gz")
+        index = wacz.read("indexes/index.cdx").decode().splitlines()
+        pages = [json.loads(line) for line in wacz.read("pages/pages.jsonl").splitlines()]
+    assert index == sorted(index)
+    titles = {one.url: one.title for one in articles}
+    assert {one["url"]: one["title"] for one in pages[1:]} == titles
+    for line in index:
+        fields = json.loads(line.split(" ", 2)[2])
+        at, size = int(fields["offset"]), int(fields["length"])
+        record = next(iter(ArchiveIterator(io.BytesIO(warc[at : at + size]))))
+        assert titles[fields["url"]].encode() in record.content_stream().read()
+    none = world.scrapy("articles", "export", "-o", str(path))
+    assert (none.code, "NEWSBOT_WARC_DIR is not set" in none.err) == (2, True)
 
 
 def opened(folder: Path, max_size: int) -> Archive:

@@ -99,9 +99,9 @@ class Command(NewsbotCommand):
             "newsbot.apps.export.command:export",
             Argument(
                 "--format",
-                type=one_of("jsonl", "json", "csv", "parquet", "warc"),
+                type=one_of("jsonl", "json", "csv", "parquet", "warc", "wacz"),
                 metavar="FORMAT",
-                help="jsonl, json, csv, parquet or warc; default: by the file name, or else jsonl",
+                help="jsonl, json, csv, parquet, warc or wacz; default: by the file name, or else jsonl",
             ),
             Argument("-o", "--output", type=Path, metavar="FILE", help="output file, replaced at the end"),
             *_WHICH,
