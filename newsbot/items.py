@@ -394,6 +394,7 @@ class PageRecord:
         return next((event for event in reversed(self.history) if event.get("event") == kind), None)
 
 
+ARCHIVE = "archive"
 TIME = {"serializer": iso}
 """Metadata of fields that hold a time. Scrapy's feed exports call the serializer."""
 
@@ -460,13 +461,18 @@ class Article:
     extraction: dict[str, str] = field(default_factory=dict)
     """The method that found each field, e.g. ``{"title": "json-ld"}``.
 
-    ``site_lines``: see :attr:`site_lines`.
+    ``site_lines``: see :attr:`site_lines`. ``archive``: the URL of the archived page that was read.
     """
 
     def __post_init__(self) -> None:
         """Accept ``derived_from`` as it was stored until November 2026: one URL or None."""
         named: list[str] | str | None = self.derived_from
         self.derived_from = [named] if isinstance(named, str) else list(named or ())
+
+    @property
+    def is_archived(self) -> bool:
+        """True if the text is from an archive of pages, and not from the site itself (``archive``)."""
+        return ARCHIVE in self.extraction
 
     @property
     def site_lines(self) -> list[tuple[int, str]]:

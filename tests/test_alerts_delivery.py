@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hmac
 import json
 import socket
 import socketserver
@@ -9,6 +11,8 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from email import message_from_bytes
+from email.policy import default
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +21,14 @@ import pytest
 from newsbot.apps.alerts import outputs
 from newsbot.apps.alerts.outputs import Command, Mail, OutputError, Webhook, outputs_from
 from newsbot.apps.alerts.rules import Alert, Message
+from newsbot.apps.alerts.saved import Found, Notice, SavedSearch
 from newsbot.apps.alerts.state import LOCK, take_lock
 from newsbot.apps.alerts.watch import options_from
 from newsbot.errors import ArgumentError
 from testbed.messages import Answer, Request
 from testbed.mockserver import MockServer
 from tests.commandline import Place
+from tests.commandline import article as make_article
 from tests.crawls import World, article_html, feed_xml
 from tests.newssite import serve
 from tests.test_serve import serving
@@ -202,6 +208,7 @@ def test_settings_name_the_outputs() -> None:
         ({"NEWSBOT_ALERT_WEBHOOK": "file:///etc/passwd"}, "NEWSBOT_ALERT_WEBHOOK"),
         ({"NEWSBOT_ALERT_WEBHOOK": "https://a b/"}, "NEWSBOT_ALERT_WEBHOOK"),
         ({"NEWSBOT_ALERT_WEBHOOK": "http://[x/"}, "NEWSBOT_ALERT_WEBHOOK"),
+        ({"NEWSBOT_ALERT_APPRISE": "json://a.example nothing:/"}, "NEWSBOT_ALERT_APPRISE: .* address 2"),
         ({"NEWSBOT_ALERT_MAIL": "nobody"}, "NEWSBOT_ALERT_MAIL"),
         ({"NEWSBOT_ALERT_MAIL": "a@x\nBcc: b@y"}, "NEWSBOT_ALERT_MAIL"),
         ({"NEWSBOT_ALERT_MAIL": "a@x", "MAIL_PORT": "many"}, "MAIL_PORT=many"),
@@ -247,15 +254,99 @@ def test_a_one_off_crawl_sends_notices_of_saved_searches_before_it_ends(
     taken = hook(site)
     serve(site, world, 2)
     world.crawl("-a", "max_articles=1")
-    for name, rhythm in (("soon", "at_once"), ("later", "daily")):
-        assert world.scrapy("articles", "save", name, "council", "--tell", rhythm).code == 0
-    crawl = world.crawl("-a", "now=yes", "-s", f"NEWSBOT_ALERT_WEBHOOK=http://chat.test/hook/{SECRET}")
+    for name, *rest in (
+        ("soon", "--tell", "at_once", "--fields", "title,text"),
+        ("later", "--tell", "daily"),
+    ):
+        said = world.scrapy("articles", "save", name, "council", *rest)
+        assert said.code == 0
+        assert f"{name}: notices go to the log only" in said.err
+    crawl = world.crawl("-a", "now=yes", "-s", f"NEWSBOT_ALERT_WEBHOOK=http://chat.test/hook/{SECRET}",
+                        NEWSBOT_ALERT_SECRET=f"whsec_{base64.b64encode(b'k' * 24).decode()}")  # fmt: skip
     assert crawl.code == 0, crawl.err
     assert len(world.articles()) == 2
     found = [one for request in taken for one in json.loads(request.body)["alerts"]]
     assert [(one["search"], len(one["articles"])) for one in found if one["event"] == "found"] == [
         ("soon", 1)
     ]
+    (article,) = found[0]["articles"]
+    assert sorted(article) == ["text", "title"]
+    assert article["text"] in {one.text for one in world.articles()}
+    for request in taken:
+        name, at = request.headers["webhook-id"], request.headers["webhook-timestamp"]
+        mac = hmac.digest(b"k" * 24, f"{name}.{at}.".encode() + request.body, "sha256")
+        assert request.headers["webhook-signature"] == f"v1,{base64.b64encode(mac).decode()}"
+
+
+def test_a_message_that_is_sent_again_has_the_same_id(site: MockServer) -> None:
+    taken = hook(site)
+    webhook = Webhook(site.url(f"/hook/{SECRET}"))
+    for messages in ([BEGAN], [BEGAN], [BEGAN, OVER]):
+        webhook.send(messages)
+    first, again, other = (request.headers["webhook-id"] for request in taken)
+    assert first == again != other
+    assert "webhook-signature" not in taken[0].headers
+
+
+BRIDGE = make_article(
+    1,
+    text="Die Brücke ist offen.\nZweiter Absatz.",
+    authors=["A. B.", "C"],
+    rights={"noai": "meta"},
+)
+FOUND = Found(
+    SavedSearch(
+        name="Brücken",
+        query="bridge",
+        tell="daily",
+        created=0.0,
+        cursor="",
+        last=0.0,
+        fields=["title", "url", "authors", "rights", "text"],
+    ),
+    Notice(1, 1_795_000_000.0, ["00", "01"], 3),
+    [BRIDGE],
+)
+
+
+def test_an_email_has_the_fields_that_a_search_names(post: Any) -> None:
+    Mail(("a@example.org",), "b@example.org", *post.server_address).send([FOUND, BEGAN])
+    letter = message_from_bytes(post.letters[0].encode(), policy=default).get_content().replace("\r\n", "\n")
+    for words in (
+        "Brücken: 5 new articles",
+        "Title 1\nhttps://example.org/news/1?utm_source=feed\n",
+        "authors: A. B., C\nrights: {",
+        "Die Brücke ist offen.\nZweiter Absatz.", "and 3 more", "likely cause: it has moved",
+    ):  # fmt: skip
+        assert words in letter
+
+
+@pytest.mark.parametrize("status", [200, 500])
+def test_apprise_sends_to_each_service(
+    site: MockServer, status: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    taken = hook(site, status=status)
+    place = site.url(f"/hook/{SECRET}").removeprefix("http://")
+    log, service, other = outputs_from({"NEWSBOT_ALERT_APPRISE": f"json://{place} xml://{place}"})
+    assert (log.name, service.name[:5], other.name[:4]) == ("log", "json ", "xml ")
+    if status == 200:
+        service.send([FOUND])
+        sent = json.loads(taken[0].body)
+        assert (sent["title"], "Zweiter Absatz." in sent["message"]) == (
+            "[newsbot] Brücken: 5 new articles",
+            True,
+        )
+        return
+    with pytest.raises(OutputError, match=r"json [0-9a-f]{6} did not accept the message"):
+        service.send([FOUND])
+    assert SECRET not in caplog.text
+
+
+def test_a_field_that_articles_do_not_have_is_refused(place: Place) -> None:
+    answer = place.run("articles", "save", "x", "bridge", "--fields", "title,txt")
+    assert (answer.code, "txt: articles have no such field (did you mean 'text'?)" in answer.err) == (2, True)
+    chat = place.run("articles", "save", "x", "bridge", "--tell", "daily", NEWSBOT_ALERT_MAIL="a@example.org")
+    assert (chat.code, "log only" in chat.err) == (0, False)
 
 
 def test_a_crawl_reports_invalid_alert_settings_before_it_starts(world: World) -> None:

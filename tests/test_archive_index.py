@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+from zipfile import ZipFile
 
 import pytest
 from warcio.archiveiterator import ArchiveIterator
@@ -11,7 +20,14 @@ from warcio.archiveiterator import ArchiveIterator
 from newsbot.apps.archive.cdxj import INDEX, latest, page_at, surt, write_index
 from newsbot.apps.archive.recording import Archive, Indexes
 from newsbot.apps.archive.writer import OPEN, WarcFolder, packed_exchange
-from tests.crawls import article_html
+from newsbot.backends import open_storage
+from newsbot.items import Article
+from newsbot.urls import fingerprint
+from tests.browser import chromium
+from tests.contracts.storage_samples import make_page
+from tests.crawls import World, article_html
+from tests.dashboarddata import make_article
+from tests.dashboards import Visitor, served, settings_of, visit
 from tests.newssite import HOST, serve
 from tests.test_warc import exchange
 
@@ -45,13 +61,38 @@ def test_each_article_of_a_crawl_leads_to_its_archived_page(site, world, tmp_pat
         assert page is not None
         assert page.body is not None
         assert article.title.encode() in page.body
+    _is_a_web_archive_of(world, articles, tmp_path / "articles.wacz", options)
     shown = world.scrapy("articles", "show", articles[0].url, "--original", *options)
     assert articles[0].title in shown.out
     assert shown.out.strip() == article_html(int(articles[0].url[-1])).strip()
     missing = world.scrapy("articles", "show", f"{HOST}/none", "--original", *options)
-    assert (missing.code, "no article is stored" in missing.err) == (1, True)
+    assert (missing.code, "no page or article is stored" in missing.err) == (1, True)
+    front = world.scrapy("articles", "show", f"{HOST}/feed.xml", "--original", *options)
+    assert (front.code, "<rss" in front.out) == (0, True), front.err
     unset = world.scrapy("articles", "show", articles[0].url, "--original")
     assert (unset.code, "NEWSBOT_WARC_DIR is not set" in unset.err) == (2, True)
+
+
+def _is_a_web_archive_of(world: World, articles: list[Article], path: Path, options: Sequence[str]) -> None:
+    done = world.scrapy("articles", "export", "-o", str(path), *options)
+    assert done.code == 0, done.err
+    command = [sys.executable, "-m", "wacz.main", "validate", "-f", str(path)]
+    checked = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "Validation succeeded, the passed WACZ is valid" in checked.stdout, checked
+    with ZipFile(path) as wacz:
+        warc = wacz.read("archive/data.warc.gz")
+        index = wacz.read("indexes/index.cdx").decode().splitlines()
+        pages = [json.loads(line) for line in wacz.read("pages/pages.jsonl").splitlines()]
+    assert index == sorted(index)
+    titles = {one.url: one.title for one in articles}
+    assert {one["url"]: one["title"] for one in pages[1:]} == titles
+    for line in index:
+        fields = json.loads(line.split(" ", 2)[2])
+        at, size = int(fields["offset"]), int(fields["length"])
+        record = next(iter(ArchiveIterator(io.BytesIO(warc[at : at + size]))))
+        assert titles[fields["url"]].encode() in record.content_stream().read()
+    none = world.scrapy("articles", "export", "-o", str(path))
+    assert (none.code, "NEWSBOT_WARC_DIR is not set" in none.err) == (2, True)
 
 
 def opened(folder: Path, max_size: int) -> Archive:
@@ -127,3 +168,71 @@ def test_the_newest_whole_page_is_chosen(tmp_path: Path) -> None:
     place = latest(tmp_path, url)
     assert place is not None
     assert place.offset == 2
+
+
+EVIL = (
+    "<title>Tidings</title><script>fetch('/api/verdict'); document.title = 'run'</script>"
+    "<meta http-equiv=refresh content='0;url=/news'><img src=/icon.svg onerror=alert(1)><p>Grüße</p>"
+    "<link rel=stylesheet href=https://evil.example/x.css><form action=/do/add method=post>"
+)
+
+
+@pytest.fixture
+def shown(tmp_path: Path) -> tuple[dict[str, Any], str]:
+    """Settings with an archived page of a stored article, and the URL of the article."""
+    settings = settings_of(tmp_path, NEWSBOT_WARC_DIR=str(tmp_path / "warc"))
+    article = make_article(1)
+    with closing(open_storage(settings)) as storage:
+        storage.articles.store(article)
+    archive = opened(tmp_path / "warc", 10**6)
+    for url, kind, body in (
+        (article.url, b"text/html; charset=ISO-8859-1", EVIL.encode("latin-1")),
+        (f"{HOST}/a.pdf", b"application/pdf", b"%PDF-1.7"),
+    ):
+        archive._write(replace(exchange(1), url=url, answered=((b"Content-Type", kind),), body=body))
+    archive.close()
+    return settings, article.canonical_url
+
+
+def test_the_dashboard_opens_the_archived_page(shown: tuple[dict[str, Any], str]) -> None:
+    settings, url = shown
+
+    async def look(visitor: Visitor) -> None:
+        for place in ("/article", "/why"):
+            _, html = await visitor.get(f"{place}?url={quote(url)}")
+            assert f'href="/original?url={quote(url, safe="")}"' in html
+        answer, body = await visitor.get(f"/original?url={quote(url)}")
+        assert (answer.status, answer.headers["Content-Type"]) == (200, "text/html; charset=ISO-8859-1")
+        assert body == EVIL
+        policy = answer.headers["Content-Security-Policy"].split("; ")
+        assert {"sandbox", "default-src 'none'", "form-action 'none'"} <= set(policy)
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+        for other in (f"{HOST}/a.pdf", "https://other.example/"):  # archived, but not known; unknown
+            assert (await visitor.get(f"/original?url={quote(other)}"))[0].status == 404
+        assert (await visitor.get("/original?url=x"))[0].status == 400
+
+    visit(settings, look)
+    with closing(open_storage(settings)) as storage:
+        storage.pages.save(
+            [replace(make_page("a"), url=f"{HOST}/a.pdf", fingerprint=fingerprint(f"{HOST}/a.pdf"))]
+        )
+
+    async def download(visitor: Visitor) -> None:
+        answer, _ = await visitor.get(f"/original?url={quote(HOST + '/a.pdf')}")
+        assert answer.headers["Content-Disposition"] == "attachment; filename=original"
+
+    visit(settings, download)
+
+
+def test_an_archived_page_runs_nothing_in_a_browser(shown: tuple[dict[str, Any], str]) -> None:
+    settings, url = shown
+    with served(settings) as home, chromium() as browser:
+        page, asked, loaded = browser.new_page(), list[str](), list[str]()
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("requestfinished", lambda request: loaded.append(request.url))
+        answer = page.goto(f"{home}/original?url={quote(url)}", wait_until="load")
+        assert answer is not None
+        assert answer.status == 200
+        page.wait_for_timeout(300)
+        assert loaded == [page.url] == [f"{home}/original?url={quote(url)}"]
+        assert not any(one.endswith("/api/verdict") for one in asked)

@@ -116,6 +116,7 @@ def test_the_lock_file_matches_the_requirements() -> None:
 @pytest.mark.parametrize(
     ("extra", "file"),
     [
+        ("apprise", "requirements-sinks.txt"),
         ("datasketch", "requirements.txt"),
         ("documents", "requirements-documents.txt"),
         ("kafka", "requirements-sinks.txt"),

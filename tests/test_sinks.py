@@ -270,6 +270,20 @@ def test_a_batch_that_is_sent_again_has_the_same_id(make: Make, receiver: Receiv
     assert len(receiver.got) == 2
 
 
+def test_a_rewind_sends_new_ids_because_receivers_drop_known_ones(make: Make, receiver: Receiver) -> None:
+    house = make(f"http://{receiver.place}/hook")
+    house.store("one")
+    assert house.send() is Step.CURRENT
+    assert rewind(house.storage, "sink:s")
+    receiver.answer = lambda *_request: (503, b"")
+    assert house.send() is Step.WAITING
+    receiver.answer = lambda *_request: (204, b"")
+    house.now += 10
+    assert house.send() is Step.CURRENT
+    first, second, again = (headers["webhook-id"] for *_, headers, _body in receiver.got)
+    assert first != second == again
+
+
 def test_a_redirect_is_not_followed(make: Make, receiver: Receiver) -> None:
     house = make(f"http://{receiver.place}/hook")
     house.store("one")

@@ -104,6 +104,7 @@ def test_the_metadata_name_all_requirements_except_those_of_extras(wheel: Path) 
     }
     extras = {extra: {plain(name) for name, of in asked if of == extra} for _, extra in asked if extra}
     assert extras == {
+        "apprise": {"apprise"},
         "datasketch": {"datasketch"},
         "documents": {"pdfminer-six", "striprtf", "markdown-it-py"},
         "kafka": {"confluent-kafka"},

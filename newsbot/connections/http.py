@@ -1,11 +1,15 @@
 """Sends requests to addresses that the operator names, such as a webhook, with the standard library.
 
-The addresses may be private. Redirects are not followed, so that nothing is sent to another host.
+The addresses may be private. Redirects are not followed, so that nothing is sent to another host. Messages
+are signed by Standard Webhooks 1.0.0 (https://github.com/standard-webhooks/standard-webhooks).
 """
 
 from __future__ import annotations
 
 import base64
+import binascii
+import hashlib
+import hmac
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
@@ -59,3 +63,21 @@ class HttpClient:
             reason = getattr(error, "reason", None)
             why = reason if isinstance(reason, OSError) else error
             raise HttpFault(f"{self.place} cannot be reached ({type(why).__name__})") from None
+
+
+def signing_key(secret: str) -> bytes:
+    """Return the key of a secret: base64, with or without ``whsec_``; other texts are used as they are."""
+    try:
+        return base64.b64decode(secret.removeprefix("whsec_"), validate=True)
+    except binascii.Error:
+        return secret.encode()
+
+
+def webhook_headers(key: bytes, message_id: str, timestamp: int, body: bytes) -> dict[str, str]:
+    """Return the headers ``webhook-id`` and ``webhook-timestamp``, and with a key ``webhook-signature``
+    (``v1``: HMAC-SHA256 of id, time and body)."""
+    headers = {"webhook-id": message_id, "webhook-timestamp": str(timestamp)}
+    if key:
+        signed = hmac.new(key, f"{message_id}.{timestamp}.".encode() + body, hashlib.sha256).digest()
+        headers["webhook-signature"] = f"v1,{base64.b64encode(signed).decode()}"
+    return headers

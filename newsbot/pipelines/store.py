@@ -16,7 +16,7 @@ from newsbot.items import Article, Reason
 from newsbot.pipelines.exact import CopyFilter
 from newsbot.pipelines.near import StoryFinder
 from newsbot.sites.pauses_and_removals import forget_texts, is_out
-from newsbot.storage.articles import Stored, Verdict
+from newsbot.storage.articles import NOTHING, Stored, Verdict
 from newsbot.storage.stories import is_settled, story_id
 
 TRIES = 5
@@ -40,13 +40,14 @@ class StorePipeline(Component):
         """
         if not isinstance(item, Article):
             return item
-        stored = await self._store(item)
+        over = NOTHING if item.is_archived else None
+        stored = await self._store(item, over)
         # The else branch runs if the URL was taken at each try.
         for _ in range(TRIES):
             if stored.verdict is not Verdict.TAKEN:
                 break
             kept = await self._look_again(item)
-            stored = await self._store(item, None if kept is None else kept.content_hash)
+            stored = await self._store(item, over if over is not None or kept is None else kept.content_hash)
         else:
             raise RecordBusy(f"{item.canonical_url}: other workers keep storing other texts under this URL")
         self._removals.stored(item)

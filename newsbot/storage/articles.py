@@ -18,6 +18,8 @@ from newsbot.urls import canonicalize, fingerprint
 
 # --- the decision
 
+NOTHING = "-"
+"""Value of ``over`` for an archived page: no stored article is replaced."""
 KEPT = ("story", "duplicate_of")
 """Fields that a new version takes from the previous one, in addition to the first ``discovered_at``."""
 
@@ -92,7 +94,8 @@ def decide(
         return Decision(Verdict.NEW, given, 1, fetched_address(given))
     # This test comes first, because an unchanged article is not a copy, even if another article has or had
     # the same text.
-    if own is not None and _is_same(own, given):
+    is_kept = own is not None and over == NOTHING and of_one_page(own["url"], given["url"])
+    if own is not None and (is_kept or _is_same(own, given)):
         return Decision(Verdict.UNCHANGED, own, own["version"], fetched_address(given))
     if owner is not None:
         addresses = fetched_address(given)
@@ -197,6 +200,8 @@ class Changes:
     restarted: bool
     """True if the changes begin with the first change. The cursor was empty, belongs to another storage, or
     is beyond the end of this storage because a backup was restored."""
+    rewound: float = 0.0
+    """The time at which a person let the follower begin again (POSIX seconds); 0 if nobody did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +245,8 @@ class Articles(Protocol):
         fetched URL (``url``) becomes an alias of the article, unless another article has that URL.
 
         If the stored article was fetched from another page, it is replaced only if ``over`` is its
-        ``content_hash``. With ``over``, the caller confirms that it has compared both articles.
+        ``content_hash``. With ``over``, the caller confirms that it has compared both articles. With
+        :data:`NOTHING`, a stored article is never replaced.
 
         ``peers`` are the canonical URLs of articles whose stories are joined with the story of the stored
         article (:meth:`newsbot.storage.stories.Stories.join`), in the same transaction. Nothing is joined if

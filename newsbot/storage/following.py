@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from enum import Enum, auto
 from typing import Any
 
-from newsbot.clock import Clock
+from newsbot.clock import Clock, system_clock
 from newsbot.errors import RecordBusy, UserError
 from newsbot.storage.articles import Articles, Change, Changes
 from newsbot.storage.base import Storage
@@ -101,6 +101,8 @@ class FollowerState:
     """Articles that were fetched before this time are left out; 0 if none are."""
     since_until: str = ""
     """The cursor up to which ``since`` applies: later changes are of any age."""
+    rewound: float = 0.0
+    """Time of the last :func:`rewind`; 0 if there was none."""
 
 
 def states(notes: Notes) -> dict[str, FollowerState]:
@@ -115,7 +117,8 @@ def rewind(storage: Storage, name: str, since: float = 0.0) -> bool:
     """
     note = storage.notes.all(KIND).get(name)
     # Changes have no times. So the follower reads all of them again, and old articles are left out.
-    state = FollowerState(since=since, since_until=storage.articles.end_of_changes())
+    end = storage.articles.end_of_changes()
+    state = FollowerState(since=since, since_until=end, rewound=system_clock())
     return storage.notes.swap(KIND, name, note, asdict(state))
 
 
@@ -171,11 +174,11 @@ class FollowerRun:
             if not self._notes.swap(KIND, self.name, note, held):
                 return Step.ELSEWHERE
             note = held
-        wanted = changes
+        wanted = replace(changes, rewound=state.rewound)
         count = self._articles.changes_after
         if state.since and count(state.cursor) > count(state.since_until):
             kept = [one for one in changes.found if _is_since(one, state.since)]
-            wanted = replace(changes, found=kept)
+            wanted = replace(wanted, found=kept)
         self.is_taking = shared
         try:
             self.follower.take(wanted)

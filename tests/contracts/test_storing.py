@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from newsbot.items import Article, ArticleFilter
-from newsbot.storage.articles import MAX_VERSIONS, Stored, Verdict
+from newsbot.storage.articles import MAX_VERSIONS, NOTHING, Stored, Verdict
 from newsbot.storage.base import Storage
 from tests.contracts.storage_samples import NOON, make_article, owner_of
 
@@ -61,6 +61,20 @@ def test_a_changed_title_or_text_makes_a_new_version(storage: Storage) -> None:
     assert (present.story, present.duplicate_of) == ("story", "https://example.org/other")
     assert present.discovered_at == NOON
     assert storage.articles.count() == 1
+
+
+def test_an_archived_page_replaces_no_article_and_is_replaced_by_the_page_itself(storage: Storage) -> None:
+    old = make_article("a", "What an archive has.", extraction={"archive": "https://web.example/a"})
+    assert storage.articles.store(old, NOTHING).verdict is Verdict.NEW
+    live = make_article("a", "What the site has.")
+    assert storage.articles.store(live) == Stored(Verdict.UPDATED, live.canonical_url, 2)
+    other = make_article("a", "What another archive has.", extraction={"archive": "https://cc.example/a"})
+    assert storage.articles.store(other, NOTHING) == Stored(Verdict.UNCHANGED, live.canonical_url, 2)
+    from_elsewhere = make_article("a", "What a copy has.", url="https://example.org/copy-of-a")
+    assert storage.articles.store(from_elsewhere, NOTHING).verdict is Verdict.TAKEN
+    kept = storage.articles.get(live.canonical_url)
+    assert kept is not None
+    assert (kept.text, kept.is_archived) == (live.text, False)
 
 
 def test_the_first_version_and_the_latest_are_kept(storage: Storage) -> None:

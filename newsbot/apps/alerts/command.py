@@ -10,6 +10,7 @@ from contextlib import closing
 from typing import Any
 
 from newsbot.apps.alerts import saved as saving
+from newsbot.apps.alerts.outputs import only_log
 from newsbot.apps.alerts.rules import Alert, Message
 from newsbot.apps.alerts.state import Entry, current
 from newsbot.apps.alerts.watch import Delivery, Options, Watch, options_from, tell
@@ -129,11 +130,15 @@ def save(call: Call) -> None:
     """Save a search under a name."""
     options = call.options
     with closing(open_storage(call.settings)) as storage:
-        kept = saving.save(storage, options.name, options.query, options.tell, system_clock())
+        kept = saving.save(
+            storage, options.name, options.query, options.tell, system_clock(), fields=options.fields
+        )
     with searching(call.settings) as articles:
         for note in articles.explain(kept.query, found=True):
             call.note(note)
     call.note(f"{kept.name}: saved; notices: {kept.tell}")
+    if kept.tell != "off" and (hint := only_log(call.settings)):
+        call.note(f"{kept.name}: {hint}")
 
 
 def saved(call: Call) -> None:

@@ -1,4 +1,4 @@
-"""Sends alerts to the log, to a webhook, by e-mail, or to a command.
+"""Sends alerts to the log, to a webhook, by e-mail, to a command, or to the services of apprise.
 
 All addresses come from the settings of the operator. Private addresses are allowed, because many operators
 have a chat server in their own network. Redirects of a webhook are not followed. Logs and errors never
@@ -13,17 +13,20 @@ import shlex
 import smtplib
 import ssl
 import subprocess
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from email.message import EmailMessage
+from hashlib import blake2b
 from http import HTTPStatus
 from typing import Any, Protocol
 
 from newsbot.apps.alerts.rules import Message
 from newsbot.apps.alerts.saved import Found
 from newsbot.cli.terminal import clean, one_line
+from newsbot.config.apps import load_optional
 from newsbot.config.check import SettingsLike, value_of
-from newsbot.connections.http import HttpClient, HttpFault
+from newsbot.connections.http import HttpClient, HttpFault, signing_key, webhook_headers
 from newsbot.errors import ArgumentError
 
 logger = logging.getLogger(__name__)
@@ -78,17 +81,20 @@ class Webhook:
 
     url: str
     user_agent: str = "newsbot"
+    key: bytes = b""
+    """The key that signs the messages (Standard Webhooks); empty for no signature."""
     name: str = "webhook"
 
     def send(self, messages: Sequence[Message | Found]) -> None:
         """See :class:`Output`."""
-        body = json.dumps(
-            {"text": _joined(messages), "alerts": [one.plain() for one in messages]}, ensure_ascii=False
-        )
+        document = {"text": _joined(messages), "alerts": [one.plain() for one in messages]}
+        body = json.dumps(document, ensure_ascii=False).encode("utf-8", "replace")
         client = HttpClient(self.url, patience=PATIENCE, user_agent=self.user_agent)
-        headers = {"Content-Type": "application/json"}
+        # The same messages have the same id when they are sent again, so that the receiver can drop them.
+        message_id = f"msg_{blake2b(json.dumps(document['alerts']).encode(), digest_size=12).hexdigest()}"
+        signed = webhook_headers(self.key, message_id, int(time.time()), body)
         try:
-            status, _body = client.send("POST", "", body.encode("utf-8", "replace"), headers)
+            status, _body = client.send("POST", "", body, {"Content-Type": "application/json", **signed})
         except HttpFault as fault:
             raise OutputError(str(fault)) from None
         if not HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
@@ -119,7 +125,7 @@ class Mail:
         letter["Subject"] = one_line(f"[newsbot] {first}{more}")[:200]
         letter["From"], letter["To"] = self.sender, ", ".join(self.to)
         letter["Auto-Submitted"] = "auto-generated"  # RFC 3834: no out-of-office replies
-        letter.set_content(_joined(messages) + "\n")
+        letter.set_content(clean("\n\n".join(one.letter for one in messages)) + "\n")
         context = ssl.create_default_context()
         try:
             server = (
@@ -168,6 +174,37 @@ class Command:
             raise OutputError(f"{self.words[0]} ended with exit code {done.returncode}")
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class Apprise:
+    """Sends messages to one service that the package apprise knows. ``service`` is an object of apprise."""
+
+    service: Any
+    name: str
+
+    def send(self, messages: Sequence[Message | Found]) -> None:
+        """See :class:`Output`."""
+        body = clean("\n\n".join(one.letter for one in messages))
+        try:
+            is_sent = self.service.notify(body=body, title=f"[newsbot] {one_line(messages[0].title)}"[:200])
+        except Exception as error:  # noqa: BLE001  (services of apprise raise anything)
+            raise OutputError(f"{self.name} failed ({type(error).__name__})") from None
+        if not is_sent:
+            raise OutputError(f"{self.name} did not accept the message")
+
+
+def _services(addresses: str) -> Iterator[Apprise]:
+    """Yield an output for each address, so that a fault of one does not repeat the messages of the others."""
+    if not addresses.split():
+        return
+    package = load_optional("apprise", "apprise", "NEWSBOT_ALERT_APPRISE")
+    for number, address in enumerate(addresses.split(), start=1):
+        service = package.Apprise(asset=package.AppriseAsset(app_id="newsbot", secure_logging=True))
+        if not service.add(address):  # the address may be secret
+            raise ArgumentError(f"NEWSBOT_ALERT_APPRISE: apprise does not know the form of address {number}")
+        digest = blake2b(address.encode(), digest_size=3).hexdigest()
+        yield Apprise(service, f"{address.partition(':')[0]} {digest}")
+
+
 def outputs_from(settings: SettingsLike) -> list[Output]:
     """Return the outputs that the settings name. The log is always the first one.
 
@@ -177,7 +214,8 @@ def outputs_from(settings: SettingsLike) -> list[Output]:
     if url := value_of(settings, "NEWSBOT_ALERT_WEBHOOK"):
         if not url.isascii():  # the error does not quote the URL, because its path may be secret
             raise ArgumentError("NEWSBOT_ALERT_WEBHOOK: write the host name in its ASCII form (xn--…)")
-        found.append(Webhook(url, str(settings.get("USER_AGENT") or "newsbot")))
+        key = signing_key(str(value_of(settings, "NEWSBOT_ALERT_SECRET") or ""))
+        found.append(Webhook(url, str(settings.get("USER_AGENT") or "newsbot"), key))
     if to := tuple(filter(None, map(str.strip, value_of(settings, "NEWSBOT_ALERT_MAIL")))):
         found.append(_mail(settings, to))
     given = settings.get("NEWSBOT_ALERT_COMMAND")
@@ -187,7 +225,18 @@ def outputs_from(settings: SettingsLike) -> list[Output]:
         raise ArgumentError(f"NEWSBOT_ALERT_COMMAND: cannot be split into words ({error})") from error
     if words:
         found.append(Command(words))
+    found += _services(str(value_of(settings, "NEWSBOT_ALERT_APPRISE") or ""))
     return found
+
+
+def only_log(settings: SettingsLike) -> str:
+    """Return a hint if notices go to the log only, else an empty text. Raises :class:`ArgumentError`."""
+    if len(outputs_from(settings)) > 1:
+        return ""
+    return (
+        "notices go to the log only, because no other output is set; set NEWSBOT_ALERT_WEBHOOK, "
+        "NEWSBOT_ALERT_MAIL, NEWSBOT_ALERT_COMMAND or NEWSBOT_ALERT_APPRISE"
+    )
 
 
 def _mail(settings: SettingsLike, to: tuple[str, ...]) -> Mail:

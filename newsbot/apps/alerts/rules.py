@@ -268,6 +268,11 @@ class Message:
         return f"event={self.event} rule={alert.rule} subject={alert.subject} {pairs}"
 
     @property
+    def letter(self) -> str:
+        """The text of an e-mail."""
+        return self.text
+
+    @property
     def text(self) -> str:
         """The whole message in a few lines."""
         alert = self.alert

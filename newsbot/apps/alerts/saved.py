@@ -11,6 +11,7 @@ no process needs the search index.
 
 from __future__ import annotations
 
+import json
 import logging
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,6 +21,7 @@ from typing import Any
 
 from newsbot.apps.search.matching import matches
 from newsbot.apps.search.query import MAX_QUERY, Tagged, parse
+from newsbot.cli.terminal import did_you_mean
 from newsbot.clock import DAY, iso, utc
 from newsbot.errors import ArgumentError
 from newsbot.items import Article
@@ -46,8 +48,13 @@ REMEMBERED = 1000
 """Number of reported stories that a search remembers."""
 AT_ONCE = 100
 """Number of changes that are read and matched in one batch."""
+FIELDS = ("url", "title", "source", "language", "published_at", "story")
+"""The fields of an article in a notice, unless the search names others."""
+MAX_TEXT = 100_000
+"""Maximum number of characters of a text in a notice. The rest is left out."""
 PATIENCE = 1.0
 """Maximum number of seconds that a round spends on reading changes. The next round reads the rest."""
+_KNOWN_FIELDS = frozenset(Article.__dataclass_fields__)
 TRIES = 5
 """Number of attempts to write a note that other processes change at the same time."""
 
@@ -87,6 +94,8 @@ class SavedSearch:
     """Fingerprints of the articles for the next notice, in hexadecimal digits."""
     more: int = 0
     """Number of further articles for the next notice."""
+    fields: list[str] = field(default_factory=list)
+    """Names of the fields of articles in notices; empty for :data:`FIELDS`."""
     notices: list[Notice] = field(default_factory=list)
     note: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
     """The note as it was read; None for a new search.
@@ -104,6 +113,7 @@ class SavedSearch:
         """Return the fields that users see, as a dict for JSON."""
         waiting = len(self.waiting) + self.more
         row = {"name": self.name, "query": self.query, "tell": self.tell, "notices": self.number}
+        row["fields"] = self.fields or list(FIELDS)
         return row | {"created": iso(utc(self.created)), "waiting": waiting}
 
 
@@ -143,17 +153,37 @@ class Found:
         more = [f"and {self.notice.more} more"] if self.notice.more else []
         return "\n\n".join([self.title, *lines, *more, f"found by: {self.search.query}"])
 
+    @property
+    def letter(self) -> str:
+        """The text of an e-mail: the notice with the fields that the search names."""
+        if not self.search.fields:
+            return self.text
+        lines = [self.title]
+        for row in self._rows():
+            lines.append(f"{row.pop('title', '')}\n{row.pop('url', '')}".strip())
+            text = str(row.pop("text", ""))
+            details = (f"{name}: {_in_line(value)}" for name, value in row.items() if value)
+            lines += filter(None, ["\n".join(details), text])
+        more = [f"and {self.notice.more} more"] if self.notice.more else []
+        return "\n\n".join([*lines, *more, f"found by: {self.search.query}"])
+
+    def _rows(self) -> list[dict[str, Any]]:
+        kept = self.search.fields or FIELDS
+        rows = [one.to_dict() for one in self.articles]
+        return [
+            {name: row["text"][:MAX_TEXT] if name == "text" else row.get(name) for name in kept}
+            for row in rows
+        ]
+
     def plain(self) -> dict[str, Any]:
         """Return a dict for JSON."""
-        kept = ("url", "title", "source", "language", "published_at", "story")
-        rows = [one.to_dict() for one in self.articles]
         return {
             "event": self.event,
             "id": self.id,
             "search": self.search.name,
             "query": self.search.query,
             "at": iso(utc(self.notice.at)),
-            "articles": [{name: row.get(name) for name in kept} for row in rows],
+            "articles": self._rows(),
             "more": self.notice.more,
         }
 
@@ -167,13 +197,17 @@ def saved_searches(notes: Notes) -> list[SavedSearch]:
     return [search for _, search in sorted(_read(notes).items())]
 
 
-def save(storage: Storage, name: str, query: str, tell: str, now: float) -> SavedSearch:
-    """Save a search, or change the query and the rhythm of the search with this name.
+def save(
+    storage: Storage, name: str, query: str, tell: str, now: float, *, fields: str | None = None
+) -> SavedSearch:
+    """Save a search, or change the query, the rhythm and the fields of the search with this name.
 
     Return the stored search. A new search reports articles that are stored from now on. ``tell`` is a key of
-    :data:`RHYTHMS`; ``now`` is in POSIX seconds. Raises :class:`newsbot.errors.DataError`, and
-    :class:`ArgumentError` for an invalid name, query or rhythm and for too many searches.
+    :data:`RHYTHMS`; ``now`` is in POSIX seconds. ``fields`` are names of fields, separated by commas; None
+    for :data:`FIELDS`. Raises :class:`newsbot.errors.DataError`, and :class:`ArgumentError` for an invalid
+    name, query, rhythm or field and for too many searches.
     """
+    names = _names(fields or "")
     if not name or name != name.strip() or len(name) > MAX_NAME or not name.isprintable():
         raise ArgumentError(f"the name of a saved search must be one line of 1 to {MAX_NAME} characters")
     if tell not in RHYTHMS:
@@ -194,12 +228,20 @@ def save(storage: Storage, name: str, query: str, tell: str, now: float) -> Save
         # A search that was off has an old cursor. With this cursor, it would report all articles that were
         # stored in the meantime. So it is replaced by a new search with the current cursor.
         if before is None or (before.tell == "off") != (tell == "off"):
-            after = SavedSearch(name, query, tell, now, storage.articles.end_of_changes(), now)
+            after = SavedSearch(name, query, tell, now, storage.articles.end_of_changes(), now, fields=names)
         else:
-            after = replace(before, query=query, tell=tell)
+            after = replace(before, query=query, tell=tell, fields=names)
         if storage.notes.swap(KIND, name, kept.get(name), after.to_note()):
             return after
     raise ArgumentError(f"{name}: another process is changing this search; try again")
+
+
+def _names(fields: str) -> list[str]:
+    names = [word.strip() for word in fields.split(",") if word.strip()]
+    for name in names:
+        if name not in _KNOWN_FIELDS:
+            raise ArgumentError(f"{name}: articles have no such field{did_you_mean(name, _KNOWN_FIELDS)}")
+    return names
 
 
 def forget(notes: Notes, name: str) -> bool:
@@ -285,6 +327,13 @@ def note_told(notes: Notes, told: Iterable[tuple[str, Found]], outputs: Sequence
             left = [one for one in left if now - one.at <= GIVE_UP]
             if left == search.notices or _write(notes, search, replace(search, notices=left)):
                 break
+
+
+def _in_line(value: Any) -> str:
+    """Return a value in one line: a text, the items of a list, or JSON."""
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _found(search: SavedSearch, articles: Iterable[Article]) -> SavedSearch:

@@ -9,5 +9,8 @@ Files in reading order:
 * ``recording``: the archive of a crawl: writes its exchanges in a thread, and deletes old files
 * ``middleware``: passes requests and responses to the archive
 * ``command``: ``scrapy articles show``, also with the archived page
+* ``pages``: the archived page in the dashboard
 * ``importing``: imports articles from WARC files
+* ``cdx``: reads the indexes of web archives, and their pages
+* ``backfill``: ``scrapy backfill``: the older articles of a site
 """

@@ -1,10 +1,13 @@
-"""WARC files: writes what a crawl fetched, and imports files of other programs."""
+"""WARC files: writes what a crawl fetched, imports files of other programs, and reads web archives."""
 
-from newsbot.config.apps import App
+from newsbot.config.apps import App, Owner
 
 APP = App(
     name="archive",
     package="newsbot.apps.archive",
+    commands={
+        "backfill": ("Crawl", "Collect the older articles of a site, also from web archives"),
+    },
     settings=True,
     components={
         "DOWNLOADER_MIDDLEWARES": {
@@ -15,5 +18,7 @@ APP = App(
         },
     },
     checks=("newsbot.apps.archive.recording:check",),
+    pages=("newsbot.apps.archive.pages:add",),
+    notes={"backfill:": Owner.SITE_IN_KIND},
     pruning={"raw": "newsbot.apps.archive.recording:prune"},
 )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import mmap
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -33,6 +33,8 @@ class Place:
     status: int
     path: Path
     offset: int
+    fields: Mapping[str, str]
+    """All fields of the line."""
 
 
 def surt(url: str) -> str:
@@ -50,7 +52,7 @@ def line_of(exchange: Exchange, filename: str, offset: int, length: int) -> str:
     mime = headers.get(b"content-type", b"").decode("latin-1").partition(";")[0].strip() or "unk"
     fields = {"mime": mime, "status": str(exchange.status), "digest": digest(exchange.body)}
     place = {"length": str(length), "offset": str(offset), "filename": filename}
-    return _line(exchange.url, _digits(warc_date(exchange.at)), fields | place)
+    return cdxj_line(exchange.url, _digits(warc_date(exchange.at)), fields | place)
 
 
 def write_index(path: Path, lines: Iterable[str]) -> None:
@@ -73,18 +75,29 @@ def lines_in(path: Path) -> Iterator[str]:
         mime = page.headers.get("content-type", "").partition(";")[0].strip() or "unk"
         fields = {"mime": mime, "status": str(page.status)}
         place = {"length": str(end - start), "offset": str(start), "filename": name}
-        yield _line(page.url, moment, fields | place)
+        yield cdxj_line(page.url, moment, fields | place)
 
 
-def latest(folder: Path, url: str) -> Place | None:
+def latest(folder: Path, url: str, known: Mapping[str, Sequence[Place]] | None = None) -> Place | None:
     """Return the place of the newest archived page of a URL, or None.
 
-    Files without an index are searched record by record: those that a crawl writes at this moment. Raises
-    ``OSError``.
+    Files without an index are searched record by record: those that a crawl writes at this moment. ``known``
+    is what :func:`unindexed` has found in them. Raises ``OSError``.
     """
-    found = [*_indexed(folder, url), *_unindexed(folder, url)]
+    found = [*_indexed(folder, url), *(unindexed(folder) if known is None else known).get(url, ())]
     good = [one for one in found if one.status == 200] or found
     return max(good, key=lambda one: one.moment, default=None)
+
+
+def unindexed(folder: Path) -> dict[str, list[Place]]:
+    """Return the places in files without an index, by URL. Raises ``OSError``."""
+    found: dict[str, list[Place]] = {}
+    for path in sorted([*folder.glob(f"*{SUFFIX}"), *folder.glob(f"*{SUFFIX}{OPEN}")]):
+        if not path.with_name(path.name + INDEX).exists():
+            for line in lines_in(path):
+                if (place := _place(line, folder)) is not None:
+                    found.setdefault(place.url, []).append(place)
+    return found
 
 
 def page_at(place: Place) -> Page | None:
@@ -107,11 +120,9 @@ def _indexed(folder: Path, url: str) -> Iterator[Place]:
             while at < len(lines) and lines[at : at + len(key)] == key:
                 end = lines.find(b"\n", at)
                 end = len(lines) if end < 0 else end
-                _, moment, document = lines[at:end].decode("utf-8").split(" ", 2)
-                fields = json.loads(document)
-                place = index.with_name(fields["filename"])
-                if fields["url"] == url and place.exists():
-                    yield Place(url, moment, int(fields["status"]), place, int(fields["offset"]))
+                place = _place(lines[at:end].decode("utf-8"), folder)
+                if place is not None and place.url == url:
+                    yield place
                 at = end + 1
 
 
@@ -130,15 +141,14 @@ def _first(lines: mmap.mmap, key: bytes) -> int:
     return low
 
 
-def _unindexed(folder: Path, url: str) -> Iterator[Place]:
-    files = [*folder.glob(f"*{SUFFIX}"), *folder.glob(f"*{SUFFIX}{OPEN}")]
-    for path in sorted(files):
-        if path.with_name(path.name + INDEX).exists():
-            continue
-        for page, start, _end in _pages(path):
-            if page.url == url:
-                moment = "" if page.at is None else page.at.strftime("%Y%m%d%H%M%S")
-                yield Place(url, moment, page.status, path, start)
+def _place(line: str, folder: Path) -> Place | None:
+    """Return the place in a line of an index; None if its file no longer exists."""
+    _, moment, document = line.split(" ", 2)
+    fields = json.loads(document)
+    for name in (fields["filename"], fields["filename"] + OPEN):
+        if (path := folder / name).exists():
+            return Place(fields["url"], moment, int(fields["status"]), path, int(fields["offset"]), fields)
+    return None
 
 
 def _pages(path: Path) -> Iterator[tuple[Page, int, int]]:
@@ -156,8 +166,9 @@ def _pages(path: Path) -> Iterator[tuple[Page, int, int]]:
             return
 
 
-def _line(url: str, moment: str, fields: Mapping[str, str]) -> str:
-    return f"{surt(url)} {moment} {json.dumps({'url': url, **fields})}"
+def cdxj_line(url: str, moment: str, fields: Mapping[str, str]) -> str:
+    """Return a line of an index."""
+    return f"{surt(url)} {moment} {json.dumps({**fields, 'url': url})}"
 
 
 def _digits(date: str) -> str:

@@ -59,6 +59,7 @@ from newsbot.pages.extraction.documents import html_of
 from newsbot.pages.extraction.verdict import Standing
 from newsbot.pages.rights import page_rights
 from newsbot.pages.rules.rule import Rule, ascii_domain, classify
+from newsbot.ranking.families import SiteFamilies, State, family_of
 from newsbot.ranking.judging import Judgement
 from newsbot.spiders.news import NewsSpider
 from newsbot.spiders.reading import looks_like_html
@@ -281,16 +282,16 @@ class Importer:
         if classify(rule, canonical).denied:
             return "refused"
         try:
-            article = self._read(page, rule)
+            article = self._read(page, rule, self._crawl.families.of(rule.domain))
         except NotAnArticle:
             return "no article"
         outcome = await self._store(article)
         if outcome != "refused":
-            self._record_page(page, rule, article.fetched_at or self._context.now(), file)
+            self._record_page(page, rule, article.fetched_at or self._context.now(), file.rpartition("/")[2])
         return outcome
 
-    def _read(self, page: Page, rule: Rule) -> Article:
-        """Extract the article of a page. Raises :class:`NotAnArticle`."""
+    def _read(self, page: Page, rule: Rule, site: SiteFamilies) -> Article:
+        """Extract the article of a page of the site with these families. Raises :class:`NotAnArticle`."""
         assert page.body is not None
         stated = page.headers.get("content-type", "")
         body, content_type = html_of(self._documents, page.url, stated, page.body)
@@ -302,8 +303,7 @@ class Importer:
         if self._obey_noindex and not rights.index:
             raise NotAnArticle("noindex")
         memory = self._crawl.sites.shared_lines.of(rule.domain)
-        site = self._crawl.families.of(rule.domain)
-        is_open = self._crawl.families.is_open(rule.domain, canonicalize(page.url, rule.drop_query))
+        is_open = site.state(family_of(canonicalize(page.url, rule.drop_query))) is State.OPEN
         reading = read(
             body,
             page.url,
@@ -337,8 +337,10 @@ class Importer:
             return headings.get(getattr(error, "reason", ""), "refused")
         return "new" if article.version == 1 else "updated"
 
-    def _record_page(self, page: Page, rule: Rule, at: datetime, file: str) -> None:
-        """Record the page as fetched, so that a crawl does not fetch it as a new page.
+    def _record_page(
+        self, page: Page, rule: Rule, at: datetime, file: str, *, is_fetched: bool = True
+    ) -> None:
+        """Record the page; with ``is_fetched`` as fetched, so that a crawl does not fetch it as a new page.
 
         The record of a page that is already known is not changed.
         """
@@ -351,15 +353,15 @@ class Importer:
         link = Link(url=page.url, where=Where.ARGUMENT, kind=Kind.ARTICLE)
         entry = entry_for(link, rule, judgement, depth=0, referrer=None, now=moment)
         record = page_for(entry, moment)
-        record.state, record.http_status = "done", page.status
-        record.last_fetched = record.last_full_fetch = moment
-        record.checks = 1
-        record.history.append(
-            {"at": moment, "event": EventKind.IMPORTED.value, "file": file.rpartition("/")[2]}
-        )
+        record.state = "done"
+        if is_fetched:
+            record.http_status, record.checks = page.status, 1
+            record.last_fetched = record.last_full_fetch = moment
+        record.history.append({"at": moment, "event": EventKind.IMPORTED.value, "file": file})
         # The storage is written first, so that the frontier never knows a page without a record.
         context.storage.pages.discover([record])
-        context.frontier.mark_done([entry], None)
+        if is_fetched:
+            context.frontier.mark_done([entry], None)
 
 
 def _pages_in(folder: Path, address: str, max_body: int) -> Iterator[Page]:

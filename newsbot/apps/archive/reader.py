@@ -298,13 +298,13 @@ def _page(headers: _Headers, block: bytes, *, whole: bool, max_body: int) -> Pag
     if len(words) < 2 or not words[0].startswith(b"HTTP/") or not words[1].isdigit():
         return None
     http_headers = _headers(lines[1:])
-    kept = _body(http_headers, body, max_body) if whole and len(body) <= max_body else None
+    kept = plain_body(http_headers, body, max_body) if whole and len(body) <= max_body else None
     # In the grammar of WARC 1.0, the URI is in angle brackets, and some programs write these brackets.
     url = headers.get("warc-target-uri", "").strip("<>")
     return Page(url, _date(headers.get("warc-date", "")), int(words[1][:3]), http_headers, kept)
 
 
-def _body(headers: _Headers, body: bytes, max_body: int) -> bytes | None:
+def plain_body(headers: Mapping[str, str], body: bytes, max_body: int) -> bytes | None:
     """Return a body without its transfer and content encodings, or None if it is larger than ``max_body``.
 
     Some archives remove an encoding but keep its header. Therefore a body that cannot be decoded is returned

@@ -1,5 +1,5 @@
-"""Reads WARC files over HTTP as streams. Also reads the monthly file lists of Common Crawl's news data
-(CC-NEWS).
+"""Reads WARC files over HTTP as streams, and short documents of archives with pauses between them. Also reads
+the monthly file lists of Common Crawl's news data (CC-NEWS).
 
 Files are not stored on disk. If a connection breaks, it is reopened at the same position with a Range request
 (RFC 9110, section 14).
@@ -10,11 +10,13 @@ from __future__ import annotations
 import re
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing
+from dataclasses import dataclass
 from http.client import HTTPException, HTTPResponse
 from typing import Any
 from urllib.error import HTTPError, URLError
+from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
 from newsbot.errors import NewsbotError
@@ -25,6 +27,10 @@ FIRST_WAIT = 2.0
 """Seconds before the second attempt. Each further wait is twice as long."""
 TIMEOUT = 60.0
 """Seconds without data after which a connection counts as broken."""
+LONGEST_WAIT = 600.0
+"""Maximum number of seconds that an archive may ask to wait (Retry-After)."""
+BUSY = frozenset((429, 500, 502, 503, 504))
+"""HTTP statuses after which a request is repeated."""
 MAX_LIST = 32 * 2**20
 """Maximum size in bytes of a decompressed file list. A month has about 500 files."""
 _STEP = 1 << 16
@@ -155,6 +161,71 @@ class RemoteFile:
                 answer.close()
                 raise ConnectionError("the response ended too early")
             left -= len(data)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A response with its headers by lower-case name."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class PacedClient:
+    """Sends GET requests one after the other, with a pause of ``delay`` seconds between two to one host.
+
+    ``say`` is called with one line of text before each retry.
+    """
+
+    def __init__(self, user_agent: str, delay: float, say: Callable[[str], None]) -> None:
+        self._user_agent, self._delay, self._say = user_agent, delay, say
+        self._next: dict[str, float] = {}
+        """The earliest time of the next request, by host (monotonic)."""
+
+    def get(self, url: str, most: int, headers: Mapping[str, str] | None = None) -> Answer:
+        """Return the response, whose body may have at most ``most`` bytes.
+
+        Raises :class:`RemoteFault` if the server cannot be reached or stays busy after :data:`TRIES`
+        attempts, or if the body is larger.
+        """
+        wait, host = FIRST_WAIT, urlsplit(url).netloc
+        for left in reversed(range(TRIES)):
+            time.sleep(max(0.0, self._next.get(host, 0.0) - time.monotonic()))
+            asked, status = 0.0, 0
+            try:
+                answer = self._get(url, most, headers or {})
+                if answer.status not in BUSY:
+                    return answer
+                text, status = f"the server responded with status {answer.status}", answer.status
+                after = answer.headers.get("retry-after", "")
+                asked = min(float(after), LONGEST_WAIT) if after.isdecimal() else 0.0
+            except (OSError, HTTPException) as error:
+                text = _reason(error)
+            finally:
+                self._next[host] = time.monotonic() + self._delay
+            if left:
+                rest = max(wait, asked)
+                self._say(f"{host}: {text}; retrying in {rest:g} s")
+                time.sleep(rest)
+                wait *= 2
+        raise RemoteFault(f"{host}: {text}; gave up after {TRIES} attempts", status)
+
+    def _get(self, url: str, most: int, headers: Mapping[str, str]) -> Answer:
+        request = Request(url, headers={"User-Agent": self._user_agent, **headers})  # noqa: S310  # as above
+        try:
+            answer = urlopen(request, timeout=TIMEOUT)  # noqa: S310
+        except HTTPError as error:
+            answer = error
+        with answer:
+            body = answer.read(most + 1)
+            found = {name.lower(): value for name, value in answer.headers.items()}
+            status = int(answer.status)
+        if len(body) > most:
+            raise RemoteFault(f"{urlsplit(url).netloc}: a response has more than {most >> 20} MiB")
+        if found.get("content-length", "").isdecimal() and len(body) < int(found["content-length"]):
+            raise ConnectionError("the response ended too early")
+        return Answer(status, found, body)
 
 
 def news_files(base: str, month: str, user_agent: str, say: Callable[[str], None]) -> list[str]:

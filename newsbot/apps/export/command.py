@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from newsbot.apps.export.feed import feed_of
 from newsbot.apps.export.formats import FORMATS, Format, Write, format_of, writer_of
@@ -117,9 +117,13 @@ def _matches(article: Article, where: ArticleFilter) -> bool:
 
 
 def _writer_of(call: Call, format_: Format) -> Write:
-    options = {name: True for name in ("raw", "excel") if getattr(call.options, name)}
+    options: dict[str, Any] = {name: True for name in ("raw", "excel") if getattr(call.options, name)}
     if options and format_.name != "csv":
         raise ArgumentError(f"--{next(iter(options))} works only with CSV, not with {format_.name}")
+    if format_.name == "wacz":
+        if not (folder := call.settings.get("NEWSBOT_WARC_DIR")):
+            raise ArgumentError("wacz contains archived pages, but NEWSBOT_WARC_DIR is not set")
+        options["folder"] = Path(folder).expanduser()
     return partial(writer_of(format_), **options)
 
 

@@ -177,6 +177,7 @@ FORMATS = {
         Format("csv", f"{_PACKAGE}.formats:write_csv", (".csv",)),
         Format("parquet", f"{_PACKAGE}.parquet:write_parquet", (".parquet",), "pyarrow", binary=True),
         Format("warc", f"{_PACKAGE}.formats:write_warc", (".warc.gz", ".warc"), binary=True),
+        Format("wacz", f"{_PACKAGE}.wacz:write_wacz", (".wacz",), binary=True),
     )
 }
 

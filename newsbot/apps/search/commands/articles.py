@@ -68,6 +68,11 @@ class Command(NewsbotCommand):
                 default="off",
                 help="off (default), at_once (within seconds), hourly or daily",
             ),
+            Argument(
+                "--fields",
+                metavar="NAME,…",
+                help="fields of articles in notices, such as title,url,text (default: without text)",
+            ),
             writes=True,
         ),
         Action("saved", "List saved searches", "newsbot.apps.alerts.command:saved"),
@@ -94,9 +99,9 @@ class Command(NewsbotCommand):
             "newsbot.apps.export.command:export",
             Argument(
                 "--format",
-                type=one_of("jsonl", "json", "csv", "parquet", "warc"),
+                type=one_of("jsonl", "json", "csv", "parquet", "warc", "wacz"),
                 metavar="FORMAT",
-                help="jsonl, json, csv, parquet or warc; default: by the file name, or else jsonl",
+                help="jsonl, json, csv, parquet, warc or wacz; default: by the file name, or else jsonl",
             ),
             Argument("-o", "--output", type=Path, metavar="FILE", help="output file, replaced at the end"),
             *_WHICH,

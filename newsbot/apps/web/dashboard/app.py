@@ -54,6 +54,7 @@ async def dashboard(
     jobs = Jobs(scrapyd) if scrapyd else None
     proposals = Proposals(settings)
     board = Dashboard(quick, Memos(slow), access, folder, proposals, jobs)
+    board.has_archive = bool(settings.get("NEWSBOT_WARC_DIR"))
     add_routes(board, app, notices)
     for one in active_apps(settings.get("NEWSBOT_APPS")):
         for place in one.pages:

@@ -17,6 +17,7 @@ from typing import Any, TypeVar, get_type_hints
 from aiohttp import web
 
 from newsbot.apps.alerts import saved as saving
+from newsbot.apps.alerts.outputs import only_log
 from newsbot.apps.monitor.kept_reports import kept_report, monitored
 from newsbot.apps.search.articles import MAX_COMPARED, Attention
 from newsbot.apps.search.index import Counts
@@ -540,7 +541,14 @@ async def stop_job(board: Dashboard, given: Given) -> Done:
     return Done("stopped", f"Job {given['job']} is being stopped; its state was: {before}.")
 
 
-@action("/saved", _NAME, words("q", "The query.", required=True), _TELL, form="/saved")
+@action(
+    "/saved",
+    _NAME,
+    words("q", "The query.", required=True),
+    _TELL,
+    words("fields", "Fields of articles in notices, separated by commas (default: without the text)."),
+    form="/saved",
+)
 @reading
 def save(data: Data, given: Given) -> Done:
     """Save a search under a name.
@@ -548,9 +556,10 @@ def save(data: Data, given: Given) -> Done:
     Raises :class:`ArgumentError` for a search that cannot be saved.
     """
     tell = given["tell"]
-    kept = saving.save(data.storage, given["name"], given["q"], tell, data.clock())
+    kept = saving.save(data.storage, given["name"], given["q"], tell, data.clock(), fields=given["fields"])
     when = "" if tell == "off" else f" New articles are reported {tell.replace('_', ' ')}."
-    return Done("saved", f"{kept.name} is saved.{when}")
+    hint = "" if tell == "off" else only_log(data.settings)
+    return Done("saved", f"{kept.name} is saved.{when}{hint and f' But {hint}.'}")
 
 
 @action("/saved", _NAME)

@@ -280,6 +280,7 @@ async def article(board: Dashboard, asked: Given) -> Values:
     one = known.article
     explained = await board.readers.call(lambda data: operations.explained(data, one.canonical_url))
     return {
+        "has_archive": board.has_archive,
         "known": known,
         "one": one,
         "fields": _fields(known),
@@ -318,7 +319,13 @@ async def why(board: Dashboard, asked: Given) -> Values:
         found = await board.readers.call(lambda data: operations.explained(data, asked["url"]))
     except ArgumentError as error:
         return {"kinds": KINDS, "problem": str(error), "status": 400}
-    return {"kinds": KINDS, "found": found, "lines": list(lines(found, time.time()))}
+    archived = board.has_archive and (found.page is not None or found.article is not None)
+    return {
+        "kinds": KINDS,
+        "found": found,
+        "lines": list(lines(found, time.time())),
+        "has_archive": archived,
+    }
 
 
 @page("/simulator", "simulator.html", "/simulator")

@@ -163,6 +163,8 @@ class Dashboard:
     proposals: Proposals
     jobs: Jobs | None
     """The jobs of scrapyd; None if no scrapyd is configured."""
+    has_archive: bool = False
+    """True if pages are archived, so that the page ``/original`` can show them."""
     environment: Environment = field(default_factory=make_environment)
 
     # --- answers

@@ -1,0 +1,303 @@
+"""Reads the indexes of web archives: the captures of a site's pages.
+
+The Wayback Machine has one index for all years
+(https://github.com/internetarchive/wayback/tree/master/wayback-cdx-server). It is read in parts; each answer
+ends with the resume key of the next part. Common Crawl has an index for each of its collections, which
+``collinfo.json`` lists (https://index.commoncrawl.org/). It is read page by page, and the pages of the sites
+are parts of large WARC files. Answers may be JSON or lines of text.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any, Protocol
+from urllib.parse import quote, unquote_plus, urlencode
+
+from newsbot.apps.archive.reader import Page, WarcFault, plain_body, read_records
+from newsbot.apps.archive.remote import Answer, PacedClient, RemoteFault
+from newsbot.errors import MAX_QUOTE
+
+PART = 5000
+"""Maximum number of captures in an answer of the Wayback Machine."""
+MAX_ANSWER = 64 * 2**20
+"""Maximum size in bytes of an answer of an index."""
+MAX_RECORD = 32 * 2**20
+"""Maximum size in bytes of a compressed record."""
+LATER = timedelta(days=90)
+"""Maximum time from the publication of an article to its capture, if the publication has a last day."""
+FIELDS = ("urlkey", "timestamp", "original", "mimetype", "statuscode", "digest", "length")
+"""The fields of a line of text."""
+_NAMES = {"original": "url", "mimetype": "mime", "statuscode": "status"}
+"""Names of fields at the Wayback Machine -> at Common Crawl."""
+_MOMENT = re.compile(r"[0-9]{14}")
+_COLLECTION = re.compile(r"CC-MAIN-(20[0-9]{2})-[0-9]{2,4}(?:-[0-9]{2,4})?")
+_RECORD = re.compile(r"crawl-data/[\w-]+(?:/[\w-][\w.-]*)+\.warc\.gz")
+_ORIGINAL = "x-archive-orig-"
+_NOT_THERE = 404
+
+Place = dict[str, Any]
+"""A position in an index, as JSON values."""
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """One archived response. The values are those of the index; ``moment`` has 14 digits, in UTC."""
+
+    url: str
+    moment: str
+    digest: str = ""
+    file: str = ""
+    offset: int = 0
+    length: int = 0
+
+    @property
+    def at(self) -> datetime:
+        """The time of the capture."""
+        return datetime.strptime(self.moment, "%Y%m%d%H%M%S").replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some captures of an index, sorted by URL and time."""
+
+    place: Place
+    """The position of this part."""
+    label: str
+    """The position in words."""
+    captures: Sequence[Capture] = field(default=())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Which captures are looked for."""
+
+    domain: str
+    since: datetime
+    until: datetime | None = None
+
+    @property
+    def last(self) -> datetime | None:
+        """The time of the last capture; None for no limit."""
+        return None if self.until is None else self.until + LATER
+
+
+class Index(Protocol):
+    """The index of an archive. All methods raise :class:`RemoteFault`."""
+
+    def parts(self, wanted: Wanted, place: Place) -> Iterator[Part]:
+        """Yield the parts of the index from a position on; an empty ``place`` is the beginning."""
+
+    def fetch(self, capture: Capture, max_body: int) -> Page | None:
+        """Return an archived page, or None if the archive does not return it."""
+
+    def address(self, capture: Capture) -> str:
+        """Return the URL of an archived page."""
+
+
+class Wayback:
+    """The Wayback Machine, or an archive with the same interface. ``base`` is its URL."""
+
+    def __init__(self, base: str, client: PacedClient) -> None:
+        self._base, self._client = base.rstrip("/"), client
+
+    def parts(self, wanted: Wanted, place: Place) -> Iterator[Part]:
+        """Yield the parts of the index from a position on."""
+        key, number = str(place.get("key", "")), int(place.get("part", 1))
+        asked = [*_asked(wanted), ("filter", "statuscode:200"), ("filter", "mimetype:text/html")]
+        asked += [("collapse", "digest"), ("limit", str(PART)), ("showResumeKey", "true")]
+        while True:
+            query = urlencode([*asked, *([("resumeKey", _plain(key))] if key else [])])
+            answer = _index(self._client, f"{self._base}/cdx/search/cdx?{query}")
+            captures, following = read_answer(answer.body)
+            yield Part({"key": key, "part": number}, f"part {number}", captures)
+            if not following or following == key:
+                return
+            key, number = following, number + 1
+
+    def fetch(self, capture: Capture, max_body: int) -> Page | None:
+        """Return an archived page as the site sent it (``id_``)."""
+        answer = self._client.get(f"{self._base}/web/{capture.moment}id_/{_quoted(capture.url)}", max_body)
+        original = {
+            name.removeprefix(_ORIGINAL): value
+            for name, value in answer.headers.items()
+            if name.startswith(_ORIGINAL)
+        }
+        headers = {**answer.headers, **original}
+        if answer.status != 200:
+            return None
+        # The headers of encodings describe this answer, and not the original response.
+        body = plain_body(answer.headers, answer.body, max_body)
+        return Page(capture.url, capture.at, answer.status, headers, body)
+
+    def address(self, capture: Capture) -> str:
+        """Return the URL of an archived page, for people."""
+        return f"{self._base}/web/{capture.moment}/{capture.url}"
+
+
+class CommonCrawl:
+    """Common Crawl: ``base`` is the URL of its indexes, ``files`` that of its files."""
+
+    def __init__(self, base: str, files: str, client: PacedClient) -> None:
+        self._base, self._files, self._client = base.rstrip("/"), files.rstrip("/"), client
+
+    def parts(self, wanted: Wanted, place: Place) -> Iterator[Part]:
+        """Yield the pages of the indexes of all collections of the time, the oldest collection first."""
+        names = self._collections(wanted)
+        begun = str(place.get("collection", ""))
+        page = int(place.get("page", 0))
+        if begun in names:
+            names = names[names.index(begun) :]
+        else:
+            page = 0
+        for number, name in enumerate(names):
+            asked = [("url", wanted.domain), ("matchType", "domain"), ("output", "json")]
+            asked += [("filter", "=status:200"), ("filter", "mime:html")]
+            asked += [("from", _digits(wanted.since))] + (
+                [("to", _digits(wanted.last))] if wanted.last else []
+            )
+            url = f"{self._base}/{name}-index?{urlencode(asked)}"
+            pages = self._pages(url)
+            for at in range(page if not number else 0, pages):
+                answer = _index(self._client, f"{url}&page={at}")
+                captures, _ = read_answer(answer.body)
+                label = f"{name}, page {at + 1} of {pages}"
+                yield Part({"collection": name, "page": at}, label, [one for one in captures if one.file])
+
+    def _collections(self, wanted: Wanted) -> list[str]:
+        answer = _index(self._client, f"{self._base}/collinfo.json")
+        try:
+            known = json.loads(answer.body)
+            found = [(one["id"], str(one.get("from") or ""), str(one.get("to") or "")) for one in known]
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise RemoteFault(f"{self._base}/collinfo.json: not a list of collections") from error
+        last = wanted.last
+        names = []
+        for name, begin, end in found:
+            # The name becomes a part of a URL, so only names of the documented form are used.
+            if not isinstance(name, str) or (match := _COLLECTION.fullmatch(name)) is None:
+                continue
+            is_over = (end or f"{match[1]}-99") < f"{wanted.since:%Y-%m-%d}"
+            is_later = last is not None and (begin or match[1]) > f"{last:%Y-%m-%d}T99"
+            if not is_over and not is_later:
+                names.append(name)
+        return sorted(names)
+
+    def _pages(self, url: str) -> int:
+        """Return the number of pages of an index; 0 if it has no captures of the site."""
+        answer = _index(self._client, f"{url}&showNumPages=true")
+        if answer.status == _NOT_THERE:
+            return 0
+        try:
+            found = json.loads(answer.body)
+            return int(found["pages"] if isinstance(found, Mapping) else found)
+        except (ValueError, KeyError, TypeError) as error:
+            raise RemoteFault(f"{url}: no number of pages") from error
+
+    def fetch(self, capture: Capture, max_body: int) -> Page | None:
+        """Return an archived page, from its part of a WARC file."""
+        if _RECORD.fullmatch(capture.file) is None or not 0 < capture.length <= MAX_RECORD:
+            return None
+        end = capture.offset + capture.length - 1
+        answer = self._client.get(
+            f"{self._files}/{capture.file}", capture.length, {"Range": f"bytes={capture.offset}-{end}"}
+        )
+        if answer.status != 206:
+            return None
+        try:
+            records = read_records(io.BytesIO(answer.body), max_body=max_body)
+            page = next((one.page for one in records if one.page is not None), None)
+        except WarcFault:
+            return None
+        return page if page is None or page.at else replace(page, at=capture.at)
+
+    def address(self, capture: Capture) -> str:
+        """Return the URL of the file, with the place of the record."""
+        return f"{self._files}/{capture.file}#bytes={capture.offset}-{capture.offset + capture.length - 1}"
+
+
+def read_answer(body: bytes) -> tuple[list[Capture], str]:
+    """Return the captures in an answer of an index, and the resume key.
+
+    An answer is an array of arrays, or has a line for each capture: fields that are separated by spaces, an
+    object, or key, time and an object. Raises :class:`RemoteFault` if it is something else.
+    """
+    try:
+        return _rows(json.loads(body)) if body.lstrip().startswith(b"[") else _lines(body)
+    except (ValueError, TypeError, AttributeError) as error:
+        begin = body[:MAX_QUOTE].decode("utf-8", "replace").split("\n", 1)[0]
+        raise RemoteFault(f"the answer is no index of captures: {begin!r}") from error
+
+
+def _rows(rows: list[list[str]]) -> tuple[list[Capture], str]:
+    names, key, found = list(rows[0]) if rows else [], "", []
+    for row in rows[1:]:
+        if len(row) == 1:
+            key = str(row[0])
+        elif row:
+            found.append(_capture(dict(zip(names, row, strict=True))))
+    return found, key
+
+
+def _lines(body: bytes) -> tuple[list[Capture], str]:
+    found, key, is_end = [], "", False
+    for line in body.decode("utf-8", "replace").splitlines():
+        if not line.strip():
+            is_end = True
+        elif is_end:
+            key = line.strip()
+        elif line.startswith("{"):
+            found.append(_capture(json.loads(line)))
+        else:
+            words = line.split(" ", 2)
+            if words[-1].startswith("{"):
+                found.append(_capture({"timestamp": words[1], **json.loads(words[2])}))
+            else:
+                found.append(_capture(dict(zip(FIELDS, line.split(), strict=True))))
+    return found, key
+
+
+def _capture(row: Mapping[str, str]) -> Capture:
+    values = {_NAMES.get(name, name): value for name, value in row.items()}
+    moment = str(values.get("timestamp", ""))
+    if _MOMENT.fullmatch(moment) is None or not isinstance(values.get("url"), str):
+        raise ValueError(moment)
+    return Capture(
+        url=values["url"],
+        moment=moment,
+        digest=str(values.get("digest", "")),
+        file=str(values.get("filename", "")),
+        offset=int(values.get("offset", 0)),
+        length=int(values["length"]) if "filename" in values else 0,
+    )
+
+
+def _index(client: PacedClient, url: str) -> Answer:
+    answer = client.get(url, MAX_ANSWER)
+    if answer.status not in (200, _NOT_THERE):
+        raise RemoteFault(f"{url}: the server responded with status {answer.status}", answer.status)
+    return Answer(answer.status, answer.headers, b"" if answer.status == _NOT_THERE else answer.body)
+
+
+def _asked(wanted: Wanted) -> list[tuple[str, str]]:
+    until = [("to", _digits(wanted.last))] if wanted.last else []
+    site = [("url", wanted.domain), ("matchType", "domain"), ("output", "json")]
+    return [*site, ("from", _digits(wanted.since)), *until]
+
+
+def _digits(moment: datetime) -> str:
+    return f"{moment.astimezone(UTC):%Y%m%d%H%M%S}"
+
+
+def _plain(key: str) -> str:
+    """Return a resume key without its encoding as a part of a query."""
+    return key if re.search(r"[ ,)(]", key) else unquote_plus(key)
+
+
+def _quoted(url: str) -> str:
+    """Return a URL as a part of a path. Captures may contain letters that are not ASCII."""
+    return quote(url, safe="%/:=&?~#+!$,;'@()*[]")
