@@ -36,7 +36,7 @@ class Waiting:
             more = f" and {counted(len(hosts) - 1, 'other host')}" if len(hosts) > 1 else ""
             return f"the answer of {min(hosts)}{more}"
         now = self.context.clock()
-        outlook = self.context.frontier.outlook(horizon=horizon, accept=self.scope.accepts)
+        outlook = self.context.frontier.outlook(horizon=horizon, accept=self.scope.accepting)
         if outlook.next_at is not None:
             if outlook.next_at <= now:
                 return ""  # the scheduler is about to lease this entry

@@ -181,8 +181,7 @@ class Outlook:
     leased: int
     """Number of leases of all owners. As for ``pending``, only accepted hosts and due entries count."""
     host: str | None = None
-    """Host of the entry that can be leased next; None if unknown. In Redis it is known only with
-    ``accept``."""
+    """Host of the entry that can be leased next; None if unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
