@@ -208,7 +208,7 @@ def test_the_work_of_a_script_does_not_grow_with_the_number_of_hosts(redis_place
         frontier.add([make_entry(f"n{n}", host=f"a{n}") for n in range(3000)])
         frontier.add([make_entry("y", host="z")])
         frontier._scripts.run = counted  # type: ignore[method-assign]
-        asked = {"horizon": now, "accept": lambda host: host == "z"}
+        asked: dict[str, Any] = {"horizon": now, "accept": lambda host: host == "z"}
         assert frontier.lease("o", 10, ttl=60, **asked) == [], "the first call does not find it"
         assert frontier.outlook(**asked).host == "z"
         assert len(frontier.lease("o", 10, ttl=60, **asked)) == 1, "the outlook has shown it"

@@ -5,7 +5,8 @@
 --   KEYS[1]  meta     HASH  version, seq (last entry number), known, level and split (see known URLs),
 --                           identity (a random name; it is missing after the server lost its data), storage
 --                           (the identity of the storage that this frontier is refilled from),
---                           refilled, refiller and refiller_until (see refill.lua), process (see resume.lua)
+--                           refilled, refiller, refiller_until and filling (see refill.lua), process, beat,
+--                           lost_from and compare (see resume.lua)
 --   KEYS[2]  entries  HASH  fingerprint -> record (see pack) of every entry that is kept in full
 --   KEYS[3]  queue    ZSET  score 0; host NUL priority due number fingerprint: members sort in lease order;
 --                           a suspect (it lost a lease; one is leased at a time) has a NUL before the host

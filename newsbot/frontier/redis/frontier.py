@@ -308,10 +308,18 @@ class RedisFrontier:
         held = [(lease.entry.fingerprint, lease.token.encode()) for lease in leases]
         return Resumed(*self._scripts.resume(owner, ttl, held))
 
-    def refill(self, owner: str, *, ttl: float, until: float | None = None, reading: bool = False) -> Refill:
+    def refill(
+        self,
+        owner: str,
+        *,
+        ttl: float,
+        until: float | None = None,
+        reading: bool = False,
+        at: bytes = b"",
+    ) -> Refill:
         """Acquire, renew or release the lock for refilling from the storage; see the protocol."""
-        now, so_far, yours = self._scripts.run("refill", owner, ttl, until, reading)
-        return Refill(float(now), optional(so_far), bool(yours))
+        now, so_far, yours, since, behind = self._scripts.run("refill", owner, ttl, until, reading, at)
+        return Refill(float(now), optional(so_far), bool(yours), optional(since), behind)
 
     def remember(self, fetched: Mapping[bytes, float | None]) -> None:
         """Record URLs as done and never due again; see the protocol."""

@@ -214,6 +214,8 @@ MIGRATIONS: tuple[Migration, ...] = (
             _index("silent", "source", only={"silent": True}),
         )
     ),
+    # to compare a queue that has lost its last writes
+    _indexes(pages=(_index("added"),)),
 )
 """``MIGRATIONS[n]`` upgrades version n to n + 1. Never change a released function. Add new functions at the
 end.
