@@ -14,7 +14,6 @@ import pytest
 from newsbot.apps.alerts import state as book
 from newsbot.apps.alerts.outputs import OutputError
 from newsbot.apps.alerts.rules import (
-    EXPECTED,
     KEPT_HOURS,
     TOTALS,
     Alert,
@@ -22,7 +21,6 @@ from newsbot.apps.alerts.rules import (
     Measured,
     Message,
     Total,
-    expected_items,
     find,
     keep_totals,
     measure,
@@ -31,8 +29,10 @@ from newsbot.apps.alerts.watch import Options, Watch, tell
 from newsbot.clock import system_clock
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Kind
+from newsbot.recrawl.planning import DEAD_AFTER
 from newsbot.recrawl.sources import Rhythm
 from newsbot.sites.health import FULL_QUEUE, Pages, alarms, full_queues
+from newsbot.sites.silence import EXPECTED, expected_items, is_silent
 from newsbot.storage.sources import SiteRecord, SourceRecord
 from newsbot.storage.sqlite import SqliteStorage
 from tests.builders import START, ManualClock
@@ -67,8 +67,9 @@ def source(name: str = "feed", **fields: Any) -> SourceRecord:
 def of(*records: SourceRecord, now: float = MORNING + 20 * HOUR, **fields: Any) -> Measured:
     sources: dict[str, list[SourceRecord]] = {}
     for record in records:
+        record.silent = is_silent(record)
         sources.setdefault(record.source, []).append(record)
-    return Measured(now=now, sources=sources, **fields)
+    return Measured(now=now, sources=sources, active=len(sources), **fields)
 
 
 def found(measured: Measured, rule: str, **limits: Any) -> list[Alert]:
@@ -231,17 +232,31 @@ def test_the_useful_share_of_all_sites_is_compared_with_the_previous_week(
 
 def test_late_polls_are_reported_with_the_active_workers() -> None:
     now = MORNING + 20 * HOUR
-    records = [source(str(number), next_due=now - 7 * HOUR) for number in range(3)]
-    records += [source(f"x{number}", next_due=now + 60) for number in range(20)]
-    (alert,) = found(of(*records), "lag")
+    late: dict[str, Any] = {"alive": 23, "late": 3, "first_due": now - 7 * HOUR}
+    (alert,) = found(of(**late), "lag")
     assert alert.what.startswith("3 of 23 sources are more than 6 h late; the queue holds ")
     assert alert.cause == "no crawl is running"
     assert alert.since == now - HOUR
-    (alert,) = found(of(*records, workers=2), "lag")
+    (alert,) = found(of(**late, workers=2), "lag")
     assert "only 2 workers running" in alert.cause
-    assert found(of(*records), "lag", lag=8 * HOUR) == []
-    assert found(of(*records[1:], *[source(f"y{n}", next_due=now + 9) for n in range(9)]), "lag") == []
-    assert find(of(*records), Limits(off=frozenset({"lag"}))) == []
+    assert found(of(**late | {"alive": 31}), "lag") == []
+    assert found(of(), "lag") == []
+    assert find(of(**late), Limits(off=frozenset({"lag"}))) == []
+
+
+def test_late_polls_are_measured(storage: SqliteStorage, frontier: SqliteFrontier) -> None:
+    now = MORNING + 20 * HOUR
+    dues = [now - 9 * HOUR, now - 7 * HOUR, now + 60, now + 90, None]
+    storage.sources.save([source(str(number), next_due=due) for number, due in enumerate(dues)])
+    storage.sources.save([source("dead", next_due=now - 30 * HOUR, failures=DEAD_AFTER)])
+
+    def counts(lag: float) -> tuple[int, int, float | None]:
+        measured = measure(storage, frontier, None, now, lag)
+        return measured.late, measured.alive, measured.first_due
+
+    assert counts(6 * HOUR) == (2, 4, now - 9 * HOUR)
+    assert counts(8 * HOUR) == (1, 4, now - 9 * HOUR)
+    assert counts(10 * HOUR) == (0, 0, None)
 
 
 def test_a_disk_that_fills_up_is_reported() -> None:
@@ -433,7 +448,7 @@ def test_totals_are_kept_per_hour_and_bounded(
 ) -> None:
     for step in range(2 * KEPT_HOURS + 50):
         storage.sites.add([SiteRecord(source=SITE, counters={"pages": 10.0, "article_pages": 9.0})])
-        measured = measure(storage, frontier, tmp_path, clock())
+        measured = measure(storage, frontier, tmp_path, clock(), HOUR)
         keep_totals(storage.notes, measured)
         clock.now += HOUR / 2
         if step == 3:
@@ -444,4 +459,4 @@ def test_totals_are_kept_per_hour_and_bounded(
     assert measured.disk_free is not None
     assert measured.disk_free > 0
     storage.notes.save(*TOTALS, {"rows": [[1, "x"]]})
-    assert len(measure(storage, frontier, tmp_path, clock()).totals) == 1
+    assert len(measure(storage, frontier, tmp_path, clock(), HOUR).totals) == 1

@@ -189,6 +189,47 @@ def test_thousands_of_refused_hosts_are_skipped(redis_place: dict[str, Any]) -> 
     frontier.close()
 
 
+def test_the_work_of_a_script_does_not_grow_with_the_number_of_hosts(redis_place: dict[str, Any]) -> None:
+    with (
+        closing(RedisFrontier(**redis_place)) as frontier,
+        redis.Redis.from_url(redis_place["where"]) as client,
+    ):
+        scripts, run = [], frontier._scripts.run
+
+        def counted(name: str, *values: Any, **options: Any) -> Any:
+            before = client.info("commandstats")
+            answer = run(name, *values, **options)
+            after = client.info("commandstats")
+            used = {one: row["calls"] - before.get(one, {"calls": 0})["calls"] for one, row in after.items()}
+            scripts.append(sum(used.values()))
+            return answer
+
+        now = time.time()
+        frontier.add([make_entry(f"n{n}", host=f"a{n}") for n in range(3000)])
+        frontier.add([make_entry("y", host="z")])
+        frontier._scripts.run = counted  # type: ignore[method-assign]
+        asked: dict[str, Any] = {"horizon": now, "accept": lambda host: host == "z"}
+        assert frontier.lease("o", 10, ttl=60, **asked) == [], "the first call does not find it"
+        assert frontier.outlook(**asked).host == "z"
+        assert len(frontier.lease("o", 10, ttl=60, **asked)) == 1, "the outlook has shown it"
+        assert frontier.outlook(horizon=now).pending == 3000
+        assert len(frontier.lease("o", 10, horizon=now, ttl=60, accept=lambda host: host != "a1")) == 10
+        assert max(scripts) < 900
+        # Other hosts have only pages that are due after the horizon of this worker.
+        frontier._scripts.run = run  # type: ignore[method-assign]
+        frontier.mark_done([make_entry(f"n{n}", host=f"a{n}") for n in range(3000)], None)
+        frontier.add([make_entry(f"l{n}", host=f"a{n}", due=now + 50) for n in range(3000)])
+        for _ in range(12):
+            frontier.outlook(horizon=now + 60)
+        frontier.add([make_entry("last", host="z2")])
+        frontier._scripts.run = counted  # type: ignore[method-assign]
+        scripts.clear()
+        assert frontier.outlook(horizon=now).pending == 1
+        got = [frontier.lease("o", 10, horizon=now, ttl=60) for _ in range(6)]
+        assert sum(map(len, got)) == 1
+        assert max(scripts) < 900
+
+
 def test_all_workers_together_respect_the_delay(redis_place: dict[str, Any]) -> None:
     clock = FakeClock()
     workers = [RedisFrontier(**redis_place, clock=clock) for _ in range(4)]

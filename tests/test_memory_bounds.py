@@ -161,7 +161,7 @@ def test_dropped_data_of_sites_is_read_again(
         assert {knowledge.canonical_trust.word(notes, domain) for domain in domains} == {Word.GOOD}
         assert all(knowledge.rendering.helped(notes, domain) for domain in domains)
         desk.crawl.write_sites()
-    desk.crawl.sources.read()
+    desk.crawl.sources.forget()
     for _ in range(2):
         assert all(desk.crawl.sources.of(domain).sitemap for domain in domains)
 

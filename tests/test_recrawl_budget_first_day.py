@@ -72,6 +72,7 @@ class Crawl:
         rest = policy.interval(None, outcome, RULE, self.now)
         source.rhythm, source.last_poll, source.polls = policy.rhythm, self.now, source.polls + 1
         self.storage.sources.save([source])
+        self.storage.activity.add(self.now, {source.source: {"polls": 1}})
         return rest
 
     def polls_an_hour(self, since: float, until: float) -> float:

@@ -153,9 +153,7 @@ def test_workers_share_one_threshold_that_meets_the_budget(tmp_path: Path) -> No
     assert first == two.threshold(other) == first_threshold(20.0, 10)
     for _step in range(100):  # three times as many polls as the budget allows
         clock[0] += ADJUST_EVERY
-        for source in sources:
-            source.polls += 1
-        storage.sources.save(sources)
+        storage.activity.add(clock[0] - 1, {f"{n}.org": {"polls": 1} for n in range(10)})
         assert one.threshold(storage) == two.threshold(other)
     assert first * 1.2 < one.threshold(storage) < first * 3
     assert PollBudget(0.0, lambda: NOW).threshold(SqliteStorage(tmp_path / "m.db")) > 0

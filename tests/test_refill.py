@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import secrets
+import sqlite3
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -308,6 +310,54 @@ def test_entries_lost_in_a_failover_are_queued_again(tmp_path: Path, noticed: st
         assert states[key_of("soon")].next_due == site.clock.now + HOUR / 2
         assert site.frontier.counts()["leased"] == 0
     server.kill()
+
+
+def test_after_a_failover_only_the_last_pages_are_compared(tmp_path: Path) -> None:
+    need_redis()
+    server = RedisServer(tmp_path)
+    server.start()
+    site = Site(tmp_path, server.url)
+    with site.opened:
+        site.clock.now = time.time() - 8 * HOUR
+        run(site.worker(), site)
+        for number in range(40):
+            site.visit(f"old-{number}", None)
+        with sqlite3.connect(tmp_path / "newsbot.db") as database:
+            database.execute("UPDATE page SET added = ?", [site.clock.now])
+        site.clock.now = time.time()
+        site.frontier.resume("o", [], 1e6)
+        with redis.Redis.from_url(server.url) as client:
+            client.save()
+        site.save(found("new"))
+        site.frontier.add([found("new")])
+        server.kill()
+        server.start()
+        assert site.frontier.resume("o", [], 1e6).replaced
+        reader = site.worker("another")
+        run(reader, site)
+        assert reader._read == 1
+        assert names(site.lease()) == {"new"}
+    server.kill()
+
+
+def test_a_read_of_all_pages_goes_on_where_another_worker_stopped(
+    site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(module, "SLICE", 2)
+    caplog.set_level("INFO")
+    for number in range(9):
+        site.save(found(f"page-{number}"))
+    first = site.worker("first")
+    for _ in range(3):
+        first.step()
+        site.clock.advance(module.TELL_EVERY / 2)
+    assert "pages=6 queued=6 share=" in caplog.text
+    assert "share=0.0%" not in caplog.text
+    site.clock.advance(RIGHT_SECONDS + 1)  # the first worker has died
+    second = site.worker("second")
+    run(second, site)
+    assert second._read == 5, "the last slice may not be noted yet"
+    assert len(names(site.lease())) == 9
 
 
 def test_a_read_started_before_a_failover_does_not_count(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -184,7 +184,6 @@ class Crawl:
         self.scope.paused = frozenset(paused(context.notes))
         self.removals.read()
         context.rules = context.rules.dropping(session_keys(context.notes))
-        self.sources.read()
 
     def _open_backends(self) -> None:
         settings: SettingsLike = self._settings
@@ -234,7 +233,7 @@ class Crawl:
         old = self.context.rules
         self.context.rules = rules.dropping(session_keys(self.context.notes))
         self.politeness.take_rules(old)
-        self.sources.read()
+        self.sources.forget()
 
     def frontier_knows_all(self) -> bool:
         """Return True if the frontier knows every fetched page.

@@ -7,6 +7,7 @@ fixed ages.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from itertools import islice
 from typing import Any
@@ -18,7 +19,7 @@ from newsbot.items import Bounded, Kind
 from newsbot.pages.rules.rule import RECRAWL
 from newsbot.recrawl.pages import Ladder, NutchPages, Optimum, number_for, rough_rate
 from newsbot.recrawl.planning import DEAD_AFTER
-from newsbot.recrawl.policy import FixedIntervals, Never, Policy
+from newsbot.recrawl.policy import HOUR, FixedIntervals, Never, Policy
 from newsbot.recrawl.sources import (
     HIGHEST,
     LOWEST,
@@ -32,17 +33,20 @@ from newsbot.storage.base import Storage
 ADJUST_EVERY = 600.0
 """Minimum number of seconds between two corrections of the threshold by any worker."""
 GROWING = 60.0
-"""Seconds until the source records are read again while sources are still being added."""
+"""Seconds until the next correction while sources are still being added. Workers read the note with the
+threshold this often."""
 NOTE = ("polling", "budget")
 """Kind and key of the storage's note with the threshold."""
+SAMPLED = 500
+"""Maximum number of sources whose rates are read to compute a threshold."""
 
 
 class PollBudget:
     """Adjusts the threshold of the square-root index until all sources together use the poll budget.
 
-    :mod:`newsbot.recrawl.sources` explains index and threshold. The polls of all workers are counted in the
-    source records. Two workers that adjust the threshold at the same time therefore get the same result, and
-    no lock is needed.
+    :mod:`newsbot.recrawl.sources` explains index and threshold. The threshold is in a note. The first worker
+    that finds it outdated adjusts it for all workers, from the number of sources and from the hourly counters
+    of polls. The cost does not depend on the number of sources.
     """
 
     def __init__(self, budget: float, clock: Clock) -> None:
@@ -60,43 +64,54 @@ class PollBudget:
         now = self._clock()
         # The lower bound matters if the clock was set back. Without it, the threshold would not change until
         # the clock reaches the old time.
-        if not self._until - ADJUST_EVERY <= now < self._until:
-            self._threshold, rest = self._adjusted(storage, now)
-            self._until = now + rest
+        if not self._until - GROWING <= now < self._until:
+            kept = storage.notes.get_many([NOTE]).get(NOTE, {})
+            if not self._is_valid(kept, now):
+                adjusted = self._adjusted(storage, kept, now)
+                # If another worker was faster, both thresholds are nearly the same.
+                storage.notes.swap(*NOTE, kept or None, adjusted)
+                kept = adjusted
+            self._threshold, self._until = _number(kept, "value"), now + GROWING
         return self._threshold
 
-    def _adjusted(self, storage: Storage, now: float) -> tuple[float, float]:
-        """Return the threshold and the seconds for which it is valid."""
-        notes = storage.notes
-        kept = notes.all(NOTE[0]).get(NOTE[1], {})
-        sources = storage.sources.all()
-        alive = max(1, sum(source.failures < DEAD_AFTER for source in sources))
+    def _is_valid(self, kept: Mapping[str, Any], now: float) -> bool:
+        """Return True if no worker needs to adjust the threshold of this note now."""
+        sources, at = _number(kept, "sources"), _number(kept, "at")
+        budget = self._budget or POLLS_AN_HOUR * sources
+        known = _number(kept, "value") and sources and budget == _number(kept, "budget")
+        # The time is before ``at`` if the clock was set back after the note was written.
+        return bool(known) and at <= now < _number(kept, "next") and now < at + ADJUST_EVERY
+
+    def _adjusted(self, storage: Storage, kept: dict[str, Any], now: float) -> dict[str, Any]:
+        """Return the note with the threshold for the time ``now``. ``kept`` is the stored note."""
+        sources = storage.sources.count(failures=DEAD_AFTER)
+        alive = max(1, sources)
         budget = self._budget or POLLS_AN_HOUR * alive
-        polls = sum(source.polls for source in sources)
         controller = Controller(budget, _number(kept, "value") or first_threshold(budget, alive), 0.5)
         controller.spent, controller.weight = _number(kept, "spent"), _number(kept, "weight")
-        # The controller's state is stored in a note, so that all workers continue from the same state.
         changed = _rescale(controller, kept, alive)
-        hours = (now - _number(kept, "at", now)) / 3600.0
+        before = _number(kept, "at", now)
+        hours = (now - before) / HOUR
         # If the hours are negative, the clock was set back after the note was written.
-        due = not kept or not 0 <= hours < ADJUST_EVERY / 3600.0
-        # max() is needed because sources may have been removed since, together with their polls
-        if kept and due and hours > 0:
-            controller.spend(max(0.0, polls - _number(kept, "polls")) / hours, hours)
+        due = not kept or not 0 <= hours < ADJUST_EVERY / HOUR
+        if due:
+            polls = Counter({one.hour: one.counts.get("polls", 0) for one in storage.activity.hours(before)})
+            if hours > 0 and "in_hour" in kept:
+                # The polls of the first hour were counted before in part. They may have been removed since.
+                controller.spend(max(0.0, polls.total() - _number(kept, "in_hour")) / hours, hours)
         if due or changed:
-            rhythms = [source.rhythm for source in sources if source.failures < DEAD_AFTER]
-            begin_with_rates(controller, rhythms)
-            note = {
-                "at": now if due else _number(kept, "at", now),
-                "polls": polls if due else _number(kept, "polls"),
-                "value": controller.value,
-                "spent": controller.spent,
-                "weight": controller.weight,
-                "sources": alive,
-                "budget": budget,
-            }
-            notes.save(*NOTE, note)
-        return controller.value, GROWING if changed or not sources else ADJUST_EVERY
+            rhythms = [one.rhythm for one in storage.sources.sample(SAMPLED, failures=DEAD_AFTER)]
+            begin_with_rates(controller, rhythms, alive)
+        return {
+            "at": now if due else before,
+            "next": now + (GROWING if changed or not sources else ADJUST_EVERY),
+            "in_hour": polls[int(now // HOUR)] if due else _number(kept, "in_hour"),
+            "value": controller.value,
+            "spent": controller.spent,
+            "weight": controller.weight,
+            "sources": alive,
+            "budget": budget,
+        }
 
 
 def _rescale(controller: Controller, kept: dict[str, Any], alive: int) -> bool:
@@ -118,7 +133,7 @@ def _rescale(controller: Controller, kept: dict[str, Any], alive: int) -> bool:
     return True
 
 
-def _number(note: dict[str, Any], name: str, default: float = 0.0) -> float:
+def _number(note: Mapping[str, Any], name: str, default: float = 0.0) -> float:
     value = note.get(name, default)
     return float(value) if isinstance(value, int | float) and value >= 0 else default
 

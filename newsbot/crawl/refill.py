@@ -7,9 +7,10 @@ next due time before its lease is acknowledged. A page that the frontier drops i
 the last read, so the next read finds it.
 
 If a frontier was never filled, it gets all pending pages, all due pages, and the fingerprints of all known
-URLs. A frontier counts as never filled if it is new, or if its server has lost its data. After a restart or a
-failover of the server, the frontier may lack the last writes, so it is treated in the same way. Page records
-are written before entries are queued, so the storage has everything that was lost.
+URLs. A frontier counts as never filled if it is new, or if its server has lost its data. This read continues
+where it stopped, also in another worker. After a restart or a failover of the server, the frontier may lack
+its last writes. Only pages that were added, or that are due, since the last sign of life in its data are then
+compared. Page records are written before entries are queued, so the storage has everything that was lost.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from itertools import islice
 from newsbot.clock import Clock
 from newsbot.crawl.entries import entry_again
 from newsbot.frontier.base import Entry, LeanFrontier
+from newsbot.frontier.base import Refill as Turn
 from newsbot.items import PageRecord
 from newsbot.storage.base import Storage
 
@@ -35,6 +37,8 @@ If the worker stops in the middle of a refill, another worker can take over afte
 """
 ASK_AGAIN = 1.0
 """Seconds after which a worker checks again whether the refilling worker has finished or stopped."""
+TELL_EVERY = 60.0
+"""Seconds between two log lines on the progress of a read."""
 PENDING = ("pending", "leased")
 """States of page records whose visit has not begun or is not completed."""
 WRONG_CLOCK = 5.0
@@ -57,10 +61,17 @@ class Refill:
 
     def restart(self) -> None:
         """Start again, because the frontier's server has lost its data, or may have lost its last writes."""
-        self._pages: Iterator[PageRecord] | None = None
-        """The remaining pages of the current read; None if no read is in progress."""
+        self._pages: Iterator[tuple[PageRecord, bytes]] | None = None
+        """The remaining pages of the current read; None if no read is in progress. With each page comes its
+        fingerprint in a read of all pages, otherwise the empty key."""
+        self._at = b""
+        """All pages up to this fingerprint are queued, in a read of all pages."""
+        self._read = 0
+        """Number of pages read in the current read."""
+        self._told_at = 0.0
+        """The time of the last log line on the progress."""
         self._anew = False
-        """True if the current read fills an empty frontier."""
+        """True if the current read fills an empty frontier, or one that has lost its last writes."""
         self._until = 0.0
         """The latest due time of the pages that are being read (POSIX seconds)."""
         self._done_until: float | None = None
@@ -89,7 +100,9 @@ class Refill:
 
     def _step(self) -> None:
         asked = self._clock()
-        turn = self._frontier.refill(self._owner, ttl=RIGHT_SECONDS, reading=self._pages is not None)
+        reading = self._pages is not None
+        at = self._at if reading else b""
+        turn = self._frontier.refill(self._owner, ttl=RIGHT_SECONDS, reading=reading, at=at)
         self._check_clock(asked, turn.now)
         self._done_until = turn.until
         if not turn.yours:
@@ -97,12 +110,16 @@ class Refill:
             self._next = self._clock() + ASK_AGAIN
             return
         if self._pages is None:
-            self._ask(turn.now, turn.until)
+            self._ask(turn)
         assert self._pages is not None
         some = list(islice(self._pages, SLICE))
-        self._queue(some)
+        self._queue([page for page, _ in some])
+        self._read += len(some)
         if len(some) < SLICE:
             self._finish()
+        else:
+            self._at = some[-1][1]
+            self._tell()
 
     def _check_clock(self, asked: float, now: float) -> None:
         """Log once if this worker's clock differs from the clock of the frontier's server.
@@ -119,15 +136,33 @@ class Refill:
             asked - now,
         )
 
-    def _ask(self, now: float, so_far: float | None) -> None:
-        """Begin to read the pages that are due after ``so_far``, or all pages if ``so_far`` is None."""
-        self._until = now + self._frontier.keep_within
-        self._anew = so_far is None
-        self._queued = 0
-        if so_far is None:
-            self._pages = self._storage.pages.iter()
+    def _ask(self, turn: Turn) -> None:
+        """Begin to read the pages that are due after ``turn.until``, or all pages if it is None."""
+        self._until = turn.now + self._frontier.keep_within
+        self._anew = turn.until is None or turn.since is not None
+        self._queued = self._read = 0
+        self._at, self._told_at = b"", self._clock()
+        self._pages = self._stream(turn)
+
+    def _stream(self, turn: Turn) -> Iterator[tuple[PageRecord, bytes]]:
+        pages = self._storage.pages
+        if turn.since is not None:
+            yield from ((page, b"") for page in pages.added(turn.since))
+        if turn.until is None:
+            yield from ((page, page.fingerprint) for page in pages.by_key(turn.at))
         else:
-            self._pages = self._storage.pages.due(after=so_far, until=self._until)
+            yield from ((page, b"") for page in pages.due(after=turn.until, until=self._until))
+
+    def _tell(self) -> None:
+        """Log the progress of a long read."""
+        if self._clock() - self._told_at < TELL_EVERY:
+            return
+        self._told_at = self._clock()
+        # Fingerprints are distributed evenly.
+        share = f" share={int.from_bytes(self._at[:4]) / 2**32:.1%}" if self._at else ""
+        logger.info(
+            "queue is compared with the storage pages=%d queued=%d%s", self._read, self._queued, share
+        )
 
     def _finish(self) -> None:
         self._pages = None

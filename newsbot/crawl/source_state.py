@@ -8,7 +8,7 @@ that its recrawl policy keeps between two polls.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,7 +19,7 @@ from newsbot.crawl.entries import entry_again
 from newsbot.crawl.failures import is_no_source
 from newsbot.crawl.recrawl_policy import PollBudget
 from newsbot.crawl.visit import Visit
-from newsbot.frontier.base import Frontier
+from newsbot.frontier.base import Entry, Frontier
 from newsbot.items import Bounded, Kind, PageRecord, Reason, Where, batched
 from newsbot.pages.discovery.hubs import topic_and_hubs
 from newsbot.pages.discovery.list_pages import is_archive, is_pagination
@@ -27,12 +27,15 @@ from newsbot.pages.rules import RuleSet
 from newsbot.recrawl.pages import OldList
 from newsbot.recrawl.policy import FixedIntervals, Policy
 from newsbot.recrawl.sources import SourceIndex
+from newsbot.sites.silence import is_silent
 from newsbot.storage.base import Storage
 from newsbot.storage.sources import Poll, SourceRecord
 from newsbot.urls import canonicalize, fingerprint
 
 _NO_POLL = (Reason.TOO_YOUNG, Reason.UNNAMED)
 """Errors of visits that sent no request to the site."""
+MOST_READ = 20
+"""Maximum number of a site's sources of one kind that are read to find one that exists."""
 BATCH = 1000
 """Number of pages that :func:`make_due` reads and queues together."""
 
@@ -70,47 +73,56 @@ class SiteSources:
 class SourceRegistry:
     """Records which sites have feeds or sitemaps, and which feeds and sitemaps are dead.
 
-    It keeps :data:`MAX_HOSTS` sites in memory. Other sites are read when they are needed.
+    The sources of a site are read when they are needed. :data:`MAX_HOSTS` sites are kept in memory.
     """
 
     def __init__(self, context: Context) -> None:
         self._context = context
         self._sites = Bounded[str, SiteSources](MAX_HOSTS)
-        self.dead = Bounded[str, None](MAX_HOSTS)
-        """URLs of feeds and sitemaps that do not exist, although a page or robots.txt names them."""
+        self._dead = Bounded[str, bool](MAX_HOSTS)
+        """URLs of feeds and sitemaps. True if no source exists there, although a page or robots.txt names
+        it."""
         self.sitemap_files = Bounded[str, int](MAX_HOSTS)
         """The number of files of sitemap indexes that this crawl has queued, by domain."""
 
-    def read(self) -> None:
-        """Read the sources that the rules name and that earlier crawls found.
-
-        Raises :class:`newsbot.errors.DataError`.
-        """
+    def forget(self) -> None:
+        """Read the sources of all sites again when they are needed, because the rules have changed."""
         self._sites.clear()
-        self._take(self._context.storage.sources.all())
 
     def of(self, domain: str) -> SiteSources:
         """Return the sources of a site. Raises :class:`newsbot.errors.DataError`."""
-        if domain not in self._sites and len(self._sites) >= MAX_HOSTS:
-            self._take(self._context.storage.sources.all(domain))
-        return self._of(domain)
-
-    def _of(self, domain: str) -> SiteSources:
         if domain not in self._sites:
             rule = self._context.rules.get(domain)
-            self._sites[domain] = (
-                SiteSources() if rule is None else SiteSources(bool(rule.feeds), bool(rule.sitemaps))
-            )
+            named = SiteSources() if rule is None else SiteSources(bool(rule.feeds), bool(rule.sitemaps))
+            for kind in (Kind.FEED, Kind.SITEMAP):
+                if not named.has(kind):
+                    some = self._context.storage.sources.best(domain, kind, MOST_READ)
+                    named.put(kind, known=not all(map(_is_gone, some)))
+            self._sites[domain] = named
         return self._sites[domain]
 
-    def _take(self, sources: Iterable[SourceRecord]) -> None:
-        for one in sources:
-            # A source counts as dead only if its URL is gone, or leads to something else. A source that timed
-            # out may come back.
-            if one.failures and is_no_source(one.last_error or ""):
-                self.dead.add(one.url)
-            elif one.kind is not Kind.SECTION:
-                self._of(one.source).add(one.kind)
+    def found(self, entries: Sequence[Entry]) -> None:
+        """Add feeds and sitemaps that were queued. Raises :class:`newsbot.errors.DataError`."""
+        for entry in entries:
+            site = self.of(entry.data["source"])
+            if not site.has(entry.kind) and not self._is_dead(entry.url):
+                site.add(entry.kind)
+
+    def judged(self, url: str, *, dead: bool) -> None:
+        """Record whether a feed or sitemap is dead."""
+        self._dead[url] = dead
+
+    def _is_dead(self, url: str) -> bool:
+        if url not in self._dead:
+            known = self._context.storage.sources.get(url)
+            self._dead[url] = known is not None and _is_gone(known)
+        return self._dead[url]
+
+
+def _is_gone(source: SourceRecord) -> bool:
+    # A source counts as dead only if its URL is gone, or leads to something else. A source that timed out may
+    # come back.
+    return bool(source.failures) and is_no_source(source.last_error or "")
 
 
 class SourceState:
@@ -163,6 +175,7 @@ class SourceState:
         if outcome.error not in _NO_POLL:
             source.polls += 1
             source.last_poll = now
+            self._context.count_site(source.source, "polls")
             source.unchanged += outcome.not_modified or outcome.changed is False
             self._log(now)
         source.new_links += outcome.new_items
@@ -178,6 +191,7 @@ class SourceState:
         source.next_due = record.next_due
         if isinstance(self.policy, SourceIndex):
             source.rhythm = self.policy.rhythm
+        source.silent = is_silent(source)
         self._context.storage.sources.save([source])
         visit.booked = True
 
@@ -208,27 +222,29 @@ def is_old_list(kind: Kind, url: str) -> bool:
 
 
 def make_due(
-    storage: Storage, frontier: Frontier, rules: RuleSet, domains: Container[str] | None, now: float
+    storage: Storage, frontier: Frontier, rules: RuleSet, domains: Collection[str] | None, now: float
 ) -> int:
     """Queue the known sources of the sites ``domains`` for an immediate visit. Return their number.
 
     None means all sites. Lists of old articles are left out. ``now`` is in POSIX seconds. Raises
     :class:`newsbot.errors.DataError`.
     """
-    keys = []
-    for source in storage.sources.all():
-        if (domains is None or source.source in domains) and not is_old_list(source.kind, source.url):
-            # The key depends on the rule's drop_query, so it is made with the rule that queued the source.
-            rule = rules.get(source.source) or rules.for_url(source.url)
-            keys.append(fingerprint(canonicalize(source.url, rule.drop_query)))
-    for some in batched(keys, BATCH):
-        entries = [replace(entry_again(page), due=0.0) for page in storage.pages.get(some).values()]
+    every = (
+        one for domain in ([None] if domains is None else domains) for one in storage.sources.iter(domain)
+    )
+    number = 0
+    for some in batched((one for one in every if not is_old_list(one.kind, one.url)), BATCH):
+        # The key depends on the rule's drop_query, so it is made with the rule that queued the source.
+        chosen = [(one.url, rules.get(one.source) or rules.for_url(one.url)) for one in some]
+        keys = [fingerprint(canonicalize(url, rule.drop_query)) for url, rule in chosen]
+        entries = [replace(entry_again(page), due=0.0) for page in storage.pages.get(keys).values()]
         # ``Visit.forced`` is True only until the page is fetched after its discovery. The time of discovery
         # is set to now, so that exactly one visit counts as forced.
         for entry in entries:
             entry.data["force"], entry.data["discovered_at"] = True, now
         frontier.add(entries, force=True)
-    return len(keys)
+        number += len(keys)
+    return number
 
 
 # --- hubs

@@ -11,7 +11,7 @@ from newsbot.crawl.scope import Scope
 from newsbot.sites.health import next_due
 
 SOURCES_EVERY = 60.0
-"""Seconds between two reads of all source records."""
+"""Seconds between two looks at the sources."""
 
 
 @dataclass(slots=True)
@@ -36,7 +36,7 @@ class Waiting:
             more = f" and {counted(len(hosts) - 1, 'other host')}" if len(hosts) > 1 else ""
             return f"the answer of {min(hosts)}{more}"
         now = self.context.clock()
-        outlook = self.context.frontier.outlook(horizon=horizon, accept=self.scope.accepts)
+        outlook = self.context.frontier.outlook(horizon=horizon, accept=self.scope.accepting)
         if outlook.next_at is not None:
             if outlook.next_at <= now:
                 return ""  # the scheduler is about to lease this entry
@@ -47,6 +47,6 @@ class Waiting:
         if outlook.leased > own():
             return f"another worker, which is processing {counted(outlook.leased - own(), 'URL')}"
         if now >= self._looked_at + SOURCES_EVERY:
-            mine = (one for one in self.context.storage.sources.all() if self.scope.in_scope(one.source))
-            self._next_source, self._looked_at = next_due(mine, now) or "", now
+            sources = self.context.storage.sources
+            self._next_source, self._looked_at = next_due(sources, self.scope.limited_to, now), now
         return self._next_source

@@ -58,7 +58,7 @@ class Summary(Extension):
         self._began = time.monotonic()
         self._waiting: list[str] = []
         """Sentences about links that wait. They are made while the backends are still open."""
-        self._next: str | None = None
+        self._next = ""
         """A text about the source that is due next. It is made while the backends are still open."""
 
     def spider_opened(self, spider: Spider) -> None:
@@ -68,9 +68,8 @@ class Summary(Extension):
             crawl.before_close.append(lambda: self._look_ahead(crawl))
 
     def _look_ahead(self, crawl: Crawl) -> None:
-        sources = crawl.context.storage.sources.all()
-        mine = (one for one in sources if crawl.scope.in_scope(one.source))
-        self._next = next_due(mine, crawl.context.clock())
+        sources = crawl.context.storage.sources
+        self._next = next_due(sources, crawl.scope.limited_to, crawl.context.clock())
         rows = (
             row
             for domain in crawl.sites.families.known_sites()
@@ -138,7 +137,7 @@ def closing_lines(
     data: str | None,
     *,
     trial: bool = False,
-    ahead: str | None = None,
+    ahead: str = "",
     waiting: Sequence[str] = (),
 ) -> list[str]:
     """Return the lines below the table. ``data`` says where the data are; None if nothing was stored.
@@ -173,7 +172,7 @@ def closing_lines(
         return lines
     if data is None:
         return [*lines, "dry run: no articles were stored"]
-    if ahead is not None:
+    if ahead:
         lines.append(f"{ahead}; to read it now, add -a now=yes")
     if now.articles:
         lines.append(f"to read them: {PROGRAM} search WORD (or: {PROGRAM} articles export -o articles.jsonl)")

@@ -181,8 +181,7 @@ class Outlook:
     leased: int
     """Number of leases of all owners. As for ``pending``, only accepted hosts and due entries count."""
     host: str | None = None
-    """Host of the entry that can be leased next; None if unknown. In Redis it is known only with
-    ``accept``."""
+    """Host of the entry that can be leased next; None if unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -372,6 +371,10 @@ class Refill:
     refill."""
     yours: bool
     """True if the caller holds the refill lock, so that it may read due pages from the storage now."""
+    since: float | None = None
+    """If the server may have lost its last writes: pages that were added since this time must be compared."""
+    at: bytes = b""
+    """All pages up to this fingerprint were queued, in a read of all pages that is not finished."""
 
 
 @runtime_checkable
@@ -389,13 +392,21 @@ class LeanFrontier(Frontier, Protocol):
     def is_volatile(self) -> bool:
         """Return True if the server keeps the queue only in memory, so that a restart can lose it."""
 
-    def refill(self, owner: str, *, ttl: float, until: float | None = None, reading: bool = False) -> Refill:
+    def refill(
+        self,
+        owner: str,
+        *,
+        ttl: float,
+        until: float | None = None,
+        reading: bool = False,
+        at: bytes = b"",
+    ) -> Refill:
         """Acquire or renew the refill lock for ``ttl`` seconds. Only one worker holds it at a time.
 
         The holder passes ``until`` after it has queued all stored pages that are due until this time. This
         releases the lock. With ``reading``, the lock is only renewed. If the caller does not hold the lock
         any more, it must read the pages again. The holder loses the lock if the server process changes,
-        because the queue may have lost pages that were read before.
+        because the queue may have lost pages that were read before. ``at`` is stored as :attr:`Refill.at`.
         """
 
     def remember(self, fetched: Mapping[bytes, float | None]) -> None:

@@ -213,8 +213,9 @@ def sources(call: Call) -> None:
     rules = open_rules(call.settings)
     now = time.time()
     with stored(call.settings) as storage, queued(call.settings) as frontier:
-        wanted = call.options.domain
-        sites = list(sites_of(storage, rules, chosen_site(wanted, storage, rules) if wanted else None))
+        chosen = chosen_site(call.options.domain, storage, rules) if call.options.domain else None
+        sites = list(sites_of(storage, rules, chosen))
+        ahead = next_due(storage.sources, [chosen] if chosen else None, now)
         aside = frontier.aside(LISTED)
         number = frontier.counts()["aside"]
         waiting = waiting_rows(storage.notes, {site.domain for site in sites})
@@ -279,8 +280,8 @@ def sources(call: Call) -> None:
         call.text()
         call.table(NOTIFIER_COLUMNS, (_notifier_row(one, now) for one in senders))
     alarmed = [f"{domain}: {text}" for domain, text in sorted(fallen.items())]
-    ahead = None if call.options.failing else next_due(all_sources, now)
-    due = [] if ahead is None else [f"{ahead}; to poll a site now, run: {PROGRAM} add --due SITE"]
+    due = [f"{ahead}; to poll a site now, run: {PROGRAM} add --due SITE"]
+    due = due if ahead and not call.options.failing else []
     for line in (
         *said,
         *(*unread, *due, *alarmed, *aside_lines(aside, number)),

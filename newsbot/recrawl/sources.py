@@ -549,8 +549,10 @@ Later the :class:`Controller` adjusts the threshold.
 _HALVINGS: Final = 50
 
 
-def begin_with_rates(controller: Controller, sources: Sequence[Mapping[str, Any]]) -> None:
+def begin_with_rates(controller: Controller, sources: Sequence[Mapping[str, Any]], number: int) -> None:
     """Set the threshold from the rates of ``sources``, during the controller's first hours.
+
+    ``sources`` is a random part of all sources. Their total number is ``number``.
 
     The number of requests in these hours is not representative, because every source was just polled for the
     first time, and because nights differ from days. If there were more requests than the budget, there will
@@ -562,7 +564,7 @@ def begin_with_rates(controller: Controller, sources: Sequence[Mapping[str, Any]
         spent = controller.spent / controller.weight if controller.weight else controller.budget
         left = controller.budget - (spent - controller.budget) * hours / FIRST_HOURS
         wanted = min(1.25 * controller.budget, max(0.5 * controller.budget, left))
-        controller.value = fitting_threshold(wanted, sources)
+        controller.value = fitting_threshold(wanted * len(sources) / max(number, len(sources)), sources)
 
 
 def fitting_threshold(requests_an_hour: float, sources: Sequence[Mapping[str, Any]]) -> float:

@@ -8,6 +8,7 @@ Files in reading order:
   last article and last error of each site across crawls
 * ``families``: the families of a site's addresses, with their reasons for people
 * ``health``: decides whether the crawl still gets articles from a site
+* ``silence``: decides whether a source has had no new links for an unusually long time
 * ``runs``: the crawls of all workers: start, signs of life, end
 * ``canonical_trust``: decides whether the canonical URLs of a site can be trusted
 * ``shared_lines``: lines that the articles of a site have in common

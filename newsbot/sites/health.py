@@ -3,8 +3,9 @@ pages."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter, deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -14,7 +15,7 @@ from newsbot.cli.terminal import counted, when
 from newsbot.clock import system_clock
 from newsbot.recrawl.planning import DEAD_AFTER
 from newsbot.storage.notes import Notes, SharedSites
-from newsbot.storage.sources import SourceRecord
+from newsbot.storage.sources import SourceRecord, Sources
 
 NOTE_KIND = "health"
 WINDOW = 40
@@ -101,19 +102,19 @@ def pages_from(plain: Mapping[str, Any]) -> Pages:
         return Pages()
 
 
-def next_due(sources: Iterable[SourceRecord], now: float) -> str | None:
+def next_due(sources: Sources, sites: Collection[str] | None, now: float) -> str:
     """Return one line with the source that is due next and the number of sources that are due within the
     hour.
 
-    Return None if there is no source. ``now`` is in POSIX seconds.
+    Only sources of ``sites`` count; None means all sites. Return an empty text if there is no source. ``now``
+    is in POSIX seconds.
     """
-    planned = sorted((one.next_due, one.url) for one in sources if one.next_due is not None)
-    if not planned:
-        return None
-    at, url = planned[0]
-    due = "now" if at <= now else when(at, now)
-    soon = sum(one <= now + 3600 for one, _ in planned)
-    return f"next source due: {due} ({url}), {soon} of {len(planned)} within the hour"
+    first = sources.first_due(sites=sites)
+    if first is None or first.next_due is None:
+        return ""
+    due = "now" if first.next_due <= now else when(first.next_due, now)
+    soon, every = sources.count(due=now + 3600, sites=sites), sources.count(due=math.inf, sites=sites)
+    return f"next source due: {due} ({first.url}), {soon} of {every} within the hour"
 
 
 FULL_QUEUE = "queue_full"

@@ -52,6 +52,12 @@ class Pages(Protocol):
         A frontier that holds only pages that are due soon reads its next pages from this stream.
         """
 
+    def added(self, since: float) -> Iterator[PageRecord]:
+        """Stream the records that were added at ``since`` (POSIX seconds) or later, in this order."""
+
+    def by_key(self, after: bytes = b"") -> Iterator[PageRecord]:
+        """Stream all records with fingerprints above ``after``, sorted by fingerprint."""
+
 
 def merged(kept: list[Event], given: list[Event], most: int = MAX_HISTORY) -> list[Event]:
     """Return the stored events ``kept`` with the events of ``given`` added, sorted by time.

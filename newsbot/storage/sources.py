@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Protocol
@@ -19,7 +19,7 @@ MAX_POLLS: Final = 5000
 KEEP_HOURS: Final = 60 * 24
 """Number of hours for which the hourly counters of a site are stored."""
 COUNTED: Final = (
-    "fetched", "pages", "article_pages", "articles", "updated", "duplicates", "unchanged", "errors",
+    "fetched", "pages", "article_pages", "articles", "updated", "duplicates", "unchanged", "errors", "polls",
 )  # fmt: skip
 """Counters that are stored by hour. The other counters of a site are stored as totals only."""
 ALL: Final = ""
@@ -49,6 +49,8 @@ class SourceRecord:
     last_error: str | None = None
     rhythm: dict[str, Any] = field(default_factory=dict)
     """The state of the polling policy as JSON values (:class:`newsbot.recrawl.sources.SquareRootIndex`)."""
+    silent: bool = False
+    """True if the last poll found no new links although many were expected (:mod:`newsbot.sites.silence`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +72,8 @@ class Poll:
 class Sources(Protocol):
     """Source records by URL, and all polls of the last :data:`KEEP_DAYS` days.
 
-    The simulator uses the polls to reproduce how often a site publishes.
+    The simulator uses the polls to reproduce how often a site publishes. There may be hundreds of thousands
+    of sources, so a crawl never reads all records: it counts them with indexes, or reads a few of them.
     """
 
     def save(self, records: Iterable[SourceRecord]) -> None:
@@ -79,8 +82,44 @@ class Sources(Protocol):
     def all(self, source: str | None = None) -> list[SourceRecord]:
         """Return all records, or those of one site, sorted by URL."""
 
+    def iter(self, source: str | None = None) -> Iterator[SourceRecord]:
+        """Yield the same records as :meth:`all`, without keeping them in memory."""
+
     def get(self, url: str) -> SourceRecord | None:
         """Return the record with this URL, or None."""
+
+    def best(self, source: str, kind: Kind, limit: int) -> list[SourceRecord]:
+        """Return up to ``limit`` records of a site and kind. Those with the fewest failures come first."""
+
+    def sample(self, limit: int, *, failures: int) -> list[SourceRecord]:
+        """Return up to ``limit`` random records with fewer than this number of failures."""
+
+    def troubled(self, failures: int) -> list[SourceRecord]:
+        """Return all records of the sites that may be in trouble, sorted by URL.
+
+        These are the sites with a silent source, and the sites whose polled sources all have at least this
+        number of failures.
+        """
+
+    def count(
+        self,
+        *,
+        failures: int | None = None,
+        due: float | None = None,
+        sites: Collection[str] | None = None,
+    ) -> int:
+        """Return the number of records with fewer than this number of failures that are due until ``due``.
+
+        ``due`` is in POSIX seconds. Only sources of ``sites`` count. None means no condition.
+        """
+
+    def first_due(
+        self, *, failures: int | None = None, sites: Collection[str] | None = None
+    ) -> SourceRecord | None:
+        """Return the record that is due first, or None. The conditions are those of :meth:`count`."""
+
+    def count_sites(self) -> int:
+        """Return the number of sites that have sources."""
 
     def log_poll(self, url: str, poll: Poll) -> None:
         """Store a poll, and delete the polls of this source that are too old."""

@@ -54,7 +54,9 @@ def empty_mongo(uri: str) -> None:
                 database[name].delete_many({})
 
 
-LARGE = ("articles", "pages", "texts", "aliases", "joined", "versions", "page_checks", "search_results")
+LARGE = (
+    "articles", "pages", "texts", "aliases", "joined", "versions", "page_checks", "search_results", "sources",
+)  # fmt: skip
 """Collections that grow with the crawl. A command must not read one of them completely."""
 WHOLE = (("versions", "fetched"), ("pages", "$expr"), ("articles", "stored"))
 """Collections that ``scrapy prune`` and a migration read completely, and a key of their queries."""

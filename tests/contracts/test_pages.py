@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import time
+
+import pytest
+
 from newsbot.items import Event, Kind, PageRecord
 from newsbot.storage.base import Storage
 from newsbot.storage.pages import MAX_HISTORY, MAX_REFERRERS
@@ -48,6 +52,26 @@ def test_discovering_adds_referrers_and_the_smaller_depth(storage: Storage) -> N
     assert found.referrer_count == 3
     assert (found.depth, found.state, found.checks) == (1, "done", 1)
     assert len(list(storage.pages.iter())) == 2
+
+
+def test_pages_are_streamed_from_a_time_and_from_a_key_on(
+    storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"{type(storage.pages).__module__}._AT_ONCE", 3)
+    early = [make_page(f"a{number}") for number in range(5)]
+    storage.pages.save(early)
+    time.sleep(0.02)
+    since = time.time()
+    time.sleep(0.02)
+    late = [make_page(f"b{number}") for number in range(8)]
+    storage.pages.discover(late)
+    storage.pages.save([make_page("a1", state="done"), make_page("b1", state="done")])
+    assert {page.url for page in storage.pages.added(since)} == {page.url for page in late}
+    assert len(list(storage.pages.added(0.0))) == 13
+    assert list(storage.pages.added(time.time() + 60)) == []
+    keys = sorted(page.fingerprint for page in [*early, *late])
+    assert [page.fingerprint for page in storage.pages.by_key()] == keys
+    assert [page.fingerprint for page in storage.pages.by_key(keys[6])] == keys[7:]
 
 
 def test_a_page_that_occurs_twice_in_a_batch_is_stored_once(storage: Storage) -> None:

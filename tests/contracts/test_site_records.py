@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
+import pytest
+
+from newsbot.crawl.recrawl_policy import NOTE, PollBudget
 from newsbot.items import Kind
+from newsbot.sites.health import next_due
 from newsbot.storage.base import Storage
-from newsbot.storage.sources import SiteRecord, SourceRecord
+from newsbot.storage.sources import DAY, SiteRecord, SourceRecord
 
 
 def test_source_records_are_replaced_as_a_whole(storage: Storage) -> None:
@@ -31,6 +38,110 @@ def test_source_records_are_replaced_as_a_whole(storage: Storage) -> None:
     storage.sources.save([feed])
     assert storage.sources.all("a.org") == [feed]
     assert (storage.sources.get(front.url), storage.sources.get("https://c.org/")) == (front, None)
+
+
+NOON = 20_000.5 * DAY
+
+
+def source(number: int, **fields: Any) -> SourceRecord:
+    """Return a record of one of ten sites with three sources each."""
+    given = {
+        "url": f"https://s{number % 10}.org/{number}",
+        "source": f"s{number % 10}.org",
+        "kind": Kind.FEED,
+    }
+    return SourceRecord(**given | fields)
+
+
+def test_sources_are_counted_by_failures_due_time_and_site(storage: Storage) -> None:
+    records = [source(number, failures=number % 4, next_due=100.0 * number) for number in range(30)]
+    storage.sources.save([*records, source(30, failures=9, next_due=None)])
+    count = storage.sources.count
+    assert (count(), count(failures=1), count(failures=4)) == (31, 8, 30)
+    assert (count(due=math.inf), count(due=1200.0), count(due=1200.0, failures=1)) == (30, 13, 4)
+    assert (count(sites=["s1.org", "s2.org"]), count(sites=["s3.org"], due=500.0), count(sites=[])) == (
+        6,
+        1,
+        0,
+    )
+    assert (storage.sources.first_due(), storage.sources.count_sites()) == (records[0], 10)
+    assert storage.sources.first_due(sites=["s7.org", "s3.org"]) == records[3]
+    assert storage.sources.first_due(failures=3, sites={"s3.org"}) == records[13]
+    assert storage.sources.first_due(sites=["unknown.org"]) is None
+    assert list(storage.sources.iter("s4.org")) == storage.sources.all("s4.org")
+
+
+def test_the_best_sources_of_a_site_come_first(storage: Storage) -> None:
+    storage.sources.save(source(number, failures=30 - number) for number in range(30))
+    storage.sources.save([source(31, failures=0, kind=Kind.SITEMAP)])
+    best = storage.sources.best("s1.org", Kind.FEED, 2)
+    assert [one.failures for one in best] == [9, 19]
+    assert storage.sources.best("s2.org", Kind.SITEMAP, 2) == []
+
+
+def test_a_sample_has_only_living_sources(storage: Storage) -> None:
+    storage.sources.save(source(number, failures=number % 3) for number in range(40))
+    few = storage.sources.sample(10, failures=2)
+    assert 0 < len(few) <= 10
+    assert len({one.url for one in few}) == len(few)
+    assert all(one.failures < 2 for one in few)
+    assert len(storage.sources.sample(100, failures=2)) == 27
+
+
+def test_sites_in_trouble_are_found_with_all_their_sources(storage: Storage) -> None:
+    polled = [source(number, last_poll=5.0) for number in range(30)]
+    for number in (1, 11, 21, 2, 12, 3, 4, 14):
+        polled[number].failures = 4
+    polled[22].failures = 2  # this source of s2.org may work again
+    polled[24].last_poll = None  # s4.org has no other source that works
+    polled[15].silent = True
+    storage.sources.save(polled)
+    found = storage.sources.troubled(3)
+    assert [one.url for one in found] == sorted(one.url for one in polled if one.source[1] in "145")
+    polled[15].silent = False
+    storage.sources.save(polled)
+    assert {one.source for one in storage.sources.troubled(3)} == {"s1.org", "s4.org"}
+
+
+def test_the_work_of_a_crawl_does_not_grow_with_the_number_of_sources(
+    storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    records: list[str] = []
+    calls: list[str] = []
+
+    class Counted(SourceRecord):
+        def __post_init__(self) -> None:
+            records.append(self.url)
+
+    kind = type(storage.sources).__module__
+    monkeypatch.setattr(f"{kind}.SourceRecord", Counted)
+    place = storage.sources._file if storage.is_local else storage.sources._server  # type: ignore[attr-defined]
+    name = "reading" if storage.is_local else "readable"
+    opening = getattr(place, name)
+
+    def opened() -> Any:
+        calls.append(name)
+        return opening()
+
+    monkeypatch.setattr(place, name, opened)
+    monkeypatch.setattr("newsbot.crawl.recrawl_policy.SAMPLED", 5)
+
+    def work() -> tuple[int, int]:
+        records.clear()
+        calls.clear()
+        storage.notes.forget(*NOTE)
+        assert PollBudget(0.0, lambda: NOON).threshold(storage) > 0
+        assert "next source due" in next_due(storage.sources, None, NOON)
+        assert "next source due" in next_due(storage.sources, ["s1.org"], NOON)
+        assert len(storage.sources.best("s1.org", Kind.FEED, 2)) == 2
+        assert storage.sources.troubled(3) == []
+        assert storage.sources.count(failures=3, due=NOON) > 0
+        return len(records), len(calls)
+
+    storage.sources.save(source(number, next_due=NOON) for number in range(30))
+    few = work()
+    storage.sources.save(source(number, next_due=NOON) for number in range(30, 600))
+    assert work() == few <= (10, 20)
 
 
 def test_site_counters_add_up_and_later_times_win(storage: Storage) -> None:

@@ -6,14 +6,13 @@ Rules are pure functions from measurements to alerts. :func:`measure` reads the 
 from __future__ import annotations
 
 import logging
+import math
 import shutil
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
-
-import numpy as np
 
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import counted, one_line
@@ -22,8 +21,8 @@ from newsbot.errors import DataError
 from newsbot.frontier.base import Frontier
 from newsbot.recrawl.planning import DEAD_AFTER
 from newsbot.recrawl.policy import HOUR
-from newsbot.recrawl.sources import HALF_LIFE, PRIOR_HOURS, PRIOR_ITEMS, Rhythm, overlaps
 from newsbot.sites.health import ENOUGH, NOTE_KIND, Pages, full_queues, pages_from
+from newsbot.sites.silence import hourly
 from newsbot.storage.base import Storage
 from newsbot.storage.notes import Notes
 from newsbot.storage.sources import SiteRecord, SourceRecord
@@ -55,7 +54,16 @@ class Measured:
 
     now: float
     sources: Mapping[str, list[SourceRecord]] = field(default_factory=dict)
-    """The sources, by domain of their site."""
+    """All sources of each site that may be in trouble (:meth:`newsbot.storage.sources.Sources.troubled`), by
+    domain."""
+    active: int = 0
+    """Number of sites with sources."""
+    alive: int = 0
+    """Number of sources that have a next poll and are not dead."""
+    late: int = 0
+    """Number of these sources that should have been polled ``Limits.lag`` seconds ago or earlier."""
+    first_due: float | None = None
+    """The earliest time at which one of these sources is due."""
     sites: Mapping[str, SiteRecord] = field(default_factory=dict)
     pages: Mapping[str, Pages] = field(default_factory=dict)
     """Outcomes of the last pages, by domain of their site."""
@@ -70,19 +78,25 @@ class Measured:
     """Free bytes on the disk of the data folder; None if unknown."""
 
 
-def measure(storage: Storage, frontier: Frontier, folder: Path | None, now: float) -> Measured:
+def measure(storage: Storage, frontier: Frontier, folder: Path | None, now: float, lag: float) -> Measured:
     """Return the current measurements. ``folder`` is the data folder; ``now`` is in POSIX seconds.
 
-    Raises :class:`newsbot.errors.DataError`.
+    ``lag`` is :attr:`Limits.lag`. Raises :class:`newsbot.errors.DataError`.
     """
     notes = storage.notes
     sources: dict[str, list[SourceRecord]] = defaultdict(list)
-    for record in storage.sources.all():
+    for record in storage.sources.troubled(FAILED_POLLS):
         sources[record.source].append(record)
+    late = storage.sources.count(failures=DEAD_AFTER, due=now - lag)
+    first = storage.sources.first_due(failures=DEAD_AFTER) if late else None
     sites = storage.sites.all()
     return Measured(
         now=now,
         sources=dict(sources),
+        active=storage.sources.count_sites(),
+        alive=storage.sources.count(failures=DEAD_AFTER, due=math.inf) if late else 0,
+        late=late,
+        first_due=first.next_due if first else None,
         sites=sites,
         pages={domain: pages_from(plain) for domain, plain in notes.all(NOTE_KIND).items()},
         totals=[*_kept(notes), _total(sites, now)],
@@ -129,90 +143,6 @@ def _free(folder: Path | None) -> float | None:
         return float(shutil.disk_usage(folder).free)
     except OSError:
         return None
-
-
-EXPECTED = 20.0
-"""A silence is a problem if :func:`expected_items` returns at least this number."""
-SHORTEST = 6 * HOUR
-"""Minimum duration of a silence in seconds. Shorter silences are ignored."""
-LONGEST_LOOK = 30 * 24
-"""Expected items are counted only for this number of hours after the start of a silence."""
-KNOWN_HOURS, KNOWN_ITEMS = 24.0, 10.0
-"""The rhythm of a source is used only after this number of observed hours and this number of new links."""
-FEWEST_ITEMS = 15.0
-"""The level before a silence is known only if the weights of the remembered items add up to at least this.
-
-The weight of an item is 1 at first, and halves every week.
-"""
-
-
-def expected_items(record: SourceRecord) -> float:
-    """Return the number of items that were expected during a source's silence, divided by its usual spread.
-
-    The result is 0 if the last poll failed, the silence is short, or too little is known about the source.
-    """
-    heard, polled = record.last_new, record.last_poll
-    if heard is None or polled is None or record.failures or polled - heard < SHORTEST:
-        return 0.0
-    rhythm = _rhythm(record)
-    if rhythm is None:
-        return 0.0
-    return expected(rhythm, 0, heard, polled)
-
-
-def expected(rhythm: Rhythm, row: int, heard: float, polled: float) -> float:
-    """Return the number of expected items for one row of a rhythm, divided by its usual spread.
-
-    ``heard`` is the time of the last new item, and ``polled`` is the time of the last poll (POSIX seconds).
-    """
-    if polled - heard < SHORTEST:
-        return 0.0
-    rows, since = np.array([row]), np.array([heard])
-    until = np.array([min(polled, heard + LONGEST_LOOK * HOUR)])
-    level = _level_before(rhythm, row, polled - heard)
-    if not level:
-        return 0.0
-    hours = int((until[0] - since[0]) / HOUR) + 2
-    # The rhythm gives the shape of the week. Its current level is replaced by the level before the silence.
-    rates = rhythm.rates(rows, since, hours) / HOUR * level / float(rhythm.level(rows)[0])
-    items = float((rates * overlaps(since, until, hours)).sum())
-    return items / max(1.0, float(rhythm.spread[row]))
-
-
-def _level_before(rhythm: Rhythm, row: int, silent: float) -> float:
-    """Return the level (items per hour) before a silence of ``silent`` seconds; 0 if too little is known.
-
-    The estimate of the level falls during a silence, so a long silence would look normal. Each poll in the
-    silence has lowered the estimate by the same formula. The inverse formula gives the level before the
-    silence.
-    """
-    # After some weeks of silence the weight is nearly 0, and a division by it would give meaningless numbers.
-    # So it has a lower bound.
-    left = max(0.5 ** (silent / HALF_LIFE), 1e-3)
-    # This is the weight of the hours that the silence has added: the integral of 0.5 ** (t / HALF_LIFE) over
-    # the silence.
-    added = HALF_LIFE / HOUR / np.log(2) * (1 - left)
-    hours = max((float(rhythm.hours[row]) - added) / left, KNOWN_HOURS)
-    items = float(rhythm.items[row]) / left
-    return float((items + PRIOR_ITEMS) / (hours + PRIOR_HOURS)) if items >= FEWEST_ITEMS else 0.0
-
-
-def hourly(record: SourceRecord) -> float:
-    """Return the number of items per hour before the current silence; 0 if too little is known."""
-    rhythm = _rhythm(record)
-    if rhythm is None:
-        return 0.0
-    return _level_before(rhythm, 0, max(0.0, (record.last_poll or 0.0) - (record.last_new or 0.0)))
-
-
-def _rhythm(record: SourceRecord) -> Rhythm | None:
-    rhythm = Rhythm(1)
-    try:
-        rhythm.take_note(0, record.rhythm)
-    except (ValueError, TypeError):  # a damaged note, or one of another version
-        return None
-    known = float(rhythm.hours[0]) >= KNOWN_HOURS and record.new_links >= KNOWN_ITEMS
-    return rhythm if known else None
 
 
 Event = Literal["began", "over", "test"]
@@ -341,8 +271,8 @@ def silent(measured: Measured, _limits: Limits) -> Iterator[Alert]:
     Together, these sources usually have at least half of the site's items.
     """
     for site, records in measured.sources.items():
-        quiet = [one for one in records if expected_items(one) >= EXPECTED]
-        if not quiet:  # nearly all sites end here, before the expensive code below
+        quiet = [one for one in records if one.silent]
+        if not quiet:
             continue
         rates = {one.url: hourly(one) for one in records}
         lost = sum(rates[one.url] for one in quiet)
@@ -410,7 +340,7 @@ def refused(measured: Measured, _limits: Limits) -> Iterator[Alert]:
     these sites.
     """
     sites = sorted(site for site in measured.sites if _is_refused(measured, site))
-    active = sum(bool(records) for records in measured.sources.values())
+    active = measured.active
     # It is unlikely that independent sites begin to refuse the crawler at the same time.
     if len(sites) >= STORM_SITES and len(sites) >= STORM_SHARE * active:
         yield Alert(
@@ -456,20 +386,16 @@ def useful(measured: Measured, _limits: Limits) -> Iterator[Alert]:
 def lag(measured: Measured, limits: Limits) -> Iterator[Alert]:
     """Yield an alert if many polls are late because no crawl is running or there are too few workers."""
     # Dead sources are polled rarely, so they are not late.
-    alive = [
-        one for records in measured.sources.values() for one in records
-        if one.next_due is not None and one.failures < DEAD_AFTER
-    ]  # fmt: skip
-    late = sorted(one.next_due or 0.0 for one in alive if measured.now - (one.next_due or 0.0) > limits.lag)
-    if not late or len(late) < LATE_SHARE * len(alive):
+    late, alive, first = measured.late, measured.alive, measured.first_due
+    if first is None or late < LATE_SHARE * alive:
         return
     idle = measured.workers == 0
     yield Alert(
         rule="lag",
         subject="crawl",
-        what=f"{len(late)} of {counted(len(alive), 'source')} are more than {limits.lag / 3600:g} h late; "
+        what=f"{late} of {counted(alive, 'source')} are more than {limits.lag / 3600:g} h late; "
         f"the queue holds {counted(measured.pending, 'URL')}",
-        since=late[0] + limits.lag,
+        since=first + limits.lag,
         cause="no crawl is running" if idle
         else f"only {counted(measured.workers, 'worker')} running, or hosts are paused",
         todo=f"start a crawl: {PROGRAM} crawl news -a mode=continuous" if idle

@@ -15,7 +15,7 @@ from newsbot import backends
 from newsbot.apps.alerts import saved
 from newsbot.apps.alerts import state as book
 from newsbot.apps.alerts.outputs import AT_ONCE, Output, OutputError, outputs_from
-from newsbot.apps.alerts.rules import RULES, Alert, Limits, Message, find, keep_totals, measure
+from newsbot.apps.alerts.rules import RULES, Alert, Limits, Measured, Message, find, keep_totals, measure
 from newsbot.apps.alerts.rules import Rule as AlertRule
 from newsbot.apps.alerts.saved import Found
 from newsbot.apps.search.query import Tagged
@@ -110,8 +110,12 @@ class Watch:
 
     def found(self) -> list[Alert]:
         """Return the current alerts without storing anything. Raises :class:`newsbot.errors.DataError`."""
-        measured = measure(self._storage, self._frontier, self._options.folder, self._clock())
+        measured = self._measured(self._clock())
         return find(measured, self._options.limits, self._options.rules)
+
+    def _measured(self, now: float) -> Measured:
+        options = self._options
+        return measure(self._storage, self._frontier, options.folder, now, options.limits.lag)
 
     def look(self) -> list[Delivery]:
         """Measure, apply the rules, and return the messages to send.
@@ -125,7 +129,7 @@ class Watch:
         self.is_locked_out = not book.take_lock(self._notes, self._owner, now, seconds)
         if self.is_locked_out:
             return []
-        measured = measure(self._storage, self._frontier, self._options.folder, now)
+        measured = self._measured(now)
         keep_totals(self._notes, measured)
         kept = book.entries(self._notes)
         self._book = book.updated(kept, find(measured, self._options.limits, self._options.rules), now)

@@ -174,7 +174,7 @@ class Desk:
         return self._has_site(domain)
 
     def _has_site(self, domain: str) -> bool:
-        return self._rules.get(domain) is not None or bool(self.storage.sources.all(domain))
+        return self._rules.get(domain) is not None or self.storage.sources.count(sites=[domain]) > 0
 
     def _page(self, url: str) -> PageRecord | None:
         """Return the record of a page. Raises ``ValueError`` for an invalid URL."""

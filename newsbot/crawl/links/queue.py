@@ -163,10 +163,9 @@ class Links:
         )
         self.context.count("links/known", len(verdicts) - new)
         # A guessed feed may not exist, so it counts as a source only after its first visit (usual_places).
-        for entry in entries:
-            listed = entry.kind.is_listing and entry.data["where"] != Where.GUESS
-            if listed and entry.url not in self.registry.dead:
-                self.registry.of(entry.data["source"]).add(entry.kind)
+        self.registry.found(
+            [one for one in entries if one.kind.is_listing and one.data["where"] != Where.GUESS]
+        )
         return new
 
     def offer(self, entries: list[Entry]) -> None:

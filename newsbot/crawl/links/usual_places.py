@@ -74,18 +74,15 @@ class UsualPlaces:
             return
         site = self._registry.of(domain)
         if not _is_dead(visit):
-            self._registry.dead.pop(url, None)
+            self._registry.judged(url, dead=False)
             if not visit.outcome.failed:
                 site.add(visit.kind)
             return
-        self._registry.dead.add(url)
-        others = [
-            one
-            for one in self._context.storage.sources.all(domain)
-            if one.kind != Kind.SECTION and one.url != url and not one.failures
-        ]
+        self._registry.judged(url, dead=True)
+        best = self._context.storage.sources.best(domain, visit.kind, 2)
+        others = any(one.url != url and not one.failures for one in best)
         named = visit.rule.sitemaps if visit.kind is Kind.SITEMAP else visit.rule.feeds
-        last_of_kind = not any(one.kind == visit.kind for one in others) and not named
+        last_of_kind = not others and not named
         # An empty feed still counts as a feed, because it may have its first items tomorrow.
         if last_of_kind and (visit.kind is Kind.SITEMAP or visit.outcome.failed):
             site.put(visit.kind, known=False)

@@ -1,49 +1,23 @@
--- lease(now, horizon, limit, ttl, owner, call, batch, alone, [host, ...]) -> now, then fingerprint, record of
---   each lease
+-- lease(now, horizon, limit, ttl, owner, call, batch, alone, offset, [host, ...]) -> now, number of hosts that
+--   were looked at (empty: there are no more), then fingerprint, record of each lease
 --   Leases up to limit entries that are due at or before horizon, for ttl seconds. Only the hosts given are
 --   used, or all hosts if none is given. At most one entry is a suspect, and none if the owner holds one.
 --   call: 16 bytes unique to this call, the token of all its leases. alone: '1' to lease a suspect that must
 --   be leased alone, if there is nothing else.
 --   Without hosts the script first settles up to batch entries of each state (see settle in lib.lua). With
 --   hosts, the caller has run turns just before, which settles as well.
+--   offset: without hosts, the number of hosts to skip in the order of their turns. One call looks at up to MOST
+--   hosts, because there may be very many hosts whose entries are all due after the horizon.
 -- Keys: all of 1-15, see lib.lua
 
 local now = present()
 keep_pace(now)
 local horizon, limit, ttl = horizon_of(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local holder = ARGV[6] .. ARGV[5]
-local PAGE = 64
-
--- Returns the best due entries of a host: `wanted` entries after the first `skip`. Entries that are due after
--- the horizon are ready for another worker only. There may be very many of them. Entries of equal priority
--- are sorted by due time, so after the first such entry the next seek skips the rest of its priority.
-local function best(name, wanted, skip)
-  local found, from, page = {}, '[' .. name .. '\0', wanted + skip
-  while true do
-    -- Host names have no control characters, so these bounds select exactly the members of this host.
-    local members = redis.call('ZRANGEBYLEX', KEYS[3], from, '(' .. name .. '\1', 'LIMIT', 0, page)
-    local behind
-    for _, member in ipairs(members) do
-      if unsorted(member:sub(-32, -25)) > horizon then
-        behind = member:sub(1, -33) .. '\255\255' -- sorts after every due time
-        break
-      elseif skip > 0 then
-        skip = skip - 1
-      else
-        found[#found + 1] = member:sub(-16)
-        if #found == wanted then
-          return found
-        end
-      end
-    end
-    if not behind and #members < page then -- the host has no more entries
-      return found
-    end
-    from = '(' .. (behind or members[#members])
-  end
-end
+local PAGE, MOST = 64, 128
 
 local chosen, roomy = {}, {}
+local more = '' -- number of hosts that were looked at, if there are more
 local suspect, suspect_host -- the suspect that the owner may lease; nil: none
 
 local function holds_suspect()
@@ -56,11 +30,11 @@ local function holds_suspect()
 end
 
 local function hosts_given() -- as a set; nil: all hosts
-  if #ARGV == 8 then
+  if #ARGV == 9 then
     return nil
   end
   local given = {}
-  for place = 9, #ARGV do
+  for place = 10, #ARGV do
     given[ARGV[place]] = true
   end
   return given
@@ -82,7 +56,7 @@ local function pick_suspect(least, most)
     local name = member:sub(2, -42) -- without NUL in front, and NUL priority due number fingerprint
     local host = host_of(name)
     if (not given or given[name]) and host.leased < host.concurrency and host.next_turn <= now then
-      local fingerprint = best('\0' .. name, 1, 0)[1]
+      local fingerprint = best('\0' .. name, 1, 0, horizon)[1]
       local lost = fingerprint and load(fingerprint).lost
       if fingerprint and lost >= least and lost <= most and (not suspect or lost < fewest
         or lost == fewest and host.next_turn < host_of(suspect_host).next_turn) then
@@ -99,7 +73,7 @@ local function first_of(name)
     return
   end
   -- The suspect is leased instead of the best entry of its host, so each host gives one entry per turn.
-  local fingerprint = name == suspect_host and suspect or best(name, 1, 0)[1]
+  local fingerprint = name == suspect_host and suspect or best(name, 1, 0, horizon)[1]
   if fingerprint then
     chosen[#chosen + 1] = fingerprint
     if host.delay == 0 and host.concurrency - host.leased > 1 then
@@ -110,7 +84,7 @@ end
 
 local function from_hosts_given()
   pick_suspect(1, ALONE - 1)
-  for place = 9, #ARGV do
+  for place = 10, #ARGV do
     local host = host_of(ARGV[place])
     if host.ready > 0 and host.leased < host.concurrency and host.next_turn <= now then
       first_of(ARGV[place])
@@ -125,17 +99,20 @@ local function from_all_hosts()
   settle(now, horizon, tonumber(ARGV[7]))
   put_hosts()
   pick_suspect(1, ALONE - 1)
-  local offset = 0
-  repeat
-    local names = redis.call('ZRANGEBYSCORE', KEYS[14], '-inf', number(now), 'LIMIT', offset, PAGE)
+  local offset = tonumber(ARGV[9])
+  for looked = 0, MOST - PAGE, PAGE do
+    local names = redis.call('ZRANGEBYSCORE', KEYS[14], '-inf', number(now), 'LIMIT', offset + looked, PAGE)
     for _, name in ipairs(names) do
       first_of(name)
       if #chosen >= limit then
         return
       end
     end
-    offset = offset + PAGE
-  until #names < PAGE
+    if #names < PAGE then
+      return
+    end
+  end
+  more = MOST
 end
 
 -- Leases more entries of hosts without a delay, up to their concurrency, one entry per host in rotation.
@@ -144,7 +121,7 @@ local function from_roomy_hosts()
   for place, name in ipairs(roomy) do
     local host = host_of(name)
     more[place] = best(name, math.min(host.concurrency - host.leased - 1, limit - #chosen),
-      name == suspect_host and 0 or 1)
+      name == suspect_host and 0 or 1, horizon)
   end
   local turn, any = 1, true
   while any do
@@ -162,7 +139,7 @@ local function from_roomy_hosts()
   end
 end
 
-if #ARGV > 8 then
+if #ARGV > 9 then
   from_hosts_given()
 else
   from_all_hosts()
@@ -170,12 +147,12 @@ end
 if #chosen < limit then
   from_roomy_hosts()
 end
-if #chosen == 0 and ARGV[8] == '1' then
+if #chosen == 0 and ARGV[8] == '1' and more == '' then
   pick_suspect(ALONE, MAX_LOST - 1)
   chosen[1] = suspect
 end
 
-local reply = {number(now)}
+local reply = {number(now), more}
 for _, fingerprint in ipairs(chosen) do
   local record = load(fingerprint)
   move(fingerprint, record, 'l', now + ttl, holder)

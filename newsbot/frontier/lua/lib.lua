@@ -5,7 +5,8 @@
 --   KEYS[1]  meta     HASH  version, seq (last entry number), known, level and split (see known URLs),
 --                           identity (a random name; it is missing after the server lost its data), storage
 --                           (the identity of the storage that this frontier is refilled from),
---                           refilled, refiller and refiller_until (see refill.lua), process (see resume.lua)
+--                           refilled, refiller, refiller_until and filling (see refill.lua), process, beat,
+--                           lost_from and compare (see resume.lua)
 --   KEYS[2]  entries  HASH  fingerprint -> record (see pack) of every entry that is kept in full
 --   KEYS[3]  queue    ZSET  score 0; host NUL priority due number fingerprint: members sort in lease order;
 --                           a suspect (it lost a lease; one is leased at a time) has a NUL before the host
@@ -181,6 +182,45 @@ local function count(name, counter, by)
   local host = host_of(name)
   host[counter] = host[counter] + by
   host.changed = true
+end
+
+-- Returns the best due entries of a host: `wanted` entries after the first `skip`. Entries that are due after
+-- the horizon are ready for another worker only. There may be very many of them. Entries of equal priority
+-- are sorted by due time, so after the first such entry the next seek skips the rest of its priority.
+local function best(name, wanted, skip, horizon)
+  local found, from, page = {}, '[' .. name .. '\0', wanted + skip
+  while true do
+    -- Host names have no control characters, so these bounds select exactly the members of this host.
+    local members = redis.call('ZRANGEBYLEX', KEYS[3], from, '(' .. name .. '\1', 'LIMIT', 0, page)
+    local behind
+    for _, member in ipairs(members) do
+      if unsorted(member:sub(-32, -25)) > horizon then
+        behind = member:sub(1, -33) .. '\255\255' -- sorts after every due time
+        break
+      elseif skip > 0 then
+        skip = skip - 1
+      else
+        found[#found + 1] = member:sub(-16)
+        if #found == wanted then
+          return found
+        end
+      end
+    end
+    if not behind and #members < page then -- the host has no more entries
+      return found
+    end
+    from = '(' .. (behind or members[#members])
+  end
+end
+
+-- Returns the time from which an entry of the host can be leased.
+local function opens(name, host)
+  if host.leased < host.concurrency then
+    return host.next_turn
+  end
+  local first = redis.call('ZRANGEBYLEX', KEYS[12], '[' .. name .. '\0', '(' .. name .. '\1', 'LIMIT', 0, 1)[1]
+  -- Members sort by deadline, so the first one is the lease that expires first.
+  return first and math.max(host.next_turn, unsorted(first:sub(-32, -25))) or host.next_turn
 end
 
 -- --- from state to state

@@ -6,7 +6,10 @@
 --   lease did not reach the owner.
 --   identity: stored as the identity of the data if they have none (they are new).
 --   process: the Redis process that the caller knows; empty for none. Another process (a replica that became
---   the master, or a restart) may lack the last writes. Then the storage's pages are queued again (refill).
+--   the master, or a restart) may lack the last writes, but no earlier ones. All writes before the last beat (the
+--   time of the last resume) are there if the beat is there. So the storage's pages that were added or planned
+--   later are compared with the queue (compare, see refill.lua), and a MARGIN of pages that were stored, but
+--   were queued only after an outage.
 -- Keys: meta, entries, queue, dated, waiting, held, due, aside, leases, holders, owned, out, hosts, turns, full
 --   (1-15, see lib.lua)
 
@@ -14,13 +17,26 @@ local now = present()
 local deadline = now + tonumber(ARGV[2])
 redis.call('HSETNX', KEYS[1], 'identity', ARGV[4])
 local process = redis.call('INFO', 'server'):match('run_id:(%x+)')
-local before = redis.call('HGET', KEYS[1], 'process') or process
-if before ~= process or ARGV[5] ~= '' and ARGV[5] ~= process then
-  -- Without "refilled" the next refill reads all pages of the storage. The lock is removed because its holder
-  -- may have queued pages that are lost now.
-  redis.call('HDEL', KEYS[1], 'refilled', 'refiller', 'refiller_until')
+local MARGIN = 3600
+local state = redis.call('HMGET', KEYS[1], 'process', 'beat', 'lost_from', 'compare', 'refilled')
+local before, lost_from = state[1] or process, tonumber(state[3] or '')
+if before ~= process then
+  lost_from = tonumber(state[2] or '')
 end
-redis.call('HSET', KEYS[1], 'process', process)
+if before ~= process or ARGV[5] ~= '' and ARGV[5] ~= process then
+  -- The lock is removed because its holder may have queued pages that are lost now.
+  redis.call('HDEL', KEYS[1], 'refiller', 'refiller_until')
+  if lost_from then
+    local compare = math.min(lost_from - MARGIN, tonumber(state[4] or 'inf'))
+    redis.call('HSET', KEYS[1], 'lost_from', number(lost_from), 'compare', number(compare))
+    if state[5] then
+      redis.call('HSET', KEYS[1], 'refilled', number(math.min(compare, tonumber(state[5]))))
+    end
+  else -- an unknown time. Without "refilled" the next refill reads all pages of the storage.
+    redis.call('HDEL', KEYS[1], 'refilled', 'filling', 'compare')
+  end
+end
+redis.call('HSET', KEYS[1], 'process', process, 'beat', number(now))
 -- States h and d are not in the list: in these states, another worker has leased the entry in between and
 -- finished its visit.
 local free = {r = true, w = true, a = true}

@@ -6,4 +6,11 @@ local now = present()
 settle(now, horizon_of(ARGV[2]), tonumber(ARGV[3]))
 -- This comes before the range is read, because settling changes the sets of hosts.
 put_hosts()
-return redis.call('ZRANGEBYSCORE', KEYS[14], '-inf', number(now), 'LIMIT', ARGV[4], ARGV[5])
+-- A range by rank. A range by score would first walk over all hosts before the offset.
+local found, names = redis.call('ZRANGE', KEYS[14], ARGV[4], ARGV[4] + ARGV[5] - 1, 'WITHSCORES'), {}
+for place = 1, #found, 2 do
+  if tonumber(found[place + 1]) <= now then
+    names[#names + 1] = found[place]
+  end
+end
+return names

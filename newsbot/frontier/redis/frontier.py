@@ -15,7 +15,7 @@ import logging
 import math
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 import redis
@@ -50,6 +50,7 @@ from newsbot.frontier.redis.layout import (
     FIRST_LEVEL,
     LISTPACK,
     STATES,
+    Ahead,
     Keys,
     Record,
     arguments,
@@ -61,7 +62,7 @@ from newsbot.frontier.redis.layout import (
     record_of,
     values,
 )
-from newsbot.items import Kind, batched
+from newsbot.items import Bounded, Kind, batched
 
 VERSION = 1
 """Version of the key layout."""
@@ -71,8 +72,14 @@ BATCH = 300
 short, because Redis executes no other command in the meantime."""
 _CHUNK = 500  # entries per round trip
 _PAGE = 200  # minimum number of hosts read per round trip
+_PARTS = 10  # pages of hosts per call
+_REMEMBERED = 1000  # accepted hosts that a call tries first
+_LOOKED = 1000  # members of sorted sets that one call of a script reads
 _VERDICTS = {"N": Added.NEW, "K": Added.KNOWN, "S": Added.SOONER}
 _SETTLE_ROUNDS = 10
+
+MAX_ACCEPTED = 20_000
+"""Maximum number of accepted hosts that are remembered."""
 
 logger = logging.getLogger(__name__)
 
@@ -102,6 +109,10 @@ class RedisFrontier:
         self._place = server_name(settings)
         self.keep_within = keep_within
         self._client = connect(settings)
+        self._accepted = Bounded[str, None](MAX_ACCEPTED)
+        """Hosts that ``accept`` has accepted. Those that were tried longest ago come first."""
+        self._offset = 0
+        """Number of hosts, in the order of their turns, behind which the next call of :meth:`lease` looks."""
         self._keys = keys = Keys(namespace, shard)
         self._scripts = Scripts(self._client, keys, self._place, clock)
         try:
@@ -159,34 +170,69 @@ class RedisFrontier:
     ) -> list[Lease]:
         """Lease up to ``limit`` entries; see the protocol.
 
-        This takes one round trip to the server, or two with ``accept``. More round trips are needed only if
-        ``accept`` refuses many hosts.
+        This takes one round trip to the server, or a few with ``accept``. There may be very many hosts that
+        are not accepted, or whose entries are due after the horizon. One call looks at a part of them. The
+        next call goes on behind this part.
         """
         if limit <= 0:
             return []
-        if accept is None:
-            return self._lease(owner, limit, horizon, ttl, (), alone=alone)
         leases: list[Lease] = []
+        if accept is None:
+            offset = 0
+            for _ in range(_PARTS):
+                wanted, rest = limit - len(leases), alone and not leases
+                got, looked = self._lease(owner, wanted, horizon, ttl, (), alone=rest, offset=offset)
+                leases += got
+                if len(leases) >= limit:
+                    break
+                behind = offset + looked - len({one.entry.host for one in got})
+                # The first part is looked at in each call, the others in turns.
+                offset = self._offset = 0 if not looked else behind if offset else max(behind, self._offset)
+                if not looked:
+                    break
+            return leases
         every: list[str] = []
-        offset, page = 0, max(_PAGE, limit)
-        # ``accept`` is a Python function, which Redis cannot call. A page of hosts is therefore read, and the
-        # accepted hosts are passed to the script.
-        while len(leases) < limit:
-            names = _decoded(self._scripts.run("turns", horizon, BATCH, offset, page))
-            accepted = [name for name in names if accept(name)]
-            got = self._lease(owner, limit - len(leases), horizon, ttl, accepted) if accepted else []
-            leases += got
-            every += accepted
-            if len(names) < page:  # that was the last page of hosts
+        for names in self._hosts(horizon, max(_PAGE, limit), accept):
+            leases += self._lease(owner, limit - len(leases), horizon, ttl, names)[0]
+            every += names
+            if len(leases) >= limit:
                 break
-            # hosts whose entries were leased are no longer in the server's list, so the next page starts
-            # earlier
-            offset += page - len({one.entry.host for one in got})
         # These hosts have no ordinary entry to lease. The call is repeated for a suspect, which must be
         # leased alone.
         if alone and every and not leases:
-            return self._lease(owner, 1, horizon, ttl, every[:page], alone=True)
+            return self._lease(owner, 1, horizon, ttl, every[:_PAGE], alone=True)[0]
         return leases
+
+    def _hosts(self, horizon: float, page: int, accept: Callable[[str], bool]) -> Iterator[list[str]]:
+        """Yield accepted hosts to lease from: the first ones, those that are remembered, and some others.
+
+        ``accept`` is a Python function, which Redis cannot call. A page of hosts is therefore read, and the
+        accepted hosts are passed to the script.
+        """
+        first = self._turns(horizon, 0, page)
+        if accepted := list(filter(accept, first)):
+            self._accepted.add(*accepted)
+            yield accepted
+        if len(first) < page:
+            return  # that were all hosts
+        for some in batched(list(islice(self._accepted, _REMEMBERED)), page):
+            for name in some:
+                del self._accepted[name]
+            if accepted := list(filter(accept, some)):
+                self._accepted.add(*accepted)  # the others come first in the next call
+                yield accepted
+        for _ in range(_PARTS - 1):
+            offset = self._offset or page
+            names = self._turns(horizon, offset, page)
+            self._offset = 0 if len(names) < page else offset + page
+            if accepted := list(filter(accept, names)):
+                self._accepted.add(*accepted)
+                yield accepted
+            if not self._offset:
+                return
+
+    def _turns(self, horizon: float, offset: int, page: int) -> list[str]:
+        return _decoded(self._scripts.run("turns", horizon, BATCH, offset, page))
 
     def _lease(
         self,
@@ -197,11 +243,18 @@ class RedisFrontier:
         hosts: Sequence[str],
         *,
         alone: bool = False,
-    ) -> list[Lease]:
+        offset: int = 0,
+    ) -> tuple[list[Lease], int]:
+        """Lease entries of ``hosts``, or of all hosts from ``offset`` on.
+
+        Return the leases, and the number of hosts that were looked at; 0 if there are no more.
+        """
         # All leases of this call share one token, because a lease is identified by fingerprint and token.
         token = secrets.token_hex(8)
-        now, *found = self._scripts.run("lease", horizon, limit, ttl, owner, token, BATCH, alone, *hosts)
-        return [
+        now, looked, *found = self._scripts.run(
+            "lease", horizon, limit, ttl, owner, token, BATCH, alone, offset, *hosts
+        )
+        leases = [
             Lease(
                 entry=record.entry,
                 owner=owner,
@@ -214,6 +267,7 @@ class RedisFrontier:
             )
             for record in _records(found)
         ]
+        return leases, int(looked or 0)
 
     def ack(self, lease: Lease, *, next_due: float | None, fetched: bool = True) -> bool:
         """Mark the entry as done; see the protocol. Returns False if the caller no longer holds the lease."""
@@ -254,10 +308,18 @@ class RedisFrontier:
         held = [(lease.entry.fingerprint, lease.token.encode()) for lease in leases]
         return Resumed(*self._scripts.resume(owner, ttl, held))
 
-    def refill(self, owner: str, *, ttl: float, until: float | None = None, reading: bool = False) -> Refill:
+    def refill(
+        self,
+        owner: str,
+        *,
+        ttl: float,
+        until: float | None = None,
+        reading: bool = False,
+        at: bytes = b"",
+    ) -> Refill:
         """Acquire, renew or release the lock for refilling from the storage; see the protocol."""
-        now, so_far, yours = self._scripts.run("refill", owner, ttl, until, reading)
-        return Refill(float(now), optional(so_far), bool(yours))
+        now, so_far, yours, since, behind = self._scripts.run("refill", owner, ttl, until, reading, at)
+        return Refill(float(now), optional(so_far), bool(yours), optional(since), behind)
 
     def remember(self, fetched: Mapping[bytes, float | None]) -> None:
         """Record URLs as done and never due again; see the protocol."""
@@ -330,27 +392,52 @@ class RedisFrontier:
         return [one.entry for one in _records(self._scripts.run("aside", limit))] if limit > 0 else []
 
     def outlook(self, *, horizon: float, accept: Callable[[str], bool] | None = None) -> Outlook:
-        """Return what is pending within ``horizon`` and when the next entry can be leased."""
-        # Each call settles a batch of due entries, which makes them ready to be leased. The counts by host do
-        # not include due entries that are not settled yet. With ``accept``, the call is therefore repeated
-        # until all due entries are settled.
-        for _ in range(_SETTLE_ROUNDS):
-            answer = self._scripts.run("outlook", horizon, BATCH, accept is not None)
-            identity, now, overdue, leased, pending, moment, *hosts = answer
+        """Return what is pending within ``horizon`` and when the next entry can be leased.
+
+        With ``accept``, the hosts are read in pages. They may change between two pages.
+        """
+        if accept is None:
+            identity, now, overdue, leased, pending, moment, name = self._scripts.run(
+                "outlook", horizon, BATCH
+            )
             self._scripts.compare_identity(identity)  # otherwise, a crawl would end after a loss of data
-            if accept is None or not overdue:
-                break
-        next_at, host = optional(moment), None
-        if accept is not None:
-            rows = zip(hosts[::4], hosts[1::4], hosts[2::4], hosts[3::4], strict=True)
-            taken = [(name.decode(), *row) for name, *row in rows if accept(name.decode())]
-            leased = sum(out for _, out, _, _ in taken)
-            pending = sum(urls for _, _, urls, _ in taken)
-            moments = ((float(at), name) for name, _, _, at in taken if at)
-            next_at, host = min(moments, default=(None, None))
+            next_at, host = optional(moment), name.decode() or None
+        else:
+            # Each first page settles a batch of due entries, which makes them ready to be leased. The counts
+            # by host do not include due entries that are not settled yet. So this is repeated.
+            for _ in range(_SETTLE_ROUNDS):
+                now, overdue, rows = self._ahead(horizon)
+                if not overdue:
+                    break
+            ahead = Ahead()
+            for part, raw, record, moment in rows:
+                if accept(name := raw.decode()):
+                    ahead.take(part, name, record, moment)
+            leased, pending, moments = ahead.outlook()
+            self._accepted.add(*moments)
+            next_at, host = min(((at, name) for name, at in moments.items()), default=(None, None))
         if overdue:  # due entries that are not settled yet; the next call settles and leases them
             pending, next_at, host = pending + overdue, float(now), None
         return Outlook(next_at=next_at, pending=pending, leased=leased, host=host)
+
+    def _ahead(self, horizon: float) -> tuple[float, int, Iterator[tuple[int, bytes, bytes, bytes]]]:
+        """Return the server's time, the number of entries to settle, and the rows of ``ahead.lua``."""
+
+        def page(part: int, offset: int) -> list[Any]:
+            found = self._scripts.run("ahead", horizon, BATCH, part, offset, _LOOKED)
+            self._scripts.compare_identity(found[0])
+            return list(found)
+
+        def rows(found: list[Any]) -> Iterator[tuple[int, bytes, bytes, bytes]]:
+            while True:
+                part, offset, *flat = found[3:]
+                yield from zip(flat[::4], flat[1::4], flat[2::4], flat[3::4], strict=True)
+                if not part:
+                    return
+                found = page(int(part), int(offset))
+
+        first = page(1, 0)
+        return float(first[1]), int(first[2]), rows(first)
 
     def counts(self) -> dict[str, int]:
         """Return the number of entries by state (``pending``, ``leased``, ``done``, ``aside``), and of

@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 import math
 import struct
-from dataclasses import dataclass, replace
+from collections import Counter
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from newsbot.errors import RecordRefused
@@ -221,3 +222,53 @@ def values(copy: EntryCopy, within: float) -> list[bytes | str]:
 
 def _optional(value: float | None) -> str:
     return "" if value is None else number(value)
+
+
+_DEFAULT_HOST = _HOST.pack(1.0, 1, -1.0, 0.0, 0, 0)
+
+
+@dataclass(slots=True)
+class Ahead:
+    """What is pending at accepted hosts, from the rows of ``ahead.lua``."""
+
+    hosts: dict[str, bytes] = field(default_factory=dict)
+    """The records of the hosts that have ready entries."""
+    held: list[tuple[str, bytes, float]] = field(default_factory=list)
+    """Host, record of the host, and end of the delay of each held entry."""
+    later: Counter[str] = field(default_factory=Counter)
+    """Number of ready entries that are due after the horizon, by host."""
+    expires: dict[str, float] = field(default_factory=dict)
+    """The first deadline of the leases of each host."""
+    leased: int = 0
+
+    def take(self, part: int, host: str, record: bytes, moment: bytes) -> None:
+        """Add a row."""
+        match part:
+            case 1:
+                self.later[host] += 1
+            case 2 | 3:
+                self.hosts[host] = record
+            case 4:
+                self.held.append((host, record, float(moment)))
+            case 5:
+                self.expires[host] = min(self.expires.get(host, math.inf), float(moment))
+                self.leased += bool(record)
+
+    def outlook(self) -> tuple[int, int, dict[str, float]]:
+        """Return the numbers of leases and pending entries, and the next moment of each host."""
+        moments: dict[str, float] = {}
+        pending = len(self.held)
+        for host, record in self.hosts.items():
+            if record and (ready := _HOST.unpack(record)[4] - self.later[host]) > 0:
+                pending += ready
+                moments[host] = self._opens(host, record)
+        for host, record, moment in self.held:
+            at = max(moment, self._opens(host, record or _DEFAULT_HOST))
+            moments[host] = min(moments.get(host, at), at)
+        return self.leased, pending, moments
+
+    def _opens(self, host: str, record: bytes) -> float:
+        """Return the time from which an entry of the host can be leased, like ``opens`` of lib.lua."""
+        _, concurrency, _, next_turn, _, leased = _HOST.unpack(record)
+        free = self.expires.get(host, next_turn) if leased >= concurrency else next_turn
+        return float(max(next_turn, free))

@@ -21,6 +21,7 @@ from bson import Int64
 from pymongo import UpdateOne
 from pymongo.errors import BulkWriteError
 
+from newsbot.clock import utc
 from newsbot.connections.mongo import Collections, Document, all_duplicates
 from newsbot.items import Event, Kind, PageRecord, batched
 from newsbot.pages.text.words import clean
@@ -90,6 +91,27 @@ class MongoPages(Repository, Pages):
 
     def due(self, *, after: float, until: float) -> Iterator[PageRecord]:
         return self._server.streamed(self._due_batches(after, until))
+
+    def added(self, since: float) -> Iterator[PageRecord]:
+        return self._server.streamed(self._added_batches(since))
+
+    def by_key(self, after: bytes = b"") -> Iterator[PageRecord]:
+        batches = self._server.batches("pages", {}, _AT_ONCE, after)
+        return self._server.streamed([record_of(one) for one in some] for some in batches)
+
+    def _added_batches(self, since: float) -> Iterator[list[PageRecord]]:
+        end = self._server.at.client.admin.command("hello")["localTime"]
+        first, seen = utc(max(0.0, since)), list[bytes]()
+        while True:
+            # Pages that were added together have the same time.
+            asked = {"added": {"$gte": first, "$lte": end}, "_id": {"$nin": seen}}
+            found = list(self._server.at.database["pages"].find(asked).sort("added", 1).limit(_AT_ONCE))
+            if not found:
+                return
+            yield [record_of(document) for document in found]
+            last = found[-1]["added"]
+            seen = (seen if last == first else []) + [one["_id"] for one in found if one["added"] == last]
+            first = last
 
     def _batches(self, query: Document) -> Iterator[list[PageRecord]]:
         """Yield the matching records in batches, without pages that were added after the start."""

@@ -205,6 +205,17 @@ MIGRATIONS: tuple[Migration, ...] = (
     _name_several,
     # for the links of a family, and to drop the oldest of them
     _indexes(waiting_links=(_index("source", "family", "-at"),)),
+    # to count sources, and to read a few of them
+    _indexes(
+        sources=(
+            _index("source", "kind", "failures"),
+            _index("failures", "source"),
+            _index("next_due", "failures"),
+            _index("silent", "source", only={"silent": True}),
+        )
+    ),
+    # to compare a queue that has lost its last writes
+    _indexes(pages=(_index("added"),)),
 )
 """``MIGRATIONS[n]`` upgrades version n to n + 1. Never change a released function. Add new functions at the
 end.

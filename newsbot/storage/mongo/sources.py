@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from hashlib import blake2b
+from typing import Any
 
 from pymongo import DeleteMany, ReplaceOne, UpdateOne
 
-from newsbot.connections.mongo import Document
-from newsbot.items import Kind
+from newsbot.connections.mongo import Collections, Document
+from newsbot.items import Kind, batched
 from newsbot.pages.text.words import clean
 from newsbot.storage.mongo.connection import Repository, write_in_turns
 from newsbot.storage.mongo.documents import harmless
@@ -37,6 +39,7 @@ from newsbot.storage.sources import (
 _ESCAPES = (("%", "%25"), (".", "%2E"), ("$", "%24"), ("\0", "%00"))
 """Characters that have a meaning in MongoDB's field names, and the texts that replace them. All these texts
 begin with ``%``, so ``%`` is replaced first and restored last."""
+_BATCH = 500
 _DAY: Document = {"$floor": {"$divide": ["$hour", 24]}}
 
 
@@ -53,15 +56,70 @@ class MongoSources(Repository, Sources):
                 write_in_turns(partial(database["sources"].bulk_write, operations, ordered=True))
 
     def all(self, source: str | None = None) -> list[SourceRecord]:
-        return self._where({} if source is None else {"source": clean(source)})
+        return list(self.iter(source))
+
+    def iter(self, source: str | None = None) -> Iterator[SourceRecord]:
+        query = {} if source is None else {"source": clean(source)}
+        batches = self._server.batches("sources", query, _BATCH)
+        return self._server.streamed([_record(one) for one in some] for some in batches)
 
     def get(self, url: str) -> SourceRecord | None:
-        return next(iter(self._where({"_id": clean(url)})), None)
+        return next(iter(self._read({"_id": clean(url)})), None)
 
-    def _where(self, query: Document) -> list[SourceRecord]:
+    def best(self, source: str, kind: Kind, limit: int) -> list[SourceRecord]:
+        query = {"source": clean(source), "kind": str(kind)}
+        return self._read(query, sort=[("failures", 1)], limit=limit)
+
+    def sample(self, limit: int, *, failures: int) -> list[SourceRecord]:
         with self._server.readable() as database:
-            found = list(database["sources"].find(query).sort("_id", 1))
-        return [SourceRecord(url=one.pop("_id"), kind=Kind(one.pop("kind")), **one) for one in found]
+            sources, fit = database["sources"], {"failures": {"$lt": failures}}
+            # $sample may return a document twice. If it shall return most documents, it reads all of them.
+            if sources.estimated_document_count() <= limit:
+                found = list(sources.find(fit).limit(limit))
+            else:
+                found = list(sources.aggregate([{"$sample": {"size": limit}}, {"$match": fit}]))
+        return list({one["_id"]: _record(one) for one in found}.values())
+
+    def troubled(self, failures: int) -> list[SourceRecord]:
+        with self._server.readable() as database:
+            silent = _sites(database, {"silent": True})
+            failing = _sites(database, {"failures": {"$gte": failures}})
+            for some in batched(sorted(failing), _BATCH):
+                works = {"source": {"$in": some}, "failures": {"$lt": failures}, "last_poll": {"$ne": None}}
+                failing -= _sites(database, works)
+        found = [
+            one
+            for some in batched(sorted(silent | failing), _BATCH)
+            for one in self._read({"source": {"$in": some}})
+        ]
+        return sorted(found, key=lambda one: one.url)
+
+    def count(
+        self,
+        *,
+        failures: int | None = None,
+        due: float | None = None,
+        sites: Collection[str] | None = None,
+    ) -> int:
+        query = _query(failures, due, sites)
+        with self._server.readable() as database:
+            sources = database["sources"]
+            return sources.count_documents(query) if query else sources.estimated_document_count()
+
+    def first_due(
+        self, *, failures: int | None = None, sites: Collection[str] | None = None
+    ) -> SourceRecord | None:
+        query = _query(failures, math.inf, sites)
+        return next(iter(self._read(query, sort=[("next_due", 1), ("_id", 1)], limit=1)), None)
+
+    def count_sites(self) -> int:
+        with self._server.readable() as database:
+            steps: list[Document] = [{"$group": {"_id": "$source"}}, {"$count": "sites"}]
+            return next((int(row["sites"]) for row in database["sources"].aggregate(steps)), 0)
+
+    def _read(self, query: Document, **options: Any) -> list[SourceRecord]:
+        with self._server.readable() as database:
+            return [_record(one) for one in database["sources"].find(query, **options)]
 
     def log_poll(self, url: str, poll: Poll) -> None:
         day, text = packed_poll(poll)
@@ -83,6 +141,29 @@ class MongoSources(Repository, Sources):
             for document in database["polls"].find(asked).sort([("url", 1), ("day", 1)]):
                 for poll in unpacked_polls(document["day"], "".join(document["polls"][:MAX_POLLS])):
                     yield document["url"], poll
+
+
+def _record(document: Document) -> SourceRecord:
+    url, kind = document["_id"], Kind(document["kind"])
+    return SourceRecord(
+        url=url, **{**{name: document[name] for name in document if name != "_id"}, "kind": kind}
+    )
+
+
+def _query(failures: int | None, due: float | None, sites: Collection[str] | None) -> Document:
+    """Return the conditions of :meth:`MongoSources.count` as a query."""
+    given: Document = {
+        "failures": None if failures is None else {"$lt": failures},
+        "next_due": None if due is None else {"$lte": due},
+        "source": None if sites is None else {"$in": [clean(site) for site in sites]},
+    }
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _sites(database: Collections, query: Document) -> set[str]:
+    """Return the sites of the matching sources. The server reads only an index if there is one."""
+    steps: list[Document] = [{"$match": query}, {"$group": {"_id": "$source"}}]
+    return {row["_id"] for row in database["sources"].aggregate(steps)}
 
 
 class MongoSites(Repository, Sites):

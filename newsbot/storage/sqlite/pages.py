@@ -25,7 +25,8 @@ _AT_ONCE = 500  # maximum number of rows in a batch of a stream
 
 _OWN = tuple(name for name in _COLUMNS if name not in ("depth", "referrers", "referrer_count", "history"))
 _WRITTEN = (*_OWN, "depth", "referrers", "referrer_count", "referrer_bitmap", "history")
-INSERT = f"INSERT INTO page ({', '.join(_WRITTEN)}) VALUES ({', '.join('?' * len(_WRITTEN))})"
+_NOW = "(julianday('now') - 2440587.5) * 86400.0"
+INSERT = f"INSERT INTO page ({', '.join(_WRITTEN)}, added) VALUES ({'?, ' * len(_WRITTEN)}{_NOW})"
 """Inserts a row with the values of :func:`row_of`."""
 _values_of = attrgetter(*_OWN)
 _SAVE = f"{INSERT} ON CONFLICT (fingerprint) DO UPDATE SET " + ", ".join(
@@ -95,6 +96,34 @@ class SqlitePages(Repository, Pages):
 
     def due(self, *, after: float, until: float) -> Iterator[PageRecord]:
         return self._file.streamed(self._due_batches(after, until))
+
+    def added(self, since: float) -> Iterator[PageRecord]:
+        return self._file.streamed(self._added_batches(since))
+
+    def by_key(self, after: bytes = b"") -> Iterator[PageRecord]:
+        return self._file.streamed(self._key_batches(after))
+
+    def _added_batches(self, since: float) -> Iterator[list[PageRecord]]:
+        database = self._file.database
+        last = database.execute("SELECT coalesce(max(id), 0) FROM page").fetchone()[0]
+        low, high = 0, last + 1
+        while low < high:  # a binary search for the first row: the times grow with the ids
+            middle = (low + high) // 2
+            row = database.execute("SELECT id, added FROM page WHERE id >= ? LIMIT 1", [middle]).fetchone()
+            if row is None or row["added"] >= since:
+                high = middle
+            else:
+                low = row["id"] + 1
+        query = f"SELECT id, {_READ} FROM page WHERE id >= ? AND id <= ? ORDER BY id LIMIT {_AT_ONCE}"
+        while rows := database.execute(query, [low, last]).fetchall():
+            yield [record_of(row) for row in rows]
+            low = rows[-1]["id"] + 1
+
+    def _key_batches(self, after: bytes) -> Iterator[list[PageRecord]]:
+        query = f"SELECT {_READ} FROM page WHERE fingerprint > ? ORDER BY fingerprint LIMIT {_AT_ONCE}"
+        while rows := self._file.database.execute(query, [after]).fetchall():
+            yield [record_of(row) for row in rows]
+            after = rows[-1]["fingerprint"]
 
     def _batches(self, asked: dict[str, str | None]) -> Iterator[list[PageRecord]]:
         """Yield the matching records in batches, without pages that were added after the start."""

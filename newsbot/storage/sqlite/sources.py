@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
 
 from newsbot.clock import from_stamp
@@ -32,10 +33,23 @@ from newsbot.storage.sources import (
 from newsbot.storage.sqlite.connection import Repository
 
 _COLUMNS = tuple(field.name for field in fields(SourceRecord))
+_RECORDS = f"SELECT {', '.join(_COLUMNS)} FROM source"
 _SAVE = (
-    f"INSERT OR REPLACE INTO source ({', '.join(_COLUMNS)})"
-    f" VALUES ({', '.join(f':{name}' for name in _COLUMNS)})"
+    f"INSERT INTO source ({', '.join(_COLUMNS)}) VALUES ({', '.join(f':{name}' for name in _COLUMNS)})"
+    f" ON CONFLICT (url) DO UPDATE SET {', '.join(f'{name} = :{name}' for name in _COLUMNS[1:])}"
 )
+# Rows are drawn from an index, so that only the chosen records are read.
+_SAMPLE = f"""
+    {_RECORDS} WHERE rowid IN (SELECT rowid FROM source WHERE failures < ? ORDER BY random() LIMIT ?)
+"""
+_TROUBLED = f"""
+    {_RECORDS} WHERE source IN (
+        SELECT source FROM source WHERE silent UNION
+        SELECT source FROM source AS one WHERE failures >= :failures AND NOT EXISTS (
+            SELECT 1 FROM source AS other
+            WHERE other.source = one.source AND failures < :failures AND last_poll IS NOT NULL))
+    ORDER BY url
+"""
 # The statement is idempotent: if the text of the day contains the poll, nothing is added. The maximum length
 # of this text (:most) is in characters.
 _ADD_POLL = """
@@ -43,6 +57,7 @@ _ADD_POLL = """
     ON CONFLICT (url, day) DO UPDATE SET polls = polls || :poll
     WHERE instr(polls, ';' || :poll) = 0 AND length(polls) < :most
 """
+_BATCH = 500
 _SHORT_POLL = 12
 """Number of characters of a typical poll. The maximum length of a day's text is computed from it."""
 # If one of two values is NULL, SQLite's max() returns NULL. coalesce() then returns the other value.
@@ -91,16 +106,66 @@ class SqliteSources(Repository, Sources):
             database.executemany(_SAVE, rows)
 
     def all(self, source: str | None = None) -> list[SourceRecord]:
-        return self._where("", []) if source is None else self._where("WHERE source = ?", [source])
+        return list(self.iter(source))
+
+    def iter(self, source: str | None = None) -> Iterator[SourceRecord]:
+        return self._file.streamed(self._batches(source))
+
+    def _batches(self, source: str | None) -> Iterator[list[SourceRecord]]:
+        chosen, values = ("", []) if source is None else ("AND source = ?", [source])
+        after = ""
+        while rows := self._read(f"WHERE url > ? {chosen} ORDER BY url LIMIT {_BATCH}", [after, *values]):
+            yield rows
+            after = rows[-1].url
 
     def get(self, url: str) -> SourceRecord | None:
-        return next(iter(self._where("WHERE url = ?", [url])), None)
+        return next(iter(self._read("WHERE url = ?", [url])), None)
 
-    def _where(self, chosen: str, values: list[str]) -> list[SourceRecord]:
+    def best(self, source: str, kind: Kind, limit: int) -> list[SourceRecord]:
+        chosen = "WHERE source = ? AND kind = ? ORDER BY failures LIMIT ?"
+        return self._read(chosen, [source, str(kind), limit])
+
+    def sample(self, limit: int, *, failures: int) -> list[SourceRecord]:
+        return self._read("", [failures, limit], _SAMPLE)
+
+    def troubled(self, failures: int) -> list[SourceRecord]:
+        return self._read("", {"failures": failures}, _TROUBLED)
+
+    def count(
+        self,
+        *,
+        failures: int | None = None,
+        due: float | None = None,
+        sites: Collection[str] | None = None,
+    ) -> int:
+        chosen, values = _chosen(failures, due, sites)
         with self._file.reading() as database:
-            rows = database.execute(f"SELECT {', '.join(_COLUMNS)} FROM source {chosen} ORDER BY url", values)
+            return int(database.execute(f"SELECT count(*) FROM source {chosen}", values).fetchone()[0])
+
+    def first_due(
+        self, *, failures: int | None = None, sites: Collection[str] | None = None
+    ) -> SourceRecord | None:
+        chosen, values = _chosen(failures, math.inf, sites)
+        return next(iter(self._read(f"{chosen} ORDER BY next_due, url LIMIT 1", values)), None)
+
+    def count_sites(self) -> int:
+        with self._file.reading() as database:
+            return int(database.execute("SELECT count(DISTINCT source) FROM source").fetchone()[0])
+
+    def _read(
+        self, chosen: str, values: Sequence[object] | Mapping[str, object], query: str = _RECORDS
+    ) -> list[SourceRecord]:
+        with self._file.reading() as database:
+            rows = map(dict, database.execute(f"{query} {chosen}", values))
             return [
-                SourceRecord(**{**dict(row), "kind": Kind(row["kind"]), "rhythm": json.loads(row["rhythm"])})
+                SourceRecord(
+                    **{
+                        **row,
+                        "kind": Kind(row["kind"]),
+                        "rhythm": json.loads(row["rhythm"]),
+                        "silent": bool(row["silent"]),
+                    }
+                )
                 for row in rows
             ]
 
@@ -118,6 +183,19 @@ class SqliteSources(Repository, Sources):
         with self._file.reading() as database:
             rows = database.execute(query, values).fetchall()
         return ((row["url"], poll) for row in rows for poll in unpacked_polls(row["day"], row["polls"]))
+
+
+def _chosen(
+    failures: int | None, due: float | None, sites: Collection[str] | None
+) -> tuple[str, list[object]]:
+    """Return the WHERE clause of the conditions of :meth:`SqliteSources.count`, and its values."""
+    given = (
+        ("failures < ?", failures),
+        ("next_due <= ?", due),
+        ("source IN (SELECT value FROM json_each(?))", None if sites is None else json.dumps([*sites])),
+    )
+    kept = [(text, value) for text, value in given if value is not None]
+    return "WHERE " + " AND ".join(["1", *(text for text, _ in kept)]), [value for _, value in kept]
 
 
 class SqliteSites(Repository, Sites):
