@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from newsbot.crawl.slots import BUSY, SLOW, SMALLEST, Slots
-from newsbot.frontier.base import Entry, Lease
+from newsbot.frontier.base import Entry, EntryData, Lease
 from newsbot.items import Kind
 from newsbot.urls import fingerprint
 from testbed.messages import Answer, Request
@@ -111,11 +111,10 @@ def test_links_of_strangers_get_few_slots_while_the_worker_is_busy(slots: Slots)
 
 
 def test_hosts_of_strangers_do_not_fill_a_call_while_their_group_is_full(slots: Slots) -> None:
-    def fly(host: str, **more: bool) -> Lease:
+    def fly(host: str, ruled: bool = False) -> Lease:
         one = lease(host, by=host)
-        return replace(
-            one, entry=replace(one.entry, data={**one.entry.data, "given_by": "gossip.test", **more})
-        )
+        told = EntryData(given_by="gossip.test", ruled=ruled)
+        return replace(one, entry=replace(one.entry, data={**one.entry.data, **told}))
 
     flying = [one for number in range(TOTAL) if slots.take(one := fly(f"s{number}.test"))]
     assert not slots.take(fly("ruled.test", ruled=True))
