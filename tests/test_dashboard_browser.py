@@ -133,8 +133,7 @@ def test_long_lines_of_a_history_fit_beside_their_names_on_phones(browser: Brows
     context.close()
 
 
-@pytest.mark.parametrize("width", [390, 1280])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
 def test_axe_finds_nothing(browser: Browser, home: str, scheme: Literal["light", "dark"], width: int) -> None:
     size: ViewportSize = {"width": width, "height": 844}
     context = browser.new_context(base_url=home, color_scheme=scheme, viewport=size, bypass_csp=True)

@@ -20,7 +20,8 @@ import jsonschema
 import pytest
 from playwright.sync_api import Page, expect
 
-from newsbot.apps.web.dashboard.proposals import Proposals, site_named
+from newsbot.apps.authoring.writing import site_named
+from newsbot.apps.web.dashboard.proposals import Proposals
 from newsbot.errors import ArgumentError
 from newsbot.pages.rules.load import read_files
 from testbed.demoweb.server import DemoServer, this_hour

@@ -66,6 +66,20 @@ def test_a_rule_and_a_test_page_are_made_from_the_live_site(place: Place) -> Non
     assert file.read_text() == before
 
 
+@pytest.mark.parametrize("path", ["/rss.xml", "/sport/"])
+def test_a_rule_begins_at_the_address_of_a_feed_or_a_section(place: Place, path: str) -> None:
+    answer = place.run("rules", "new", f"http://{SITE}{path}", "--articles", "6", "--print", "--json")
+    assert answer.code == 0, answer.err
+    assert answer.json["articles"] >= 6
+    (sample, *_) = answer.json["samples"]
+    assert sample["title"]
+    assert sample["text"]
+    file = place.rules / f"{SITE}.yaml"
+    file.write_text(answer.json["rule"])
+    (rule,) = read_files([file]).rules
+    assert f"http://{SITE}{path}" in (*rule.seeds, *rule.feeds, *rule.sections)
+
+
 def test_a_site_without_articles_is_reported_and_no_rule_is_written(place: Place) -> None:
     answer = place.run("rules", "new", "nowhere.demo.example")
     assert answer.code == 1

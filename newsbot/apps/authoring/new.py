@@ -26,7 +26,7 @@ from lxml.html import HtmlElement
 
 from newsbot.apps.authoring.cases import write_case
 from newsbot.apps.authoring.learn import Learned, as_lines, examples_of, judge_learning, quoted
-from newsbot.apps.authoring.writing import rule_path, write_new
+from newsbot.apps.authoring.writing import rule_path, site_named, write_new
 from newsbot.backends import open_storage, rules_folder
 from newsbot.cli.command import Call
 from newsbot.cli.program import PROGRAM
@@ -178,6 +178,8 @@ class Seen:
     """Saved pages, each with the item that was read from the page."""
     metas: list[dict[str, Any]] = field(default_factory=list)
     """The JSON files of the samples, in the same order."""
+    seed: str | None = None
+    """The URL that the user named, if it could be read and is not among the sources."""
     fault: str | None = None
     """The last fault of the site, if there was one."""
 
@@ -188,15 +190,17 @@ def new(call: Call) -> None:
     Raises :class:`ArgumentError` if the rule exists, and :class:`DataUnavailable` if no article was found.
     """
     folder = rules_folder(call.settings)
-    path = rule_path(folder, call.options.domain)
+    address = call.options.address
+    path = rule_path(folder, site_named(address))
     if path.exists() and not call.options.print_only:
         raise ArgumentError(f"{path} exists; edit it, or use --print to see what a new one would contain")
     domain = path.stem
     most = counted(call.options.articles, "article")
     call.note(f"{domain}: crawling for up to {most} or {call.options.seconds} s, in a temporary data folder")
     with tempfile.TemporaryDirectory(prefix="newsbot-new-") as place:
-        code = _crawl(Path(place), domain, path.parent / DEFAULTS, call)
-        seen = _look(Path(place), domain)
+        seed = _seed_of(address, domain)
+        code = _crawl(Path(place), domain, seed, path.parent / DEFAULTS, call)
+        seen = _look(Path(place), domain, seed)
         if not seen.articles:
             raise DataUnavailable(
                 f"{domain}: no article was found ({_why_none(seen, code)}); "
@@ -217,12 +221,29 @@ def new(call: Call) -> None:
         call.note(f"try it: {PROGRAM} rules test {domain}; {PROGRAM} crawl news -a sites={domain}")
 
 
+def _seed_of(address: str, domain: str) -> str | None:
+    """Return the URL to begin with if ``address`` is more than a domain (with a scheme, port or path)."""
+    if address.lower().removeprefix("www.") == domain:
+        return None
+    return address if "://" in address else f"https://{address}"
+
+
 def _found(seen: Seen) -> dict[str, Any]:
     """Return the sources and some articles for ``--json``, so that the user can judge the rule."""
     sources = [{"kind": one.kind.value, "url": one.url, "new_links": one.new_links} for one in seen.sources]
-    names = ("url", "title", "published_at")
-    samples = [{name: item.get(name) for name in names} for _, item in seen.samples]
+    samples = [
+        {
+            **{name: item.get(name) for name in ("url", "title", "published_at")},
+            "authors": item.get("authors") or [],
+            "text": (item.get("text") or "")[:_SHOWN],
+        }
+        for _, item in seen.samples
+    ]
     return {"sources": sources, "samples": samples}
+
+
+_SHOWN = 200
+"""Number of characters of a sample's text that are shown."""
 
 
 def as_rule(domain: str, seen: Seen) -> str:
@@ -230,6 +251,8 @@ def as_rule(domain: str, seen: Seen) -> str:
     lines = [f"# made from {counted(seen.articles, 'article')} of the live site", f"domain: {domain}"]
     if seen.language:
         lines.append(f"language: {quoted(seen.language)}  # of most articles")
+    if seen.seed is not None:
+        lines += ["seeds:", f"  - {quoted(seen.seed)}"]
     for kind, key in _KEYS:
         found = [one for one in seen.sources if one.kind == kind]
         if kind is Kind.SECTION:
@@ -264,11 +287,13 @@ def _why_none(seen: Seen, code: int) -> str:
     return f"last fault: {seen.fault}" if seen.fault else "no page looked like an article"
 
 
-def _crawl(place: Path, domain: str, defaults: Path, call: Call) -> int:
+def _crawl(place: Path, domain: str, seed: str | None, defaults: Path, call: Call) -> int:
     """Crawl the site in another process, with all data in the folder ``place``. Returns the exit code."""
     rules = place / "rules"
     rules.mkdir()
-    (rules / f"{domain}.yaml").write_text(f"domain: {domain}\n", encoding="utf-8")
+    # The home page too: the address may be of another host of the site, which does not answer.
+    seeds = "" if seed is None else f"seeds: [{quoted(seed)}, {quoted(f'https://{domain}/')}]\n"
+    (rules / f"{domain}.yaml").write_text(f"domain: {domain}\n{seeds}", encoding="utf-8")
     if defaults.is_file():
         shutil.copy(defaults, rules / DEFAULTS)
     environment = {**os.environ, "NEWSBOT_DATA": str(place / "data"), "NEWSBOT_RULES": str(rules)}
@@ -284,7 +309,7 @@ def _crawl(place: Path, domain: str, defaults: Path, call: Call) -> int:
     return subprocess.run(command, env=environment, check=False, stdout=STDERR).returncode  # noqa: S603  # our own
 
 
-def _look(place: Path, domain: str) -> Seen:
+def _look(place: Path, domain: str, seed: str | None) -> Seen:
     """Return the results of the crawl whose data are in the folder ``place``."""
     seen = Seen()
     # Without a data file, the crawl ended before it opened its storage, for example because of a wrong
@@ -300,6 +325,9 @@ def _look(place: Path, domain: str) -> Seen:
         seen.articles = storage.articles.count(ArticleFilter(source=domain))
         seen.language = languages.most_common(1)[0][0] if languages else None
         seen.sources = _useful(storage, domain)
+        if seed is not None and canonicalize(seed) not in {canonicalize(one.url) for one in seen.sources}:
+            record = storage.sources.get(seed)
+            seen.seed = seed if record is not None and record.polls and not record.failures else None
         labelled = examples_of(storage, domain)
         site = storage.sites.all().get(domain)
         seen.fault = None if site is None else site.last_error

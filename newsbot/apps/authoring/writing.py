@@ -9,6 +9,7 @@ from newsbot.cli.files import replacing
 from newsbot.errors import ArgumentError, RulesError
 from newsbot.pages.rules.load import read_rule_file
 from newsbot.pages.rules.rule import ascii_domain
+from newsbot.urls import host_key
 
 
 def rule_path(folder: Path | Traversable, domain: str) -> Path:
@@ -23,6 +24,24 @@ def rule_path(folder: Path | Traversable, domain: str) -> Path:
     if not isinstance(folder, Path):
         raise ArgumentError("the rules are inside the package; set NEWSBOT_RULES to a folder of your own")
     return folder / f"{name}.yaml"
+
+
+def site_named(address: str) -> str:
+    """Return the domain for the rule of a new site, without ``www.`` at its start.
+
+    The rule also covers the host with ``www.``.
+
+    Raises :class:`ArgumentError` if ``address`` is neither a domain nor an http(s) URL.
+    """
+    try:
+        host = host_key(address if "://" in address else f"https://{address}")
+    except ValueError:
+        host = ""
+    # The colons of an IPv6 address in brackets do not begin a port.
+    site = (host if host.startswith("[") else host.partition(":")[0]).removeprefix("www.")
+    if not site or site.startswith("-"):  # "scrapy rules new" would read it as an option
+        raise ArgumentError(f"{address!r} is not the address of a site; write https://example.org")
+    return site
 
 
 def write_new(path: Path, text: str, *, replace: bool = False) -> None:

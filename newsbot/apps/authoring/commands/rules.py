@@ -49,7 +49,7 @@ class Command(NewsbotCommand):
             "new",
             "Crawl a few articles of a site and write its rule, with comments, and one saved page",
             "newsbot.apps.authoring.new:new",
-            Argument("domain", metavar="DOMAIN"),
+            Argument("address", metavar="ADDRESS", help="a domain, or the URL of a page, section or feed"),
             Argument("--articles", type=positive, default=30, metavar="N", help="number of articles (30)"),
             Argument("--seconds", type=positive, default=300, metavar="N", help="maximum seconds (300)"),
             Argument("--print", action="store_true", dest="print_only", help="write no files"),

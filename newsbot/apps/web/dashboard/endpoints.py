@@ -18,6 +18,7 @@ from aiohttp import web
 
 from newsbot.apps.alerts import saved as saving
 from newsbot.apps.alerts.outputs import only_log
+from newsbot.apps.authoring.writing import site_named
 from newsbot.apps.monitor.kept_reports import kept_report, monitored
 from newsbot.apps.search.articles import MAX_COMPARED, Attention
 from newsbot.apps.search.index import Counts
@@ -35,7 +36,7 @@ from newsbot.apps.web.dashboard.overview import (
     current_troubles,
     periods,
 )
-from newsbot.apps.web.dashboard.proposals import Proposal, site_named
+from newsbot.apps.web.dashboard.proposals import Proposal
 from newsbot.apps.web.dashboard.schema import Parameter, date, number, one_of, several, words
 from newsbot.apps.web.dashboard.service import Dashboard
 from newsbot.apps.web.dashboard.sites import SiteRow, SiteSheet, all_sites, one_site
@@ -93,6 +94,16 @@ RANGE = one_of("range", "The last days, counted by hour, by six hours, or by day
 ADDRESS = replace(words("site", "A domain, or a URL on the site."), read=site_named)
 """The site of a proposal. The value is its domain, see :func:`site_named`."""
 _THE_ADDRESS = replace(ADDRESS, required=True)
+
+
+def _checked(address: str) -> str:
+    site_named(address)
+    return address
+
+
+_BEGINNING = replace(
+    words("site", "A domain, or the URL of a page, section or feed.", required=True), read=_checked
+)
 _SITE = words("site", "The domain of a site.", required=True)
 _KIND = one_of(
     "kind", "The kind of the page. Default: the kind that the rule gives, otherwise an article.", KINDS, None
@@ -512,7 +523,7 @@ def poll(data: Data, given: Given) -> Done:
     return Done("queued", text)
 
 
-@action("/sources/new?site={site}", _THE_ADDRESS, form="/sources/new")
+@action("/sources/new?site={site}", _BEGINNING, form="/sources/new")
 async def propose(board: Dashboard, given: Given) -> Done:
     """Start a small crawl of a new site to propose a rule. It takes at most four minutes in all."""
     found = board.proposals.begin(given["site"])

@@ -18,7 +18,7 @@ from datetime import datetime
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from newsbot.apps.authoring.writing import rule_path, write_new
+from newsbot.apps.authoring.writing import rule_path, site_named, write_new
 from newsbot.backends import rules_folder
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import clean
@@ -27,7 +27,6 @@ from newsbot.config.check import SettingsLike, value_of
 from newsbot.crawl.address_guard import is_local
 from newsbot.errors import ArgumentError, RulesError
 from newsbot.items import Bounded
-from newsbot.urls import host_key
 
 ARTICLES, SECONDS = 20, 120
 """Limits of the small crawl: number of articles, and seconds after which no more pages are requested."""
@@ -55,6 +54,9 @@ class FoundArticle:
     url: str
     title: str
     published_at: datetime | None
+    authors: list[str] = field(default_factory=list)
+    text: str = ""
+    """The start of the text."""
 
 
 @dataclass(slots=True)
@@ -74,24 +76,6 @@ class Proposal:
     """Number of articles from which the rule was made."""
     sources: list[FoundSource] = field(default_factory=list)
     samples: list[FoundArticle] = field(default_factory=list)
-
-
-def site_named(address: str) -> str:
-    """Return the domain for the rule of a new site, without ``www.`` at its start.
-
-    The rule also covers the host with ``www.``.
-
-    Raises :class:`ArgumentError` if ``address`` is neither a domain nor an http(s) URL.
-    """
-    try:
-        host = host_key(address if "://" in address else f"https://{address}")
-    except ValueError:
-        host = ""
-    # The colons of an IPv6 address in brackets do not begin a port.
-    site = (host if host.startswith("[") else host.partition(":")[0]).removeprefix("www.")
-    if not site or site.startswith("-"):  # "scrapy rules new" would read it as an option
-        raise ArgumentError(f"{address!r} is not the address of a site; write https://example.org")
-    return site
 
 
 class Proposals:
@@ -130,7 +114,7 @@ class Proposals:
                 return one
         # An earlier proposal for the site is replaced and becomes the newest.
         found = self._known[site] = Proposal(site, "looking", utc(system_clock()))
-        self._task = asyncio.ensure_future(self._look(found))
+        self._task = asyncio.ensure_future(self._look(found, address))
         return found
 
     async def save(self, address: str) -> str:
@@ -155,11 +139,11 @@ class Proposals:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
 
-    async def _look(self, found: Proposal) -> None:
+    async def _look(self, found: Proposal, address: str) -> None:
         found.fault = "the crawl was stopped"  # this text stays only if the task is cancelled
         try:
             async with asyncio.timeout(PATIENCE):
-                code, output, log = await self._run(found.site)
+                code, output, log = await self._run(address)
             if code:
                 lines = log.decode(errors="replace").strip().splitlines()
                 found.fault = clean(lines[-1] if lines else f"exit code {code}")[:MAX_FAULT]
@@ -171,12 +155,12 @@ class Proposals:
             if found.state == "looking":
                 found.state = "failed"
 
-    async def _run(self, site: str) -> tuple[int, bytes, bytes]:
+    async def _run(self, address: str) -> tuple[int, bytes, bytes]:
         """Run ``scrapy rules new``. Return its exit code, stdout and stderr.
 
         At the end the process group is always killed, even if this task is cancelled.
         """
-        command = [sys.executable, "-m", PROGRAM, "rules", "new", site, "--print", "--json"]
+        command = [sys.executable, "-m", PROGRAM, "rules", "new", address, "--print", "--json"]
         command += ["--articles", str(ARTICLES), "--seconds", str(SECONDS)]
         command += ["-s", f"NEWSBOT_ALLOW_PRIVATE={int(self._allow_private)}"]
         pipe = asyncio.subprocess.PIPE
@@ -200,6 +184,6 @@ def _read(document: dict[str, Any], found: Proposal) -> None:
     found.rule, found.articles = document["rule"], document["articles"]
     found.sources = [FoundSource(**one) for one in document["sources"]]
     found.samples = [
-        FoundArticle(one["url"], one["title"], from_iso(one["published_at"])) for one in document["samples"]
+        FoundArticle(**one | {"published_at": from_iso(one["published_at"])}) for one in document["samples"]
     ]
     found.state, found.fault = "found", ""
