@@ -55,10 +55,15 @@ def test_each_article_of_a_crawl_leads_to_its_archived_page(site, world, tmp_pat
     folder = tmp_path / "warc"
     options = ("-s", f"NEWSBOT_WARC_DIR={folder}")
     assert world.crawl(*options).code == 0
+    site.page(f"{HOST}/old", status=302, headers={"Location": f"{HOST}/story/21"})
+    site.page(f"{HOST}/story/21", article_html(21))
+    site.page(f"{HOST}/print/22", article_html(22, head=f"<link rel=canonical href='{HOST}/story/22'>"))
+    asked = ("-a", f"urls={HOST}/old {HOST}/print/22")
+    assert world.crawl(*options, *asked).code == 0
     files = list(folder.glob("*.warc.gz"))
     assert [path.name + INDEX for path in files] == [path.name for path in folder.glob(f"*{INDEX}")]
     articles = world.articles()
-    assert len(articles) == 5
+    assert len(articles) == 7
     for article in articles:
         place = latest(folder, article.url)
         assert place is not None
