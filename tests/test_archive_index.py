@@ -152,6 +152,15 @@ def test_files_of_killed_processes_get_an_index(tmp_path: Path) -> None:
     assert page.body == exchange(2).body
 
 
+def test_two_crawls_of_one_process_in_one_second_write_two_files(tmp_path: Path) -> None:
+    for number in range(4):
+        archive = opened(tmp_path, 10**6)
+        archive._write(exchange(number))
+        archive.close()
+    assert len(list(tmp_path.glob("*.warc.gz"))) == 4
+    assert all(latest(tmp_path, exchange(number).url) is not None for number in range(4))
+
+
 def test_the_search_finds_every_line_of_a_large_index(tmp_path: Path) -> None:
     warc = tmp_path / "a.warc.gz"
     warc.write_bytes(b"")
