@@ -15,12 +15,16 @@ from urllib.parse import quote
 from zipfile import ZipFile
 
 import pytest
+from scrapy.settings import Settings
 from warcio.archiveiterator import ArchiveIterator
 
 from newsbot.apps.archive.cdxj import INDEX, latest, page_at, surt, write_index
-from newsbot.apps.archive.recording import Archive, Indexes
+from newsbot.apps.archive.recording import Archive, Indexes, open_archive, prune
+from newsbot.apps.archive.uploads import COPIED
 from newsbot.apps.archive.writer import OPEN, WarcFolder, packed_exchange
 from newsbot.backends import open_storage
+from newsbot.connections import s3
+from newsbot.errors import UserError
 from newsbot.items import Article
 from newsbot.urls import fingerprint
 from tests.browser import chromium
@@ -29,6 +33,7 @@ from tests.crawls import World, article_html
 from tests.dashboarddata import make_article
 from tests.dashboards import Visitor, served, settings_of, visit
 from tests.newssite import HOST, serve
+from tests.sinkservers import object_store
 from tests.test_warc import exchange
 
 
@@ -50,10 +55,15 @@ def test_each_article_of_a_crawl_leads_to_its_archived_page(site, world, tmp_pat
     folder = tmp_path / "warc"
     options = ("-s", f"NEWSBOT_WARC_DIR={folder}")
     assert world.crawl(*options).code == 0
+    site.page(f"{HOST}/old", status=302, headers={"Location": f"{HOST}/story/21"})
+    site.page(f"{HOST}/story/21", article_html(21))
+    site.page(f"{HOST}/print/22", article_html(22, head=f"<link rel=canonical href='{HOST}/story/22'>"))
+    asked = ("-a", f"urls={HOST}/old {HOST}/print/22")
+    assert world.crawl(*options, *asked).code == 0
     files = list(folder.glob("*.warc.gz"))
     assert [path.name + INDEX for path in files] == [path.name for path in folder.glob(f"*{INDEX}")]
     articles = world.articles()
-    assert len(articles) == 5
+    assert len(articles) == 7
     for article in articles:
         place = latest(folder, article.url)
         assert place is not None
@@ -140,6 +150,15 @@ def test_files_of_killed_processes_get_an_index(tmp_path: Path) -> None:
     page = page_at(place)
     assert page is not None
     assert page.body == exchange(2).body
+
+
+def test_two_crawls_of_one_process_in_one_second_write_two_files(tmp_path: Path) -> None:
+    for number in range(4):
+        archive = opened(tmp_path, 10**6)
+        archive._write(exchange(number))
+        archive.close()
+    assert len(list(tmp_path.glob("*.warc.gz"))) == 4
+    assert all(latest(tmp_path, exchange(number).url) is not None for number in range(4))
 
 
 def test_the_search_finds_every_line_of_a_large_index(tmp_path: Path) -> None:
@@ -236,3 +255,39 @@ def test_an_archived_page_runs_nothing_in_a_browser(shown: tuple[dict[str, Any],
         page.wait_for_timeout(300)
         assert loaded == [page.url] == [f"{home}/original?url={quote(url)}"]
         assert not any(one.endswith("/api/verdict") for one in asked)
+
+
+def test_finished_files_are_copied_to_an_object_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    folder = tmp_path / "warc"
+    with object_store(tmp_path) as endpoint:
+        place = f"endpoint_override={endpoint}&scheme=http&region=us-east-1"
+        settings = Settings({"NEWSBOT_WARC_DIR": str(folder), "NEWSBOT_WARC_SIZE": 10**6})
+        archive = open_archive(settings, lambda _: None)  # of a time before the store was set
+        assert archive is not None
+        archive._write(exchange(1))
+        archive.close()
+        settings["NEWSBOT_WARC_S3"] = f"s3://key:secret@news/warc?{place}"
+        assert prune(settings, 9e9, delete=True) == 0, "the file is not in the store yet"
+        settings["NEWSBOT_WARC_S3"] = f"s3://key:secret@nowhere/warc?{place}"
+        away = open_archive(settings, lambda _: None)
+        assert away is not None
+        away.close()
+        assert "archive file not copied" in caplog.text
+        assert "secret" not in caplog.text
+        settings["NEWSBOT_WARC_S3"] = f"s3://key:secret@news/warc?{place}"
+        again = open_archive(settings, lambda _: None)
+        assert again is not None
+        again._write(exchange(2))
+        again.close()
+        store, bucket = s3.object_store(settings["NEWSBOT_WARC_S3"], "the test", patience=10)
+        copied = [path for path in folder.iterdir() if path.suffix != COPIED]
+        for path in copied:
+            assert store.open_input_stream(f"{bucket}/{path.name}").read() == path.read_bytes()
+        assert len(copied) == 4
+        assert prune(settings, 9e9, delete=True) == 2
+        assert not list(folder.iterdir())
+    with pytest.raises(UserError, match="must have the form s3://"):
+        open_archive(Settings({**settings, "NEWSBOT_WARC_S3": "https://bucket"}), lambda _: None)

@@ -7,7 +7,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -133,10 +133,64 @@ BRIDGE, RESIGNS = "Bridge over the river opens", "Mayor resigns after the budget
         ({"query": "lang:de", "since": "1d"}, {"Brücke gesperrt"}),
         ({"query": "volcano"}, set()),
         ({"query": "soup"}, {"A recipe for soup"}),
+        ({"query": "Flusses"}, {"Brücke gesperrt"}),
+        ({"query": "Stadträte"}, {"Haushalt beschlossen"}),
+        ({"query": "Wald lang:de"}, {"Der Wald"}),
+        ({"query": "title:Haushalt OR title:budget"}, {"Haushalt beschlossen", RESIGNS}),
+        ({"query": "Brücke -Fluss"}, set()),
+        ({"query": "города"}, {"Бюджет города принят"}),
+        ({"query": "корабль"}, {"Шторм закрыл порт"}),
+        ({"query": "вторник"}, {"Мост открыли для движения"}),
+        ({"query": '"на год"'}, {"Бюджет города принят"}),
+        ({"query": "site:vesti.example"}, {"Шторм закрыл порт"}),
+        ({"query": "опрос"}, set()),
+        ({"query": "ships"}, {"Storm closes the port"}),
+        ({"query": "resign"}, {RESIGNS}),
+        ({"query": "river reopened"}, set()),
     ],
 )
 def test_searches_have_the_known_answers(settings, given, found) -> None:
     assert set(titles(settings, "search", **given)) == found
+
+
+def _counts(position: int, name: str) -> Callable[[Any], Any]:
+    return lambda read: read["queries"][position][name]
+
+
+QUESTIONS: list[tuple[str, dict[str, Any], Callable[[Any], Any], Any]] = [
+    ("counts", {"queries": ["мост", "Brücke", "bridge"]}, _counts(1, "by_language"), {"de": 1}),
+    ("counts", {"queries": ["council"]}, _counts(0, "by_site"), {"many.example": 80}),
+    ("counts", {"queries": ["council"], "source": "post.example"}, _counts(0, "total"), 0),
+    ("counts", {"queries": ["порт OR port OR Hafen"]}, _counts(0, "by_language"), {"en": 1, "ru": 1}),
+    ("counts", {"queries": ["council"]}, lambda read: sum(_counts(0, "by_day")(read).values()), 80),
+    ("article", {"url": "https://gazeta.example/a5"}, lambda read: read["language"], "ru"),
+    ("article", {"url": "https://gazeta.example/a5"}, lambda read: "реку открыли" in read["text"], True),
+    ("article", {"url": "https://zeitung.example/a3"}, lambda read: read["title"], "Brücke gesperrt"),
+    ("article", {"url": "https://paper.example/a0"}, lambda read: read["source"], "paper.example"),
+    ("article", {"url": "https://paper.example/a0"}, lambda read: read["versions"], 1),
+    ("why", {"url": "https://paper.example/a0"}, lambda read: read["why"]["site"], "paper.example"),
+    ("sources", {}, lambda read: read["count"], 0),
+]
+MISTAKES: list[tuple[str, dict[str, Any], str]] = [
+    ("article", {"url": "https://paper.example/none"}, "no article is stored under this URL; ask why"),
+    ("sources", {"site": "gazeta.example"}, "gazeta.example: there is no such site; ask sources"),
+    ("story", {"story": "x"}, "there is no story with this id; the tools search and article return ids"),
+    ("counts", {"queries": []}, "give one to 4 queries"),
+    ("search", {"query": "x", "since": "neulich"}, "'neulich' is not a date"),
+]
+
+
+def test_other_questions_have_the_known_answers(settings) -> None:
+    results = ask(settings, *(one[:2] for one in QUESTIONS))
+    for (name, given, read, known), result in zip(QUESTIONS, results, strict=True):
+        assert read(answer(result)) == known, (name, given)
+
+
+def test_mistakes_are_explained_to_the_assistant(settings) -> None:
+    results = ask(settings, *(one[:2] for one in MISTAKES))
+    for (name, _given, text), result in zip(MISTAKES, results, strict=True):
+        assert result.is_error
+        assert text in result.content[0].text, name
 
 
 def test_pages_of_a_search_have_each_article_once(settings) -> None:

@@ -7,4 +7,5 @@ declare them.
 * ``redis``: Redis and Redis Cluster, and the Lua scripts that run there
 * ``mongo``: MongoDB
 * ``http``: addresses that the operator names, such as a webhook
+* ``s3``: folders in S3-compatible object stores
 """

@@ -6,6 +6,7 @@ Files in reading order:
 * ``reader``: reads files of other programs, with limits
 * ``cdxj``: the index of archived pages, and the search for the page of a URL
 * ``remote``: reads files over HTTP, and the file lists of CC-NEWS
+* ``uploads``: copies finished files to an object store
 * ``recording``: the archive of a crawl: writes its exchanges in a thread, and deletes old files
 * ``middleware``: passes requests and responses to the archive
 * ``command``: ``scrapy articles show``, also with the archived page

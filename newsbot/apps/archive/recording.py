@@ -20,9 +20,10 @@ from pathlib import Path
 from scrapy.settings import BaseSettings
 
 from newsbot.apps.archive.cdxj import INDEX, line_of, lines_in, write_index
+from newsbot.apps.archive.uploads import COPIED, Uploads
 from newsbot.apps.archive.writer import SUFFIX, Exchange, WarcFolder, packed_records
 from newsbot.clock import Clock
-from newsbot.config.check import SettingsLike, number_of
+from newsbot.config.check import SettingsLike, number_of, value_of
 from newsbot.errors import ArgumentError, DataUnavailable, UserError
 from newsbot.pages.rules.rule import Rule
 
@@ -48,6 +49,7 @@ class Archive:
     ) -> None:
         self._folder = folder
         self._lines = {} if indexes is None else indexes.lines
+        self._uploads = None if indexes is None else indexes.uploads
         self._count = count
         self._clock = clock
         # A WARC file has one writer, so there is only one thread. The crawl continues during compression.
@@ -87,6 +89,8 @@ class Archive:
             logger.error(
                 "archive cannot be finished folder=%s fault=%s", self._folder.folder, error.strerror or error
             )
+        if self._uploads is not None:
+            self._uploads.close()
 
     def _write(self, exchange: Exchange) -> None:
         response, request = packed_records(exchange)
@@ -100,9 +104,13 @@ class Archive:
 
 
 class Indexes:
-    """Writes the index of each finished file: from known lines, or else from the records of the file."""
+    """Writes the index of each finished file: from known lines, or else from the records of the file.
 
-    def __init__(self) -> None:
+    ``uploads`` then copies the file and its index.
+    """
+
+    def __init__(self, uploads: Uploads | None = None) -> None:
+        self.uploads = uploads
         self.lines: dict[str, list[str]] = {}
         """The lines of open files, by their final names."""
 
@@ -113,13 +121,17 @@ class Indexes:
             write_index(path, lines_in(path) if known is None else known)
         except OSError as error:
             logger.error("archive without index file=%s fault=%s", path, error.strerror or error)
+        if self.uploads is not None:
+            self.uploads.add(path)
 
 
-def open_archive(settings: BaseSettings, count: Callable[[str], None]) -> Archive | None:
+def open_archive(
+    settings: BaseSettings, count: Callable[[str], None], *, is_check: bool = False
+) -> Archive | None:
     """Return the archive in the folder NEWSBOT_WARC_DIR, or None if the setting is empty.
 
-    Raises :class:`newsbot.errors.ArgumentError` if NEWSBOT_WARC_SIZE is not valid, and
-    :class:`DataUnavailable` if the folder cannot be written.
+    With ``is_check``, nothing is copied to NEWSBOT_WARC_S3. Raises :class:`newsbot.errors.UserError` if a
+    setting is not valid, and :class:`DataUnavailable` if the folder cannot be written.
     """
     name = settings.get("NEWSBOT_WARC_DIR")
     if not name:
@@ -129,9 +141,13 @@ def open_archive(settings: BaseSettings, count: Callable[[str], None]) -> Archiv
     about = f"http-header-user-agent: {settings.get('USER_AGENT')}\r\nrobots: obey\r\n"
     if not settings.getbool("ROBOTSTXT_OBEY"):
         about = about.replace("robots: obey", "robots: ignore")
+    bucket = value_of(settings, "NEWSBOT_WARC_S3")
+    uploads = Uploads(bucket) if bucket else None
     try:
-        indexes = Indexes()
+        indexes = Indexes(None if is_check else uploads)
         folder = WarcFolder(Path(name).expanduser(), max_size=size, about=about, finished=indexes.finished)
+        if indexes.uploads is not None:
+            indexes.uploads.start(folder.folder)
         return Archive(folder, count, indexes=indexes)
     except OSError as error:
         raise DataUnavailable(
@@ -141,29 +157,34 @@ def open_archive(settings: BaseSettings, count: Callable[[str], None]) -> Archiv
 
 def check(settings: BaseSettings, rules: Iterable[Rule]) -> None:  # noqa: ARG001  (the form of all checks)
     """Raise the errors of :func:`open_archive` before a crawl starts."""
-    if (archive := open_archive(settings, lambda _: None)) is not None:
+    if (archive := open_archive(settings, lambda _: None, is_check=True)) is not None:
         archive.close()
 
 
 def prune(settings: SettingsLike, before: float, *, delete: bool) -> int:
     """Return the number of WARC files that were last written before ``before`` (POSIX seconds).
 
-    With ``delete`` these files are deleted. Raises :class:`ArgumentError` if no archive is configured, and
-    :class:`UserError` if the folder cannot be read or a file cannot be deleted.
+    Files that are not in NEWSBOT_WARC_S3 yet are left out. With ``delete`` the files are deleted. Raises
+    :class:`ArgumentError` if no archive is configured, and :class:`UserError` if the folder cannot be read or
+    a file cannot be deleted.
     """
     name = settings.get("NEWSBOT_WARC_DIR")
     if not name:
         raise ArgumentError("raw: NEWSBOT_WARC_DIR is not set, so no raw pages are stored")
     folder = Path(name).expanduser()
+    bucket = value_of(settings, "NEWSBOT_WARC_S3")
+    uploads = Uploads(bucket) if bucket else None
     count = 0
     try:
         for path in sorted(folder.glob(f"*{SUFFIX}")):
             with suppress(FileNotFoundError):  # another process has pruned the file in the meantime
-                if path.stat().st_mtime < before:
+                # A file that is not in the object store yet is kept.
+                if path.stat().st_mtime < before and (uploads is None or uploads.has(path)):
                     count += 1
                     if delete:
                         path.unlink()
-                        path.with_name(path.name + INDEX).unlink(missing_ok=True)
+                        for ending in (INDEX, COPIED):
+                            path.with_name(path.name + ending).unlink(missing_ok=True)
     except OSError as error:
         raise UserError(f"{folder}: {error.strerror or error}") from error
     return count

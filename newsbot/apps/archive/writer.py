@@ -259,7 +259,10 @@ class WarcFolder:
     def _next(self) -> None:
         """Close the current file and begin the next one with its ``warcinfo`` record."""
         self.close()
-        name = f"newsbot-{datetime.now(UTC):%Y%m%d%H%M%S}-{self._number:05}-{_host()}-{os.getpid()}{SUFFIX}"
+        name = self._name()
+        while (self.folder / name).exists():  # of an earlier crawl of this process, in the same second
+            self._number += 1
+            name = self._name()
         path = self.folder / f"{name}{OPEN}"
         file = FileIO(path, "xb")
         try:
@@ -275,6 +278,9 @@ class WarcFolder:
                 path.unlink()
             raise
         self._number += 1
+
+    def _name(self) -> str:
+        return f"newsbot-{datetime.now(UTC):%Y%m%d%H%M%S}-{self._number:05}-{_host()}-{os.getpid()}{SUFFIX}"
 
     def _append(self, records: bytes) -> None:
         file, left = self._file, memoryview(records)

@@ -19,7 +19,7 @@ from newsbot.cli.command import Call
 from newsbot.clock import system_clock
 from newsbot.config.apps import load_optional
 from newsbot.config.check import SettingsLike, value_of
-from newsbot.errors import ArgumentError
+from newsbot.errors import ArgumentError, UserError
 
 THREADS = 2
 """Number of threads that read data."""
@@ -47,14 +47,22 @@ def make_server(settings: SettingsLike, readers: Readers) -> Any:
     annotations = load_optional("mcp_types", "mcp", "this command").ToolAnnotations
     server = server_class("newsbot", instructions=INSTRUCTIONS, version=__version__, log_level="ERROR")
     tools = Tools(all_rights=value_of(settings, "NEWSBOT_MCP_OPT_OUTS"))
+    fault = load_optional("mcp.server.mcpserver.exceptions", "mcp", "this command").ToolError
     reading = annotations(read_only_hint=True, destructive_hint=False, open_world_hint=False)
     for name, text in TEXTS.items():
-        server.tool(name=name, description=text, annotations=reading)(_tool(getattr(tools, name), readers))
+        server.tool(name=name, description=text, annotations=reading)(
+            _tool(getattr(tools, name), readers, fault)
+        )
     return server
 
 
-def _tool(work: Callable[..., Any], readers: Readers) -> Callable[..., Awaitable[Any]]:
-    """Return a coroutine function with the parameters of ``work`` after its first, which gets the data."""
+def _tool(
+    work: Callable[..., Any], readers: Readers, fault: Callable[[str], Exception]
+) -> Callable[..., Awaitable[Any]]:
+    """Return a coroutine function with the parameters of ``work`` after its first, which gets the data.
+
+    Mistakes of the assistant become a ``fault`` with their text; the SDK hides the texts of other errors.
+    """
 
     @functools.wraps(work)
     async def tool(**given: Any) -> Any:
@@ -64,7 +72,10 @@ def _tool(work: Callable[..., Any], readers: Readers) -> Callable[..., Awaitable
             except ValueError as error:  # a URL that is not valid
                 raise ArgumentError(str(error)) from error
 
-        return await readers.call(read)
+        try:
+            return await readers.call(read)
+        except UserError as error:
+            raise fault(str(error)) from error
 
     signature = import_module("inspect").signature(work, eval_str=True)
     parameters = [one for name, one in signature.parameters.items() if name != "data"]

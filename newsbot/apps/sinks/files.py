@@ -12,10 +12,11 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
 
 from newsbot.apps.sinks.rows import PATIENCE, Row, SinkError, to_json
 from newsbot.config.apps import load_optional
+from newsbot.connections.s3 import object_store
 
 _TEXTS = (
     "url",
@@ -45,20 +46,7 @@ class FilesTarget:
             self._files: Any = self._fs.LocalFileSystem()
             self._folder = unquote(parts.path)
         else:
-            options: dict[str, Any] = dict(parse_qsl(parts.query))
-            if parts.username:
-                options |= {
-                    "access_key": unquote(parts.username),
-                    "secret_key": unquote(parts.password or ""),
-                }
-            bucket = parts.netloc.rpartition("@")[2]
-            self._folder = f"{bucket}{unquote(parts.path)}".rstrip("/")
-            try:
-                self._files = self._fs.S3FileSystem(
-                    connect_timeout=PATIENCE, request_timeout=PATIENCE, **options
-                )
-            except (TypeError, self._arrow.ArrowException, OSError) as error:
-                raise SinkError(f"s3: {error}") from None
+            self._files, self._folder = object_store(address, "this sink", patience=PATIENCE)
         self._schema = self._arrow.schema(
             [
                 ("key", self._arrow.string()),
