@@ -121,6 +121,22 @@ def test_errors_with_status_200(title: str, reason: str) -> None:
             "continuer sans accepter, ou gérer vos choix. Votre consentement vaut pour six mois, puis nous "
             "vous le demandons à nouveau."
         ),
+        (
+            "Avec votre accord, nos 311 partenaires et nous gardons des cookies sur votre appareil pour "
+            "mesurer notre audience et choisir la publicité que vous voyez. Le journal vit de cette "
+            "publicité et de ses abonnés ; sans elle, la rédaction ne pourrait pas travailler. Vous pouvez "
+            "retirer votre consentement à tout moment, ou vous opposer à un intérêt légitime. Vos données "
+            "personnelles ne sont pas vendues. Tout cela figure dans notre page sur la vie privée."
+        ),
+        (
+            "Nós e os nossos 95 parceiros guardamos cookies no seu aparelho e tratamos dados pessoais, para "
+            "medir as visitas e escolher os anúncios. Pode mudar as suas preferências ou retirar o "
+            "consentimento quando quiser. A escolha vale só para este jornal."
+        ),
+        (
+            "当サイトと提携先40社は、端末にCookieを保存し、個人データを広告の表示と閲覧数の計測に使います。"
+            "続けて読むには同意が必要です。同意しない方は購読できます。同意は後から取り消せます。プライバシーの設定は下のボタンから変えられます。"
+        ),
     ],
 )
 def test_a_consent_page_is_not_an_article(text: str) -> None:

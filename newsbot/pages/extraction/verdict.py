@@ -287,9 +287,9 @@ _ERROR = (
     r"^\W*(?:%(error)s\W*)?(?:40[0134]|410|50[0234])\b.{0,40}$|%(error)s\W{1,3}[45]\d\d\b|^%(error)s\W*$|"
     r"%(errors)s"
 )
-_LEAST_CONSENT = 4
+_LEAST_CONSENT = 5
 """Minimum number of words about consent (such as "cookies") in a text that only asks for consent."""
-_CONSENT_SHARE = 90
+_CONSENT_SHARE = 120
 """Maximum number of letters per word about consent in such a text."""
 _PARTS = re.compile(r"\s[|–—:-]\s")
 _LONG = 1500
