@@ -111,11 +111,12 @@ def open_frontier(settings: SettingsLike, clock: Clock = system_clock) -> Fronti
     return RedisFrontier(settings, keep_within=REDIS_KEEPS, clock=None if clock is system_clock else clock)
 
 
-def open_storage(settings: SettingsLike, *, hurried: bool = False) -> Storage:
+def open_storage(settings: SettingsLike, *, hurried: bool = False, stale: bool = False) -> Storage:
     """Open the storage. Raises :class:`newsbot.errors.DataError`.
 
     If ``hurried``, calls to a server time out after a few seconds. Crawls need these short timeouts.
-    Otherwise, the timeouts are long enough for a slow search.
+    Otherwise, the timeouts are long enough for a slow search. With ``stale``, articles and figures are read
+    by the read preference of MONGO_URI.
     """
     uri = settings.get("MONGO_URI")
     if not uri:
@@ -124,7 +125,7 @@ def open_storage(settings: SettingsLike, *, hurried: bool = False) -> Storage:
         return SqliteStorage(data_file(settings))
     from newsbot.storage.mongo import MongoStorage
 
-    return MongoStorage(uri, hurried=hurried)
+    return MongoStorage(uri, hurried=hurried, stale=stale)
 
 
 def open_index(settings: SettingsLike) -> NearIndex:
@@ -144,14 +145,14 @@ def open_index(settings: SettingsLike) -> NearIndex:
 
 
 @contextmanager
-def stored(settings: SettingsLike) -> Iterator[Storage]:
-    """Open the storage for a command that only reads.
+def stored(settings: SettingsLike, *, stale: bool = False) -> Iterator[Storage]:
+    """Open the storage for a command that only reads. ``stale`` is as in :func:`open_storage`.
 
     Raises :class:`DataUnavailable` if nothing has been crawled yet. No file is created.
     """
     if not settings.get("MONGO_URI"):
         _must_exist(settings)  # otherwise SQLite would create an empty file
-    with closing(open_storage(settings)) as storage:
+    with closing(open_storage(settings, stale=stale)) as storage:
         yield storage
 
 

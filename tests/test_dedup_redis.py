@@ -79,11 +79,18 @@ def test_old_texts_are_removed_with_their_postings(
         assert postings(redis_place) < 1.1 * 17 * 600
 
 
-def test_the_number_of_texts_is_limited(redis_place: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_texts_is_limited(
+    redis_place: dict[str, Any], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     monkeypatch.setattr(near_redis, "MAX_TEXTS", 200)
     with closing(RedisIndex(**redis_place)) as opened:
-        for number in range(1000):
+        for number in range(150):
+            insert(opened, number, NOW - 86_400)
+        assert "is full" not in caplog.text
+        for number in range(150, 1000):
             insert(opened, number)
+        assert caplog.text.count("near-duplicate index is full") == 1
+        assert "compared for 1.0 days only" in caplog.text
         assert 200 <= opened.count() <= 200 + near_redis._TEND_EVERY
         assert opened.check_and_insert("a", "a.org", sample(1), NOW) == []
         assert len(opened.check_and_insert("b", "a.org", sample(999), NOW)) == 1

@@ -27,6 +27,7 @@ from newsbot.pages.rules import load_rules
 from newsbot.storage.mongo import MongoStorage
 from testbed.demoweb.server import DemoServer
 from testbed.mockserver import MockServer
+from tests.contracts.storage_samples import make_article
 from tests.crawls import World, article_html
 from tests.outages import QUICK, check_stored_once, wait_for_requests
 from tests.replicated import (
@@ -89,6 +90,38 @@ def test_the_primary_of_a_replica_set_is_killed(
     killed.kill()
     end(worker, demo_world, demo, uri)
     killed.launch()
+
+
+def test_a_delayed_secondary_shows_old_articles_and_loses_no_change(
+    replica_set: ReplicaSet, uri: str
+) -> None:
+    with closing(MongoStorage(uri)) as writer:
+        writer.articles.store(make_article("first"))
+        primary = writer.server.at.client.primary
+        assert primary is not None
+        behind = next(one for one in replica_set.members if one.port != primary[1])
+        with (
+            MongoClient[dict[str, Any]]("127.0.0.1", behind.port, directConnection=True) as client,
+            closing(MongoStorage(f"{uri}&readPreference=secondary", stale=True)) as reader,
+        ):
+            preferred = reader.server.shown.read_preference
+            reader.server.shown = client["newsbot"].with_options(
+                read_preference=preferred, codec_options=writer.server.shown.codec_options
+            )
+            wait_until(lambda: reader.articles.count() == 1, "the secondary has the first article")
+            cursor = reader.articles.end_of_changes()
+            client.admin.command("fsync", lock=True)
+            try:
+                writer.articles.store(make_article("second", "another text"))
+                assert [one.title for one in reader.articles.iter()] == [make_article("first").title]
+                changes = reader.articles.changes_since(cursor)
+            finally:
+                client.admin.command("fsyncUnlock")
+            (change,) = changes.found
+            assert change.article is not None
+            assert change.article.canonical_url == make_article("second").canonical_url
+            assert reader.articles.changes_since(changes.cursor).found == []
+            wait_until(lambda: reader.articles.count() == 2, "the secondary has the second article")
 
 
 def test_the_primary_of_a_replica_set_is_cut_off(

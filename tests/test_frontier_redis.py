@@ -230,6 +230,29 @@ def test_the_work_of_a_script_does_not_grow_with_the_number_of_hosts(redis_place
         assert max(scripts) < 900
 
 
+def test_each_host_is_offered_once_in_a_call(redis_place: dict[str, Any]) -> None:
+    """The caller may count the hosts that it accepts. Hosts without a ready entry must not use its room."""
+    with closing(RedisFrontier(**redis_place)) as frontier:
+        frontier.add([make_entry(f"n{n}", host=f"a{n}") for n in range(700)])
+        asked: list[str] = []
+
+        def accept(host: str) -> bool:
+            asked.append(host)
+            return host < limit
+
+        limit = "a5"
+        for _ in range(3):
+            asked.clear()
+            got = frontier.lease("o", 250, horizon=0, ttl=60, accept=accept)
+            assert len(asked) == len(set(asked))
+            assert {lease.entry.host for lease in got} <= set(asked)
+        asked.clear()
+        limit = ""
+        assert frontier.lease("o", 9, horizon=0, ttl=60, accept=accept) == []
+        leased = {f"a{n}" for n in range(700) if f"a{n}" < "a5"}
+        assert set(asked).isdisjoint(leased)
+
+
 def test_all_workers_together_respect_the_delay(redis_place: dict[str, Any]) -> None:
     clock = FakeClock()
     workers = [RedisFrontier(**redis_place, clock=clock) for _ in range(4)]

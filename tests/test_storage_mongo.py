@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime
+from functools import partial
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,12 @@ from uuid import uuid4
 import pytest
 from pymongo import MongoClient
 from pymongo.database import Database
+from pymongo.monitoring import (
+    CommandFailedEvent,
+    CommandListener,
+    CommandStartedEvent,
+    CommandSucceededEvent,
+)
 
 from newsbot.errors import DataError, SchemaError
 from newsbot.items import ArticleFilter
@@ -22,6 +29,7 @@ from newsbot.storage.articles import Verdict
 from newsbot.storage.mongo import MongoStorage, changes, schema
 from newsbot.storage.mongo.schema import MIGRATIONS
 from newsbot.storage.sources import SiteRecord
+from newsbot.urls import fingerprint
 from testbed.servers import run_mongo
 from tests import warm
 from tests.contracts.storage_samples import NOON, make_article, make_page
@@ -322,3 +330,65 @@ def test_only_this_package_imports_the_driver() -> None:
         and re.search(r"^\s*(from|import) (pymongo|bson)\b", path.read_text(encoding="utf-8"), re.MULTILINE)
     }
     assert users == {"connections/mongo.py"}
+
+
+class Commands(CommandListener):
+    """Records the read preference of each command."""
+
+    def __init__(self) -> None:
+        self.modes: list[tuple[str, str]] = []
+
+    def started(self, event: CommandStartedEvent) -> None:
+        mode = event.command.get("$readPreference", {}).get("mode", "primary")
+        self.modes.append((event.command_name, mode))
+
+    def succeeded(self, event: CommandSucceededEvent) -> None:
+        pass
+
+    def failed(self, event: CommandFailedEvent) -> None:
+        pass
+
+
+@pytest.mark.parametrize("stale", [True, False])
+def test_only_what_is_shown_follows_the_read_preference_of_the_uri(
+    mongo_uri: str, database: Database[dict[str, Any]], monkeypatch: pytest.MonkeyPatch, stale: bool
+) -> None:
+    seen = Commands()
+    client = partial(MongoClient[dict[str, Any]], event_listeners=[seen])
+    monkeypatch.setattr("newsbot.connections.mongo.MongoClient", client)
+    uri = f"{mongo_uri}?readPreference=secondaryPreferred"
+    with closing(MongoStorage(uri, database=database.name, stale=stale)) as storage:
+        article = make_article("a")
+        storage.articles.store(article)
+
+        def modes(read: Callable[[], object]) -> set[str]:
+            seen.modes.clear()
+            read()
+            return {mode for _, mode in seen.modes}
+
+        articles = storage.articles
+        shown: list[Callable[[], object]] = [
+            lambda: list(articles.iter()),
+            lambda: articles.newest(limit=3),
+            articles.count,
+            lambda: articles.get(article.canonical_url),
+            lambda: articles.versions(article.canonical_url),
+            storage.stories.recent,
+            lambda: storage.activity.hours(0.0),
+            lambda: storage.activity.trends(0.0),
+            storage.texts.repeated,
+        ]
+        for read in shown:
+            assert modes(read) == {"secondaryPreferred" if stale else "primary"}
+        first: list[Callable[[], object]] = [
+            lambda: articles.changes_since(""),
+            articles.end_of_changes,
+            lambda: storage.notes.all("export"),
+            lambda: articles.known([fingerprint(article.canonical_url)]),
+            lambda: storage.pages.get([fingerprint(article.canonical_url)]),
+            lambda: storage.sources.get("https://a.org/"),
+            lambda: storage.stories.current(["x"]),
+            lambda: articles.store(article),
+        ]
+        for read in first:
+            assert modes(read) == {"primary"}

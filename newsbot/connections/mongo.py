@@ -66,6 +66,8 @@ class Place:
     client: Client
     database: Collections
     write_concern: WriteConcern
+    shown: Collections
+    """The same database with the read preference of the URI."""
     name: str
     patience: int = _ANSWER_MS
     """Maximum time that the server may spend on a long read, in milliseconds."""
@@ -100,7 +102,8 @@ def connect(uri: str, database: str | None, *, hurried: bool = False) -> Place:
     except (PyMongoError, ValueError, TypeError) as error:
         client.close()
         raise DataUnavailable(f"MONGO_URI: the driver refuses it; write {FORM}") from error
-    return Place(client, chosen, concern, f"MongoDB {hosts}/{chosen.name}")
+    shown = chosen.with_options(read_preference=client.read_preference)
+    return Place(client, chosen, concern, shown, f"MongoDB {hosts}/{chosen.name}")
 
 
 def _hosts_and_query(uri: str) -> tuple[str, str]:

@@ -23,6 +23,7 @@ import numpy as np
 import redis
 
 from newsbot.cli.program import PROGRAM
+from newsbot.clock import DAY
 from newsbot.config.check import SettingsLike
 from newsbot.connections.redis import (
     Argument,
@@ -106,6 +107,7 @@ class RedisIndex:
         self._client = connect(settings)
         self._keys = Keys(namespace)
         self._insertions = 0
+        self._is_full = False
         self._chance = random.Random()  # noqa: S311  the choice of the next bucket need not be secret
         try:
             with readable_errors(self._place):
@@ -162,7 +164,14 @@ class RedisIndex:
         # Each text has a posting for each passage, and one for its id.
         texts_per_bucket = LOAD / (PASSAGES + 1)
         growth = texts_per_bucket, _SPLITS_AT_ONCE
-        self._run("tend", *limits, *growth, self._chance.random(), _CLEAR_AT_ONCE)
+        (early,) = self._run("tend", *limits, *growth, self._chance.random(), _CLEAR_AT_ONCE)
+        if int(early) and not self._is_full:
+            self._is_full = True  # a worker logs this once
+            logger.warning(
+                "near-duplicate index is full place=%s texts=%d; texts are compared for %.1f days only,"
+                " instead of %.1f. Set NEWSBOT_NEAR_DAYS to this number, or divide the crawl by sites",
+                *(self._place, MAX_TEXTS, (moment - int(early)) / DAY, self.keep / DAY),
+            )
 
     def _run(self, name: str, *arguments: Argument) -> list[bytes]:
         found: list[bytes] = lua_script("dedup/lua", name).run(self._client, [self._keys.meta], arguments)

@@ -41,7 +41,7 @@ def chosen(call: Call) -> ArticleFilter:
 
 def show(call: Call) -> None:
     """Show all stored data of one article."""
-    with stored(call.settings) as storage:
+    with stored(call.settings, stale=True) as storage:
         article = find_article(call, storage)
         versions = storage.articles.versions(article.canonical_url) if call.options.versions else None
     if call.json:
@@ -66,7 +66,7 @@ def show(call: Call) -> None:
 def stories(call: Call) -> None:
     """List stories: groups of articles on the same news."""
     options = call.options
-    with stored(call.settings) as storage:
+    with stored(call.settings, stale=True) as storage:
         found = storage.stories.recent(
             since=options.since,
             min_members=options.min_members,

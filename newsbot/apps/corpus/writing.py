@@ -108,7 +108,7 @@ def corpus(call: Call) -> None:
     totals = Totals()
     tell = lines(call.note, {})
     try:
-        with stored(call.settings) as storage:
+        with stored(call.settings, stale=True) as storage:
             chosen_rows = _rows(storage.articles.iter(chosen(call)), totals, call)
             write = _write_parquet if options.format == "parquet" else _write_jsonl
             for number, shard in enumerate(batched(chosen_rows, options.shard)):

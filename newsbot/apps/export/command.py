@@ -31,7 +31,7 @@ def export(call: Call) -> None:
         return
     format_ = _export_format(call, path)
     write = _writer_of(call, format_)  # if a package is missing, this raises before a file is opened
-    with stored(call.settings) as storage, atomic_target(path) as stream:
+    with stored(call.settings, stale=True) as storage, atomic_target(path) as stream:
         articles = _Counted(call, storage.articles.iter(chosen(call)))
         write(stream, articles, name=path.name if path else "")
     if call.json and path is not None:

@@ -573,7 +573,7 @@ def open_search(settings: SettingsLike, storage: Storage, rules: PresentRules | 
 @contextmanager
 def searching(settings: SettingsLike) -> Iterator[ArticleSearch]:
     """Open the search for a command. Raises the same errors as :func:`newsbot.backends.stored`."""
-    with stored(settings) as storage, closing(open_search(settings, storage)) as search:
+    with stored(settings, stale=True) as storage, closing(open_search(settings, storage)) as search:
         yield search
 
 

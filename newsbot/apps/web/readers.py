@@ -128,7 +128,9 @@ class _Reader:
 
     def _open(self) -> Data:
         with ExitStack() as stack:
-            storage = stack.enter_context(closing(backends.open_storage(self._settings, hurried=True)))
+            storage = stack.enter_context(
+                closing(backends.open_storage(self._settings, hurried=True, stale=True))
+            )
             frontier = stack.enter_context(closing(backends.open_frontier(self._settings)))
             search = open_search(self._settings, storage, self._rules)
             stack.pop_all()  # all are open now, and Data.close() closes them later

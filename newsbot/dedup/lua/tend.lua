@@ -1,4 +1,5 @@
--- tend(before, most, kept, load, splits, chance, clear) -> {}
+-- tend(before, most, kept, load, splits, chance, clear) -> the second of the newest text that was deleted although
+--   it was not fetched before `before` (0: none)
 --   Deletes up to `most` of the oldest texts: texts that were fetched before the second `before`, and texts
 --   above the maximum number `kept`. Removes postings of deleted texts from `clear` buckets, beginning with a
 --   bucket that `chance` (0 to 1) selects. Splits up to `splits` buckets in two while there are more than
@@ -8,6 +9,8 @@
 local state = state_of(KEYS[1])
 local before, most, kept = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local load, splits, chance, clear = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
+
+local early = 0
 
 local function is_over(text, number)
   return text == '' or struct.unpack('>I4', text) < before or state.next - number > kept
@@ -23,6 +26,8 @@ local function forget()
       break
     end
     gone[#gone + 1] = text ~= '' and number or nil
+    local second = text ~= '' and struct.unpack('>I4', text) or 0
+    early = second >= before and math.max(early, second) or early
     number = number + 1
   end
   if number == first then
@@ -122,4 +127,4 @@ if missing > 0 and state.level < MAX_LEVEL then
   -- The last term keeps a call within one level, because split_some uses one number of buckets.
   split_some(math.min(missing, splits, 2 ^ state.level - state.split))
 end
-return {}
+return {early}

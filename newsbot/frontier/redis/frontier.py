@@ -192,7 +192,7 @@ class RedisFrontier:
                     break
             return leases
         every: list[str] = []
-        for names in self._hosts(horizon, max(_PAGE, limit), accept):
+        for names in filter(None, self._hosts(horizon, max(_PAGE, limit), accept)):
             leases += self._lease(owner, limit - len(leases), horizon, ttl, names)[0]
             every += names
             if len(leases) >= limit:
@@ -209,30 +209,33 @@ class RedisFrontier:
         ``accept`` is a Python function, which Redis cannot call. A page of hosts is therefore read, and the
         accepted hosts are passed to the script.
         """
+        seen = set[str]()  # ``accept`` may count the hosts that it accepts, so each host is asked once
+
+        def accepted(names: list[str]) -> list[str]:
+            new = [name for name in names if name not in seen]
+            seen.update(new)
+            chosen = list(filter(accept, new))
+            self._accepted.add(*chosen)
+            return chosen
+
         first = self._turns(horizon, 0, page)
-        if accepted := list(filter(accept, first)):
-            self._accepted.add(*accepted)
-            yield accepted
+        yield accepted(first)
         if len(first) < page:
             return  # that were all hosts
         for some in batched(list(islice(self._accepted, _REMEMBERED)), page):
             for name in some:
-                del self._accepted[name]
-            if accepted := list(filter(accept, some)):
-                self._accepted.add(*accepted)  # the others come first in the next call
-                yield accepted
+                self._accepted.move_to_end(name)  # the others come first in the next call
+            yield accepted(self._turns(horizon, 0, page, some))
         for _ in range(_PARTS - 1):
             offset = self._offset or page
             names = self._turns(horizon, offset, page)
             self._offset = 0 if len(names) < page else offset + page
-            if accepted := list(filter(accept, names)):
-                self._accepted.add(*accepted)
-                yield accepted
+            yield accepted(names)
             if not self._offset:
                 return
 
-    def _turns(self, horizon: float, offset: int, page: int) -> list[str]:
-        return _decoded(self._scripts.run("turns", horizon, BATCH, offset, page))
+    def _turns(self, horizon: float, offset: int, page: int, names: Sequence[str] = ()) -> list[str]:
+        return _decoded(self._scripts.run("turns", horizon, BATCH, offset, page, *names))
 
     def _lease(
         self,

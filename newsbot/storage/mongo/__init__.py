@@ -28,15 +28,18 @@ class MongoStorage(Storage):
     ``newsbot``.
 
     With ``hurried``, a response that takes longer than a few seconds is an error, and the caller should try
-    again. Raises subclasses of :class:`newsbot.errors.DataError`. Their messages have one line and contain no
-    credentials.
+    again. With ``stale``, articles and figures are read by the read preference of the URI, so they may be
+    outdated. This is only for programs that show or export them. Raises subclasses of
+    :class:`newsbot.errors.DataError`. Their messages have one line and contain no credentials.
     """
 
     place = "MongoDB"
     is_local = False
 
-    def __init__(self, uri: str, *, database: str | None = None, hurried: bool = False) -> None:
-        self.server = server = Server(connect(uri, database, hurried=hurried))
+    def __init__(
+        self, uri: str, *, database: str | None = None, hurried: bool = False, stale: bool = False
+    ) -> None:
+        self.server = server = Server(connect(uri, database, hurried=hurried), stale=stale)
         try:
             with server.readable():
                 prepare(server.at)

@@ -142,7 +142,7 @@ class MongoArticles(Repository, Articles):
 
     def get_many(self, canonical_urls: Sequence[str]) -> dict[str, Article]:
         keys = {url: fingerprint(clean(url)) for url in canonical_urls}
-        with self._server.readable() as database:
+        with self._server.showing() as database:
             found = articles_by_key(database, list(keys.values()))
             missing = [key for key in keys.values() if key not in found]
             aliases = list(database["aliases"].find({"_id": {"$in": missing}})) if missing else []
@@ -177,7 +177,7 @@ class MongoArticles(Repository, Articles):
 
     def versions(self, canonical_url: str) -> list[Article]:
         key = fingerprint(clean(canonical_url))
-        with self._server.readable() as database:
+        with self._server.showing() as database:
             present = database["articles"].find_one({"_id": key})
             if present is None:
                 return []
@@ -193,13 +193,13 @@ class MongoArticles(Repository, Articles):
     def newest(self, where: ArticleFilter | None = None, *, limit: int) -> list[Article]:
         if limit <= 0:
             return []
-        with self._server.readable() as database:
+        with self._server.showing() as database:
             found = database["articles"].find(conditions(current(database, where)))
             newest = found.sort({"moment": -1, "_id": -1}).limit(limit).max_time_ms(self._server.patience)
             return [from_document(one) for one in newest]
 
     def count(self, where: ArticleFilter | None = None) -> int:
-        with self._server.readable() as database:
+        with self._server.showing() as database:
             query = conditions(current(database, where))
             if not query:  # counting entries of the index is faster than reading documents
                 return database["articles"].count_documents({}, hint="_id_")
@@ -224,7 +224,7 @@ class MongoArticles(Repository, Articles):
         All keys are read at the start (16 bytes for each article), so that writes during the stream do not
         change its order. Articles that are deleted during the stream are left out.
         """
-        database = self._server.at.database
+        database = self._server.shown
         asked = conditions(current(database, where))
         chosen = bytearray()
         for found in database["articles"].find(asked, {"_id": 1}).sort({"fetched": 1, "_id": 1}):
@@ -260,7 +260,7 @@ class MongoTexts(Repository, Texts):
             {"$limit": limit},
         ]
         options: Document = {"allowDiskUse": True, "maxTimeMS": self._server.patience}
-        with self._server.readable() as database:
+        with self._server.showing() as database:
             aliases, articles = database["aliases"], database["articles"]
             others = {row["_id"]: int(row["others"]) for row in aliases.aggregate(counted, **options)}
             # The limit was applied before this step, so fewer than ``limit`` texts can remain.

@@ -37,8 +37,11 @@ worker needs a second attempt."""
 class Server:
     """One client of the database. All repositories of a storage share it."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Place, *, stale: bool = False) -> None:
+        """If ``stale``, :attr:`shown` follows the read preference of the URI."""
         self.at = place
+        self.shown = place.shown if stale else place.database
+        """The database for data that are only shown or exported. Nothing that is written may depend on it."""
         self.patience = place.patience
         """Time limit of a long read in the server, in milliseconds."""
 
@@ -50,6 +53,12 @@ class Server:
         """
         with readable_errors(self.at.name):
             yield self.at.database
+
+    @contextmanager
+    def showing(self) -> Iterator[Collections]:
+        """Do the same as :meth:`readable` with the database :attr:`shown`."""
+        with readable_errors(self.at.name):
+            yield self.shown
 
     def streamed(self, batches: Iterator[list[_Record]]) -> Iterator[_Record]:
         """Yield the records of ``batches`` one by one.

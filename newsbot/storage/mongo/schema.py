@@ -35,7 +35,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 
-from pymongo import ASCENDING, DESCENDING, IndexModel
+from pymongo import ASCENDING, DESCENDING, IndexModel, ReadPreference
 from pymongo.errors import DuplicateKeyError, OperationFailure
 
 from newsbot.connections.mongo import Collections, Document, Place
@@ -143,7 +143,8 @@ def _number_changes(database: Collections) -> None:
     articles.create_indexes([_index(changes.NUMBER, "stored")])
     database["removals"].create_indexes([_index(changes.NUMBER)])
     with database.client.start_session() as session:
-        while session.with_transaction(partial(changes.number_some, database)):
+        numbering = partial(changes.number_some, database)
+        while session.with_transaction(numbering, read_preference=ReadPreference.PRIMARY):
             pass
     for note in database["notes"].find({"kind": "export"}):
         body = json.loads(note["body"])

@@ -211,7 +211,7 @@ class MongoActivity(Repository, Activity):
 
     def hours(self, since: float, source: str = ALL) -> list[Hour]:
         query = {"source": clean(source), "hour": {"$gte": int(since // HOUR)}}
-        with self._server.readable() as database:
+        with self._server.showing() as database:
             return [
                 Hour(one["source"], one["hour"], {name: one[name] for name in COUNTED if one.get(name)})
                 for one in database["site_hours"].find(query).sort("hour", 1)
@@ -226,7 +226,7 @@ class MongoActivity(Repository, Activity):
             {"$group": {"_id": key, "articles": {"$sum": "$articles"}}},
         ]
         found: dict[str, dict[int, int]] = {}
-        with self._server.readable() as database:
+        with self._server.showing() as database:
             for row in database["site_hours"].aggregate(steps):
                 found.setdefault(row["_id"]["source"], {})[int(row["_id"]["day"])] = int(row["articles"])
         return found
@@ -237,7 +237,7 @@ class MongoActivity(Repository, Activity):
             {"$sort": {"source": 1, "hour": 1}},
             {"$group": {"_id": "$source", "first": {"$first": "$hour"}}},
         ]
-        with self._server.readable() as database:
+        with self._server.showing() as database:
             return {row["_id"]: float(row["first"] * HOUR) for row in database["site_hours"].aggregate(steps)}
 
     def arrivals(self, limit: int) -> list[Arrival]:
@@ -245,7 +245,7 @@ class MongoActivity(Repository, Activity):
             return []
         # Only articles with version 1 are read, because later versions have the time of a later fetch.
         wanted = {"source": 1, "published_at": 1, "published_precision": 1, "fetched_at": 1}
-        with self._server.readable() as database:
+        with self._server.showing() as database:
             found = database["articles"].find({"version": 1}, wanted).sort({"fetched": -1, "_id": -1})
             return [
                 Arrival(

@@ -60,7 +60,7 @@ class MongoStories(Repository, Stories):
     ) -> list[Story]:
         if limit <= 0:
             return []
-        with self._server.readable() as database:
+        with self._server.showing() as database:
             newest = _newest(database, since, self._server.patience)
             chosen = list(islice(_large(database, newest, min_members, min_sources), limit))
             found = {name: Story(story=name, members=[]) for name in chosen}
