@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, urlencode
 
 from aiohttp import web
@@ -122,16 +123,19 @@ async def _do(board: Dashboard, request: web.Request, *, operation: Operation) -
         form = given(request, operation.parameters, typed)
         done = await operation.run(board, form)
     except (ArgumentError, web.HTTPBadRequest) as error:
-        if not operation.form:
-            raise
         # The page shows the form again, with the message and what was typed.
         fault = (error.text if isinstance(error, web.HTTPException) else str(error)) or ""
         kept = {one.name: str(typed.get(one.name) or "")[:MAX_KEPT] for one in operation.parameters}
         query = {"wrong": fault[:MAX_KEPT], "form": operation.name}
         query |= {f"typed_{name}": text for name, text in kept.items()}
-        return _moved_to(f"{operation.form}?{urlencode(query)}")
-    place = operation.shown.format(**{name: quote(str(value), safe="") for name, value in form.items()})
-    return _moved_to(f"{place}{'&' if '?' in place else '?'}{urlencode({'done': done.text})}")
+        return _moved_to(_place(operation.form or operation.shown, kept, query))
+    return _moved_to(_place(operation.shown, form, {"done": done.text}))
+
+
+def _place(pattern: str, values: Mapping[str, Any], query: Mapping[str, str]) -> str:
+    """Return a path whose names in braces are replaced by ``values``, with a query."""
+    place = pattern.format(**{name: quote(str(value), safe="") for name, value in values.items()})
+    return f"{place}{'&' if '?' in place else '?'}{urlencode(query)}"
 
 
 def _moved_to(place: str) -> web.Response:

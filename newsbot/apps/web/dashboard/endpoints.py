@@ -129,7 +129,8 @@ class Operation:
     shown: str = ""
     """The URL of the page that shows the result of an action, with the names of its fields in braces."""
     form: str = ""
-    """The path of the page with the form of an action, which is shown again if the input is wrong."""
+    """The path of the page with the form of an action, if it is not ``shown``. It is shown again if the input
+    is wrong."""
 
     @property
     def method(self) -> str:
@@ -486,7 +487,7 @@ def add(data: Data, given: Given) -> Done:
     return Done(verdict.value, f"{entry.url} {_SAID[verdict.value]}.")
 
 
-@action("/why?url={url}", URL)
+@action("/why?url={url}", URL, form="/why")
 async def refetch(board: Dashboard, given: Given) -> Done:
     """Fetch a page again now."""
     # ``given`` has no kind here, so the rule decides the kind.
