@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from newsbot.crawl.slots import BUSY, SLOW, SMALLEST, Slots
-from newsbot.frontier.base import Entry, EntryData, Lease
+from newsbot.frontier.base import Entry, Lease
 from newsbot.items import Kind
 from newsbot.urls import fingerprint
 from testbed.messages import Answer, Request
@@ -97,7 +97,8 @@ def test_one_call_takes_no_more_hosts_of_a_domain_than_there_is_room_for(slots: 
 def test_links_of_strangers_get_few_slots_while_the_worker_is_busy(slots: Slots) -> None:
     def fly(path: str) -> Lease:
         one = lease("elsewhere.test", path, by="elsewhere.test")
-        return replace(one, entry=replace(one.entry, data={**one.entry.data, "given_by": "gossip.test"}))
+        one.entry.data["given_by"] = "gossip.test"
+        return one
 
     for busy, most in ((BUSY, SMALLEST), (0.0, TOTAL // 4)):
         for number in range(TOTAL):
@@ -111,10 +112,11 @@ def test_links_of_strangers_get_few_slots_while_the_worker_is_busy(slots: Slots)
 
 
 def test_hosts_of_strangers_do_not_fill_a_call_while_their_group_is_full(slots: Slots) -> None:
-    def fly(host: str, ruled: bool = False) -> Lease:
+    def fly(host: str, *, ruled: bool = False) -> Lease:
         one = lease(host, by=host)
-        told = EntryData(given_by="gossip.test", ruled=ruled)
-        return replace(one, entry=replace(one.entry, data={**one.entry.data, **told}))
+        one.entry.data["given_by"] = "gossip.test"
+        one.entry.data["ruled"] = ruled
+        return one
 
     flying = [one for number in range(TOTAL) if slots.take(one := fly(f"s{number}.test"))]
     assert not slots.take(fly("ruled.test", ruled=True))

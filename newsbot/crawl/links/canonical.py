@@ -279,8 +279,7 @@ class Canonical:
         ):
             return True
         waiting = self._context.frontier.entry(fingerprint(target))
-        drop = rule_for(target).drop_query
-        misled = waiting is not None and canonicalize(waiting.url, drop) != target
+        misled = waiting and canonicalize(waiting.url, rule_for(target).drop_query) != target
         return visit.outcome.is_article is True and not misled
 
     def _other_page(self, visit: Visit, url: str) -> bytes | None:

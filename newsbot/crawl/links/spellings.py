@@ -28,7 +28,6 @@ from newsbot.crawl.entries import page_for
 from newsbot.crawl.failures import NO_TLS
 from newsbot.crawl.links.canonical import alias_of
 from newsbot.crawl.visit import Visit
-from newsbot.dedup.decision import headlines_agree
 from newsbot.frontier.base import Entry, EntryData
 from newsbot.items import Bounded, Event, EventKind, GivenBy, Kind, PageRecord, Reason, Where
 from newsbot.urls import canonicalize, fingerprint, host_key
@@ -116,25 +115,8 @@ class Spellings:
             return False
         if not given and page.last(EventKind.NOT_AN_ARTICLE) is not None:
             return True  # that the site's own feed lists the page is evidence that it is an article
-        return not _is_had(page, entry) or (not given and self._was_misled(page, entry))
-
-    def _was_misled(self, page: PageRecord, entry: Entry) -> bool:
-        """Return True if the spelling from another site led to another scheme or host, or to a text that is
-        not the linked article.
-
-        Some sites respond to a wrong URL with a page that looks like an article. The crawl has then stored an
-        article with another headline, or it has found a copy and stored nothing.
-        """
-        if entry.kind is not Kind.ARTICLE or page.url == entry.url:
-            return False
-        url, drop = canonicalize(entry.url), self._context.rule_for(entry.url).drop_query
-        if url != canonicalize(page.url):
-            return True
-        url = canonicalize(url, drop)
-        kept = self._context.storage.articles.get(url)
-        if kept is None or fingerprint(kept.canonical_url) != entry.fingerprint:
-            return True
-        return headlines_agree(str(entry.data.get("title") or ""), kept.title) is False
+        misled = not given and canonicalize(entry.url) != canonicalize(page.url)
+        return not _is_had(page, entry) or (misled and entry.kind is Kind.ARTICLE)
 
     def _given_by_site(self, page: PageRecord) -> Iterator[Event]:
         """Yield the ``discovered`` events that come from the page's own site, the latest event first."""
