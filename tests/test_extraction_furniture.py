@@ -111,3 +111,41 @@ def test_a_box_named_after_a_side_column_may_hold_the_article() -> None:
 )
 def test_code_of_advertisements_is_not_text(line: str) -> None:
     assert line not in read(page(body=f"{TEXT}<p>{line}</p>{TEXT}")).text
+
+
+@pytest.mark.parametrize(
+    "box",
+    [
+        "<div class=author-bio><img src=a.jpg><p>{}</p></div>",
+        "<section class='about-the-author'><h4>Al Roe</h4><p>{}</p></section>",
+        "<div class=popup role=tooltip><p>{}</p></div>",
+        "<span class='name'>Roe</span><div class='person-tooltip'><p>{}</p></div>",
+    ],
+)
+def test_notes_on_people_are_not_text(box: str) -> None:
+    note = "Al Roe was born in the valley and has written about roads and bridges since 2004."
+    article = read(page(body=f"<p>{PROSE[0]}</p>{box.format(note)}{TEXT}"))
+    assert note not in article.text
+    assert PROSE[-1] in article.text
+
+
+def test_a_profile_may_be_the_article() -> None:
+    assert PROSE[0] in read(page(body=f"<div class=bio>{TEXT}</div>")).text
+
+
+@pytest.mark.parametrize("items", [2, 4])
+def test_a_list_of_links_that_a_sentence_introduces_is_text(items: int) -> None:
+    names = [f"Road number {number} by the mill" for number in range(items)]
+    links = "".join(f"<li><a href=/road/{number}>{name}</a></li>" for number, name in enumerate(names))
+    lead = "<p>The council asks all drivers to use these roads for the time being:</p>"
+    text = read(page(body=f"<p>{PROSE[0]}</p>{lead}<ul>{links}</ul>{TEXT}")).text
+    assert all(name in text for name in names)
+    text = read(page(body=f"<p>{PROSE[0]}</p><p>Read also:</p><ul>{links}</ul>{TEXT}")).text
+    assert not any(name in text for name in names)
+
+
+@pytest.mark.parametrize(
+    "heading", ["<h3><a name=x>Costs of it</a></h3>", "<a id=y><h3>Costs of it</h3></a>"]
+)
+def test_a_heading_that_is_the_target_of_a_link_is_text(heading: str) -> None:
+    assert "Costs of it" in read(page(body=f"{TEXT}{heading}{TEXT.replace('the', 'a')}")).text

@@ -14,6 +14,8 @@ FOLLOWERS = [
     "<article><h2><a href='/bread'>{HEAD}</a></h2>{OTHER}</article>",
     "<article><header><h2>{HEAD}</h2><p class=byline>By Al Roe</p></header>{OTHER}</article>",
     "<article><a href='/bread'><h3>{HEAD}</h3></a><time>3 May</time>{OTHER}</article>",
+    "<div class=article><h1>{HEAD}</h1><div class=meta>By Al Roe | 3 May 2024</div>{OTHER}</div>",
+    "<hr><section><h2>{HEAD}</h2><time>3 May 2024</time>{OTHER}</section>",
 ]
 
 

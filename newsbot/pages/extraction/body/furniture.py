@@ -13,7 +13,7 @@ import numpy as np
 
 from newsbot.pages.extraction.body.features import Marks, View
 from newsbot.pages.extraction.body.judge import HEADINGS
-from newsbot.pages.extraction.body.pieces import REGIONS, SUBJECTS, Pieces
+from newsbot.pages.extraction.body.pieces import IS_NOTE, REGIONS, SUBJECTS, Pieces
 from newsbot.pages.extraction.strings import key
 from newsbot.pages.text.languages import compiled
 
@@ -29,6 +29,8 @@ _PROSE = 60
 _LEAST_LEFT = 0.25
 """Minimum share of the prose that is left. Some sites name the box of the article after a side column."""
 _LONGEST_MOTTO = 300
+_LONGEST_NOTES = 1500
+"""Maximum length of all notes on people. Some sites show their articles in boxes with such names."""
 _SIDEBAR = list(SUBJECTS).index("sidebar")
 _NAV = 1 << REGIONS.index("nav")
 _PARTS = re.compile(r"\s*[|–—:»]\s*|\s-\s")
@@ -40,7 +42,7 @@ def without_furniture(view: View, chosen: Marks) -> Marks:
     """Return ``chosen`` without these pieces. A group of pieces is kept if hardly any prose would be left."""
     chosen = chosen & ~_after_comments(view, chosen)
     least = _LEAST_LEFT * view.prose[chosen].sum()
-    for marks in (_sidebars(view), _motto(view, chosen)):
+    for marks in (_sidebars(view), _motto(view, chosen), _notes(view)):
         kept: Marks = chosen & ~marks
         if view.prose[kept].sum() > least:
             chosen = kept
@@ -90,6 +92,13 @@ def _sidebars(view: View) -> Marks:
     menus = regions[view.box] & ~regions[view.common[view.box]] & _NAV
     marks: Marks = (view.subjects[view.box, _SIDEBAR] > 0) | (menus > 0)
     return marks
+
+
+def _notes(view: View) -> Marks:
+    """True for the pieces about the author and in notes on names, outside of the box of the headline."""
+    regions = np.array(view.pieces.tree.regions)
+    marks: Marks = (regions[view.box] & ~regions[view.common[view.box]] & IS_NOTE) > 0
+    return marks if view.length[marks].sum() <= _LONGEST_NOTES else np.zeros(view.count, np.bool_)
 
 
 def _motto(view: View, chosen: Marks) -> Marks:

@@ -90,6 +90,7 @@ _SKIPPED = word_set(
 )
 _MOVING = frozenset({"iframe", "video", "object", "embed"})
 _STRONG = frozenset({"b", "strong", "em", "i"})
+_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _PLAIN = PHRASING - _STRONG - {"a", "button"}
 """Elements that change only the look of words. They do not matter for the pieces."""
 _NAMES = ("class", "id", "itemprop", "role", "data-testid", "data-component")
@@ -101,6 +102,13 @@ _MAIN_TEXT = list(SUBJECTS).index("main_text")
 _TAG_NUMBERS = {name: number for number, name in enumerate(TAGS)}
 _REGION_BITS = {name: 1 << number for number, name in enumerate(REGIONS)}
 _IS_HIDDEN = _REGION_BITS["hidden"]
+IS_NOTE = 1 << len(REGIONS)
+"""The bit of boxes about the author, and of notes that appear when the reader points at a name."""
+_NOTE = re.compile(
+    r"\b(?:author[\s_-]?(?:bio|box|card|about|profile|desc\w*)|about[\s_-]?(?:the[\s_-]?)?author|bio|tooltip"
+    r"|pop-?(?:up|over))\b(?!-)",
+    re.IGNORECASE,
+)
 _LEAST_ALT = 15
 _EMOJI = re.compile(
     "[\u200d\u20e3\u2190-\u2bff\u3030\u303d\ufe0f\U0001f000-\U0001faff#*0-9]{1,12}(?<![0-9#*])"
@@ -230,8 +238,9 @@ class _Cutter:
 
     def _start(self, element: etree._Element, name: str) -> None:
         if name == "a":
-            self._in_link += 1
-            self._links += 1
+            if self._is_link(element):
+                self._in_link += 1
+                self._links += 1
         elif name in _STRONG:
             self._in_strong += 1
         elif name == "br":
@@ -256,7 +265,7 @@ class _Cutter:
 
     def _end(self, element: etree._Element, name: str) -> None:
         if name == "a":
-            self._in_link -= 1
+            self._in_link -= self._is_link(element)
         elif name in _STRONG:
             self._in_strong -= 1
         elif name not in ("br", "img", "button") and element is not self._root and self._names[-1] == name:
@@ -265,6 +274,12 @@ class _Cutter:
             self._open.pop()
             # the boxes of closed elements are no longer current
             del self._box_of[len(self._open) :]
+
+    def _is_link(self, element: etree._Element) -> bool:
+        """False for the target of a link in or around a heading: ``<h3><a name=costs>Costs</a></h3>``."""
+        return element.get("href") is not None or not (
+            self._names[-1] in _HEADINGS or (len(element) and element[0].tag in _HEADINGS)
+        )
 
     def _is_unknown(self, name: str) -> bool:
         """True for custom elements and elements of text processors (``<st1:city>``) inside a sentence."""
@@ -314,13 +329,13 @@ class _Cutter:
 def _add_box(boxes: Boxes, element: etree._Element, name: str, parent: int) -> int:
     attributes: dict[Any, Any] = dict(element.items())
     names: tuple[str, ...] = ()
-    spoken = 0
+    spoken = note = 0
     if attributes:
         said = " ".join([value for key in _NAMES if (value := attributes.get(key))])
-        names, spoken = _read_names(said[:_MOST_ATTRIBUTES]) if said else (names, spoken)
+        names, spoken, note = _read_names(said[:_MOST_ATTRIBUTES]) if said else (names, spoken, note)
     is_root = not boxes.tags
     depth = 0 if is_root else boxes.depths[parent] + 1
-    regions = 0 if is_root else boxes.regions[parent] | _REGION_BITS.get(name, 0)
+    regions = note if is_root else boxes.regions[parent] | _REGION_BITS.get(name, 0) | note
     if "hidden" in attributes or ("style" in attributes and _HIDDEN.search(attributes["style"][:500])):
         regions |= _IS_HIDDEN
     boxes.tags.append(name)
@@ -341,13 +356,15 @@ def tag_number(name: str) -> int:
 
 
 @lru_cache(maxsize=8192)
-def _read_names(said: str) -> tuple[tuple[str, ...], int]:
-    """Return the words of a box's names, and the subjects that they name, one byte per subject."""
+def _read_names(said: str) -> tuple[tuple[str, ...], int, int]:
+    """Return the words of a box's names, the subjects that they name, one byte per subject, and
+    :data:`IS_NOTE` or 0."""
     words = tuple(dict.fromkeys([word.lower() for word in _WORD.findall(said)]))[:12]
     subjects = {subject for word in words for subject in _subjects(word)}
     if _PATTERNS[_MAIN_TEXT].search(said.lower()):
         subjects.add(_MAIN_TEXT)
-    return words, sum(1 << (8 * subject) for subject in subjects)
+    note = IS_NOTE if _NOTE.search(said) else 0
+    return words, sum(1 << (8 * subject) for subject in subjects), note
 
 
 @lru_cache(maxsize=16384)

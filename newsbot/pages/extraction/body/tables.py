@@ -23,6 +23,10 @@ _LINKED = 0.8
 _LEAST_ROWS = 3
 _LEAST_ITEMS = 8
 """Minimum number of items of a list that consists of links."""
+_INTRODUCED = 2
+"""The same, if a sentence with a colon at its end introduces the list."""
+_SENTENCE = 40
+"""Minimum length of such a sentence. "Read also:" is shorter."""
 _FRAMES = ("aside", "nav", "footer", "form")
 
 
@@ -61,7 +65,10 @@ def items(view: View, taken: Marks) -> Marks:
         if item := item_of[box]:
             lists[tree.parents[item]].append(place)
     for box, places in lists.items():
-        if len(places) >= _LEAST_ITEMS and tree.tags[box] in ("ul", "ol") and not taken[places].all():
+        before = view.pieces.texts[places[0] - 1] if places[0] and taken[places[0] - 1] else ""
+        is_introduced = len(before) >= _SENTENCE and before.endswith((":", "："))
+        least = _INTRODUCED if is_introduced else _LEAST_ITEMS
+        if len(places) >= least and tree.tags[box] in ("ul", "ol") and not taken[places].all():
             parent = tree.parents[box]
             after = [place for place in range(places[-1] + 1, view.count) if view.pieces.boxes[place] != box]
             is_between = _is_text_beside(view, taken, parent, after)

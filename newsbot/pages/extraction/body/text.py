@@ -23,7 +23,8 @@ from newsbot.pages.extraction.body.furniture import without_captions, without_fu
 from newsbot.pages.extraction.body.judge import HEADINGS, taken
 from newsbot.pages.extraction.body.pieces import Pieces, cut
 from newsbot.pages.extraction.body.tidy import tidy, trim_edges
-from newsbot.pages.extraction.fields.authors import author_candidates
+from newsbot.pages.extraction.fields.authors import BY, author_candidates
+from newsbot.pages.extraction.fields.dates.moments import find_date
 from newsbot.pages.extraction.fields.evidence import JSON_LD, RULE
 from newsbot.pages.extraction.kinds_and_paywalls import form_of, is_gallery
 from newsbot.pages.extraction.page.hidden import Hidden
@@ -31,6 +32,7 @@ from newsbot.pages.extraction.page.jsonld import texts
 from newsbot.pages.extraction.page.page import Page, text_of
 from newsbot.pages.extraction.selectors import Selected
 from newsbot.pages.extraction.strings import is_code, key, looks_like_code, size, squash
+from newsbot.pages.text.languages import compiled
 
 MAX_TEXT = 500_000
 """Maximum length of a text, in characters."""
@@ -370,6 +372,9 @@ def _is_other(own: HtmlElement, box: HtmlElement, heading: HtmlElement) -> bool:
     # The cards of a round-up have headings with links too.
     if box.tag == "article":
         return own.find(".//article") is None and _is_signed(heading)
+    # What follows the <article> of the page and has a headline and a time is not part of it.
+    if own.tag == "article":
+        return _is_signed(heading)
     alike = own.tag == box.tag and (_classes(own) & _classes(box) or not (_classes(own) | _classes(box)))
     return bool(alike) and (heading.tag == "h1" or _is_signed(heading))
 
@@ -390,9 +395,20 @@ def _has_headline(heading: HtmlElement) -> bool:
 def _is_signed(heading: HtmlElement) -> bool:
     """True if a byline or a time follows the heading."""
     return any(
-        near.tag == "time" or near.find(".//time") is not None or _BYLINE.search(near.get("class") or "")
+        near.tag == "time"
+        or near.find(".//time") is not None
+        or _BYLINE.search(near.get("class") or "")
+        or _is_byline(text_of(near, _LONGEST_BYLINE + 1))
         for near in islice(heading.itersiblings(), _FOLLOWING)
     )
+
+
+_LONGEST_BYLINE = 80
+
+
+def _is_byline(text: str) -> bool:
+    """True for a line with a date or the word "by" at its start: "By Jane Doe | 3 May 2024"."""
+    return len(text) <= _LONGEST_BYLINE and find_date(text) is not None and bool(compiled(BY).match(text))
 
 
 def _flat(own: HtmlElement, heading: HtmlElement) -> list[HtmlElement]:
