@@ -107,6 +107,8 @@ def test_a_box_named_after_a_side_column_may_hold_the_article() -> None:
     [
         "(adsbygoogle = window.adsbygoogle || []).push({});",
         "googletag.cmd.push(function() { googletag.display('ad-3'); });",
+        "[embed]https://video.example/watch?v=3[/embed]",
+        "Advertisement – article continues below",
     ],
 )
 def test_code_of_advertisements_is_not_text(line: str) -> None:

@@ -39,7 +39,9 @@ _BLANK_LINES = re.compile(r"\n[ \t]*\n")
 _WIDTH = 55
 """Minimum length of the lines of a wrapped paragraph, except the last."""
 _CJK = re.compile("[\u3040-\u9fff\uac00-\ud7af]")
-_SHORTCODE = re.compile(r"(?:\[/?[a-z][\w-]{1,30}(?:\s[\w-]{1,30}=[^\[\]]{0,300})?/?\]\s?){1,5}")
+_SHORTCODE = re.compile(
+    r"(?:\[/?[a-z][\w-]{1,30}(?:\s[\w-]{1,30}=[^\[\]]{0,300})?/?\]\s?(?:https?://[^\s\[\]]{1,300}(?=\[))?){1,5}"
+)
 # Matches rules of CSS, calls and assignments.
 _STATEMENT = re.compile(
     r"[\w)\]-]\s?\{\s?[\w-]+\s?:|[\w)]\.\w+\(|\b(?:var|let|const)\s\w+\s?=|\)\s?\{|@media"
