@@ -239,6 +239,51 @@ def test_a_busy_server_is_asked_again(make: Make, receiver: Receiver) -> None:
     assert "HTTP 429" in house.fault
 
 
+def test_documents_wait_while_their_index_is_missing(make: Make, engine: SearchEngine) -> None:
+    house = make(f"opensearch+http://{engine.place}/news")
+    house.store("one")
+    answer, engine.made = engine._answer, True
+
+    def without_index(method: str, path: str, body: bytes) -> tuple[int, bytes]:
+        if path != "/_bulk":
+            return answer(method, path, body)
+        error = {"type": "index_not_found_exception", "reason": "no such index [news]"}
+        item = {"index": {"_id": "k", "status": 404, "error": error}}
+        return 200, json.dumps({"errors": True, "items": [item]}).encode()
+
+    engine.answer = without_index  # the cluster does not create indexes by itself
+    assert house.send() is Step.WAITING
+    assert "index_not_found_exception" in house.fault
+    engine.answer, engine.made = answer, False
+    house.now += 400
+    assert house.send() is Step.CURRENT, house.fault
+    assert engine.made
+    assert [one["title"] for one in engine.documents.values()] == ["one"]
+
+
+def test_an_index_is_created_although_the_server_was_away_at_first(make: Make, engine: SearchEngine) -> None:
+    house = make(f"opensearch+http://{engine.place}/news")
+    house.store("one")
+    engine.answer = lambda *_request: (503, b"")
+    assert house.send() is Step.WAITING
+    engine.answer = engine._answer
+    house.now += 400
+    assert house.send() is Step.CURRENT, house.fault
+    assert engine.made
+
+
+@pytest.mark.parametrize(
+    "item",
+    [{"index": {}}, {"index": 1}, {"index": {"status": 400, "error": "no"}}, {"what": {"status": 500}}],
+)
+def test_odd_items_of_a_bulk_answer_are_faults(make: Make, engine: SearchEngine, item: Any) -> None:
+    house = make(f"opensearch+http://{engine.place}/news")
+    engine.answer = lambda *_request: (200, json.dumps({"errors": True, "items": [item]}).encode())
+    target = house.follower.sink.open()
+    with pytest.raises(SinkError):
+        target.write([Row("k", 1, {"title": "t"})], "a")
+
+
 # --- webhook
 def test_a_webhook_gets_signed_batches(
     make: Make, receiver: Receiver, monkeypatch: pytest.MonkeyPatch

@@ -49,7 +49,11 @@ class SinkFollower(Follower):
             return
         if self._target is None:
             self._target = self.sink.open()
-            self._target.check()
+            try:
+                self._target.check()
+            except Exception:
+                self.close()  # the next attempt checks again, and creates what is missing
+                raise
         # After a rewind, a batch with the same end may have fewer rows. It must not replace the first one.
         what = [(row.key, row.version, row.article is None) for row in rows]
         named = f"{self.sink.name} {changes.cursor} {what}"
@@ -59,9 +63,13 @@ class SinkFollower(Follower):
             named += f" {changes.rewound}"
         batch = blake2b(named.encode(), digest_size=12).hexdigest()
         try:
-            self._target.write(rows, batch)
-        except RowsRefused:
-            self._write_each(self._target, rows, batch)
+            try:
+                self._target.write(rows, batch)
+            except RowsRefused:
+                self._write_each(self._target, rows, batch)
+        except Exception:
+            self.close()  # for example, the index was deleted
+            raise
 
     def close(self) -> None:
         """End the connection to the target."""
