@@ -161,6 +161,18 @@ def test_a_server_that_was_away_gets_everything(make: Make, tmp_path_factory: py
     server.remove()
 
 
+def test_an_address_is_read_as_libpq_reads_it(make: Make, postgres: Postgres) -> None:
+    house = make(f"{postgres.uri}?table=as_libpq&options=-c%20statement_timeout%3D7000&application_name=a+b")
+    target: Any = house.follower.sink.open()
+    target.check()
+    shown = "SELECT current_setting('statement_timeout'), current_setting('application_name')"
+    assert target._connection.execute(shown).fetchone() == ("7s", "a+b")
+    target.close()
+    socket: Any = Sink(name="s", to="postgresql:///news?host=/run/postgresql&table=here").open()
+    found = psycopg.conninfo.conninfo_to_dict(socket._address)
+    assert (found["dbname"], found["host"]) == ("news", "/run/postgresql")
+
+
 def test_texts_with_escapes_and_broken_characters_are_stored(make: Make, postgres: Postgres) -> None:
     house = make(f"{postgres.uri}?table=odd")
     target = house.follower.sink.open()
@@ -361,6 +373,37 @@ def test_files_of_a_rewind_to_a_date_do_not_replace_other_rows(make: Make, tmp_p
     assert {str(row["day"]) for row in rows} != {"unknown"}
 
 
+def test_a_file_that_a_killed_process_left_does_not_disturb_readers(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dataset = pytest.importorskip("pyarrow.dataset")
+    house = make(f"file://{tmp_path}/lake")
+    house.store("one")
+    target: Any = house.follower.sink.open()
+    write = target._parquet.write_table
+
+    def killed(_table: Any, path: str, **_more: Any) -> None:
+        Path(path).write_bytes(b"PAR1 half")
+        raise OSError("killed")
+
+    house.follower._target = target
+    monkeypatch.setattr(target._parquet, "write_table", killed)
+    assert house.send() is Step.WAITING
+    monkeypatch.setattr(target._parquet, "write_table", write)
+    house.store("two")  # the next batch has another name
+    house.now += 400
+    assert house.send() is Step.CURRENT, house.fault
+    assert list((tmp_path / "lake").rglob("*.part"))
+    found = dataset.dataset(f"{tmp_path}/lake", format="parquet", partitioning="hive").to_table().to_pylist()
+    assert sorted(row["title"] for row in found) == ["one", "two"]
+
+
+@pytest.mark.parametrize("to", ["file://folder/x", "file:folder"])
+def test_the_address_of_a_folder_is_absolute(to: str) -> None:
+    with pytest.raises(SinkError, match="file:///folder"):
+        Sink(name="s", to=to).open()
+
+
 def test_the_routing_key_names_the_site_whatever_the_fields_are(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pika")
     target = Sink(name="s", to="amqp://x/?exchange=news").open()
@@ -520,6 +563,7 @@ def sinks(text: str, monkeypatch: pytest.MonkeyPatch, folder: Path | None = None
         ("- name: a\n  to: http://x/\n  query: 'lang:'\n", "3: query: "),
         ("- {name: a, to: 'http://x/'}\n- {name: a, to: 'http://y/'}\n", "2: name: a is used twice"),
         ("- {name: a, to: 'file:///x', secret: k}\n", "1: secret: signs requests to http:// and https://"),
+        ("- {name: a, to: 'http://x/', to: 'http://y/'}\n", "1: to: is given twice"),
         ("- [\n", ""),
     ],
 )
@@ -538,7 +582,27 @@ def test_passwords_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sink.shown == "postgresql://***@db.example/news"
     fixed = Sink(name="b", to="https://me:pw@hook.example/x?token=t")
     assert fixed.shown == "https://***@hook.example/***"
+    odd: Any = Sink(name="d", to="postgresql://me:s3?cret@db.example/news?table=t")
+    assert odd.shown == "postgresql://***@db.example/news"
+    assert psycopg.conninfo.conninfo_to_dict(odd.open()._address)["password"] == "s3?cret"
+    assert Sink(name="e", to="kafka://a:1?x=b@c").shown == "kafka://***@c"
     assert Sink(name="c", to="s3://key:a/b@c@bucket/f").shown == "s3://***@bucket/f"
+
+
+@pytest.mark.parametrize(
+    "to",
+    [
+        "postgresql://me:s3%cret@db.example/news",
+        "postgresql://me:s3/cret@db.example/news",
+        "https://me:s3cret@db\u2100.example/",
+        "s3://KEY:s3/cret@bucket/folder",
+    ],
+)
+def test_faults_of_an_address_do_not_quote_its_password(to: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UserError) as caught:
+        sinks(f"- {{name: a, to: '{to}'}}", monkeypatch)[0].open()
+    assert "cret" not in str(caught.value).replace("secret", "")
+    assert "s3%" not in str(caught.value)
 
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
