@@ -191,7 +191,7 @@ class CommonCrawl:
         try:
             known = json.loads(answer.body)
             found = [(one["id"], str(one.get("from") or ""), str(one.get("to") or "")) for one in known]
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise RemoteFault(f"{self._base}/collinfo.json: not a list of collections") from error
         last = wanted.last
         names = []
@@ -213,7 +213,7 @@ class CommonCrawl:
         try:
             found = json.loads(answer.body)
             return int(found["pages"] if isinstance(found, Mapping) else found)
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, LookupError, TypeError, OverflowError, RecursionError) as error:
             raise RemoteFault(f"{url}: no number of pages") from error
 
     def fetch(self, capture: Capture, max_body: int) -> Page | None:
