@@ -11,7 +11,8 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -668,18 +669,78 @@ def test_faults_of_the_file_stop_a_crawl_before_it_begins(site, world) -> None:
     assert site.seen() == []
 
 
-def test_nothing_is_lost_or_out_of_date_after_kills(tmp_path: Path, postgres: Postgres) -> None:
+State = dict[str, int]
+
+
+def last(rows: Iterable[dict[str, Any]]) -> State:
+    """Return the versions by title after messages in order."""
+    found: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        found[row["key"]] = row
+    return {row["title"]: row["version"] for row in found.values() if not row.get("removed")}
+
+
+@contextmanager
+def system(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> Iterator[tuple[str, Callable[[], State]]]:
+    """Run a system that takes articles; yield its address, and a function that returns what it has."""
+    if kind == "postgresql":
+        server: Postgres = request.getfixturevalue("postgres")
+        yield f"{server.uri}?table=kills", lambda: table(server, "kills")
+    elif kind == "webhook":
+        hook: Receiver = request.getfixturevalue("receiver")
+        yield (
+            f"http://{hook.place}/",
+            lambda: last(row for *_, body in hook.got for row in json.loads(body)["data"]),
+        )
+    elif kind == "opensearch":
+        engine: SearchEngine = request.getfixturevalue("engine")
+        yield (
+            f"opensearch+http://{engine.place}/news",
+            lambda: {one["title"]: one["version"] for one in engine.documents.values()},
+        )
+    elif kind == "files":
+        dataset = pytest.importorskip("pyarrow.dataset")
+
+        def read() -> State:
+            rows = dataset.dataset(f"{tmp_path}/lake", format="parquet").to_table().to_pylist()
+            return last(sorted(rows, key=lambda row: row["change"]))
+
+        yield f"file://{tmp_path}/lake", read
+    else:
+        pika = pytest.importorskip("pika")
+        with rabbit(tmp_path) as address:
+
+            def consume() -> State:
+                with pika.BlockingConnection(pika.URLParameters(address)) as connection:
+                    channel = connection.channel()
+                    bodies = iter(lambda: channel.basic_get("kills", auto_ack=True)[2], None)
+                    return last(map(json.loads, bodies))
+
+            yield f"{address}?queue=kills", consume
+
+
+@pytest.mark.parametrize("kind", ["postgresql", "webhook", "opensearch", "files", "rabbitmq"])
+def test_nothing_is_lost_or_out_of_date_after_kills(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     """A process that sends is killed again and again, while articles are stored, changed and removed.
 
     NEWSBOT_TEST_KILLS sets the number of kills.
     """
-    house = House(tmp_path / "data", f"{postgres.uri}?table=kills")
+    with system(kind, tmp_path, request) as (to, state):
+        _kill(tmp_path, to, state, 5 if kind == "postgresql" else 2)
+
+
+def _kill(tmp_path: Path, to: str, state: Callable[[], State], kills: int) -> None:
+    house = House(tmp_path / "data", to)
     path = tmp_path / "sinks.yaml"
-    path.write_text(f"- name: s\n  to: {postgres.uri}?table=kills\n")
+    path.write_text(f"- name: s\n  to: {to}\n")
     environment = {**os.environ, "NEWSBOT_DATA": str(tmp_path / "data"), "NEWSBOT_SINKS": str(path)}
     command = [sys.executable, "-m", "newsbot", "sinks", "run", "s"]
     chance, number = random.Random(7), 0
-    for _ in range(int(os.environ.get("NEWSBOT_TEST_KILLS", "5"))):
+    for _ in range(int(os.environ.get("NEWSBOT_TEST_KILLS", kills))):
         process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL, cwd=ROOT)
         for _ in range(150):
             number += 1
@@ -700,6 +761,6 @@ def test_nothing_is_lost_or_out_of_date_after_kills(tmp_path: Path, postgres: Po
             break
         house.run._clock = lambda: time.time() + 120
     stored = {one.title: one.version for one in house.storage.articles.iter()}
-    assert table(postgres, "kills") == stored
+    assert state() == stored
     assert len(stored) > number / 2
     house.close()
