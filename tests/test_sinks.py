@@ -564,6 +564,8 @@ def sinks(text: str, monkeypatch: pytest.MonkeyPatch, folder: Path | None = None
         ("- name: a\n  to: http://x/\n  query: 'lang:'\n", "3: query: "),
         ("- {name: a, to: 'http://x/'}\n- {name: a, to: 'http://y/'}\n", "2: name: a is used twice"),
         ("- {name: a, to: 'file:///x', secret: k}\n", "1: secret: signs requests to http:// and https://"),
+        ("- {name: a, to: 'https:///x'}\n", "1: to: has no host"),
+        ("- {name: a, to: 'kafka://u:p@/x'}\n", "1: to: has no host"),
         ("- {name: a, to: 'http://x/', to: 'http://y/'}\n", "1: to: is given twice"),
         ("- [\n", ""),
     ],
@@ -604,6 +606,16 @@ def test_faults_of_an_address_do_not_quote_its_password(to: str, monkeypatch: py
         sinks(f"- {{name: a, to: '{to}'}}", monkeypatch)[0].open()
     assert "cret" not in str(caught.value).replace("secret", "")
     assert "s3%" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "to", ["kafka://127.0.0.1:1/t?error_cb=1", "amqp://127.0.0.1:1/v?ssl_options=%7B%27keyfile%27%3A1%7D"]
+)
+def test_settings_of_clients_that_are_not_texts_are_faults(to: str) -> None:
+    pytest.importorskip("confluent_kafka")
+    pytest.importorskip("pika")
+    with pytest.raises(SinkError):
+        Sink(name="a", to=to).open().check()
 
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

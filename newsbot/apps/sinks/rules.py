@@ -200,7 +200,8 @@ class _Reading:
         address = self._text(node)
         found = Sink(name="", to=address).address()
         try:
-            scheme = urlsplit(found).scheme
+            parts = urlsplit(found)
+            scheme = parts.scheme
         except ValueError:  # its text may quote the password
             raise ValueError("is not a valid address") from None
         if scheme not in TARGETS:
@@ -208,6 +209,8 @@ class _Reading:
             raise ValueError(
                 f"{scheme or 'no scheme'}: unknown kind of address{hint}; known: {', '.join(TARGETS)}"
             )
+        if scheme not in ("file", "postgresql", "postgres") and not parts.netloc.rpartition("@")[2]:
+            raise ValueError("has no host")
         return address
 
     def _query(self, node: yaml.Node) -> str:
