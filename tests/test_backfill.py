@@ -397,6 +397,13 @@ def test_pages_are_not_missing_because_an_archive_was_away(place, archive, monke
     assert (row["new"], row["missing"], row["captures"], row["done"]) == (5, 0, 5, True)
 
 
+def test_dates_at_the_ends_of_the_calendar(place, archive):
+    archive.add(f"{HOST}/news/1", "20240401120000", page(1))
+    words = ("backfill", "example.org", "--since", "0001", "--until", "9999-12-31", "--from", "wayback")
+    done = place.run(*words, "--json", NEWSBOT_ARCHIVE_DELAY="0", NEWSBOT_WAYBACK=archive.address)
+    assert (done.code, done.json[0]["new"]) == (0, 1)
+
+
 def test_an_index_that_is_not_there_is_a_fault(place, archive, monkeypatch):
     monkeypatch.setattr(archive, "_wayback", lambda *_: Answer(status=404))
     done = run(place, archive)

@@ -26,6 +26,7 @@ from newsbot.apps.sinks.rules import Sink, read_sinks
 from newsbot.errors import RulesError, UserError
 from newsbot.storage.following import FollowerRun, Step, rewind, states
 from newsbot.storage.sqlite import SqliteStorage
+from tests.commandline import Place
 from tests.contracts.storage_samples import make_article
 from tests.crawls import ROOT, World
 from tests.newssite import serve
@@ -242,6 +243,19 @@ def test_what_a_target_refuses_is_kept_and_others_go_on(
     (row,) = map(json.loads, (tmp_path / "sinks/s-refused.jsonl").read_text().splitlines())
     assert (row["title"], "mapper_parsing_exception" in row["fault"]) == ("poison", True)
     assert "refused=1" in caplog.text
+    kept = tmp_path / "sinks/s-refused.jsonl"
+    kept.write_bytes(kept.read_bytes()[:-9])  # a process was killed while it wrote
+    house.store("poison again", "five")
+    assert house.send() is Step.CURRENT
+    assert [json.loads(line)["title"] for line in kept.read_text().splitlines()[1:]] == ["poison again"]
+    (tmp_path / "sinks.yaml").write_text("- {name: s, to: 'http://a.example/'}\n")
+    (tmp_path / "here").mkdir()
+    listed = Place(tmp_path / "here").run(
+        *("sinks", "refused", "s", "--json"),
+        NEWSBOT_DATA=str(tmp_path),
+        NEWSBOT_SINKS=str(tmp_path / "sinks.yaml"),
+    )
+    assert [one["title"] for one in listed.json] == ["poison again"]
 
 
 def test_a_busy_server_is_asked_again(make: Make, receiver: Receiver) -> None:

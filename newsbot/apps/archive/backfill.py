@@ -256,10 +256,11 @@ def backfill(call: Call) -> int:
         raise ArgumentError(f"SITE: {error}") from error
     if options.until and options.since >= options.until:
         raise ArgumentError("--since is not before --until: no article would match")
+    first, last = datetime(1990, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)  # days can be added
     wanted = Wanted(
         domain=open_rules(settings).for_url(f"https://{domain}/").domain,
-        since=options.since,
-        until=options.until,
+        since=min(max(options.since, first), last),
+        until=options.until and min(max(options.until, first), last),
     )
     places = [name for name in PLACES if name in (options.places or PLACES)]
     code = _crawl_site(call, wanted) if "site" in places else 0

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from contextlib import closing
+from collections.abc import Iterable, Iterator
+from contextlib import closing, suppress
 from itertools import islice
+from typing import Any
 
 from newsbot.apps.sinks.follower import PREFIX, followers, refused_file
 from newsbot.apps.sinks.rules import FILE, Sink, read_sinks
@@ -106,14 +108,20 @@ def refused(call: Call) -> None:
     path = refused_file(call.settings, sink.name)
     rows = []
     if path.exists():
-        with path.open(encoding="utf-8") as file:
-            rows = [json.loads(line) for line in islice(file, SHOWN)]
+        with path.open(encoding="utf-8", errors="replace") as file:
+            rows = list(islice(_rows(file), SHOWN))
     call.listing(
         rows,
         columns("at | url * | version > | fault *"),
         ((row["at"], row.get("url", row["key"]), row.get("version", "-"), row["fault"]) for row in rows),
         empty=f"{sink.name}: nothing was refused",
     )
+
+
+def _rows(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
+    for line in lines:
+        with suppress(ValueError):  # a killed process may have written a part of a line
+            yield json.loads(line)
 
 
 def _chosen(call: Call, names: list[str]) -> list[Sink]:

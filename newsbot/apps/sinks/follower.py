@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from hashlib import blake2b
+from os import SEEK_END
 from pathlib import Path
+from typing import BinaryIO
 
 from newsbot.apps.search.matching import matches
 from newsbot.apps.search.query import Tagged
@@ -121,9 +123,16 @@ class SinkFollower(Follower):
         self._refused.parent.mkdir(parents=True, exist_ok=True)
         if self._refused.exists() and self._refused.stat().st_size > MAX_REFUSED:
             self._refused.replace(self._refused.with_suffix(".old"))
-        with self._refused.open("ab") as file:
+        with self._refused.open("a+b") as file:
+            if file.tell() and not _ends_a_line(file):  # a killed process has written a part of a line
+                file.write(b"\n")
             for row in rows:
                 file.write(to_json({"at": iso(utc(system_clock())), "fault": fault, **row.plain()}) + b"\n")
+
+
+def _ends_a_line(file: BinaryIO) -> bool:
+    file.seek(-1, SEEK_END)
+    return file.read(1) == b"\n"
 
 
 def followers(settings: SettingsLike) -> dict[str, Follower]:
