@@ -790,3 +790,22 @@ def _kill(tmp_path: Path, to: str, state: Callable[[], State], kills: int) -> No
     assert state() == stored
     assert len(stored) > number / 2
     house.close()
+
+
+def test_a_run_waits_while_another_process_numbers_the_changes(
+    tmp_path: Path, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = Place(tmp_path)
+    house = House(tmp_path / "data", f"http://{receiver.place}/")
+    house.store("one")
+    house.close()
+    (tmp_path / "sinks.yaml").write_text(f"- {{name: s, to: 'http://{receiver.place}/'}}\n")
+    step, busy = FollowerRun.step, [Step.BUSY] * 3
+    monkeypatch.setattr(FollowerRun, "step", lambda self: busy.pop() if busy else step(self))
+    places = {"NEWSBOT_DATA": str(tmp_path / "data"), "NEWSBOT_SINKS": str(tmp_path / "sinks.yaml")}
+    assert place.run("sinks", "run", **places).code == 0
+    assert len(receiver.got) == 1
+    monkeypatch.setattr("newsbot.apps.sinks.command.BUSY_PATIENCE", 0.0)
+    busy.append(Step.BUSY)
+    done = place.run("sinks", "run", **places)
+    assert (done.code, "numbering the changes" in done.err) == (1, True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
 from itertools import islice
@@ -19,6 +20,8 @@ from newsbot.errors import ArgumentError, UserError
 from newsbot.frontier.owners import owner_name
 from newsbot.storage.following import FollowerRun, FollowerState, Step, rewind, states
 
+BUSY_PATIENCE, BUSY_PAUSE = 30.0, 0.1
+"""Seconds to wait for a process that is numbering the changes, and between two attempts."""
 SHOWN = 100
 """Maximum number of refused rows that are shown."""
 
@@ -79,11 +82,21 @@ def run(call: Call) -> int:
             )
             tell = lines(call.note, {name: one.lag()})
             with closing(follower):
-                while (step := one.step()) is Step.TAKEN:
+                give_up = time.monotonic() + BUSY_PATIENCE
+                while (step := one.step()) is Step.TAKEN or (
+                    step is Step.BUSY and time.monotonic() < give_up
+                ):
+                    if step is Step.BUSY:
+                        time.sleep(BUSY_PAUSE)
+                        continue
+                    give_up = time.monotonic() + BUSY_PATIENCE
                     tell(name, states(storage.notes)[name].taken)
                 one.release()
             if step is Step.ELSEWHERE:
                 call.note(f"{name}: another process sends its changes")
+            elif step is Step.BUSY:
+                failed = True
+                call.note(f"{name}: another process is numbering the changes; try again")
             elif step is Step.WAITING:
                 failed = True
                 call.note(f"{name}: {states(storage.notes)[name].fault}")
