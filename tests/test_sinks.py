@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -809,3 +809,26 @@ def test_a_run_waits_while_another_process_numbers_the_changes(
     busy.append(Step.BUSY)
     done = place.run("sinks", "run", **places)
     assert (done.code, "numbering the changes" in done.err) == (1, True)
+
+
+def test_a_run_keeps_a_slow_sink_from_other_processes(
+    tmp_path: Path, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = Place(tmp_path)
+    house = House(tmp_path / "data", f"http://{receiver.place}/")
+    house.store("one")
+    house.close()
+    (tmp_path / "sinks.yaml").write_text(f"- {{name: s, to: 'http://{receiver.place}/'}}\n")
+    monkeypatch.setattr("newsbot.storage.following.LEASE", 2.0)
+    left: list[float] = []
+
+    def slow(*_request: Any) -> tuple[int, bytes]:
+        time.sleep(4.0)
+        with closing(SqliteStorage(tmp_path / "data/newsbot.db")) as storage:
+            left.append(states(storage.notes)["sink:s"].until - time.time())
+        return 200, b""
+
+    receiver.answer = slow
+    places = {"NEWSBOT_DATA": str(tmp_path / "data"), "NEWSBOT_SINKS": str(tmp_path / "sinks.yaml")}
+    assert place.run("sinks", "run", **places).code == 0
+    assert left[0] > 0

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from itertools import islice
 from typing import Any
 
@@ -16,8 +17,10 @@ from newsbot.cli.command import Call
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import columns, did_you_mean, lines
 from newsbot.clock import iso_of, system_clock
-from newsbot.errors import ArgumentError, UserError
+from newsbot.config.check import SettingsLike
+from newsbot.errors import ArgumentError, DataError, UserError
 from newsbot.frontier.owners import owner_name
+from newsbot.storage import following
 from newsbot.storage.following import FollowerRun, FollowerState, Step, rewind, states
 
 BUSY_PATIENCE, BUSY_PAUSE = 30.0, 0.1
@@ -81,7 +84,7 @@ def run(call: Call) -> int:
                 name, follower, storage.articles, storage.notes, owner=owner, clock=system_clock
             )
             tell = lines(call.note, {name: one.lag()})
-            with closing(follower):
+            with closing(follower), _renewed(call.settings, one):
                 give_up = time.monotonic() + BUSY_PATIENCE
                 while (step := one.step()) is Step.TAKEN or (
                     step is Step.BUSY and time.monotonic() < give_up
@@ -101,6 +104,26 @@ def run(call: Call) -> int:
                 failed = True
                 call.note(f"{name}: {states(storage.notes)[name].fault}")
     return 1 if failed else 0
+
+
+@contextmanager
+def _renewed(settings: SettingsLike, run: FollowerRun) -> Iterator[None]:
+    """Renew the lease of a follower in a thread: a slow sink may take one batch for longer than a lease."""
+    ended = threading.Event()
+
+    def renew() -> None:
+        while not ended.wait(following.LEASE / 3):
+            if run.is_taking:
+                with suppress(DataError), closing(open_storage(settings)) as storage:
+                    run.renew(storage.notes)
+
+    thread = threading.Thread(target=renew, name="lease", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 def go_back(call: Call) -> None:
