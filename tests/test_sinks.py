@@ -501,6 +501,8 @@ def test_files_by_day_have_all_rows(
                 region="us-east-1",
             )
             folder = "news/lake"
+            with pytest.raises(SinkError, match="there is no bucket none"):
+                Sink(name="s", to=to.replace("@news", "@none")).open().check()
         house = make(to)
         house.store("one", "two")
         house.store("three", hours=24)

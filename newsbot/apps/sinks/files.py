@@ -64,12 +64,14 @@ class FilesTarget:
         )
 
     def check(self) -> None:
-        """Create the folder if it is missing."""
+        """Create the folder if it is missing. A bucket must exist."""
         try:
             if self._is_local:
                 self._files.create_dir(self._folder, recursive=True)
             else:
-                self._files.get_file_info(self._fs.FileSelector(self._folder, allow_not_found=True))
+                bucket = self._folder.partition("/")[0]
+                if self._files.get_file_info(bucket).type == self._fs.FileType.NotFound:
+                    raise SinkError(f"{self._folder}: there is no bucket {bucket}")
         except (self._arrow.ArrowException, OSError) as error:
             raise SinkError(f"{self._folder}: {error}") from None
 
