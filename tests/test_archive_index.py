@@ -173,6 +173,24 @@ def test_the_search_finds_every_line_of_a_large_index(tmp_path: Path) -> None:
         assert latest(tmp_path, url) is None
 
 
+@pytest.mark.parametrize(
+    "rest",
+    [
+        b"2026 {bad",
+        b"2026",
+        b'20261128080000 {"url": "https://example.org/a"}',
+        b"20261128080000 \xff\xfe",
+        b'20261128080000 {"url": "https://example.org/a", "status": "-", "offset": "0", "filename": "x"}',
+        b'20261128080000 {"url": "https://example.org/a", "status": "9", "offset": "0", "filename": "../x"}',
+    ],
+)
+def test_damaged_lines_of_an_index_are_passed_over(tmp_path: Path, rest: bytes) -> None:
+    (tmp_path / "warc").mkdir()
+    (tmp_path / "x").write_bytes(b"")
+    (tmp_path / f"warc/a.warc.gz{INDEX}").write_bytes(b"org,example)/a " + rest + b"\n")
+    assert latest(tmp_path / "warc", "https://example.org/a") is None
+
+
 def test_the_newest_whole_page_is_chosen(tmp_path: Path) -> None:
     warc = tmp_path / "a.warc.gz"
     warc.write_bytes(b"")

@@ -366,6 +366,65 @@ def test_a_busy_archive_is_asked_again_and_one_that_is_away_is_named(place, arch
     assert "the answer is no index of captures: '<html>Sorry</html>'" in run(place, archive).err
 
 
+def test_a_page_that_an_archive_cannot_return_does_not_stop_the_others(place, archive, monkeypatch):
+    for number in range(1, 6):
+        archive.add(f"{HOST}/news/{number}", "20240401120000", page(number))
+    archive.add(f"{HOST}/news/6", "20240230120000", page(6))  # there is no such day
+    replay = archive._replay
+
+    def odd(moment: str, url: str) -> Answer:
+        if url.endswith("/2"):
+            return Answer(status=504)
+        return Answer(body=b"x" * 2_000_000) if url.endswith("/3") else replay(moment, url)
+
+    monkeypatch.setattr(archive, "_replay", odd)
+    (row,) = json.loads(run(place, archive, "-s", "DOWNLOAD_MAXSIZE=1000000").out)
+    assert (row["new"], row["missing"], row["done"]) == (3, 2, True)
+
+
+def test_pages_are_not_missing_because_an_archive_was_away(place, archive, monkeypatch):
+    for number in range(1, 6):
+        archive.add(f"{HOST}/news/{number}", "20240401120000", page(number))
+    replay = archive._replay
+    monkeypatch.setattr(
+        archive, "_replay", lambda at, url: replay(at, url) if url.endswith("/1") else Answer(status=503)
+    )
+    first = run(place, archive)
+    (row,) = json.loads(first.out)
+    assert (first.code, row["new"], row["missing"], row["captures"], row["done"]) == (1, 1, 0, 1, False)
+    monkeypatch.setattr(archive, "_replay", replay)
+    (row,) = json.loads(run(place, archive).out)
+    assert (row["new"], row["missing"], row["captures"], row["done"]) == (5, 0, 5, True)
+
+
+def test_dates_at_the_ends_of_the_calendar(place, archive):
+    archive.add(f"{HOST}/news/1", "20240401120000", page(1))
+    words = ("backfill", "example.org", "--since", "0001", "--until", "9999-12-31", "--from", "wayback")
+    done = place.run(*words, "--json", NEWSBOT_ARCHIVE_DELAY="0", NEWSBOT_WAYBACK=archive.address)
+    assert (done.code, done.json[0]["new"]) == (0, 1)
+
+
+def test_an_index_that_is_not_there_is_a_fault(place, archive, monkeypatch):
+    monkeypatch.setattr(archive, "_wayback", lambda *_: Answer(status=404))
+    done = run(place, archive)
+    assert (done.code, json.loads(done.out)[0]["done"]) == (1, False)
+    assert "status 404" in done.err
+
+
+def test_resume_keys_in_a_circle_end(archive, monkeypatch):
+    keys = {"": "a", "a": "b", "b": "a"}
+    monkeypatch.setattr(
+        archive,
+        "_wayback",
+        lambda query, _: Answer(
+            body=json.dumps([["timestamp", "original"], [], [keys[query.get("resumeKey", "")]]]).encode()
+        ),
+    )
+    wanted = Wanted(domain="a.org", since=datetime(2024, 1, 1, tzinfo=UTC))
+    parts = Wayback(archive.address, PacedClient("newsbot", 0, print)).parts(wanted, {})
+    assert len(list(zip(range(9), parts, strict=False))) == 3
+
+
 def test_wrong_arguments(place, archive):
     assert "--since is not before --until" in run(place, archive, "--until", "2023").err
     answer = place.run("backfill", "example.org", "--since", "last summer")
@@ -395,7 +454,19 @@ def test_the_documented_forms_of_an_index(body, key):
 
 
 @pytest.mark.parametrize(
-    "body", [b"[[1]]x", b'[["a"],["b","c"]]', b"one two", b'{"url": "http://a.org"}', b"[7]"]
+    "body",
+    [
+        b"[[1]]x",
+        b'[["a"],["b","c"]]',
+        b"one two",
+        b'{"url": "http://a.org"}',
+        b"[7]",
+        b'[{"a": 1}, {"b": 2}]',
+        b"[" * 100_000,
+        b'{"url": "http://a.org/", "timestamp": "20240301000000", "filename": "f"}',
+        b'{"url": "http://a.org/", "timestamp": "20240301000000", "filename": "f", "length": Infinity}',
+    ],
+    ids=range(9),
 )
 def test_other_answers_are_faults(body):
     with pytest.raises(RemoteFault, match="no index of captures"):

@@ -240,6 +240,36 @@ def test_titles_of_the_same_story_are_left_out_if_their_rights_forbid_it(setting
     assert "Story taken" not in str(result.content)
 
 
+def test_why_does_not_quote_titles_whose_rights_forbid_it(settings) -> None:
+    (result,) = ask(settings, ("why", {"url": "https://closed.example/a9"}))
+    assert answer(result)["why"]["article"]["source"] == "closed.example"
+    assert "Bridge toll" not in result.content[0].text
+    (result,) = ask(settings | {"NEWSBOT_MCP_OPT_OUTS": True}, ("why", {"url": "https://closed.example/a9"}))
+    assert answer(result)["why"]["article"]["title"] == "Bridge toll rises"
+
+
+def test_a_long_story_is_read_in_parts(tmp_path) -> None:
+    (tmp_path / "rules").mkdir()
+    names = [f"m{number}" for number in range(28)]
+    with closing(SqliteStorage(tmp_path / "newsbot.db")) as storage:
+        for name in names:
+            peers = ["https://example.org/m0"] if name != "m0" else []
+            rights = {"tdm-reservation": "1"} if name == "m5" else {}
+            one = make_article(name, f"Text of {name}.", title=f"{name} " + "Ж" * 900, rights=rights)
+            storage.articles.store(one, peers=peers)
+        (story,) = {one.story for one in storage.articles.iter()}
+    settings = {"NEWSBOT_DATA": str(tmp_path), "NEWSBOT_RULES": str(tmp_path / "rules")}
+    seen, cursor, parts = [], "", 0
+    while parts == 0 or cursor:
+        (result,) = ask(settings, ("story", {"story": story, "cursor": cursor}))
+        page = answer(result)
+        assert "1 articles are left out" in str(page["notes"])
+        seen += [one["title"].split()[0] for one in page["articles"]]
+        parts, cursor = parts + 1, page.get("next", "")
+    assert parts > 1
+    assert sorted(seen) == sorted(set(names) - {"m5"})
+
+
 def test_an_article_with_very_long_fields_can_be_read(settings, folder) -> None:
     with closing(SqliteStorage(folder / "newsbot.db")) as storage:
         long = make_article(

@@ -11,7 +11,8 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -25,6 +26,7 @@ from newsbot.apps.sinks.rules import Sink, read_sinks
 from newsbot.errors import RulesError, UserError
 from newsbot.storage.following import FollowerRun, Step, rewind, states
 from newsbot.storage.sqlite import SqliteStorage
+from tests.commandline import Place
 from tests.contracts.storage_samples import make_article
 from tests.crawls import ROOT, World
 from tests.newssite import serve
@@ -161,6 +163,18 @@ def test_a_server_that_was_away_gets_everything(make: Make, tmp_path_factory: py
     server.remove()
 
 
+def test_an_address_is_read_as_libpq_reads_it(make: Make, postgres: Postgres) -> None:
+    house = make(f"{postgres.uri}?table=as_libpq&options=-c%20statement_timeout%3D7000&application_name=a+b")
+    target: Any = house.follower.sink.open()
+    target.check()
+    shown = "SELECT current_setting('statement_timeout'), current_setting('application_name')"
+    assert target._connection.execute(shown).fetchone() == ("7s", "a+b")
+    target.close()
+    socket: Any = Sink(name="s", to="postgresql:///news?host=/run/postgresql&table=here").open()
+    found = psycopg.conninfo.conninfo_to_dict(socket._address)
+    assert (found["dbname"], found["host"]) == ("news", "/run/postgresql")
+
+
 def test_texts_with_escapes_and_broken_characters_are_stored(make: Make, postgres: Postgres) -> None:
     house = make(f"{postgres.uri}?table=odd")
     target = house.follower.sink.open()
@@ -229,6 +243,19 @@ def test_what_a_target_refuses_is_kept_and_others_go_on(
     (row,) = map(json.loads, (tmp_path / "sinks/s-refused.jsonl").read_text().splitlines())
     assert (row["title"], "mapper_parsing_exception" in row["fault"]) == ("poison", True)
     assert "refused=1" in caplog.text
+    kept = tmp_path / "sinks/s-refused.jsonl"
+    kept.write_bytes(kept.read_bytes()[:-9])  # a process was killed while it wrote
+    house.store("poison again", "five")
+    assert house.send() is Step.CURRENT
+    assert [json.loads(line)["title"] for line in kept.read_text().splitlines()[1:]] == ["poison again"]
+    (tmp_path / "sinks.yaml").write_text("- {name: s, to: 'http://a.example/'}\n")
+    (tmp_path / "here").mkdir()
+    listed = Place(tmp_path / "here").run(
+        *("sinks", "refused", "s", "--json"),
+        NEWSBOT_DATA=str(tmp_path),
+        NEWSBOT_SINKS=str(tmp_path / "sinks.yaml"),
+    )
+    assert [one["title"] for one in listed.json] == ["poison again"]
 
 
 def test_a_busy_server_is_asked_again(make: Make, receiver: Receiver) -> None:
@@ -237,6 +264,51 @@ def test_a_busy_server_is_asked_again(make: Make, receiver: Receiver) -> None:
     receiver.answer = lambda _method, path, _body: (429 if path == "/_bulk" else 200, b"{}")
     assert house.send() is Step.WAITING
     assert "HTTP 429" in house.fault
+
+
+def test_documents_wait_while_their_index_is_missing(make: Make, engine: SearchEngine) -> None:
+    house = make(f"opensearch+http://{engine.place}/news")
+    house.store("one")
+    answer, engine.made = engine._answer, True
+
+    def without_index(method: str, path: str, body: bytes) -> tuple[int, bytes]:
+        if path != "/_bulk":
+            return answer(method, path, body)
+        error = {"type": "index_not_found_exception", "reason": "no such index [news]"}
+        item = {"index": {"_id": "k", "status": 404, "error": error}}
+        return 200, json.dumps({"errors": True, "items": [item]}).encode()
+
+    engine.answer = without_index  # the cluster does not create indexes by itself
+    assert house.send() is Step.WAITING
+    assert "index_not_found_exception" in house.fault
+    engine.answer, engine.made = answer, False
+    house.now += 400
+    assert house.send() is Step.CURRENT, house.fault
+    assert engine.made
+    assert [one["title"] for one in engine.documents.values()] == ["one"]
+
+
+def test_an_index_is_created_although_the_server_was_away_at_first(make: Make, engine: SearchEngine) -> None:
+    house = make(f"opensearch+http://{engine.place}/news")
+    house.store("one")
+    engine.answer = lambda *_request: (503, b"")
+    assert house.send() is Step.WAITING
+    engine.answer = engine._answer
+    house.now += 400
+    assert house.send() is Step.CURRENT, house.fault
+    assert engine.made
+
+
+@pytest.mark.parametrize(
+    "item",
+    [{"index": {}}, {"index": 1}, {"index": {"status": 400, "error": "no"}}, {"what": {"status": 500}}],
+)
+def test_odd_items_of_a_bulk_answer_are_faults(make: Make, engine: SearchEngine, item: Any) -> None:
+    house = make(f"opensearch+http://{engine.place}/news")
+    engine.answer = lambda *_request: (200, json.dumps({"errors": True, "items": [item]}).encode())
+    target = house.follower.sink.open()
+    with pytest.raises(SinkError):
+        target.write([Row("k", 1, {"title": "t"})], "a")
 
 
 # --- webhook
@@ -314,6 +386,37 @@ def test_files_of_a_rewind_to_a_date_do_not_replace_other_rows(make: Make, tmp_p
     rows = dataset.dataset(f"{tmp_path}/lake", partitioning="hive").to_table().to_pylist()
     assert sorted(row["title"] for row in rows) == ["new", "new", "old"]
     assert {str(row["day"]) for row in rows} != {"unknown"}
+
+
+def test_a_file_that_a_killed_process_left_does_not_disturb_readers(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dataset = pytest.importorskip("pyarrow.dataset")
+    house = make(f"file://{tmp_path}/lake")
+    house.store("one")
+    target: Any = house.follower.sink.open()
+    write = target._parquet.write_table
+
+    def killed(_table: Any, path: str, **_more: Any) -> None:
+        Path(path).write_bytes(b"PAR1 half")
+        raise OSError("killed")
+
+    house.follower._target = target
+    monkeypatch.setattr(target._parquet, "write_table", killed)
+    assert house.send() is Step.WAITING
+    monkeypatch.setattr(target._parquet, "write_table", write)
+    house.store("two")  # the next batch has another name
+    house.now += 400
+    assert house.send() is Step.CURRENT, house.fault
+    assert list((tmp_path / "lake").rglob("*.part"))
+    found = dataset.dataset(f"{tmp_path}/lake", format="parquet", partitioning="hive").to_table().to_pylist()
+    assert sorted(row["title"] for row in found) == ["one", "two"]
+
+
+@pytest.mark.parametrize("to", ["file://folder/x", "file:folder"])
+def test_the_address_of_a_folder_is_absolute(to: str) -> None:
+    with pytest.raises(SinkError, match="file:///folder"):
+        Sink(name="s", to=to).open()
 
 
 def test_the_routing_key_names_the_site_whatever_the_fields_are(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -398,6 +501,8 @@ def test_files_by_day_have_all_rows(
                 region="us-east-1",
             )
             folder = "news/lake"
+            with pytest.raises(SinkError, match="there is no bucket none"):
+                Sink(name="s", to=to.replace("@news", "@none")).open().check()
         house = make(to)
         house.store("one", "two")
         house.store("three", hours=24)
@@ -475,6 +580,9 @@ def sinks(text: str, monkeypatch: pytest.MonkeyPatch, folder: Path | None = None
         ("- name: a\n  to: http://x/\n  query: 'lang:'\n", "3: query: "),
         ("- {name: a, to: 'http://x/'}\n- {name: a, to: 'http://y/'}\n", "2: name: a is used twice"),
         ("- {name: a, to: 'file:///x', secret: k}\n", "1: secret: signs requests to http:// and https://"),
+        ("- {name: a, to: 'https:///x'}\n", "1: to: has no host"),
+        ("- {name: a, to: 'kafka://u:p@/x'}\n", "1: to: has no host"),
+        ("- {name: a, to: 'http://x/', to: 'http://y/'}\n", "1: to: is given twice"),
         ("- [\n", ""),
     ],
 )
@@ -493,7 +601,37 @@ def test_passwords_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sink.shown == "postgresql://***@db.example/news"
     fixed = Sink(name="b", to="https://me:pw@hook.example/x?token=t")
     assert fixed.shown == "https://***@hook.example/***"
+    odd: Any = Sink(name="d", to="postgresql://me:s3?cret@db.example/news?table=t")
+    assert odd.shown == "postgresql://***@db.example/news"
+    assert psycopg.conninfo.conninfo_to_dict(odd.open()._address)["password"] == "s3?cret"
+    assert Sink(name="e", to="kafka://a:1?x=b@c").shown == "kafka://***@c"
     assert Sink(name="c", to="s3://key:a/b@c@bucket/f").shown == "s3://***@bucket/f"
+
+
+@pytest.mark.parametrize(
+    "to",
+    [
+        "postgresql://me:s3%cret@db.example/news",
+        "postgresql://me:s3/cret@db.example/news",
+        "https://me:s3cret@db\u2100.example/",
+        "s3://KEY:s3/cret@bucket/folder",
+    ],
+)
+def test_faults_of_an_address_do_not_quote_its_password(to: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UserError) as caught:
+        sinks(f"- {{name: a, to: '{to}'}}", monkeypatch)[0].open()
+    assert "cret" not in str(caught.value).replace("secret", "")
+    assert "s3%" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "to", ["kafka://127.0.0.1:1/t?error_cb=1", "amqp://127.0.0.1:1/v?ssl_options=%7B%27keyfile%27%3A1%7D"]
+)
+def test_settings_of_clients_that_are_not_texts_are_faults(to: str) -> None:
+    pytest.importorskip("confluent_kafka")
+    pytest.importorskip("pika")
+    with pytest.raises(SinkError):
+        Sink(name="a", to=to).open().check()
 
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -559,18 +697,78 @@ def test_faults_of_the_file_stop_a_crawl_before_it_begins(site, world) -> None:
     assert site.seen() == []
 
 
-def test_nothing_is_lost_or_out_of_date_after_kills(tmp_path: Path, postgres: Postgres) -> None:
+State = dict[str, int]
+
+
+def last(rows: Iterable[dict[str, Any]]) -> State:
+    """Return the versions by title after messages in order."""
+    found: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        found[row["key"]] = row
+    return {row["title"]: row["version"] for row in found.values() if not row.get("removed")}
+
+
+@contextmanager
+def system(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> Iterator[tuple[str, Callable[[], State]]]:
+    """Run a system that takes articles; yield its address, and a function that returns what it has."""
+    if kind == "postgresql":
+        server: Postgres = request.getfixturevalue("postgres")
+        yield f"{server.uri}?table=kills", lambda: table(server, "kills")
+    elif kind == "webhook":
+        hook: Receiver = request.getfixturevalue("receiver")
+        yield (
+            f"http://{hook.place}/",
+            lambda: last(row for *_, body in hook.got for row in json.loads(body)["data"]),
+        )
+    elif kind == "opensearch":
+        engine: SearchEngine = request.getfixturevalue("engine")
+        yield (
+            f"opensearch+http://{engine.place}/news",
+            lambda: {one["title"]: one["version"] for one in engine.documents.values()},
+        )
+    elif kind == "files":
+        dataset = pytest.importorskip("pyarrow.dataset")
+
+        def read() -> State:
+            rows = dataset.dataset(f"{tmp_path}/lake", format="parquet").to_table().to_pylist()
+            return last(sorted(rows, key=lambda row: row["change"]))
+
+        yield f"file://{tmp_path}/lake", read
+    else:
+        pika = pytest.importorskip("pika")
+        with rabbit(tmp_path) as address:
+
+            def consume() -> State:
+                with pika.BlockingConnection(pika.URLParameters(address)) as connection:
+                    channel = connection.channel()
+                    bodies = iter(lambda: channel.basic_get("kills", auto_ack=True)[2], None)
+                    return last(map(json.loads, bodies))
+
+            yield f"{address}?queue=kills", consume
+
+
+@pytest.mark.parametrize("kind", ["postgresql", "webhook", "opensearch", "files", "rabbitmq"])
+def test_nothing_is_lost_or_out_of_date_after_kills(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     """A process that sends is killed again and again, while articles are stored, changed and removed.
 
     NEWSBOT_TEST_KILLS sets the number of kills.
     """
-    house = House(tmp_path / "data", f"{postgres.uri}?table=kills")
+    with system(kind, tmp_path, request) as (to, state):
+        _kill(tmp_path, to, state, 5 if kind == "postgresql" else 2)
+
+
+def _kill(tmp_path: Path, to: str, state: Callable[[], State], kills: int) -> None:
+    house = House(tmp_path / "data", to)
     path = tmp_path / "sinks.yaml"
-    path.write_text(f"- name: s\n  to: {postgres.uri}?table=kills\n")
+    path.write_text(f"- name: s\n  to: {to}\n")
     environment = {**os.environ, "NEWSBOT_DATA": str(tmp_path / "data"), "NEWSBOT_SINKS": str(path)}
     command = [sys.executable, "-m", "newsbot", "sinks", "run", "s"]
     chance, number = random.Random(7), 0
-    for _ in range(int(os.environ.get("NEWSBOT_TEST_KILLS", "5"))):
+    for _ in range(int(os.environ.get("NEWSBOT_TEST_KILLS", kills))):
         process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL, cwd=ROOT)
         for _ in range(150):
             number += 1
@@ -591,6 +789,48 @@ def test_nothing_is_lost_or_out_of_date_after_kills(tmp_path: Path, postgres: Po
             break
         house.run._clock = lambda: time.time() + 120
     stored = {one.title: one.version for one in house.storage.articles.iter()}
-    assert table(postgres, "kills") == stored
+    assert state() == stored
     assert len(stored) > number / 2
     house.close()
+
+
+def test_a_run_waits_while_another_process_numbers_the_changes(
+    tmp_path: Path, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = Place(tmp_path)
+    house = House(tmp_path / "data", f"http://{receiver.place}/")
+    house.store("one")
+    house.close()
+    (tmp_path / "sinks.yaml").write_text(f"- {{name: s, to: 'http://{receiver.place}/'}}\n")
+    step, busy = FollowerRun.step, [Step.BUSY] * 3
+    monkeypatch.setattr(FollowerRun, "step", lambda self: busy.pop() if busy else step(self))
+    places = {"NEWSBOT_DATA": str(tmp_path / "data"), "NEWSBOT_SINKS": str(tmp_path / "sinks.yaml")}
+    assert place.run("sinks", "run", **places).code == 0
+    assert len(receiver.got) == 1
+    monkeypatch.setattr("newsbot.apps.sinks.command.BUSY_PATIENCE", 0.0)
+    busy.append(Step.BUSY)
+    done = place.run("sinks", "run", **places)
+    assert (done.code, "numbering the changes" in done.err) == (1, True)
+
+
+def test_a_run_keeps_a_slow_sink_from_other_processes(
+    tmp_path: Path, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = Place(tmp_path)
+    house = House(tmp_path / "data", f"http://{receiver.place}/")
+    house.store("one")
+    house.close()
+    (tmp_path / "sinks.yaml").write_text(f"- {{name: s, to: 'http://{receiver.place}/'}}\n")
+    monkeypatch.setattr("newsbot.storage.following.LEASE", 2.0)
+    left: list[float] = []
+
+    def slow(*_request: Any) -> tuple[int, bytes]:
+        time.sleep(4.0)
+        with closing(SqliteStorage(tmp_path / "data/newsbot.db")) as storage:
+            left.append(states(storage.notes)["sink:s"].until - time.time())
+        return 200, b""
+
+    receiver.answer = slow
+    places = {"NEWSBOT_DATA": str(tmp_path / "data"), "NEWSBOT_SINKS": str(tmp_path / "sinks.yaml")}
+    assert place.run("sinks", "run", **places).code == 0
+    assert left[0] > 0

@@ -22,8 +22,12 @@ def object_store(address: str, user: str, *, patience: float) -> tuple[Any, str]
     if parts.username:
         options |= {"access_key": unquote(parts.username), "secret_key": unquote(parts.password or "")}
     bucket = parts.netloc.rpartition("@")[2]
-    if parts.scheme != "s3" or not bucket:
-        raise UserError(f"{user}: the address must have the form s3://key:secret@bucket/folder")
+    # The part after a slash in a secret would become the folder, and appear in errors.
+    if parts.scheme != "s3" or not bucket or ":" in bucket or "@" in parts.path:
+        raise UserError(
+            f"{user}: the address must have the form s3://key:secret@bucket/folder, with %2F for a slash in "
+            "the secret"
+        )
     try:
         store = files.S3FileSystem(connect_timeout=patience, request_timeout=patience, **options)
     except (TypeError, ValueError, OSError) as error:  # errors of pyarrow are ValueErrors or OSErrors

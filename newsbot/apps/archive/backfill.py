@@ -126,11 +126,25 @@ class Backfill(Importer):
         try:
             for part in index.parts(self._wanted, progress.place):
                 progress.place, progress.line, progress.label = part.place, skip, part.label
+                failed: tuple[int, int] | None = None
                 for captures in self._chosen(part, skip):
                     if self._max_pages is not None and counts["requested"] - before >= self._max_pages:
                         progress.is_stopped = True
                         return
-                    await self._take(index, [one for _, one in captures], counts)
+                    try:
+                        await self._take(index, [one for _, one in captures], counts)
+                    except RemoteFault as fault:
+                        if failed is not None:
+                            progress.line, counts["captures"] = failed
+                            counts["missing"] -= 1
+                        if failed is not None or not fault.status:
+                            raise
+                        # The archive may be unable to return this page for ever. If it does not return the
+                        # next one either, it is away, and the next run begins with the first of them.
+                        failed = progress.line, counts["captures"]
+                        counts["missing"] += 1
+                    else:
+                        failed = None
                     # The captures of a page may be apart, so the position is after the first of them.
                     counts["captures"] += captures[0][0] + 1 - progress.line
                     progress.line = captures[0][0] + 1
@@ -242,10 +256,11 @@ def backfill(call: Call) -> int:
         raise ArgumentError(f"SITE: {error}") from error
     if options.until and options.since >= options.until:
         raise ArgumentError("--since is not before --until: no article would match")
+    first, last = datetime(1990, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)  # days can be added
     wanted = Wanted(
         domain=open_rules(settings).for_url(f"https://{domain}/").domain,
-        since=options.since,
-        until=options.until,
+        since=min(max(options.since, first), last),
+        until=options.until and min(max(options.until, first), last),
     )
     places = [name for name in PLACES if name in (options.places or PLACES)]
     code = _crawl_site(call, wanted) if "site" in places else 0

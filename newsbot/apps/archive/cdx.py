@@ -19,7 +19,7 @@ from typing import Any, Protocol
 from urllib.parse import quote, unquote_plus, urlencode
 
 from newsbot.apps.archive.reader import Page, WarcFault, plain_body, read_records
-from newsbot.apps.archive.remote import Answer, PacedClient, RemoteFault
+from newsbot.apps.archive.remote import Answer, PacedClient, RemoteFault, TooLargeFault
 from newsbot.errors import MAX_QUOTE
 
 PART = 5000
@@ -57,8 +57,16 @@ class Capture:
 
     @property
     def at(self) -> datetime:
-        """The time of the capture."""
+        """The time of the capture. Raises ``ValueError`` unless :attr:`has_time`."""
         return datetime.strptime(self.moment, "%Y%m%d%H%M%S").replace(tzinfo=UTC)
+
+    @property
+    def has_time(self) -> bool:
+        """True if there is such a time."""
+        try:
+            return bool(self.at)
+        except ValueError:
+            return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,20 +116,30 @@ class Wayback:
     def parts(self, wanted: Wanted, place: Place) -> Iterator[Part]:
         """Yield the parts of the index from a position on."""
         key, number = str(place.get("key", "")), int(place.get("part", 1))
+        seen = {key}
         asked = [*_asked(wanted), ("filter", "statuscode:200"), ("filter", "mimetype:text/html")]
         asked += [("collapse", "digest"), ("limit", str(PART)), ("showResumeKey", "true")]
         while True:
             query = urlencode([*asked, *([("resumeKey", _plain(key))] if key else [])])
-            answer = _index(self._client, f"{self._base}/cdx/search/cdx?{query}")
+            url = f"{self._base}/cdx/search/cdx?{query}"
+            answer = _index(self._client, url)
+            if answer.status == _NOT_THERE:  # an index without captures of the site responds with status 200
+                raise RemoteFault(f"{url}: the server responded with status 404", _NOT_THERE)
             captures, following = read_answer(answer.body)
             yield Part({"key": key, "part": number}, f"part {number}", captures)
-            if not following or following == key:
+            if not following or following in seen:
                 return
+            seen.add(following)
             key, number = following, number + 1
 
     def fetch(self, capture: Capture, max_body: int) -> Page | None:
         """Return an archived page as the site sent it (``id_``)."""
-        answer = self._client.get(f"{self._base}/web/{capture.moment}id_/{_quoted(capture.url)}", max_body)
+        try:
+            answer = self._client.get(
+                f"{self._base}/web/{capture.moment}id_/{_quoted(capture.url)}", max_body
+            )
+        except TooLargeFault:
+            return None
         original = {
             name.removeprefix(_ORIGINAL): value
             for name, value in answer.headers.items()
@@ -173,7 +191,7 @@ class CommonCrawl:
         try:
             known = json.loads(answer.body)
             found = [(one["id"], str(one.get("from") or ""), str(one.get("to") or "")) for one in known]
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise RemoteFault(f"{self._base}/collinfo.json: not a list of collections") from error
         last = wanted.last
         names = []
@@ -195,7 +213,7 @@ class CommonCrawl:
         try:
             found = json.loads(answer.body)
             return int(found["pages"] if isinstance(found, Mapping) else found)
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, LookupError, TypeError, OverflowError, RecursionError) as error:
             raise RemoteFault(f"{url}: no number of pages") from error
 
     def fetch(self, capture: Capture, max_body: int) -> Page | None:
@@ -228,7 +246,7 @@ def read_answer(body: bytes) -> tuple[list[Capture], str]:
     """
     try:
         return _rows(json.loads(body)) if body.lstrip().startswith(b"[") else _lines(body)
-    except (ValueError, TypeError, AttributeError) as error:
+    except (ValueError, TypeError, AttributeError, LookupError, OverflowError, RecursionError) as error:
         begin = body[:MAX_QUOTE].decode("utf-8", "replace").split("\n", 1)[0]
         raise RemoteFault(f"the answer is no index of captures: {begin!r}") from error
 
@@ -240,7 +258,7 @@ def _rows(rows: list[list[str]]) -> tuple[list[Capture], str]:
             key = str(row[0])
         elif row:
             found.append(_capture(dict(zip(names, row, strict=True))))
-    return found, key
+    return _with_times(found), key
 
 
 def _lines(body: bytes) -> tuple[list[Capture], str]:
@@ -258,7 +276,12 @@ def _lines(body: bytes) -> tuple[list[Capture], str]:
                 found.append(_capture({"timestamp": words[1], **json.loads(words[2])}))
             else:
                 found.append(_capture(dict(zip(FIELDS, line.split(), strict=True))))
-    return found, key
+    return _with_times(found), key
+
+
+def _with_times(captures: Sequence[Capture]) -> list[Capture]:
+    """Return the captures without those whose time cannot be, such as 30 February."""
+    return [one for one in captures if one.has_time]
 
 
 def _capture(row: Mapping[str, str]) -> Capture:

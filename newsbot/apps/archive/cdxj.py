@@ -120,7 +120,7 @@ def _indexed(folder: Path, url: str) -> Iterator[Place]:
             while at < len(lines) and lines[at : at + len(key)] == key:
                 end = lines.find(b"\n", at)
                 end = len(lines) if end < 0 else end
-                place = _place(lines[at:end].decode("utf-8"), folder)
+                place = _place(lines[at:end].decode("utf-8", "replace"), folder)
                 if place is not None and place.url == url:
                     yield place
                 at = end + 1
@@ -142,12 +142,19 @@ def _first(lines: mmap.mmap, key: bytes) -> int:
 
 
 def _place(line: str, folder: Path) -> Place | None:
-    """Return the place in a line of an index; None if its file no longer exists."""
-    _, moment, document = line.split(" ", 2)
-    fields = json.loads(document)
-    for name in (fields["filename"], fields["filename"] + OPEN):
+    """Return the place in a line of an index; None if its file no longer exists, or the line is damaged."""
+    try:
+        _, moment, document = line.split(" ", 2)
+        fields = json.loads(document)
+        url, status, offset = str(fields["url"]), int(fields["status"]), int(fields["offset"])
+        file = str(fields["filename"])
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return None
+    if offset < 0 or file != Path(file).name:
+        return None
+    for name in (file, file + OPEN):
         if (path := folder / name).exists():
-            return Place(fields["url"], moment, int(fields["status"]), path, int(fields["offset"]), fields)
+            return Place(url, moment, status, path, offset, fields)
     return None
 
 

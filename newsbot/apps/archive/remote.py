@@ -53,6 +53,10 @@ class RemoteFault(NewsbotError):
         self.status = status
 
 
+class TooLargeFault(RemoteFault):
+    """The response is larger than the caller wants."""
+
+
 class RemoteFile:
     """A file at an HTTP(S) URL, read as a stream from any position.
 
@@ -222,7 +226,7 @@ class PacedClient:
             found = {name.lower(): value for name, value in answer.headers.items()}
             status = int(answer.status)
         if len(body) > most:
-            raise RemoteFault(f"{urlsplit(url).netloc}: a response has more than {most >> 20} MiB")
+            raise TooLargeFault(f"{urlsplit(url).netloc}: a response has more than {most >> 20} MiB")
         if found.get("content-length", "").isdecimal() and len(body) < int(found["content-length"]):
             raise ConnectionError("the response ended too early")
         return Answer(status, found, body)

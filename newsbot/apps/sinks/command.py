@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
-from contextlib import closing
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
 from itertools import islice
+from typing import Any
 
 from newsbot.apps.sinks.follower import PREFIX, followers, refused_file
 from newsbot.apps.sinks.rules import FILE, Sink, read_sinks
@@ -13,10 +17,14 @@ from newsbot.cli.command import Call
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import columns, did_you_mean, lines
 from newsbot.clock import iso_of, system_clock
-from newsbot.errors import ArgumentError, UserError
+from newsbot.config.check import SettingsLike
+from newsbot.errors import ArgumentError, DataError, UserError
 from newsbot.frontier.owners import owner_name
+from newsbot.storage import following
 from newsbot.storage.following import FollowerRun, FollowerState, Step, rewind, states
 
+BUSY_PATIENCE, BUSY_PAUSE = 30.0, 0.1
+"""Seconds to wait for a process that is numbering the changes, and between two attempts."""
 SHOWN = 100
 """Maximum number of refused rows that are shown."""
 
@@ -76,16 +84,46 @@ def run(call: Call) -> int:
                 name, follower, storage.articles, storage.notes, owner=owner, clock=system_clock
             )
             tell = lines(call.note, {name: one.lag()})
-            with closing(follower):
-                while (step := one.step()) is Step.TAKEN:
+            with closing(follower), _renewed(call.settings, one):
+                give_up = time.monotonic() + BUSY_PATIENCE
+                while (step := one.step()) is Step.TAKEN or (
+                    step is Step.BUSY and time.monotonic() < give_up
+                ):
+                    if step is Step.BUSY:
+                        time.sleep(BUSY_PAUSE)
+                        continue
+                    give_up = time.monotonic() + BUSY_PATIENCE
                     tell(name, states(storage.notes)[name].taken)
                 one.release()
             if step is Step.ELSEWHERE:
                 call.note(f"{name}: another process sends its changes")
+            elif step is Step.BUSY:
+                failed = True
+                call.note(f"{name}: another process is numbering the changes; try again")
             elif step is Step.WAITING:
                 failed = True
                 call.note(f"{name}: {states(storage.notes)[name].fault}")
     return 1 if failed else 0
+
+
+@contextmanager
+def _renewed(settings: SettingsLike, run: FollowerRun) -> Iterator[None]:
+    """Renew the lease of a follower in a thread: a slow sink may take one batch for longer than a lease."""
+    ended = threading.Event()
+
+    def renew() -> None:
+        while not ended.wait(following.LEASE / 3):
+            if run.is_taking:
+                with suppress(DataError), closing(open_storage(settings)) as storage:
+                    run.renew(storage.notes)
+
+    thread = threading.Thread(target=renew, name="lease", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 def go_back(call: Call) -> None:
@@ -106,14 +144,20 @@ def refused(call: Call) -> None:
     path = refused_file(call.settings, sink.name)
     rows = []
     if path.exists():
-        with path.open(encoding="utf-8") as file:
-            rows = [json.loads(line) for line in islice(file, SHOWN)]
+        with path.open(encoding="utf-8", errors="replace") as file:
+            rows = list(islice(_rows(file), SHOWN))
     call.listing(
         rows,
         columns("at | url * | version > | fault *"),
         ((row["at"], row.get("url", row["key"]), row.get("version", "-"), row["fault"]) for row in rows),
         empty=f"{sink.name}: nothing was refused",
     )
+
+
+def _rows(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
+    for line in lines:
+        with suppress(ValueError):  # a killed process may have written a part of a line
+            yield json.loads(line)
 
 
 def _chosen(call: Call, names: list[str]) -> list[Sink]:

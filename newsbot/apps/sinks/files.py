@@ -43,6 +43,8 @@ class FilesTarget:
         parts = urlsplit(address)
         self._is_local = parts.scheme == "file"
         if self._is_local:
+            if parts.netloc or not parts.path.startswith("/"):
+                raise SinkError(f"{address}: the address of a folder has the form file:///folder")
             self._files: Any = self._fs.LocalFileSystem()
             self._folder = unquote(parts.path)
         else:
@@ -62,12 +64,14 @@ class FilesTarget:
         )
 
     def check(self) -> None:
-        """Create the folder if it is missing."""
+        """Create the folder if it is missing. A bucket must exist."""
         try:
             if self._is_local:
                 self._files.create_dir(self._folder, recursive=True)
             else:
-                self._files.get_file_info(self._fs.FileSelector(self._folder, allow_not_found=True))
+                bucket = self._folder.partition("/")[0]
+                if self._files.get_file_info(bucket).type == self._fs.FileType.NotFound:
+                    raise SinkError(f"{self._folder}: there is no bucket {bucket}")
         except (self._arrow.ArrowException, OSError) as error:
             raise SinkError(f"{self._folder}: {error}") from None
 
@@ -84,9 +88,11 @@ class FilesTarget:
                 path = f"{folder}/{batch}.parquet"
                 if self._is_local:
                     self._files.create_dir(folder, recursive=True)
-                    # A reader must not see half of a file. In an object store, a file appears as a whole.
-                    self._parquet.write_table(table, f"{path}.part", filesystem=self._files)
-                    self._files.move(f"{path}.part", path)
+                    # A reader must not see half of a file, even if the process is killed. Readers leave out
+                    # names with a dot. In an object store, a file appears as a whole.
+                    part = f"{folder}/.{batch}.part"
+                    self._parquet.write_table(table, part, filesystem=self._files)
+                    self._files.move(part, path)
                 else:
                     self._parquet.write_table(table, path, filesystem=self._files)
         except (self._arrow.ArrowException, OSError) as error:

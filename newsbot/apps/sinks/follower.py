@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from hashlib import blake2b
+from os import SEEK_END
 from pathlib import Path
+from typing import BinaryIO
 
 from newsbot.apps.search.matching import matches
 from newsbot.apps.search.query import Tagged
@@ -49,7 +51,11 @@ class SinkFollower(Follower):
             return
         if self._target is None:
             self._target = self.sink.open()
-            self._target.check()
+            try:
+                self._target.check()
+            except Exception:
+                self.close()  # the next attempt checks again, and creates what is missing
+                raise
         # After a rewind, a batch with the same end may have fewer rows. It must not replace the first one.
         what = [(row.key, row.version, row.article is None) for row in rows]
         named = f"{self.sink.name} {changes.cursor} {what}"
@@ -59,9 +65,13 @@ class SinkFollower(Follower):
             named += f" {changes.rewound}"
         batch = blake2b(named.encode(), digest_size=12).hexdigest()
         try:
-            self._target.write(rows, batch)
-        except RowsRefused:
-            self._write_each(self._target, rows, batch)
+            try:
+                self._target.write(rows, batch)
+            except RowsRefused:
+                self._write_each(self._target, rows, batch)
+        except Exception:
+            self.close()  # for example, the index was deleted
+            raise
 
     def close(self) -> None:
         """End the connection to the target."""
@@ -113,9 +123,16 @@ class SinkFollower(Follower):
         self._refused.parent.mkdir(parents=True, exist_ok=True)
         if self._refused.exists() and self._refused.stat().st_size > MAX_REFUSED:
             self._refused.replace(self._refused.with_suffix(".old"))
-        with self._refused.open("ab") as file:
+        with self._refused.open("a+b") as file:
+            if file.tell() and not _ends_a_line(file):  # a killed process has written a part of a line
+                file.write(b"\n")
             for row in rows:
                 file.write(to_json({"at": iso(utc(system_clock())), "fault": fault, **row.plain()}) + b"\n")
+
+
+def _ends_a_line(file: BinaryIO) -> bool:
+    file.seek(-1, SEEK_END)
+    return file.read(1) == b"\n"
 
 
 def followers(settings: SettingsLike) -> dict[str, Follower]:

@@ -93,6 +93,8 @@ class KafkaTarget:
                 self._producer = self._kafka.Producer(self._settings, logger=_Quiet())
             except self._kafka.KafkaException as error:
                 raise SinkError(f"Kafka: {error.args[0].str()}") from None
+            except (TypeError, ValueError) as error:  # settings that are functions of a program
+                raise SinkError(f"Kafka: {error}") from None
         return self._producer
 
 

@@ -28,10 +28,13 @@ MAPPING = {
         }
     }
 }
-_LATER = frozenset({429, 503})
-"""Statuses of a document that was not written because the server is busy."""
-_FINE = frozenset({404, 409})
-"""Statuses that need nothing: a removed document that is not there, and a newer version that is there."""
+_LATER = frozenset({404, 429, 503})
+"""Statuses of a document that was not written because the server is busy, or has no such index."""
+_FINE = {"index": frozenset({409}), "delete": frozenset({404, 409})}
+"""Statuses that need nothing: a newer version that is there, and a removed document that is not there.
+
+For a document that is written, 404 means that the index is missing.
+"""
 
 
 class OpenSearchTarget:
@@ -97,15 +100,17 @@ class OpenSearchTarget:
             raise kind(f"{self._client.place} returned HTTP {status}")
         try:
             answer = json.loads(body)
-            items = [pair for one in answer["items"] for pair in one.items()] if answer["errors"] else []
+            pairs = [pair for one in answer["items"] for pair in one.items()] if answer["errors"] else []
+            items = [(action, int(one["status"]), one) for action, one in pairs]
+            bad = [(one, why) for action, one, why in items if one >= 300 and one not in _FINE[action]]
+            conflicts = {one["_id"] for action, status, one in items if (action, status) == ("index", 409)}
         except (ValueError, KeyError, TypeError, AttributeError):
             raise SinkError(f"{self._client.place} returned no answer of the bulk API") from None
-        bad = [one for _, one in items if one.get("status", 500) >= 300 and one["status"] not in _FINE]
         if bad:
-            why = bad[0].get("error") or {}
-            kind = SinkError if any(one["status"] in _LATER for one in bad) else RowsRefused
-            raise kind(f"{self._client.place}: {why.get('type', 'error')}: {why.get('reason', '')}"[:300])
-        conflicts = {one.get("_id") for action, one in items if action == "index" and one["status"] == 409}
+            why = bad[0][1].get("error")
+            text = f"{why.get('type', 'error')}: {why.get('reason', '')}" if isinstance(why, dict) else why
+            kind = SinkError if any(status in _LATER for status, _ in bad) else RowsRefused
+            raise kind(f"{self._client.place}: {text}"[:300])
         return [row for row in rows if row.key in conflicts]
 
     def close(self) -> None:

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Sequence
 from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+from urllib.parse import unquote
 
 from newsbot.apps.sinks.rows import PATIENCE, Row, RowsRefused, SinkError
 from newsbot.config.apps import load_optional
@@ -38,13 +38,28 @@ class PostgresTarget:
 
     def __init__(self, address: str) -> None:
         self._psycopg = load_optional("psycopg", "postgresql", "this sink")
-        parts = urlsplit(address)
-        options = dict(parse_qsl(parts.query))
-        sql = self._psycopg.sql
-        self._table = sql.Identifier(*options.pop("table", "articles").split("."))
-        self._address = urlunsplit(
-            parts._replace(query=urlencode({"connect_timeout": int(PATIENCE), **options}))
-        )
+        # All but the table is left as it is, because libpq reads a URI in its own way: without a host it uses
+        # a socket, and a plus is not a space.
+        slash = address.find("/", address.find("://") + 3)
+        login = address.find("@", 0, slash if slash >= 0 else None) + 1  # a password may have a question mark
+        place, _, query = address[login:].partition("?")
+        options = [one for one in query.split("&") if one]
+        tables = [unquote(one.partition("=")[2]) for one in options if one.startswith("table=")]
+        self._table = self._psycopg.sql.Identifier(*(tables[-1] if tables else "articles").split("."))
+        options = [one for one in options if not one.startswith("table=")]
+        self._address = f"{address[:login]}{place}?{'&'.join([f'connect_timeout={int(PATIENCE)}', *options])}"
+        try:
+            found = load_optional("psycopg.conninfo", "postgresql", "this sink").conninfo_to_dict(
+                self._address
+            )
+            ports = [one for one in str(found.get("port", "")).split(",") if one]
+        except self._psycopg.Error:
+            ports = ["?"]
+        if not all(one.isdecimal() for one in ports):  # the error of libpq may quote a part of the password
+            raise SinkError(
+                "PostgreSQL: the address is not valid; write postgresql://user:password@host/database, and "
+                "signs such as / @ : % in the name and the password as %2F %40 %3A %25"
+            )
         self._connection: Any = None
 
     def check(self) -> None:

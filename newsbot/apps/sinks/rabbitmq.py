@@ -27,7 +27,7 @@ class RabbitTarget:
         options = {"socket_timeout": str(PATIENCE), "blocked_connection_timeout": str(PATIENCE), **options}
         try:
             self._parameters = self._pika.URLParameters(urlunsplit(parts._replace(query=urlencode(options))))
-        except ValueError as error:
+        except (ValueError, TypeError, OSError) as error:
             raise SinkError(f"RabbitMQ: {error}") from None
         self._channel: Any = None
 

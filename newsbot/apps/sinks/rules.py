@@ -74,8 +74,11 @@ class Sink:
     @property
     def shown(self) -> str:
         """The address without variables' values, name and password. The path of a webhook is a secret too."""
-        scheme, mark, rest = self.to.partition("?")[0].partition("://")
+        scheme, mark, rest = self.to.partition("://")
+        if "?" not in rest.partition("/")[0]:  # else it may be a sign of the password
+            rest = rest.partition("?")[0]
         login, at, place = rest.rpartition("@")
+        place = place.partition("?")[0]
         if scheme in ("http", "https"):
             host, _, path = place.partition("/")
             place = f"{host}/***" if path else place
@@ -155,6 +158,9 @@ class _Reading:
                 self._problem(node, "", "a sink has the keys name: and to:")
                 continue
             before = len(self.problems)
+            names = [str(key.value) for key, _ in node.value]
+            for name in dict.fromkeys(one for one in names if names.count(one) > 1):
+                self._problem(node, name, "is given twice")
             values = {key: value for key, value in (self._pair(*pair) for pair in node.value) if key}
             for name in ("name", "to"):
                 if name not in values:
@@ -193,12 +199,18 @@ class _Reading:
     def _to(self, node: yaml.Node) -> str:
         address = self._text(node)
         found = Sink(name="", to=address).address()
-        scheme = urlsplit(found).scheme
+        try:
+            parts = urlsplit(found)
+            scheme = parts.scheme
+        except ValueError:  # its text may quote the password
+            raise ValueError("is not a valid address") from None
         if scheme not in TARGETS:
             hint = did_you_mean(scheme, TARGETS)
             raise ValueError(
                 f"{scheme or 'no scheme'}: unknown kind of address{hint}; known: {', '.join(TARGETS)}"
             )
+        if scheme not in ("file", "postgresql", "postgres") and not parts.netloc.rpartition("@")[2]:
+            raise ValueError("has no host")
         return address
 
     def _query(self, node: yaml.Node) -> str:
