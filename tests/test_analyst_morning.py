@@ -78,7 +78,7 @@ def test_an_analyst_reads_compares_saves_and_gets_a_notice(site: MockServer, tmp
         assert notice["search"] == "Openings"
         assert [one["url"] for one in notice["articles"]] == [address(90)]  # type: ignore[attr-defined]
         page.goto("/saved")
-        expect(page.get_by_role("row", name="Openings")).to_contain_text("at the next check")
+        expect(page.get_by_role("row", name="Openings")).to_contain_text("at once")
         page.get_by_role("row", name="Openings").get_by_role("button", name="Forget").click()
         expect(page.get_by_role("status")).to_contain_text("Openings is deleted")
 

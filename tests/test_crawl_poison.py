@@ -100,14 +100,14 @@ def test_only_the_page_that_kills_workers_is_set_aside(world: World, redis_url: 
     assert entry.data[ASIDE] == "5 leases lost in a row: the workers that held this entry died or hung"
 
     story = scrapy(world, redis_url, "why", POISON)
-    assert "queue         aside: set aside; it is not fetched again unless it is added by hand" in story
-    assert "set aside     5 leases lost in a row: the workers that held this entry died or hung" in story
+    assert "queue         given up; it is not fetched again unless it is added by hand" in story
+    assert "given up      5 leases lost in a row: the workers that held this entry died or hung" in story
     assert f"remedy        to queue it again, run: scrapy add '{POISON}'" in story
     assert (
         json.loads(scrapy(world, redis_url, "why", POISON, "--json"))["queue"]["aside"] == entry.data[ASIDE]
     )
     listed = scrapy(world, redis_url, "sources")
-    assert "1 URL set aside (for the reason: scrapy why URL; to queue a URL again: scrapy add URL):" in listed
+    assert "1 URL given up (for the reason: scrapy why URL; to queue a URL again: scrapy add URL):" in listed
     assert f"  {POISON} (5 leases lost" in listed
 
     scrapy(world, redis_url, "add", POISON)

@@ -140,7 +140,7 @@ def test_files_and_settings_in_the_documentation_exist() -> None:
     assert {"newsbot@.service", "scrapyd.service", "scrapyd.conf", "redis.conf", "redis-users.acl"} <= named
     for name in named:
         assert (DEPLOY / name).exists(), name
-    for name in set(re.findall(r"NEWSBOT_[A-Z_]+", text)):
+    for name in set(re.findall(r"NEWSBOT_[A-Z0-9_]+", text)):
         assert f"- `{name}`" in SETTINGS
 
 

@@ -95,7 +95,9 @@ class Supervisor:
             self._say(f"stopping: {workers} finishing the pages in progress; Ctrl-C again stops at once")
             self._killer = asyncio.get_running_loop().call_later(PATIENCE, self._signal, signal.SIGKILL)
         self._stopping.set()
-        self._signal(signal.SIGINT)  # Scrapy stops gracefully at the first signal, and at once at the second
+        # Scrapy stops gracefully at the first signal, and at once at the second. SIGTERM also ends a process
+        # in which Python has just begun; a KeyboardInterrupt may be lost there.
+        self._signal(signal.SIGTERM)
 
     def _signal(self, which: signal.Signals) -> None:
         for process in self._running.values():
@@ -109,10 +111,10 @@ class Supervisor:
             code = await self._work(number)
             if code in (0, USAGE) or self._stopping.is_set():
                 # A worker that had just been started is ended by the signal itself.
-                self._codes.append(0 if self._stopping.is_set() and code == -signal.SIGINT else code)
+                self._codes.append(0 if self._stopping.is_set() and code == -signal.SIGTERM else code)
                 if code == USAGE:
                     self._stopping.set()
-                    self._signal(signal.SIGINT)
+                    self._signal(signal.SIGTERM)
                 return
             wait = SHORTEST if time.monotonic() - began > LONGEST else wait
             self._say(f"worker {number}: {_end(code)}; restarting it in {wait:.0f} s")
@@ -136,7 +138,7 @@ class Supervisor:
         )
         self._running[number] = process
         if self._stopping.is_set():  # the stop was requested while the process was started
-            process.send_signal(signal.SIGINT)
+            process.send_signal(signal.SIGTERM)
         assert process.stderr is not None
         while line := await _line(process.stderr):
             self._say(f"worker {number}: {line.decode(errors='replace').rstrip()}")
