@@ -17,6 +17,7 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 
@@ -709,6 +710,44 @@ def last(rows: Iterable[dict[str, Any]]) -> State:
 
 
 @contextmanager
+def bucket(folder: Path) -> Iterator[tuple[str, Callable[[], State]]]:
+    """Run an object store."""
+    dataset, fs = pytest.importorskip("pyarrow.dataset"), pytest.importorskip("pyarrow.fs")
+    with object_store(folder) as endpoint:
+        about = {"endpoint_override": endpoint, "scheme": "http", "region": "us-east-1"}
+
+        def read() -> State:
+            files = fs.S3FileSystem(access_key="key", secret_key="secret", **about)
+            rows = dataset.dataset("news/lake", format="parquet", filesystem=files).to_table()
+            return last(sorted(rows.to_pylist(), key=lambda row: row["change"]))
+
+        yield f"s3://key:secret@news/lake?{urlencode(about)}", read
+
+
+@contextmanager
+def topic() -> Iterator[tuple[str, Callable[[], State]]]:
+    """Run the mock cluster of librdkafka in this process."""
+    kafka = pytest.importorskip("confluent_kafka")
+    cluster = kafka.Producer({"bootstrap.servers": "none", "test.mock.num.brokers": 1})
+    (broker,) = cluster.list_topics(timeout=10).brokers.values()
+    servers = f"{broker.host}:{broker.port}"
+
+    def consume() -> State:
+        consumer = kafka.Consumer(
+            {"bootstrap.servers": servers, "group.id": "test", "auto.offset.reset": "earliest"}
+        )
+        consumer.subscribe(["kills"])
+        found: dict[bytes, dict[str, Any]] = {}
+        while batch := [one for one in consumer.consume(500, timeout=10) if one.error() is None]:
+            for one in batch:
+                found[one.key()] = json.loads(one.value() or "{}")
+        consumer.close()
+        return {row["title"]: row["version"] for row in found.values() if row}
+
+    yield f"kafka://{servers}/kills", consume
+
+
+@contextmanager
 def system(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> Iterator[tuple[str, Callable[[], State]]]:
@@ -736,6 +775,13 @@ def system(
             return last(sorted(rows, key=lambda row: row["change"]))
 
         yield f"file://{tmp_path}/lake", read
+    elif kind == "s3":
+        request.getfixturevalue("monkeypatch").setenv("AWS_EC2_METADATA_DISABLED", "true")
+        with bucket(tmp_path) as found:
+            yield found
+    elif kind == "kafka":
+        with topic() as found:
+            yield found
     else:
         pika = pytest.importorskip("pika")
         with rabbit(tmp_path) as address:
@@ -749,7 +795,7 @@ def system(
             yield f"{address}?queue=kills", consume
 
 
-@pytest.mark.parametrize("kind", ["postgresql", "webhook", "opensearch", "files", "rabbitmq"])
+@pytest.mark.parametrize("kind", ["postgresql", "webhook", "opensearch", "files", "s3", "rabbitmq", "kafka"])
 def test_nothing_is_lost_or_out_of_date_after_kills(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
