@@ -129,7 +129,7 @@ class WebArchive(LoopbackServer):
     def _file_of(self, name: str) -> tuple[bytes, list[tuple[int, int]]]:
         data, places = b"", []
         for url, _, _, body in sorted(self.collections[name], key=lambda one: (surt(one[0]), one[1])):
-            # the first record of the file is no response
+            # the first record of the file is not a response
             record = warc_file([(url, body.encode(), [])])
             at = record.index(b"\x1f\x8b\x08", 3)
             places.append((len(data), len(record) - at))
@@ -221,7 +221,7 @@ def test_articles_of_an_archive_have_the_dates_of_their_pages(place, archive, mo
     )
     assert first.rights == {"noai": "header"}
     assert [path.count("resumeKey=") for path in archive.paths("/cdx/")] == [0, 1, 1]
-    assert archive.pages().count(f"{HOST}/news/5") == 2  # the first capture is no article
+    assert archive.pages().count(f"{HOST}/news/5") == 2  # the first capture is not an article
     assert not {f"{HOST}/login", f"{HOST}/news/6"} & set(archive.pages())
     why = place.run("why", f"{HOST}/news/2").out
     assert f"{archive.address}/web/20250102030405/{HOST}/news/2" in why
@@ -363,7 +363,7 @@ def test_a_busy_archive_is_asked_again_and_one_that_is_away_is_named(place, arch
     archive.faults = [Answer(status=403, body=b"Blocked Site Error")]
     assert "status 403" in run(place, archive).err
     archive.faults = [Answer(body=b"<html>Sorry</html>")]
-    assert "the answer is no index of captures: '<html>Sorry</html>'" in run(place, archive).err
+    assert "the answer is not an index of captures: '<html>Sorry</html>'" in run(place, archive).err
 
 
 def test_a_page_that_an_archive_cannot_return_does_not_stop_the_others(place, archive, monkeypatch):
@@ -469,7 +469,7 @@ def test_the_documented_forms_of_an_index(body, key):
     ids=range(9),
 )
 def test_other_answers_are_faults(body):
-    with pytest.raises(RemoteFault, match="no index of captures"):
+    with pytest.raises(RemoteFault, match="not an index of captures"):
         read_answer(body)
 
 

@@ -174,7 +174,7 @@ QUESTIONS: list[tuple[str, dict[str, Any], Callable[[Any], Any], Any]] = [
 MISTAKES: list[tuple[str, dict[str, Any], str]] = [
     ("article", {"url": "https://paper.example/none"}, "no article is stored under this URL; ask why"),
     ("sources", {"site": "gazeta.example"}, "gazeta.example: there is no such site; ask sources"),
-    ("story", {"story": "x"}, "there is no story with this id; the tools search and article return ids"),
+    ("story", {"story": "x"}, "unknown story: use an id that search or article returned"),
     ("counts", {"queries": []}, "give one to 4 queries"),
     ("search", {"query": "x", "since": "neulich"}, "'neulich' is not a date"),
 ]

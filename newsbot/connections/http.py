@@ -27,7 +27,7 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 
 
 class HttpFault(Exception):
-    """There is no response. The text says why, without the path and the secrets of the address."""
+    """No response was received. The text says why, without the path and the secrets of the address."""
 
 
 class HttpClient:

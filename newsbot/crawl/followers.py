@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Iterable
 from contextlib import closing, suppress
 
 from newsbot.backends import open_storage
@@ -25,6 +26,14 @@ FINISH = 60.0
 """Maximum number of seconds for which :meth:`FollowerThread.stop` waits."""
 RENEWAL = LEASE / 4
 """Seconds between two renewals of the lease of a follower that takes changes for a long time."""
+
+
+def renew(settings: SettingsLike, runs: Iterable[FollowerRun]) -> None:
+    """Renew the leases of followers that are taking changes. An outage of the storage is ignored."""
+    if taking := [run for run in runs if run.is_taking]:
+        with suppress(DataError), closing(open_storage(settings)) as storage:
+            for run in taking:
+                run.renew(storage.notes)
 
 
 def open_followers(settings: SettingsLike, *, machine: bool) -> dict[str, Follower]:
@@ -85,10 +94,7 @@ class FollowerThread:
             thread.start()
         while alive := [thread for thread in threads if thread.is_alive()]:
             alive[0].join(RENEWAL)
-            if taking := [run for run in list(self._runs.values()) if run.is_taking]:
-                with suppress(DataError), closing(open_storage(self._settings)) as storage:
-                    for run in taking:
-                        run.renew(storage.notes)
+            renew(self._settings, list(self._runs.values()))
 
     def _follow(self, name: str, follower: Follower) -> None:
         fault = ""

@@ -83,12 +83,8 @@ class AddressChoice:
     def _move(self, kept: Article, item: Article) -> bool:
         """Move the stored article ``kept`` to the addresses of ``item``. Return False if it was changed."""
         # The index is written before the storage, as in Canonical.free_address().
-        index, now, old, new = (
-            self._context.index,
-            self._context.clock(),
-            kept.canonical_url,
-            item.canonical_url,
-        )
+        index, now = self._context.index, self._context.clock()
+        old, new = kept.canonical_url, item.canonical_url
         index.check_and_insert(new, kept.source, signature(kept.text), now)
         if not self._context.storage.articles.readdress(old, kept.content_hash, new, item.url):
             return False

@@ -106,8 +106,8 @@ def next_due(sources: Sources, sites: Collection[str] | None, now: float) -> str
     """Return one line with the source that is due next and the number of sources that are due within the
     hour.
 
-    Only sources of ``sites`` count; None means all sites. Return an empty text if there is no source. ``now``
-    is in POSIX seconds.
+    Only the sources of ``sites`` count, or all sources if it is None. The text is empty without sources.
+    ``now`` is in POSIX seconds.
     """
     first = sources.first_due(sites=sites)
     if first is None or first.next_due is None:

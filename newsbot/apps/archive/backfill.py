@@ -48,7 +48,7 @@ PLACES = ("site", "wayback", "commoncrawl")
 TRIES = 3
 """Maximum number of captures of a page that are requested until one of them is an article."""
 MAX_TRIED = 200_000
-"""Maximum number of pages that are remembered because their captures are no articles."""
+"""Maximum number of pages that are remembered because none of their captures is an article."""
 HEADINGS = (
     "captures",
     "requested",

@@ -173,11 +173,7 @@ class CommonCrawl:
         else:
             page = 0
         for number, name in enumerate(names):
-            asked = [("url", wanted.domain), ("matchType", "domain"), ("output", "json")]
-            asked += [("filter", "=status:200"), ("filter", "mime:html")]
-            asked += [("from", _digits(wanted.since))] + (
-                [("to", _digits(wanted.last))] if wanted.last else []
-            )
+            asked = [*_asked(wanted), ("filter", "=status:200"), ("filter", "mime:html")]
             url = f"{self._base}/{name}-index?{urlencode(asked)}"
             pages = self._pages(url)
             for at in range(page if not number else 0, pages):
@@ -248,7 +244,7 @@ def read_answer(body: bytes) -> tuple[list[Capture], str]:
         return _rows(json.loads(body)) if body.lstrip().startswith(b"[") else _lines(body)
     except (ValueError, TypeError, AttributeError, LookupError, OverflowError, RecursionError) as error:
         begin = body[:MAX_QUOTE].decode("utf-8", "replace").split("\n", 1)[0]
-        raise RemoteFault(f"the answer is no index of captures: {begin!r}") from error
+        raise RemoteFault(f"the answer is not an index of captures: {begin!r}") from error
 
 
 def _rows(rows: list[list[str]]) -> tuple[list[Capture], str]:

@@ -115,7 +115,7 @@ class Tools:
         """Return the articles with nearly the same text."""
         found = one_story(data, story)
         if found is None:
-            raise ArgumentError("there is no story with this id; the tools search and article return ids")
+            raise ArgumentError("unknown story: use an id that search or article returned")
         allowed = self._allowed(data, [row.canonical_url for row in found.members])
         answer = _Answer(
             {"warning": WARNING, "count": found.count, "sites": found.sources[:50], "articles": []}
@@ -128,7 +128,7 @@ class Tools:
         """Return the articles on one event, oldest first."""
         articles = data.search.in_event(event, MAX_IN_EVENT)
         if not articles:
-            raise ArgumentError("there is no event with this id; the tools events and article return ids")
+            raise ArgumentError("unknown event: use an id that events or article returned")
         rows = [_row(one) for one in articles if self._may(one)]
         answer = _Answer({"warning": WARNING, "articles": []})
         answer.leave_out(len(articles) - len(rows))

@@ -18,9 +18,9 @@ from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import columns, did_you_mean, lines
 from newsbot.clock import iso_of, system_clock
 from newsbot.config.check import SettingsLike
-from newsbot.errors import ArgumentError, DataError, UserError
+from newsbot.crawl.followers import RENEWAL, renew
+from newsbot.errors import ArgumentError, UserError
 from newsbot.frontier.owners import owner_name
-from newsbot.storage import following
 from newsbot.storage.following import FollowerRun, FollowerState, Step, rewind, states
 
 BUSY_PATIENCE, BUSY_PAUSE = 30.0, 0.1
@@ -111,13 +111,11 @@ def _renewed(settings: SettingsLike, run: FollowerRun) -> Iterator[None]:
     """Renew the lease of a follower in a thread: a slow sink may take one batch for longer than a lease."""
     ended = threading.Event()
 
-    def renew() -> None:
-        while not ended.wait(following.LEASE / 3):
-            if run.is_taking:
-                with suppress(DataError), closing(open_storage(settings)) as storage:
-                    run.renew(storage.notes)
+    def work() -> None:
+        while not ended.wait(RENEWAL):
+            renew(settings, [run])
 
-    thread = threading.Thread(target=renew, name="lease", daemon=True)
+    thread = threading.Thread(target=work, name="lease", daemon=True)
     thread.start()
     try:
         yield

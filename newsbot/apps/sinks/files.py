@@ -36,6 +36,8 @@ _TIMES = ("published_at", "modified_at", "discovered_at", "fetched_at")
 class FilesTarget:
     """``address`` is ``file:///folder`` or ``s3://key:secret@bucket/folder?region=…&endpoint_override=…``."""
 
+    drops_known_batches = False
+
     def __init__(self, address: str) -> None:
         self._arrow = load_optional("pyarrow", "parquet", "this sink")
         self._parquet = load_optional("pyarrow.parquet", "parquet", "this sink")
@@ -71,7 +73,7 @@ class FilesTarget:
             else:
                 bucket = self._folder.partition("/")[0]
                 if self._files.get_file_info(bucket).type == self._fs.FileType.NotFound:
-                    raise SinkError(f"{self._folder}: there is no bucket {bucket}")
+                    raise SinkError(f"{self._folder}: the bucket {bucket} does not exist")
         except (self._arrow.ArrowException, OSError) as error:
             raise SinkError(f"{self._folder}: {error}") from None
 

@@ -13,7 +13,6 @@ from newsbot.apps.search.matching import matches
 from newsbot.apps.search.query import Tagged
 from newsbot.apps.sinks.rows import Row, RowsRefused, SinkError, Target, latest, to_json
 from newsbot.apps.sinks.rules import Sink, read_sinks
-from newsbot.apps.sinks.webhook import WebhookTarget
 from newsbot.backends import data_folder, present_rules
 from newsbot.cli.program import PROGRAM
 from newsbot.clock import iso, system_clock, utc
@@ -54,14 +53,12 @@ class SinkFollower(Follower):
             try:
                 self._target.check()
             except Exception:
-                self.close()  # the next attempt checks again, and creates what is missing
+                self.close()  # the next attempt checks again, and creates a missing table or index
                 raise
         # After a rewind, a batch with the same end may have fewer rows. It must not replace the first one.
         what = [(row.key, row.version, row.article is None) for row in rows]
         named = f"{self.sink.name} {changes.cursor} {what}"
-        # Receivers of webhooks drop an id that they know, and a rewind is meant to bring everything again.
-        # Other targets take the same rows again under the same id.
-        if changes.rewound and isinstance(self._target, WebhookTarget):
+        if changes.rewound and self._target.drops_known_batches:
             named += f" {changes.rewound}"
         batch = blake2b(named.encode(), digest_size=12).hexdigest()
         try:

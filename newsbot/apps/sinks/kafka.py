@@ -20,6 +20,8 @@ class KafkaTarget:
     Its parameters are settings of librdkafka: ``?security.protocol=SASL_SSL``.
     """
 
+    drops_known_batches = False
+
     def __init__(self, address: str) -> None:
         self._kafka = load_optional("confluent_kafka", "kafka", "this sink")
         parts = urlsplit(address)

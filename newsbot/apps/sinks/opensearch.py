@@ -40,6 +40,8 @@ For a document that is written, 404 means that the index is missing.
 class OpenSearchTarget:
     """Keeps one document for each article. ``address`` is ``opensearch+https://user:password@host/index``."""
 
+    drops_known_batches = False
+
     def __init__(self, address: str) -> None:
         parts = urlsplit(address.partition("+")[2])
         folder, _, self._index = parts.path.rstrip("/").rpartition("/")

@@ -36,6 +36,8 @@ class PostgresTarget:
     ``articles``; a schema may come first).
     """
 
+    drops_known_batches = False
+
     def __init__(self, address: str) -> None:
         self._psycopg = load_optional("psycopg", "postgresql", "this sink")
         # All but the table is left as it is, because libpq reads a URI in its own way: without a host it uses

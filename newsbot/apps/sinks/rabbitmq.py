@@ -18,6 +18,8 @@ class RabbitTarget:
     the key and the version of its row as ``message_id``; ``type`` is ``article`` or ``removed``.
     """
 
+    drops_known_batches = False
+
     def __init__(self, address: str) -> None:
         self._pika = load_optional("pika", "rabbitmq", "this sink")
         parts = urlsplit(address)

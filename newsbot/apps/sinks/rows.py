@@ -53,6 +53,9 @@ class Row:
 class Target(Protocol):
     """A system that takes articles. A row that is written twice must have the effect of one write."""
 
+    drops_known_batches: bool
+    """True if the system ignores a batch whose id it knows. A rewind then gives batches new ids."""
+
     def check(self) -> None:
         """Connect, and create what is missing. Raises :class:`SinkError`."""
 

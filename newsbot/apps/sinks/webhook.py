@@ -15,6 +15,8 @@ REFUSED = frozenset({400, 409, 413, 415, 422})
 class WebhookTarget:
     """Posts ``{"type": "articles", "timestamp": …, "data": [row, …]}``; a removed row has ``removed``."""
 
+    drops_known_batches = True
+
     def __init__(self, address: str, secret: str = "") -> None:
         self._client = HttpClient(address, patience=PATIENCE)
         self._key = signing_key(secret)

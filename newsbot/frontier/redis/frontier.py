@@ -395,7 +395,7 @@ class RedisFrontier:
         return [one.entry for one in _records(self._scripts.run("aside", limit))] if limit > 0 else []
 
     def outlook(self, *, horizon: float, accept: Callable[[str], bool] | None = None) -> Outlook:
-        """Return what is pending within ``horizon`` and when the next entry can be leased.
+        """Return the number of entries that are pending within ``horizon``, and the time of the next lease.
 
         With ``accept``, the hosts are read in pages. They may change between two pages.
         """

@@ -126,7 +126,7 @@ async def _do(board: Dashboard, request: web.Request, *, operation: Operation) -
         # The page shows the form again, with the message and what was typed.
         fault = (error.text if isinstance(error, web.HTTPException) else str(error)) or ""
         kept = {one.name: str(typed.get(one.name) or "")[:MAX_KEPT] for one in operation.parameters}
-        query = {"wrong": fault[:MAX_KEPT], "form": operation.name}
+        query = {"wrong": fault[:MAX_KEPT]} | ({"form": operation.name} if operation.form else {})
         query |= {f"typed_{name}": text for name, text in kept.items()}
         return _moved_to(_place(operation.form or operation.shown, kept, query))
     return _moved_to(_place(operation.shown, form, {"done": done.text}))

@@ -129,8 +129,8 @@ class Operation:
     shown: str = ""
     """The URL of the page that shows the result of an action, with the names of its fields in braces."""
     form: str = ""
-    """The path of the page with the form of an action, if it is not ``shown``. It is shown again if the input
-    is wrong."""
+    """The path of the page with a form for the action. It is shown again if the input is wrong, with the
+    message beside the form. Without a form, the page ``shown`` has the message at its top."""
 
     @property
     def method(self) -> str:
@@ -487,7 +487,7 @@ def add(data: Data, given: Given) -> Done:
     return Done(verdict.value, f"{entry.url} {_SAID[verdict.value]}.")
 
 
-@action("/why?url={url}", URL, form="/why")
+@action("/why?url={url}", URL)
 async def refetch(board: Dashboard, given: Given) -> Done:
     """Fetch a page again now."""
     # ``given`` has no kind here, so the rule decides the kind.
@@ -539,7 +539,7 @@ async def add_site(board: Dashboard, given: Given) -> Done:
     return Done("added", f"{file} is written. A running crawl loads it automatically.")
 
 
-@action("/jobs", words("sites", "Only these sites, separated by commas."), _MODE)
+@action("/jobs", words("sites", "Only these sites, separated by commas."), _MODE, form="/jobs")
 async def start_job(board: Dashboard, given: Given) -> Done:
     """Start a crawl with scrapyd."""
     job = await _jobs(board).start(given["sites"], given["mode"])
