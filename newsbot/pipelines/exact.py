@@ -65,6 +65,9 @@ class CopyFilter:
         return stored is not None and self._addresses.takes_over(item, stored)
 
     def _judge(self, item: Article, kept: Article | None, owner: str | None) -> Article | None:
+        if kept is not None and _has_less(item, kept):
+            self._context.count("articles/unchanged")
+            raise DropItem(Reason.UNCHANGED)
         if kept is not None:
             _keep_origin(kept, item)
         elif owner is not None and self._takes_over(item, owner):
@@ -96,6 +99,13 @@ def _keep_origin(kept: Article, new: Article) -> None:
         new.extraction["published_at"] = FEED
     if kept.extraction.get("authors") == FEED and not new.authors:
         new.authors, new.extraction["authors"] = kept.authors, FEED
+
+
+def _has_less(new: Article, kept: Article) -> bool:
+    """Return True if the text of a feed would replace that of the page, or a part the full text of a feed."""
+    if kept.extraction.get("text") == FEED:
+        return new.partial
+    return new.extraction.get("text") == FEED and not kept.partial
 
 
 def _is_trifle(kept: Article, new: Article) -> bool:

@@ -41,6 +41,7 @@ from newsbot.pages.extraction.fields.titles import same_title
 from newsbot.pages.extraction.pagination import MAX_PAGES
 from newsbot.pages.rules.rule import Rule, classify
 from newsbot.recrawl.planning import KNOWN_PAGE
+from newsbot.spiders.feed_content import REFUSALS, FeedContent
 from newsbot.spiders.one_page import read_one_page
 from newsbot.spiders.reading import Reader
 from newsbot.spiders.sitemap_index import PAUSE
@@ -168,6 +169,12 @@ class NewsSpider(NewsbotSpider):
         )
 
     @cached_property
+    def _feed_content(self) -> FeedContent:
+        assert self.crawler.engine is not None
+        obeys_noindex = self.settings.getbool("NEWSBOT_OBEY_NOINDEX")
+        return FeedContent(self._crawl, self.crawler.engine, obeys_noindex=obeys_noindex)
+
+    @cached_property
     def _paging(self) -> Paging:
         assert self.crawler.engine is not None
         return Paging(self._crawl, self.crawler.engine)
@@ -214,8 +221,15 @@ class NewsSpider(NewsbotSpider):
             article: Found | Article | None = result
             if isinstance(result, Article) and visit.next_page is not None:
                 article = await self._paging.whole(visit, result)
+            if isinstance(article, Article) and article.partial:
+                article = await self._feed_content.completed(article, visit)
+                visit.is_teaser = article.partial
             if article is not None:
                 yield article
+        if response.status in REFUSALS and not visit.kind.is_source:
+            article = await self._feed_content.instead_of(response, visit)
+            if article is not None:
+                yield await run(self._reader.accept, article, visit)
 
     def failed(self, failure: Failure) -> None:
         """Record in the visit why there was no response.

@@ -294,7 +294,8 @@ class Reader:
             visit.note(self._context.clock(), EventKind.UNREADABLE, cause=Reason.SCRIPTS)
             self._context.count_error(visit.rule.domain, Reason.SCRIPTS)
         if page.article is not None:
-            yield self._article(page.article, page, visit)
+            visit.next_page = page.next_page
+            yield self.accept(page.article, visit)
         yield self._links(page, response, visit)
         if page.following and visit.rights.follow:
             # The link to the next page comes after the other links, because they show whether the next page
@@ -345,11 +346,12 @@ class Reader:
         else:
             self._context.count("pages/articles")
             self._context.count_site(domain, "article_pages")
-            yield self._article(article, page, visit)
+            visit.next_page = page.next_page
+            yield self.accept(article, visit)
         if links is not None:
             yield links
 
-    def _article(self, article: Article, page: HtmlPage, visit: Visit) -> Article:
+    def accept(self, article: Article, visit: Visit) -> Article:
         """Complete the article of a page, and note it in the visit."""
         visit.outcome.is_article, visit.is_teaser = True, article.partial
         visit.page["canonical_url"], visit.page["title"] = article.canonical_url, article.title
@@ -359,7 +361,6 @@ class Reader:
         article.rights = dict(visit.rights.signals)
         # This comes after extraction, because a page must not be compared with its own lines.
         self._lines.of(visit.rule.domain).learn(article.url, article.shown.splitlines())
-        visit.next_page = page.next_page
         return article
 
     def _missing(self, visit: Visit) -> Sequence[str]:

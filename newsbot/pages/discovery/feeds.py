@@ -18,8 +18,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from functools import partial
+from html import escape
 from itertools import islice
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar
 from urllib.parse import urlsplit
 
 from w3lib.encoding import http_content_type_encoding
@@ -47,6 +48,10 @@ MAX_AUTHORS = 10
 _MAX_RAW_LEAD = 4_000
 """Maximum number of characters, including markup, that are read for the lead of an item. The lead is the text
 below its title."""
+_MAX_CONTENT = 200_000
+"""Maximum number of characters, including markup, that are read for the full text of an item."""
+MAX_CONTENTS = 4_000_000
+"""Maximum number of characters of the full texts of one feed."""
 
 # jane@example.org (Jane Doe)
 _MAILED = re.compile(r"[^\s()]{1,200}@[^\s()]{1,200}\s?\(([^()]{1,100})\)")
@@ -183,6 +188,11 @@ class _Collector(SourceCollector):
         self._hubs: dict[str, Hub] = {}
         self.base = url
 
+    raw_text = _MAX_RAW_LEAD
+    """Maximum number of characters that are read of each text of an item."""
+    markup = False
+    """True if the elements inside a text are part of the text."""
+
     @property
     def full(self) -> bool:
         """True if no more items are accepted."""
@@ -219,12 +229,14 @@ class _Collector(SourceCollector):
         modified: Iterable[str],
         lead: str,
         authors: Iterable[str],
+        content: str = "",
         plain: bool = False,
     ) -> None:
         """Convert an item to a link, or count the fault if it has no usable URL.
 
         ``addresses`` are pairs (href, base of relative URLs), most reliable first. ``lead`` is the text below
-        the title, with its markup. If ``plain`` is true, the title is a text without markup.
+        the title, with its markup; ``content`` is the full text as HTML. If ``plain`` is true, the title is a
+        text without markup.
         """
         self._items += 1  # items without a link count too, because reading them takes time
         address = self._address(addresses)
@@ -243,6 +255,10 @@ class _Collector(SourceCollector):
             modified_at=self.date(modified, address, "modified_at"),
             authors=tuple(dict.fromkeys(name for text in authors if (name := _clean_author(text)))),
         )
+        self.take_content(address, content)
+
+    def take_content(self, address: str, content: str) -> None:
+        """Receive the full text of an item as HTML. Only :class:`_ContentCollector` keeps it."""
 
     def collected(self) -> Feed:
         """Return the feed with the items, hubs and faults that were found."""
@@ -283,6 +299,25 @@ class _Collector(SourceCollector):
         if self.base == self._url and site_url and _host(site_url) != _host(self._url):
             return site_url
         return self.base
+
+
+class _ContentCollector(_Collector):
+    """Collects the full texts of the items as well."""
+
+    raw_text, markup = _MAX_CONTENT, True
+
+    def __init__(self, url: str, now: datetime, zone: tzinfo, problems: Iterable[str] = ()) -> None:
+        super().__init__(url, now, zone, problems)
+        self.contents: dict[str, str] = {}
+        self._size = 0
+
+    def take_content(self, address: str, content: str) -> None:
+        if content and self._size < MAX_CONTENTS:
+            self.contents[address] = content
+            self._size += len(content)
+
+
+_Found = TypeVar("_Found", bound=_Collector)
 
 
 def clean_title(text: str) -> str | None:
@@ -341,6 +376,8 @@ long text, of which only the start is needed.
 _LEADS = ("description", "summary", "content:encoded", "content")
 """The skipped elements that describe an item. Elements that are usually short come first. The first of these
 elements that an item has is its lead."""
+_CONTENTS = ("content:encoded", "content")
+"""The elements that have the full text of an item."""
 _PUBLISHED = (
     "pubdate", "published", "issued", "dc:date", "dcterms:issued", "dcterms:created", "created",
     "dcterms:date",
@@ -412,14 +449,15 @@ class _Item:
             modified=[self.texts[key] for key in _MODIFIED if key in self.texts],
             lead=next((self.texts[key] for key in _LEADS if key in self.texts), ""),
             authors=self.authors,
+            content=next((self.texts[key] for key in _CONTENTS if key in self.texts), ""),
             plain=self.plain_title,
         )
 
 
-class FeedHandler(Handler):
+class FeedHandler(Handler, Generic[_Found]):
     """Receives the events of a document and fills a :class:`_Collector`."""
 
-    def __init__(self, found: _Collector) -> None:
+    def __init__(self, found: _Found) -> None:
         super().__init__()
         self.found = found
         self._item: _Item | None = None
@@ -442,8 +480,8 @@ class FeedHandler(Handler):
             self._open_item(name, attributes)
         elif self._skipped:
             self._depth += name == self._skipped  # an inner element with the same name has an end tag too
-            if self.wants_text:
-                self.data(" ")  # texts of two XHTML elements are separate words
+            if self.wants_text:  # texts of two XHTML elements are separate words
+                self.data(f"<{_local(name)}>" if self.found.markup else " ")
         elif name in _SKIPPED:
             self._skip(name)
         elif name in _TEXTS:
@@ -460,6 +498,8 @@ class FeedHandler(Handler):
             self._depth -= name == self._skipped
             if not self._depth:
                 self._finish_skipping()
+            elif self.wants_text and self.found.markup:
+                self.data(f"</{_local(name)}>")
         elif name == self._captured:
             self._finish_text()
 
@@ -497,13 +537,13 @@ class FeedHandler(Handler):
         self._finish_text()
         self._skipped, self._depth = name, 1
         if self._item is not None and name in _LEADS and name not in self._item.texts:
-            self.begin_text(_MAX_RAW_LEAD)
+            self.begin_text(self.found.raw_text)
 
     def _finish_skipping(self) -> None:
         name, self._skipped = self._skipped, None
         if name is None or not self.wants_text:
             return
-        text = self.end_text()[:_MAX_RAW_LEAD].strip()
+        text = self.end_text()[: self.found.raw_text].strip()
         if text and self._item is not None:
             self._item.texts[name] = text
 
@@ -596,6 +636,10 @@ class FeedHandler(Handler):
             self._period = (self._period[0], float(number or 1))
 
 
+def _local(name: str) -> str:
+    return name.rpartition(":")[2]
+
+
 def _rank(relation: str, media_type: str) -> int:
     """Return the rank of a link of an Atom entry. The lowest rank is the best.
 
@@ -616,8 +660,8 @@ _BETWEEN = re.compile(r"[\s,]*+")
 _DECODER = json.JSONDecoder()
 
 
-def read_json(text: str, found: _Collector) -> Feed:
-    """Return the content of a JSON Feed; ``found`` is an empty collector.
+def _read_json(text: str, found: _Collector) -> None:
+    """Add the content of a JSON Feed to ``found``.
 
     Raises :class:`FeedError` if the text is another JSON document.
     """
@@ -629,13 +673,12 @@ def read_json(text: str, found: _Collector) -> Feed:
         if items is None:
             raise FeedError("not_a_feed")
         _read_items(_one_by_one(text, items.end()), found)
-        return found.collected()
+        return
     if not isinstance(whole.get("items"), list):
         raise FeedError("not_a_feed")
     _read_top(whole, found)
     _read_items(iter(whole["items"]), found)
     found.problem("too_many_items", len(whole["items"]) - MAX_ITEMS)
-    return found.collected()
 
 
 def _whole_document(text: str) -> dict[str, Any] | None:
@@ -692,6 +735,7 @@ def _read_items(items: Iterator[Any], found: _Collector) -> None:
             modified=[_text_of(item, "date_modified")],
             lead=_lead(item),
             authors=_authors(item),
+            content=_content(item),
         )
 
 
@@ -707,9 +751,16 @@ def _lead(item: dict[str, Any]) -> str:
     return next((text[:_MAX_RAW_LEAD] for text in texts if text.strip()), "")
 
 
-def _text_of(value: dict[str, Any], key: str) -> str:
+def _content(item: dict[str, Any]) -> str:
+    if text := _text_of(item, "content_html", _MAX_CONTENT):
+        return text
+    paragraphs = _text_of(item, "content_text", _MAX_CONTENT).splitlines()
+    return "".join(f"<p>{escape(line)}</p>" for line in paragraphs if line.strip())
+
+
+def _text_of(value: dict[str, Any], key: str, most: int = _MAX_TEXT) -> str:
     text = value.get(key)
-    return text[:20_000] if isinstance(text, str) else ""
+    return text[:most] if isinstance(text, str) else ""
 
 
 MAX_BODY = 16 << 20
@@ -760,6 +811,28 @@ def parse_feed(
     """
     problems: list[str] = []
     collector = partial(_Collector, url, now or utc(system_clock()), zone, problems)
+    return _parse(body, content_type, collector, problems).collected()
+
+
+def item_contents(body: bytes, url: str, content_type: str | None = None) -> dict[str, str]:
+    """Return the full texts of the items of a feed as HTML, by the URL of the item.
+
+    The texts are ``content:encoded`` (RSS), ``content`` (Atom) and ``content_html`` or ``content_text``
+    (JSON Feed), at most :data:`MAX_CONTENTS` characters in all. Items without such a text are left out.
+    Raises :class:`FeedError` if the body is not a feed.
+    """
+    problems: list[str] = []
+    collector = partial(_ContentCollector, url, utc(system_clock()), UTC, problems)
+    return _parse(body, content_type, collector, problems).contents
+
+
+def _parse(
+    body: bytes, content_type: str | None, collector: Callable[[], _Found], problems: list[str]
+) -> _Found:
+    """Return a collector with the items of a feed.
+
+    ``collector`` returns a collector without items that already has the faults in ``problems``.
+    """
     body = gunzip(body, MAX_BODY + 1)  # one more byte than the limit, to detect a body that is too long
     if len(body) > MAX_BODY:
         problems.append("too_long")
@@ -771,7 +844,11 @@ def parse_feed(
         text = unescape(shown[1])
     if not text:
         raise FeedError("empty")
-    return read_json(text, collector()) if text[0] == "{" else _read_xml(text, collector, problems)
+    if text[0] != "{":
+        return _read_xml(text, collector, problems)
+    found = collector()
+    _read_json(text, found)
+    return found
 
 
 _TAGS = re.compile(r"<[^<>]{0,2000}>")
@@ -793,8 +870,8 @@ def _with_entities(text: str, prologue: str) -> str:
     return text
 
 
-def _read_xml(text: str, collector: Callable[[], _Collector], problems: list[str]) -> Feed:
-    """Return the content of an XML feed.
+def _read_xml(text: str, collector: Callable[[], _Found], problems: list[str]) -> _Found:
+    """Return a collector with the items of an XML feed.
 
     ``collector`` returns a collector without items that already has the faults in ``problems``. It is called
     again if parsing has to start again.
@@ -820,4 +897,4 @@ def _read_xml(text: str, collector: Callable[[], _Collector], problems: list[str
         found.problem(flaw)
     if found.full:
         found.problem("too_many_items", sum(1 for _ in _ITEM.finditer(text)) - MAX_ITEMS)
-    return found.collected()
+    return found

@@ -1,0 +1,129 @@
+"""Reads an article in the feed that names it, if its page is refused or has only a part of the text.
+
+Some feeds have the full text of their items, while the server refuses the pages (401, 402, 403) or shows only
+their beginning. The feed is then fetched once more, within the visit of the page. Its texts are kept for the
+other pages of the feed. A feed whose pages can be read costs nothing. The page is visited again as planned,
+and its text replaces that of the feed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+from html import escape
+
+from scrapy import Request
+from scrapy.core.engine import ExecutionEngine
+from scrapy.http import Response
+from scrapy.http.request import NO_CALLBACK
+
+from newsbot.crawl.assembly import Crawl
+from newsbot.crawl.links.feed_details import FEED
+from newsbot.crawl.visit import RULE_KEY, Visit
+from newsbot.errors import NotAnArticle
+from newsbot.items import Article, Bounded, GivenBy, Where
+from newsbot.middlewares import content_type_of
+from newsbot.pages.discovery.feeds import item_contents
+from newsbot.pages.extraction import read_page
+from newsbot.pages.rights import page_rights
+from newsbot.sites.rights import headers_of
+from newsbot.urls import canonicalize, fingerprint
+
+REFUSALS = (401, 402, 403)
+"""Statuses of pages whose text may be in the feed."""
+_KEPT = 600.0
+"""Number of seconds for which the texts of a feed are used."""
+_MOST = 32_000_000
+"""Maximum number of characters of the texts that are kept."""
+_MAX_FEEDS = 1_000
+
+
+class FeedContent:
+    """Makes articles of the full texts in feeds."""
+
+    def __init__(self, crawl: Crawl, engine: ExecutionEngine, *, obeys_noindex: bool) -> None:
+        self._context, self._engine, self._obeys_noindex = crawl.context, engine, obeys_noindex
+        self._rights = crawl.sites.rights
+        self._feeds = Bounded[str, tuple[float, Mapping[bytes, str]]](_MAX_FEEDS)
+        """Time in monotonic seconds, and texts as HTML by the fingerprint of their page, by URL of the feed.
+        The texts are empty if the feed cannot be read."""
+        self._one_feed = asyncio.Lock()
+
+    async def instead_of(self, response: Response, visit: Visit) -> Article | None:
+        """Return the article of a refused page, or None if the site's feed does not have its text.
+
+        The rights that the site and the refusal state hold.
+        """
+        signals = await self._context.calls.run(self._rights.signals, response.url)
+        rights = page_rights(headers_of(response), None, signals, response.url)
+        if self._obeys_noindex and not rights.index:
+            return None
+        article = await self._read(visit)
+        if article is not None:
+            visit.rights = rights
+        return article
+
+    async def completed(self, article: Article, visit: Visit) -> Article:
+        """Return ``article``, with the text of the site's feed if this text is longer."""
+        whole = await self._read(visit)
+        if whole is None or len(whole.text) <= len(article.text):
+            return article
+        whole.rights, whole.fetched_at, whole.discovered_at = (
+            article.rights,
+            article.fetched_at,
+            article.discovered_at,
+        )
+        whole.canonical_url = article.canonical_url
+        return whole
+
+    async def _read(self, visit: Visit) -> Article | None:
+        feed = visit.data.get("referrer")
+        named = visit.data.get("where") == Where.FEED and GivenBy.of(visit.data).counts_for(visit.rule.domain)
+        if not feed or not named or self._context.outage.ending():
+            return None
+        async with self._one_feed:  # the other pages of the feed wait for its texts
+            at, texts = self._feeds.get(feed, (0.0, {}))
+            if not at or time.monotonic() > at + _KEPT:
+                texts = await self._fetch(feed, visit)
+                self._feeds[feed] = time.monotonic(), texts
+                self._feeds.shrink(_MOST, lambda kept: sum(map(len, kept[1].values())))
+        text = texts.get(visit.lease.entry.fingerprint) or texts.get(_key(visit.url))
+        return None if text is None else await asyncio.to_thread(self._article, text, visit)
+
+    async def _fetch(self, feed: str, visit: Visit) -> Mapping[bytes, str]:
+        request = Request(feed, callback=NO_CALLBACK, meta={RULE_KEY: visit.rule})
+        try:
+            response = await self._engine.download_async(request)
+            if response.status != 200:
+                return {}
+            contents = await asyncio.to_thread(
+                item_contents, response.body, response.url, content_type_of(response)
+            )
+        except Exception:  # noqa: BLE001  (after any failure of the feed, there is no text)
+            return {}
+        drop = visit.rule.drop_query
+        return {fingerprint(canonicalize(url, drop)): text for url, text in contents.items()}
+
+    def _article(self, text: str, visit: Visit) -> Article | None:
+        title = escape(visit.data.get("title") or "")
+        page = f"<!DOCTYPE html><title>{title}</title><article><h1>{title}</h1>{text}</article>"
+        url = visit.url or visit.lease.entry.url
+        try:
+            article = read_page(
+                page.encode(),
+                url,
+                rule=visit.rule,
+                hint=visit.hint(),
+                charset="utf-8",
+                now=self._context.now(),
+                vouched=True,
+            )
+        except NotAnArticle:
+            return None
+        article.extraction["text"] = FEED
+        return article
+
+
+def _key(url: str) -> bytes:
+    return fingerprint(canonicalize(url))
