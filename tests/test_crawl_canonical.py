@@ -180,23 +180,10 @@ def test_a_page_that_names_a_missing_page_as_canonical_keeps_its_article(site, w
     assert kept(world) == {story(1): 1}
 
 
-def test_a_site_whose_claims_were_wrong_is_no_longer_trusted(site, world):
-    put(site, story(1), page_of(1, head=canonical(story(2))), slow=0.4)
-    put(site, story(2), page_of(2))
-    world.rule("_defaults", FEEDS_AGAIN)
-    feed_of(site, world, story(1), story(2))
-    world.crawl()
-    time.sleep(1)
-    put(site, story(3), page_of(3, head=canonical(story(4))))
-    feed_of(site, world, story(3))
-    world.crawl()
-    assert kept(world) == {story(1): 1, story(2): 2, story(3): 3}
-
-
 # --- correct claims
 @pytest.mark.parametrize("slow", [1, 2])
 def test_two_urls_of_one_article_are_stored_under_the_canonical_url(site, world, slow):
-    """Both pages are fetched, as the site has not yet shown that its claims are correct."""
+    """Both pages are fetched, because their headlines differ."""
     for n in (1, 2):
         put(site, f"{HOST}/story/{n}", page_of(7, head=canonical(story(2))), slow=0.5 if n == slow else 0.0)
     feed_of(site, world, story(1), story(2))
@@ -235,27 +222,6 @@ def test_a_canonical_url_that_no_source_lists_costs_no_download(site, world):
     world.crawl()
     assert requested(site) == ["/story/1"], "its headline shows that it is known"
     assert kept(world) == {story("slug"): 1}
-
-
-def test_a_trusted_site_costs_no_second_download(site, world):
-    """The site has shown three correct pairs before. The two URLs of a pair lead to one article."""
-
-    def pair(n):
-        for url in (story(n), story(f"slug{n}")):
-            put(site, url, page_of(n, head=canonical(story(f"slug{n}"))))
-        return story(n), story(f"slug{n}")
-
-    world.rule("_defaults", FEEDS_AGAIN)
-    feed_of(site, world, *[url for n in range(3) for url in pair(n)], titles=["News"] * 6)
-    world.crawl()
-    assert len(requested(site)) == 6
-    site.log.clear()
-    urls = [url for n in range(10, 16) for url in pair(n)]
-    feed_of(site, world, *urls, titles=["News"] * 12)
-    time.sleep(1)
-    world.crawl("-s", "CONCURRENT_REQUESTS=1")
-    assert len(requested(site)) == 6
-    assert len(kept(world)) == 9
 
 
 def test_a_listed_page_with_the_headline_of_the_one_that_names_it_is_not_read(site, world):

@@ -122,16 +122,6 @@ def test_a_pending_page_with_the_same_headline_is_not_fetched(desk, listed_as, s
     assert known(desk, OTHER).state == state
 
 
-@pytest.mark.parametrize(("claims", "state"), [((True,) * 3, "done"), ((True, True, True, False), "pending")])
-def test_a_pending_page_is_not_fetched_if_the_sites_canonical_links_are_trusted(desk, claims, state):
-    for number, claim in enumerate(claims):
-        page = f"https://news.test/{number}"
-        desk.crawl.sites.canonical_trust.saw(desk.context.notes, "news.test", page, right=claim)
-    desk.queue(OTHER)
-    end(desk, desk.visit(STORY), canonical_url=OTHER, title=TITLE)
-    assert known(desk, OTHER).state == state
-
-
 def test_a_url_requested_by_a_user_is_fetched_even_if_another_page_names_it(desk):
     desk.queue(OTHER, text=TITLE, force=True)
     end(desk, desk.visit(STORY), canonical_url=OTHER, title=TITLE)

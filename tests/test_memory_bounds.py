@@ -33,7 +33,6 @@ from newsbot.pages.discovery.list_pages import ListTrials, ListWalks
 from newsbot.ranking.families import MAX_FAMILIES, Result, SiteFamilies
 from newsbot.ranking.session_keys import MAX_KEYS, SessionKeys
 from newsbot.sites import rights, statistics
-from newsbot.sites.canonical_trust import ENOUGH, Word
 from newsbot.sites.statistics import OTHERS, SiteCounters, site_figures, total
 from newsbot.storage.notes import MAX_NOTE
 from newsbot.storage.sources import SourceRecord
@@ -59,6 +58,7 @@ def test_a_bounded_mapping_drops_the_oldest_entries() -> None:
 
 # --- all parts of a crawl together
 LIMITS = {
+    "newsbot.crawl.links.canonical": ("MAX_SETTLED",),
     "newsbot.crawl.links.trials": ("MAX_HOSTS",),
     "newsbot.crawl.links.families": ("MAX_HOSTS", "MAX_SITES", "MAX_HELD", "MAX_LISTED"),
     "newsbot.crawl.links.feed_details": ("MAX_WAITING", "MAX_SETTLED"),
@@ -74,7 +74,6 @@ LIMITS = {
     "newsbot.ranking.url_learning": ("MAX_SITES",),
     "newsbot.sites.families": ("MAX_SITES",),
     "newsbot.sites.statistics": ("MAX_SITES",),
-    "newsbot.sites.canonical_trust": ("MAX_SITES", "MAX_SETTLED"),
     "newsbot.sites.health": ("MAX_SITES",),
     "newsbot.sites.rendering": ("MAX_SITES",),
 }
@@ -146,19 +145,15 @@ def test_dropped_data_of_sites_is_read_again(
     make_desk: Callable[..., Desk], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("newsbot.crawl.source_state.MAX_HOSTS", 2)
-    for module in ("canonical_trust", "rendering"):
-        monkeypatch.setattr(f"newsbot.sites.{module}.MAX_SITES", 2)
+    monkeypatch.setattr("newsbot.sites.rendering.MAX_SITES", 2)
     domains = [f"site{number}.test" for number in range(5)]
     desk = make_desk()
     notes, knowledge = desk.context.notes, desk.crawl.sites
     for domain in domains:
         url = f"https://{domain}/map.xml"
         desk.context.storage.sources.save([SourceRecord(url=url, source=domain, kind=Kind.SITEMAP)])
-        for page in range(ENOUGH):
-            knowledge.canonical_trust.saw(notes, domain, f"https://{domain}/{page}", right=True)
         knowledge.rendering.saw(notes, domain, 1.0, helped=True)
     for _ in range(2):  # before and after the results are written
-        assert {knowledge.canonical_trust.word(notes, domain) for domain in domains} == {Word.GOOD}
         assert all(knowledge.rendering.helped(notes, domain) for domain in domains)
         desk.crawl.write_sites()
     desk.crawl.sources.forget()

@@ -15,7 +15,6 @@ from newsbot.pipelines.exact import ExactDuplicatePipeline
 from newsbot.pipelines.near import NearDuplicatePipeline
 from newsbot.pipelines.store import StorePipeline
 from newsbot.pipelines.validate import ValidatePipeline
-from newsbot.sites.canonical_trust import Word
 from newsbot.sites.pauses_and_removals import keep_out
 from newsbot.storage.stories import story_id
 from newsbot.urls import fingerprint
@@ -109,22 +108,6 @@ def test_one_article_under_two_urls_is_kept_under_the_canonical_url(desk, order)
         assert found.canonical_url == url(2)
 
 
-def test_a_checked_canonical_link_changes_the_trust_in_the_site(desk):
-    for number in range(3):
-        one = make_article(number, canonical_url=url(f"slug{number}"))
-        keep(desk, one, make_article(number, url=url(f"slug{number}"), canonical_url=url(f"slug{number}")))
-    assert desk.crawl.sites.canonical_trust.word(desk.context.notes, "news.test") is Word.GOOD
-    keep(desk, names(50, 60), names(60, 60))
-    assert desk.crawl.sites.canonical_trust.word(desk.context.notes, "news.test") is Word.BAD
-    assert desk.stat("canonical/wrong") == 1
-
-
-def test_canonical_links_of_an_untrusted_site_are_used_only_for_variants(desk):
-    desk.crawl.sites.canonical_trust.saw(desk.context.notes, "news.test", url(8), right=False)
-    keep(desk, names(1, 2), make_article(3, url=url(3) + "/amp", canonical_url=url(3)))
-    assert list(kept(desk)) == [url(1), url(3)]
-
-
 def test_a_canonical_url_named_by_two_different_pages_is_fetched(desk):
     visit = desk.visit(url(1))
     visit.outcome.status = 200
@@ -182,13 +165,6 @@ def test_a_page_keeps_the_url_of_its_article_when_its_canonical_link_changes(des
         text = make_article(7).text + times * MORE
         keep(desk, make_article(7, url=url(1), canonical_url=url(name), text=text))
     assert [(one.canonical_url, one.version) for one in desk.context.storage.articles.iter()] == [(url(2), 5)]
-
-
-def test_a_page_keeps_the_url_of_its_article_when_the_site_becomes_untrusted(desk):
-    keep(desk, make_article(7, url=url(1), canonical_url=url(2)))
-    desk.crawl.sites.canonical_trust.saw(desk.context.notes, "news.test", url(8), right=False)
-    keep(desk, make_article(7, url=url(1), canonical_url=url(2), text=make_article(7).text + MORE))
-    assert [(one.canonical_url, one.version) for one in desk.context.storage.articles.iter()] == [(url(2), 2)]
 
 
 def test_a_site_with_a_rule_keeps_its_own_copy(make_desk):

@@ -80,7 +80,6 @@ numbers = st.integers(0, PAGES - 1)
 )
 def test_each_text_is_kept_once_in_any_order(impatient, texts, claims, turns, again):
     run, context = next(RUNS), impatient.context
-    impatient.crawl.sites.canonical_trust.__init__()  # no site is trusted yet
     before = context.storage.articles.count()
     items = [page(run, number, texts[number], claims[number]) for number in range(PAGES)]
     walk(impatient, items, turns)

@@ -85,7 +85,7 @@ class Crawl:
         self.sites = SiteKnowledge(context, self.removals)
         self.families = Families(context, self.sites.families, explore=settings.getfloat("NEWSBOT_EXPLORE"))
         self.sources = SourceRegistry(context)
-        self.canonical = Canonical(context, self.sites.canonical_trust, self.removals)
+        self.canonical = Canonical(context, self.removals)
         self.judge = LinkJudge(
             context,
             self.scope,

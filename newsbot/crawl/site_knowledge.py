@@ -12,7 +12,6 @@ from newsbot.ranking import url_learning
 from newsbot.ranking.session_keys import SessionLearning
 from newsbot.ranking.url_learning import UrlLearning
 from newsbot.sites import shared_lines
-from newsbot.sites.canonical_trust import CanonicalTrust
 from newsbot.sites.families import FamilyNotes
 from newsbot.sites.health import SiteHealth
 from newsbot.sites.rendering import RenderTrials
@@ -34,8 +33,6 @@ class SiteKnowledge:
         """The families of the site's addresses, and how its articles look."""
         self.shared_lines = SharedLines()
         """Lines that the site repeats around its articles. They do not belong to the articles' text."""
-        self.canonical_trust = CanonicalTrust()
-        """Whether the canonical URLs that the pages of a site name can be trusted."""
         self.health = SiteHealth()
         """The results of the last pages of each site."""
         self.rendering = RenderTrials()
@@ -63,7 +60,6 @@ class SiteKnowledge:
                 shared_lines.note_name(domain),
                 self.families.note_name(domain),
                 self.health.note_name(domain),
-                self.canonical_trust.note_name(domain),
                 robots_name(url),
             ]
         )
@@ -80,5 +76,4 @@ class SiteKnowledge:
         self.families.write(context.notes, out)
         self.shared_lines.write(out)
         self.health.write(context.notes, out)
-        self.canonical_trust.write(context.notes, out)
         self.rendering.write(context.notes, out)

@@ -21,7 +21,6 @@ from newsbot.items import ArticleFilter, batched
 from newsbot.pages.rules import RuleSet
 from newsbot.ranking.session_keys import SESSION_NOTE
 from newsbot.ranking.url_learning import NOTE_KIND as LESSONS
-from newsbot.sites.canonical_trust import NOTE_KIND as CLAIMS
 from newsbot.sites.families import NOTE_KIND as FAMILIES
 from newsbot.sites.health import FULL_QUEUE
 from newsbot.sites.health import NOTE_KIND as HEALTH
@@ -146,7 +145,6 @@ OWNERS: Mapping[str, Owner] = {
     GUESSES: Owner.SITE_IN_KIND,
     HEALTH: Owner.SITE,
     FAMILIES: Owner.SITE,
-    CLAIMS: Owner.SITE,
     RENDERING: Owner.SITE,
     FULL_QUEUE: Owner.SITE,
     SESSION_NOTE: Owner.SITE,

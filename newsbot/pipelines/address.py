@@ -20,16 +20,11 @@ from newsbot.urls import canonicalize, fingerprint
 
 
 class AddressChoice:
-    """Chooses the URL under which an article is stored.
-
-    The results of checked claims raise or lower the trust in the site's claims
-    (:mod:`newsbot.sites.canonical_trust`).
-    """
+    """Chooses the URL under which an article is stored."""
 
     def __init__(self, crawl: Crawl) -> None:
         self._context, self._known = crawl.context, crawl.known
-        self._canonical, self._trust = crawl.canonical, crawl.sites.canonical_trust
-        self._spellings = crawl.spellings
+        self._canonical, self._spellings = crawl.canonical, crawl.spellings
 
     def choose(self, item: Article) -> Article | None:
         """Set ``canonical_url`` of ``item``. Return the article that the storage has under this URL, or None.
@@ -55,12 +50,9 @@ class AddressChoice:
             if _has_a_name(there, item, own) or not (variant or self._canonical.may_name(item.source, claim)):
                 return self._go_home(item, own)
             return None
-        if not of_one_page(kept.url, item.url):
-            if not is_one_article(kept, item):
-                self._refuted(item, kept, claim, variant=variant)
-                return self._go_home(item, own)
-            if not variant and of_one_page(kept.url, claim):
-                self._trust.saw(self._context.notes, item.source, own, right=True)
+        if not of_one_page(kept.url, item.url) and not is_one_article(kept, item):
+            self._refuted(kept, claim, variant=variant)
+            return self._go_home(item, own)
         item.canonical_url = kept.canonical_url  # the claim is another address of the stored article
         return kept
 
@@ -122,20 +114,16 @@ class AddressChoice:
         if kept is None or not came_from_elsewhere(kept, own):
             return kept
         if is_one_article(kept, item):
-            self._trust.saw(self._context.notes, item.source, kept.url, right=True)
             return kept
         return None if self._canonical.free_address(kept) else self._context.storage.articles.get(own)
 
-    def _refuted(self, item: Article, kept: Article, claim: str, *, variant: bool) -> None:
+    def _refuted(self, kept: Article, claim: str, *, variant: bool) -> None:
         """Record a wrong claim: another text is stored under the claimed URL.
 
         This happens, for example, if a template names one URL on all pages.
         """
         self._context.count("canonical/doubted")
-        if variant:
-            return
-        self._trust.saw(self._context.notes, item.source, item.url, right=False)
-        if came_from_elsewhere(kept, claim):
+        if not variant and came_from_elsewhere(kept, claim):
             self._canonical.read_after_all(claim)  # probably, neither of the two pages is at the claimed URL
 
 

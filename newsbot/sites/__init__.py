@@ -10,7 +10,6 @@ Files in reading order:
 * ``health``: decides whether the crawl still gets articles from a site
 * ``silence``: decides whether a source has had no new links for an unusually long time
 * ``runs``: the crawls of all workers: start, signs of life, end
-* ``canonical_trust``: decides whether the canonical URLs of a site can be trusted
 * ``shared_lines``: lines that the articles of a site have in common
 * ``rendering``: decides whether the pages of a site are rendered
 * ``notifier_trust``: measures how reliable each sender of push notices is, and limits the fetches that

@@ -9,16 +9,14 @@ from reading the article:
 
 * Forms of one address (AMP, print, mobile host, parameters) are always the same page.
 * An unknown address is marked as another address of the page. It is read nevertheless if a list shows it
-  later with another headline, or if a list shows it before the site's claims are trusted.
-* An address that waits in the queue is read, with two exceptions: it was listed with the page's headline, or
-  the site's claims are trusted and the headlines do not differ.
+  later with another headline or without one.
+* An address that waits in the queue is read, unless it was listed with the page's headline.
 * A section, a page of another site, or an address that the rule denies cannot be an article. It is therefore
   never a canonical address.
 * A page on another host of the site is read. Its address is the canonical address only if it has the same
   text, because one rule may cover the hosts of many blogs.
 
-When both pages have been read, their texts decide (:mod:`newsbot.pipelines.address`). The result raises or
-lowers the trust in the site's claims (:mod:`newsbot.sites.canonical_trust`).
+When both pages have been read, their texts decide (:mod:`newsbot.pipelines.address`).
 """
 
 from __future__ import annotations
@@ -35,11 +33,21 @@ from newsbot.crawl.visit import Visit
 from newsbot.dedup.decision import headlines_agree, is_one_article
 from newsbot.dedup.minhash import signature
 from newsbot.frontier.base import Entry
-from newsbot.items import Article, EventKind, GivenBy, Kind, Link, PageRecord, Reason, Where, read_reason
+from newsbot.items import (
+    Article,
+    Bounded,
+    EventKind,
+    GivenBy,
+    Kind,
+    Link,
+    PageRecord,
+    Reason,
+    Where,
+    read_reason,
+)
 from newsbot.pages.extraction.page.canonical import is_variant, on_one_host
 from newsbot.pages.rules.rule import classify
 from newsbot.ranking.judging import Judgement
-from newsbot.sites.canonical_trust import CanonicalTrust, Word
 from newsbot.storage.articles import of_one_page
 from newsbot.urls import canonicalize, fingerprint, host_key
 
@@ -47,6 +55,8 @@ logger = logging.getLogger(__name__)
 
 CHECK_PRIORITY = 500.0
 """Priority of an address that is read to check a wrong claim. It is above the priority of new articles."""
+MAX_SETTLED = 50_000
+"""Maximum number of addresses that are remembered because they need no check; they take 4 MB."""
 MAX_CHAIN = 10
 """Maximum number of articles that are moved to free one address."""
 NOT_THERE = (Reason.HTTP_404, Reason.HTTP_410)
@@ -56,13 +66,12 @@ APART = timedelta(days=1)
 
 
 class Canonical:
-    """Decides which address identifies a page, and marks its other addresses as done.
+    """Decides which address identifies a page, and marks its other addresses as done."""
 
-    ``trust`` holds the trust in the claims of each site.
-    """
-
-    def __init__(self, context: Context, trust: CanonicalTrust, removals: Removals) -> None:
-        self._context, self._trust, self._removals = context, trust, removals
+    def __init__(self, context: Context, removals: Removals) -> None:
+        self._context, self._removals = context, removals
+        self._settled = Bounded[bytes, None](MAX_SETTLED)
+        """Fingerprints of known addresses that need no check when a list links to them."""
 
     def is_of_another_site(self, source: str, claim: str) -> bool:
         """Return True if the address ``claim`` belongs to a site that has a rule and is not the site
@@ -88,9 +97,8 @@ class Canonical:
         if known is not None and known.kind.is_source:
             return False
         page = self._context.storage.pages.get([key]).get(key)
-        if page is not None and page.http_status in (404, 410):
-            return False  # no page was found at the claimed address, so the article keeps its own address
-        return self._trust.word(self._context.notes, source) is not Word.BAD
+        # If no page was found at the claimed address, the article keeps its own address.
+        return page is None or page.http_status not in (404, 410)
 
     def is_settled(self, visit: Visit, claim: str, key: bytes) -> bool:
         """Return True if the claimed address need not be visited.
@@ -115,10 +123,6 @@ class Canonical:
         if waiting.data.get("force"):
             return False  # a person requested this URL, so it is read
         agree = headlines_agree(str(waiting.data.get("title") or ""), str(visit.page.get("title") or ""))
-        if agree is False:
-            return False
-        if self._trust.word(self._context.notes, visit.rule.domain) is Word.GOOD:
-            return True
         # Columns and daily summaries have the same headline each day, so the publication time counts too.
         return agree is True and not _are_apart(
             waiting.data.get("published_at"), visit.page.get("published_at")
@@ -133,7 +137,7 @@ class Canonical:
         # state of a URL can no longer change, its fingerprint is remembered. If a URL was compared with its
         # article, it is remembered with its headline (_offer), because it must be compared again when a list
         # shows another headline.
-        settled = self._trust.settled
+        settled = self._settled
         asked = {
             one.fingerprint: one
             for one in entries
@@ -164,10 +168,7 @@ class Canonical:
         )
         if kept is None or kept.source != entry.data["source"]:
             return True
-        agree = headlines_agree(str(entry.data.get("title") or ""), kept.title)
-        if agree is None:  # one of the headlines is missing
-            return self._trust.word(self._context.notes, kept.source) is not Word.GOOD
-        return not agree
+        return not headlines_agree(str(entry.data.get("title") or ""), kept.title)
 
     def read_after_all(self, url: str) -> None:
         """Queue an address that a wrong claim has marked as done.
@@ -190,12 +191,12 @@ class Canonical:
         self._context.frontier.add([entry], force=True)
         self._context.count("canonical/read_after_all")
 
-    def free_address(self, kept: Article, *, wrong: bool = True, chain: int = MAX_CHAIN) -> bool:
+    def free_address(self, kept: Article, chain: int = MAX_CHAIN) -> bool:
         """Move an article that was stored under another page's URL to the URL from which it was fetched.
 
         If the claim of a third page has placed another article at the target URL, that article is moved
-        first, and so on. At most ``chain`` articles are moved. If ``wrong``, the trust in the site's claims
-        is lowered. Returns False if the article could not be moved. Raises :class:`newsbot.errors.DataError`.
+        first, and so on. At most ``chain`` articles are moved. Returns False if the article could not be
+        moved. Raises :class:`newsbot.errors.DataError`.
         """
         home = canonicalize(kept.url)
         there = self._context.storage.articles.get(home)
@@ -205,9 +206,7 @@ class Canonical:
             and came_from_elsewhere(there, home)
             and not is_one_article(there, kept)
         ):
-            self.free_address(there, chain=chain - 1)
-        if wrong:
-            self._trust.saw(self._context.notes, kept.source, home, right=False)
+            self.free_address(there, chain - 1)
         self._context.count("canonical/wrong")
         # The index is written before the storage. After a crash between the two writes, the index has an
         # entry without an article, but each stored article is in the index.
@@ -232,8 +231,7 @@ class Canonical:
         url = canonicalize(visit.lease.entry.url, visit.rule.drop_query)
         kept = self._context.storage.articles.get(url)
         if kept is not None and came_from_elsewhere(kept, url):
-            # "not an article" may be a fault of the extraction, so it does not count against the site
-            self.free_address(kept, wrong=gone or list_of_links)
+            self.free_address(kept)
 
     def record_addresses(self, visit: Visit, record: PageRecord) -> bool:
         """Record the target of the redirects and the canonical address that the page claims. Idempotent.
