@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 
 import pytest
 
+from newsbot.pages import extraction
+from newsbot.pages.extraction.evidence import Witnesses
 from newsbot.pages.extraction.fields.dates.moments import date_without_year, find_date, order_in, settled
 from tests.extraction_pages import TEXT, page, read
 
@@ -77,6 +80,31 @@ def test_a_date_with_two_readings_is_no_date() -> None:
     # another date of the page shows the order
     american = read(html.replace(b"</article>", b"<i>Seen 4/23/2018</i></article>"), ADDRESS, now=NOW)
     assert american.published_at == datetime(2018, 5, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("others", "day"),
+    [
+        (("27/05/2018", "03/04/2018"), "2018-01-05"),
+        (("5/27/2018",), "2018-05-01"),
+        (("Sunday 4/1/2018",), "2018-05-01"),
+        (("27/05/2018", "5/27/2018"), None),
+        (("27 May 2018",), None),
+    ],
+)
+def test_the_order_of_day_and_month_comes_from_other_articles_of_the_site(
+    others: tuple[str, ...], day: str | None
+) -> None:
+    witnesses = Witnesses()
+    for date in others:
+        reading = extraction.read(page(body=f"<p class=date>{date}</p>{TEXT}"), ADDRESS, now=NOW)
+        assert reading.evidence is not None
+        witnesses.add(reading.evidence)
+    witnesses = Witnesses.read(json.loads(json.dumps(witnesses.plain())))
+    html = page(body="<p class=date>05/01/2018</p>" + TEXT)
+    article = extraction.read(html, ADDRESS, now=NOW, witnesses=witnesses).article
+    assert article is not None
+    assert (article.published_at and str(article.published_at.date())) == day
 
 
 def test_stated_days_that_contradict_each_other() -> None:

@@ -231,6 +231,18 @@ def test_an_unchanged_page_is_dropped_and_a_new_title_is_not(desk):
     assert process(pipeline, make_article(1, title="A new title"))
 
 
+def test_an_unchanged_article_gets_the_date_that_can_be_read_now(desk):
+    keep(desk, make_article(1, published_at=None, published_precision=None))
+    dated = make_article(1, published_at=NOW, published_precision="day", published_source="visible")
+    assert dropped(ExactDuplicatePipeline.from_crawler(desk.crawler), dated) == "unchanged"
+    [article] = desk.context.storage.articles.iter()
+    assert (article.published_at, article.published_precision, article.version) == (NOW, "day", 1)
+    undated = make_article(1, published_at=None, published_precision=None)
+    assert dropped(ExactDuplicatePipeline.from_crawler(desk.crawler), undated) == "unchanged"
+    [article] = desk.context.storage.articles.iter()
+    assert article.published_at == NOW
+
+
 def test_an_unchanged_article_is_found_under_each_of_its_urls(desk):
     keep(desk, make_article(1))
     other = "https://news.test/mobile/1"

@@ -84,6 +84,10 @@ class CopyFilter:
                 self._removals.stored(item)
             if kept.rights != item.rights:  # a new reservation is stored, even if the text is unchanged
                 self._context.storage.articles.save_rights(kept.canonical_url, item.rights)
+            if kept.published_at is None and item.published_at is not None:
+                # Meanwhile, other articles of the site have shown how to read the date.
+                _take_date(kept, item)
+                self._context.storage.articles.save_origin(kept)
             # The worker that stored the article may have been killed before it merged the stories.
             settle_again(self._context.storage, kept)
             self._context.count("articles/unchanged")
@@ -94,11 +98,16 @@ class CopyFilter:
 def _keep_origin(kept: Article, new: Article) -> None:
     """Copy the feed's data from the stored article to the new version, if the new version lacks them."""
     if kept.extraction.get("published_at") == FEED and new.published_at is None:
-        new.published_at, new.published_source = kept.published_at, kept.published_source
-        new.published_precision = kept.published_precision
-        new.extraction["published_at"] = FEED
+        _take_date(new, kept)
     if kept.extraction.get("authors") == FEED and not new.authors:
         new.authors, new.extraction["authors"] = kept.authors, FEED
+
+
+def _take_date(article: Article, other: Article) -> None:
+    """Copy the time of publication from another version of the article."""
+    article.published_at, article.published_source = other.published_at, other.published_source
+    article.published_precision = other.published_precision
+    article.extraction["published_at"] = other.extraction.get("published_at", "")
 
 
 def _has_less(new: Article, kept: Article) -> bool:

@@ -167,6 +167,8 @@ class _Reader:
     standing: Standing
     witnesses: Witnesses | None
     evidence: Evidence | None = None
+    month_first: bool | None = None
+    """The order of day and month in the article's date, if its text shows the order."""
 
     def article(self) -> Article:
         body = find_body(self.page, self.selected)
@@ -201,6 +203,7 @@ class _Reader:
             body,
             date=article.published_source,
             byline=bool(article.authors) and article.extraction["authors"] != FEED,
+            month_first=self.month_first,
         )
         reason = refuse_evidence(self.page, body, self.evidence, standing, self.witnesses)
         if reason is not None:
@@ -257,15 +260,16 @@ class _Reader:
         return Candidate(sentence, DERIVED, 0.1) if sentence else None
 
     def _times(self, article: Article) -> None:
-        context = published.DateContext(
-            self.hint, self.rule.timezone if self.rule is not None else None, self.now
-        )
+        zone = self.rule.timezone if self.rule is not None else None
+        order = self.witnesses.month_first if self.witnesses is not None else None
+        context = published.DateContext(self.hint, zone, self.now, order)
         when, note = published.published(self.page, self.selected.strings("published_at"), context)
         if note:
             article.extraction["published_at"] = note
         if when is not None:
             article.published_at, article.published_source = when.at, when.source
             article.published_precision = when.precision
+            self.month_first = when.month_first
         stated = self.selected.strings("modified_at")
         changed = published.modified(self.page, stated, context, article.published_at)
         if changed is not None:

@@ -77,6 +77,8 @@ _FORUMS = re.compile(
 )
 
 ARTICLE, DATED, DATE_IN_METADATA, BYLINE, LAYOUT = "metadata", "date", "date_in_metadata", "byline", "layout"
+MONTH_FIRST, DAY_FIRST = "month_first", "day_first"
+"""Marks that are no evidence. They show the order in which the site writes dates."""
 MARKS: Final = (ARTICLE, DATED, DATE_IN_METADATA, BYLINE)
 """What articles of a site have in common, besides their layout."""
 _AMONG_OTHERS: Final[Mapping[str, float]] = {
@@ -101,11 +103,14 @@ class Evidence:
         return tuple(mark for mark in MARKS if mark not in self.marks)
 
 
-def measure(page: Page, body: Body, *, date: str | None, byline: bool) -> Evidence:
+def measure(
+    page: Page, body: Body, *, date: str | None, byline: bool, month_first: bool | None = None
+) -> Evidence:
     """Return the evidence of a page.
 
     ``date`` is the source of the page's date (:mod:`newsbot.pages.extraction.fields.evidence`), or None. A
     date that only the URL has is no date of the page. ``byline`` is True if the page names its authors.
+    ``month_first`` is the order of day and month in the page's date; None if it is unknown.
     """
     date = None if date in (URL, FEED, SITEMAP) else date
     values = features(page, body, date=date, byline=byline)
@@ -116,6 +121,8 @@ def measure(page: Page, body: Body, *, date: str | None, byline: bool) -> Eviden
         DATED: date is not None,
         DATE_IN_METADATA: date is not None and date not in (VISIBLE, TIME_TAG, GENERIC),
         BYLINE: byline,
+        MONTH_FIRST: month_first is True,
+        DAY_FIRST: month_first is False,
     }
     return Evidence(odds, frozenset(name for name, has in marks.items() if has), layout_of(page, body))
 
@@ -358,6 +365,15 @@ class Witnesses:
             self.layouts[layout] = self.layouts.get(layout, 0.0) + 1
             if len(self.layouts) > MAX_LAYOUTS:
                 del self.layouts[min(self.layouts, key=lambda one: (self.layouts[one], one != layout))]
+
+    @property
+    def month_first(self) -> bool | None:
+        """The order of day and month in the dates of the site: True if the month is first.
+
+        None if no date shows the order, or if both orders occur.
+        """
+        month, day = self.marks[MONTH_FIRST] > 0, self.marks[DAY_FIRST] > 0
+        return month if month != day else None
 
     def agreement(self, evidence: Evidence) -> float:
         """Return the log-odds that the page is an article of this site, from its likeness to the witnesses.

@@ -189,7 +189,10 @@ class Written:
     swapped: datetime | None = None
     """``local`` with day and month exchanged, if the text can also be read in this way (3/4/2024)."""
     order: bool | None = None
-    """The probable order in a text with two readings: True if the month is first, None if it is unknown."""
+    """The order of day and month: True if the month is first, None if it is unknown.
+
+    In a text with two readings it is the probable order.
+    """
     yearless: bool = False
     """True if no year was written. The year of ``local`` has no meaning then."""
 
@@ -415,7 +418,7 @@ def _from_match(match: re.Match[str], text: str, language: str | None) -> Writte
             clock = before.groupdict() if before is not None else {}
         written = _with_clock(day, clock, language) if clock else Written(day, "day")
         if swapped is None:
-            return written
+            return replace(written, order=_order_of(part))
         return _of_two(written, swapped - day, clock, match, text, language)
     except (ValueError, OverflowError):
         return None
@@ -448,6 +451,14 @@ def _readings(year: int, number: int, day: int, mark: str) -> tuple[datetime, da
     if day > 12 or day == number:
         return datetime(year, number, day), None
     return datetime(year, number, day), datetime(year, day, number)
+
+
+def _order_of(part: dict[str, str | None]) -> bool | None:
+    """Return the order of two numbers of which only one can be a month: True if the month is first."""
+    if part.get("name") or part.get("mark") not in ("/", "-"):
+        return None
+    first, second = int(part["day"] or 0), int(part.get("month") or 0)
+    return second > 12 if max(first, second) > 12 else None
 
 
 def _year(part: dict[str, str | None], main: str) -> int | None:
@@ -512,7 +523,7 @@ def _of_two(  # noqa: PLR0917
         number = _WEEKDAYS.index(said[1].lower())
         fits = [moment for moment in (written.local, swapped) if moment.weekday() == number]
         if len(fits) == 1:
-            return replace(written, local=fits[0])
+            return replace(written, local=fits[0], order=fits[0] == swapped)
     main, _, country = (language or "").partition("-")
     order: bool | None = None
     if {main, country} & _MONTH_FIRST:

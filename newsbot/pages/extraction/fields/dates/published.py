@@ -8,7 +8,7 @@ times only in UTC, the functions find the time zone of the site.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from itertools import chain, islice
 
@@ -50,6 +50,8 @@ from newsbot.pages.extraction.fields.evidence import (
     MICRODATA,
     OPEN_GRAPH,
     SITEMAP,
+    TIME_TAG,
+    VISIBLE,
     Candidate,
 )
 from newsbot.pages.extraction.page.page import Page
@@ -65,12 +67,14 @@ class DateContext:
     """What is known besides the page.
 
     ``hint`` is the link that led to the page. ``timezone`` is the time zone in the site's rule. ``now`` is
-    the current time (aware).
+    the current time (aware). ``month_first`` is the order of day and month in the site's other articles, or
+    None.
     """
 
     hint: Link | None
     timezone: str | None
     now: datetime
+    month_first: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +88,8 @@ class When:
     source: str
     precision: Precision
     note: str
+    month_first: bool | None = None
+    """The order of day and month in the text of the date; None if it does not show the order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +146,7 @@ def published(page: Page, stated: list[str], context: DateContext) -> tuple[When
     region = region_of(page)
     first = [*from_rule(stated, region), *structured(page, region), *from_hint(context.hint)]
     zones = _zones(page, first, context.timezone)
-    reader = _Reader(page, zones, context.now)
+    reader = _Reader(page, zones, context)
     found = reader.usable(first)
     if not any(c.value.precision != "day" and c.confidence >= _ENOUGH for c in found):
         found += reader.usable([*time_tags(page, region), *from_url(page.url), *visible(page, region)])
@@ -162,7 +168,8 @@ def published(page: Page, stated: list[str], context: DateContext) -> tuple[When
         when = zones.of_country(chosen)
     if disputed:
         when = When(when.at, when.source, "day", f"{when.note}+disputed")
-    return when, when.note
+    shown = [c.value.order for c in found if c.method in (VISIBLE, TIME_TAG) and c.value.order is not None]
+    return replace(when, month_first=shown[0] if len(set(shown)) == 1 else None), when.note
 
 
 class _Reader:
@@ -171,8 +178,8 @@ class _Reader:
     ``unclear`` has the candidates whose day and month cannot be told apart.
     """
 
-    def __init__(self, page: Page, zones: Zones, now: datetime) -> None:
-        self._page, self._zones, self._now = page, zones, now
+    def __init__(self, page: Page, zones: Zones, context: DateContext) -> None:
+        self._page, self._zones, self._now, self._of_site = page, zones, context.now, context.month_first
         self._orders: list[bool | None] = []
         self.unclear: list[Moment] = []
 
@@ -205,9 +212,13 @@ class _Reader:
         return confirmed
 
     def _order(self) -> bool | None:
-        """Return the order of day and month in the other dates of the page (True: the month is first)."""
+        """Return the order of day and month in the other dates of the page, or in those of the site.
+
+        The order is True if the month is first.
+        """
         if not self._orders:
-            self._orders.append(order_in(text for text in islice(self._page.tree.itertext(), _MAX_TEXTS)))
+            own = order_in(text for text in islice(self._page.tree.itertext(), _MAX_TEXTS))
+            self._orders.append(self._of_site if own is None else own)
         return self._orders[0]
 
 
@@ -302,7 +313,7 @@ def modified(page: Page, stated: list[str], context: DateContext, since: datetim
     zones = _zones(page, candidates, context.timezone)
     usable = [
         c
-        for c in _Reader(page, zones, context.now).usable(candidates)
+        for c in _Reader(page, zones, context).usable(candidates)
         if since is None or zones.at(c.value) >= since
     ]
     chosen = max(usable, key=lambda c: c.confidence, default=None)
