@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -25,10 +27,17 @@ DATA["parts of paragraphs"] = {
         {"type": "p", "kids": [{"text": text[:20]}, {"bold": True, "text": text[20:]}]} for text in PROSE
     ]
 }
+DATA["objects by their id"] = {
+    "Post:7": {"kind": "Post", "parts": [{"ref": f"Part:{number}"} for number in range(len(PROSE))]},
+    **{f"Part:{number}": {"kind": "Part", "text": text} for number, text in enumerate(PROSE)},
+    **{f"Teaser:{number}": {"kind": "Teaser", "lead": "Snow is on its way."} for number in range(4)},
+}
 DATA["React"] = [1, "5:" + json.dumps(["$", "div", None, {"post": {"body": TEXT}}])]
 SCRIPTS = [
     '<script id="__NEXT_DATA__" type="application/json">{}</script>',
     "<script>window.__STATE__ = {};</script>",
+    "<script>var c={debug:!0,at:undefined};window.layer=[{n:1}];window.a=[1,2];window.S={};</script>",
+    "<script>load({user: undefined, page: {}, rest: [1]})</script>",
 ]
 
 
@@ -51,6 +60,24 @@ def test_the_state_of_angular_is_read() -> None:
         data = data.replace(sign, escape)
     script = "<script id='serverApp-state' type='application/json'>{}</script>"
     assert read(shown(data, script)).text.split("\n") == PROSE
+
+
+def in_one_quote(data: str) -> str:
+    return "'" + data.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+@pytest.mark.parametrize(
+    ("script", "written"),
+    [
+        ("<script>window.S = JSON.parse({});</script>", json.dumps),
+        ("<script>window.S = JSON.parse({});</script>", in_one_quote),
+        ('<script>window.S = "{}";</script>', quote),
+    ],
+)
+def test_data_in_a_string_are_read(script: str, written: Callable[[str], str]) -> None:
+    prose = [*PROSE, 'It\'s "done", they said, and the rain that had come in the night went on for a week.']
+    data = json.dumps({"post": {"blocks": prose}}).replace("</", "<\\/")
+    assert read(shown(written(data), script)).text.split("\n") == prose
 
 
 def test_data_without_more_text_change_nothing() -> None:

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import unquote
 
 from lxml import etree
 from lxml.html import HtmlElement, fragment_fromstring
@@ -27,6 +28,8 @@ LEAST = 200
 # A string of JavaScript or JSON, which may contain escaped quotes. "*+" never backtracks, so matching takes
 # linear time.
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+_QUOTED = {'"': _STRING, "'": re.compile(r"'(?:[^'\\]|\\.)*+'", re.DOTALL)}
+_ESCAPE_OR_QUOTE = re.compile(r"(\\.)|\"", re.DOTALL)
 _ENDS = re.compile(r"[.!?…。！？»”\"')]\s*$")
 _SCRIPTS = xpath("//script[@src or not(contains(@type,'json'))]")
 _STATED = xpath("//script[contains(@type,'ld+json')][contains(.,'articleBody')]")
@@ -51,9 +54,9 @@ def embedded_blocks(tree: HtmlElement) -> list[Block]:
     best: list[Block] = []
     most = LEAST
     for script in tree.iter("script"):
-        text = script.text or ""
+        text = _plain(script)
         # A template is markup that a script shows later. Blogger has the text of each post in a template.
-        markups = [text[:MAX_SCRIPT]] if script.get("type") in _TEMPLATES else _strings(text, depth=0)
+        markups = [text] if script.get("type") in _TEMPLATES else _strings(text, depth=0)
         for markup in markups:
             blocks = _blocks(markup)
             length = sum(size(block.text) for block in blocks)
@@ -94,7 +97,7 @@ def sentence_blocks(tree: HtmlElement) -> list[Block]:
         # JSON-LD is read elsewhere, and its long strings are descriptions.
         if "ld+json" in (script.get("type") or ""):
             continue
-        lines = dict.fromkeys(_sentences(script.text or "", depth=0))
+        lines = dict.fromkeys(_sentences(_plain(script), depth=0))
         if len(lines) < _LEAST_SENTENCES or sum(map(_is_rest, lines)) * _RESTS > len(lines):
             continue
         if sum(map(len, lines)) > sum(len(block.text) for block in best):
@@ -143,7 +146,6 @@ def _strings(text: str, *, depth: int) -> Iterator[str]:
 
 def _literals(text: str, least: int) -> Iterator[str]:
     """Yield decoded string literals of more than ``least`` characters, quotes included."""
-    text = text[:MAX_SCRIPT]
     at = text.find('"')
     while at >= 0:
         match = _STRING.match(text, at)
@@ -180,6 +182,8 @@ _LEAST_VISIBLE = 2
 """Minimum number of visible paragraphs that show that a list has the paragraphs of the article."""
 _MOST_ITEMS, _MOST_PARTS = 500, 100
 """Maximum number of items of a list, and of values in one item, that are read."""
+_MOST_DOCUMENTS = 1_000
+"""Maximum number of JSON values of a script that are read."""
 _MOST_NODES = 100_000
 """Maximum number of values in the data of a script that are visited."""
 _PROBE = 16
@@ -205,32 +209,64 @@ def whole_blocks(tree: HtmlElement, visible: list[Block]) -> list[Block]:
     start = prose[0][:_PROBE].rpartition(" ")[0] or prose[0][:_PROBE]
     probes = (start, json.dumps(start)[1:-1])
     for script in tree.iter("script"):
-        text = script.text or ""
+        text = _plain(script)
         if "ld+json" in (script.get("type") or "") or not any(probe in text for probe in probes):
             continue
-        found = _continued(_document(text[:MAX_SCRIPT]), {key(text) for text in prose})
+        found = _continued(list(_documents(text)), {key(text) for text in prose})
         if sum(size(block.text) for block in found) >= max(_MORE * length, length + _LEAST_SENTENCE):
             return found
     return []
 
 
-def _document(text: str) -> Json:
-    """Return the first JSON value in a script. Some data are JSON inside a JSON string."""
+def _plain(script: HtmlElement) -> str:
+    """Return the text of a script, without the escapes that some frameworks use for their data."""
+    text = (script.text or "")[:MAX_SCRIPT]
+    if "%7B%22" in text:
+        text = unquote(text)
     if "&q;" in text:
         for escape, sign in _ANGULAR:
             text = text.replace(escape, sign)
-    begin = _OBJECT.search(text)
-    try:
-        found: Json = json.JSONDecoder(strict=False).raw_decode(text, begin.start() if begin else 0)[0]
-    except (ValueError, RecursionError):
-        return None
-    return found
+    return text
+
+
+def _documents(text: str) -> Iterator[Json]:
+    """Yield the JSON values in a script. Some of them are in string literals, which are yielded decoded."""
+    decoder, at = json.JSONDecoder(strict=False), 0
+    strings = dict(_QUOTED)
+    for _ in range(_MOST_DOCUMENTS):
+        begin = _OBJECT.search(text, at)
+        if begin is None:
+            return
+        quote = text[max(0, begin.start() - 1)]
+        if quote in strings:
+            literal = strings[quote].match(text, begin.start() - 1)
+            if literal is not None:
+                yield _decoded(_in_double_quotes(literal[0]))
+                at = literal.end()
+                continue
+            del strings[quote]  # no string ends any more; searching again would take quadratic time
+        try:
+            value, at = decoder.raw_decode(text, begin.start())
+        except json.JSONDecodeError as error:
+            at = max(error.pos, begin.end())  # goes on behind the fault, so that the time is linear
+        except RecursionError:
+            return
+        else:
+            yield value
+
+
+def _in_double_quotes(literal: str) -> str:
+    """Return a string literal of JavaScript with the quotes of JSON."""
+    if literal[0] == '"':
+        return literal
+    inner = _ESCAPE_OR_QUOTE.sub(lambda match: "'" if match[0] == "\\'" else match[1] or '\\"', literal[1:-1])
+    return f'"{inner}"'
 
 
 def _opened(value: Json) -> Json:
-    """Return the value in a string that is JSON, and any other value unchanged."""
+    """Return the values in a string that is JSON, and any other value unchanged."""
     if isinstance(value, str) and len(value) > LEAST and _PACKED.match(value):
-        return _document(value) or value
+        return list(_documents(value)) or value
     return value
 
 
@@ -246,15 +282,32 @@ def _continued(value: Json, prose: set[str]) -> list[Block]:
         found: list[Block] = []
         if isinstance(one, str):
             found = _paragraphs(one, prose)
-        elif isinstance(one, list) and len(one) > len(prose) >= _LEAST_VISIBLE:
-            texts = [_texts(item) for item in one[:_MOST_ITEMS]]
-            left -= sum(map(len, texts))
-            found = _listed(texts, prose)
+        for items in _lists(one) if len(prose) >= _LEAST_VISIBLE else ():
+            if len(items) > len(prose) and not found:
+                texts = [_texts(item) for item in items[:_MOST_ITEMS]]
+                left -= sum(map(len, texts))
+                found = _listed(texts, prose)
         if found:
             return found
         if isinstance(one, dict | list):
             waiting += reversed(list(one.values()) if isinstance(one, dict) else one)
     return []
+
+
+def _lists(value: Json) -> list[list[Json]]:
+    """Return the lists in a value: the value itself, or the objects of a mapping with the same names.
+
+    Some frameworks keep all objects in one mapping by their id.
+    """
+    if isinstance(value, list):
+        return [value]
+    if not isinstance(value, dict):
+        return []
+    alike: dict[frozenset[str], list[Json]] = {}
+    for one in value.values():
+        if isinstance(one, dict):
+            alike.setdefault(frozenset(one), []).append(one)
+    return list(alike.values())
 
 
 def _paragraphs(value: str, prose: set[str]) -> list[Block]:
