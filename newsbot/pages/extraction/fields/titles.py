@@ -22,7 +22,7 @@ from newsbot.pages.extraction.fields.evidence import (
     Candidate,
 )
 from newsbot.pages.extraction.page.jsonld import first_text
-from newsbot.pages.extraction.page.page import Page, text_of
+from newsbot.pages.extraction.page.page import Page, text_of, xpath
 from newsbot.pages.extraction.strings import key, plain, words
 from newsbot.pages.text.languages import compiled
 from newsbot.pages.text.languages import words as words_of
@@ -75,7 +75,8 @@ def clean_title(title: str, sites: Sequence[str]) -> str:
         if shorter == title:
             break
         title = shorter
-    return _ANCHOR.sub("", title).strip(" |│»›–—-")
+    title = _ANCHOR.sub("", title).strip(" |│›–—-")
+    return title if "«" in title else title.strip(" |│»›–—-")
 
 
 _ANCHOR = re.compile(r"\s?[¶🔗]\s*$|\s#\s*$")
@@ -83,7 +84,7 @@ _ANCHOR = re.compile(r"\s?[¶🔗]\s*$|\s#\s*$")
 
 
 def _without_site(title: str, sites: Sequence[str]) -> str:
-    parts = list(_SEPARATOR.finditer(title))
+    parts = _separators(title)
     if not parts:
         return title
     # Only the first and the last part can be the name of the site. A part between them is never the name.
@@ -94,6 +95,12 @@ def _without_site(title: str, sites: Sequence[str]) -> str:
     if _names_site(title[: first.start()], sites) and title[first.end() :].strip():
         return title[first.end() :]
     return title
+
+
+def _separators(title: str) -> list[re.Match[str]]:
+    """Return the separators in a title. The end of a quotation («…») is none."""
+    found = _SEPARATOR.finditer(title)
+    return [match for match in found if match[0].strip() != "»" or "«" not in title[: match.start()]]
 
 
 def _without_label(title: str, sites: Sequence[str]) -> str:
@@ -112,7 +119,8 @@ def _without_label(title: str, sites: Sequence[str]) -> str:
         head, tail = title[: at.start()], title[at.end() :]
         for part, rest in ((tail, head), (head, tail)):
             name = key(part)
-            if name in sites and (" " in name or not name.isascii()) and rest.strip():
+            known = name in sites or name.replace(" ", "") in sites
+            if known and (" " in name or not name.isascii()) and rest.strip():
                 return rest
     return title
 
@@ -237,8 +245,64 @@ def site_names(page: Page) -> list[str]:
     ]
     own = labels[:-1] or labels  # without the top-level domain
     host = [page.host.removeprefix("www."), *[label for label in own if len(label) > 2 or len(own) == 1]]
-    found = [key(name) for name in [*raw, *host] if name and len(name) < 60]
+    found = [key(name) for name in [*raw, *host] if name and len(name) < _LONGEST_NAME]
     return list(dict.fromkeys(filter(None, found)))
+
+
+_LONGEST_NAME = 60
+_MOST_LINKS = 1000
+"""Maximum number of links of a page that are compared with the parts of its title."""
+_COPYRIGHT = re.compile(
+    r"(?:©|\(c\)|\bcopyright\b)[\s\d©,–—-]*(?:by\s)?([^\d.|©][^.|©\n]{1,80})", re.IGNORECASE
+)
+_RIGHTS = re.compile(r",|\s+(?:all rights|alle rechte|tous droits|todos los|все права)", re.IGNORECASE)
+_WITH_COPYRIGHT = xpath("//*[text()[contains(., '©') or contains(., '(c)') or contains(., 'opyright')]]")
+_HOME = re.compile(r"/(?:index\.\w{3,5})?")
+_FEED_OF_SITE = re.compile(r"(?:/[^/]*){0,2}/?")
+
+
+def _without_shown_name(title: str, page: Page) -> str:
+    """Return ``title`` without its first or last part, if the page shows this part as the name of its site.
+
+    Such names are less certain than :func:`site_names`, so they are compared exactly.
+    """
+    spans = [match.span() for match in (*_separators(title), *_COLON.finditer(title))]
+    if not spans:
+        return title
+    (_, last), (first, end) = max(spans), min(spans)
+    before_last = title[: max(spans)[0]]
+    shown = {key(name) for name in _shown_names(page) if len(name) < _LONGEST_NAME}
+    if key(title[last:]) in shown and len(before_last) > len(title) - last:
+        return before_last
+    return title[end:] if key(title[:first]) in shown and len(title) - end > first else title
+
+
+def _shown_names(page: Page) -> Iterator[str]:
+    """Yield the texts of a page that may be the name of its site.
+
+    They are metadata, titles of feeds, links to the home page, and copyright lines.
+    """
+    stated = page.meta_all("copyright", "publisher", "dc.publisher")
+    yield from stated
+    for link in islice(page.tree.iter("link", "a"), _MOST_LINKS):
+        title, path = link.get("title") or "", _path_on_site(link.get("href") or "", page)
+        if path is None:
+            continue
+        if link.tag == "link" and "alternate" in (link.get("rel") or ""):
+            if _FEED_OF_SITE.fullmatch(path):
+                yield from (title, *_SEPARATOR.split(title))
+        elif link.tag == "a" and _HOME.fullmatch(path):
+            yield from (title, text_of(link, _LONGEST_NAME))
+            yield from (picture.get("alt") or "" for picture in link.iter("img"))
+    shown = (text_of(element, 500) for element in islice(_WITH_COPYRIGHT(page.tree), 20))
+    for match in chain.from_iterable(map(_COPYRIGHT.finditer, (*stated, *shown))):
+        yield from (match[1], _RIGHTS.split(match[1])[0])
+
+
+def _path_on_site(href: str, page: Page) -> str | None:
+    target = urls.resolve(page.url, href) if len(href) < 200 else None
+    there = urlsplit(target) if target is not None else None
+    return (there.path or "/") if there is not None and there.hostname == page.host else None
 
 
 # --- headlines
@@ -284,12 +348,17 @@ def title_candidates(page: Page, hint: Link | None) -> Iterator[Candidate[str]]:
     )
     if hint is not None and hint.text and hint.where in (Where.FEED, Where.NEWS_SITEMAP, Where.PUSH):
         raw.append((hint.text, SITEMAP if hint.where is Where.NEWS_SITEMAP else FEED, 0.73))
-    # The <title> often contains the section and the site too. Its longest part is usually the headline.
-    raw.append((max(_STRONG.split(page.title_tag), key=len), META, 0.5))
+    alone = True
     for text, method, confidence in raw:
         title = clean_title(text, sites) if text else ""
         if _usable(title, sites):
+            alone = False
             yield Candidate(title, method, confidence - (0.25 if key(title) in for_search else 0.0))
+    # The <title> often contains the section and the site too. Its longest part is usually the headline.
+    longest = max(_STRONG.split(page.title_tag), key=len)
+    title = clean_title(_without_shown_name(longest, page) if alone else longest, sites)
+    if _usable(title, sites):
+        yield Candidate(title, META, 0.5)
 
 
 def _visible(page: Page) -> Iterator[tuple[str, float]]:
