@@ -74,6 +74,7 @@ COMPONENTS: Mapping[str, Any] = {
     },
     "EXTENSIONS": {
         "scrapy.extensions.telnet.TelnetConsole": None,
+        "scrapy.extensions.remote_control.RemoteControl": None,
         "scrapy.extensions.throttle.AutoThrottle": None,
         "scrapy.extensions.logstats.LogStats": None,  # newsbot.extensions.progress reports more
         "newsbot.extensions.pauses.Pauses": 480,
@@ -131,7 +132,8 @@ class NewsbotSpider(Spider):
             if isinstance(value, Mapping):
                 joined = {**value, **settings.getdict(name)}
                 # Scrapy later adds the process's settings again, with their priorities.
-                settings.set(name, joined, max(priority + 1, SETTINGS_PRIORITIES["spider"]))
+                priority = max(priority + 1, SETTINGS_PRIORITIES["spider"])
+                settings.set(name, _without_removed(joined, settings, name, priority), priority)
             elif priority == SETTINGS_PRIORITIES["default"]:
                 settings.set(name, value, "project")
 
@@ -139,6 +141,21 @@ class NewsbotSpider(Spider):
     def handles_request(cls, request: Request) -> bool:  # noqa: ARG003
         """Return False: Scrapy would take the spider's name for the domain of a site."""
         return False
+
+
+def _without_removed(
+    joined: Mapping[str, Any], settings: BaseSettings, name: str, priority: int
+) -> dict[str, Any]:
+    """Remove the components with the value None from ``joined``, and from Scrapy's own components.
+
+    Scrapy imports all components that a setting names, even those with None. A crawl would start a tenth
+    slower.
+    """
+    base = settings.getdict(f"{name}_BASE")
+    removed = {key for key, order in joined.items() if order is None and key in base}
+    kept = {key: order for key, order in base.items() if key not in removed}
+    settings.set(f"{name}_BASE", kept, priority)
+    return {key: order for key, order in joined.items() if key not in removed}
 
 
 def _with_apps(components: Mapping[str, Any], wanted: Any) -> dict[str, Any]:

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from newsbot.cli.files import replacing
 from newsbot.cli.terminal import counted
 from newsbot.clock import iso, utc
@@ -34,6 +32,8 @@ def write_reports(path: Path, reports: Sequence[Mapping[str, Any]], now: float) 
 
 def to_html(reports: Sequence[Mapping[str, Any]], now: float) -> str:
     """Return an HTML page with all reports. ``now`` is in POSIX seconds."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415  (only reports need it)
+
     loader = PackageLoader("newsbot.apps.monitor")
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     environment.globals |= {"counted": counted, "facts": facts, "broken_rows": broken_rows}
