@@ -63,6 +63,8 @@ PAGES: dict[str, Callable[[], bytes]] = {
     "offers in a footer": lambda: START
     + b"<footer>" + (b"<span>" + b"subscribe log in to register become a member " * 8 + b"</span>") * 6500,
     "pictures in pictures": lambda: START + b"<figure>" * 200 + b"<b></b>" * 100_000,
+    "declarations without end": lambda: START + b"<![CDATA[" * 150_000,
+    "tags without end": lambda: START + b"<i " * 200_000,
     "separators": lambda: b"<meta property=og:title content='" + b" - a" * 4000 + b"'>" + START,
 }  # fmt: skip
 

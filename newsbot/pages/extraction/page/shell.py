@@ -41,9 +41,13 @@ def with_standard_shell(markup: str) -> str:
     attributes = {"html": "", "body": ""}
     parts = head
     at = 0
-    for token in _TOKEN.finditer(markup):
+    # Without the limit, each tag that is not closed would be searched for ">" up to the end of the page.
+    last = markup.rfind(">") + 1
+    for token in _TOKEN.finditer(markup, 0, last):
         between = markup[at : token.start()]
         at = token.end()
+        if at == last and token[0].startswith("<!--") and not token[0].endswith(("-->", "--!>")):
+            at = len(markup)  # a comment without an end
         if between and not between.isspace():
             parts = body
         parts.append(between)
