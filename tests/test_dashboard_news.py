@@ -59,11 +59,13 @@ def test_the_front_page_shows_events_of_several_sites(page: Page) -> None:
     top = page.locator("ol.top > li")
     expect(top).to_have_count(2)
     expect(top.first.locator(".headline")).to_have_text("Ostrava flooded, first.test tells")
-    expect(top.first.locator(".count")).to_have_text("3 sites")
-    expect(top.first.locator("p.meta")).to_contain_text("+2 in 3 hours")
+    expect(top.first.locator(".sites")).to_have_text("3 sites")
+    expect(top.first.get_by_role("img", name="second.test")).to_have_text("SE")
+    expect(top.first.locator(".opening")).to_have_text("The dam of Ostrava broke, mayor Jana Dvorak said.")
+    expect(top.first).to_contain_text("+2 in 3 hours")
     assert top.first.locator("svg.pulse g").count() == 3
     assert "second.test" in (top.first.locator("svg.pulse").text_content() or "")
-    expect(top.nth(1).locator(".count")).to_have_text("2 sites")
+    expect(top.nth(1).locator(".sites")).to_have_text("2 sites")
     expect(top.nth(1)).not_to_contain_text("in 3 hours")
     box = top.first.locator(".headline").bounding_box()
     assert box is not None
@@ -71,16 +73,24 @@ def test_the_front_page_shows_events_of_several_sites(page: Page) -> None:
     expect(page.locator("ol.newest li").first).to_contain_text("third.test")
     expect(page.locator(".strip")).to_contain_text("site fail since")
     expect(page.locator(".strip")).to_contain_text("1 alert since")
-    assert page.locator("img").count() == 0  # pictures are not shown, because their licences are unknown
+    assert page.locator("main img").count() == 0  # pictures are off by default
     expect(top.first.locator("details")).to_contain_text("2 stories")
     expect(top.nth(1).locator("details")).to_have_count(0)
-    top.first.locator(".headline a").click()
+    top.first.locator(".count").click()
+    joined = page.locator("ol.timeline > li")
+    expect(joined).to_have_count(3)
+    delays = [one.split("\n")[0] for one in joined.locator(".when").all_inner_texts()]
+    assert delays == ["first", "+3.0\u00a0h", "+4.0\u00a0h"]
+    expect(joined.nth(1)).to_contain_text("second.test")
+    expect(page.locator("svg.plot")).to_have_attribute("aria-label", "Reports by the hour (UTC)")
+    expect(page.locator("aside .elsewhere li")).to_have_count(2)
+    page.get_by_text("All articles of this event").click()
     expect(page.locator(".hits li")).to_have_count(2)
     expect(page.locator(".hits li").last).to_contain_text("and 1 more")
     page.locator(".hits li").last.locator(".headline a").click()
     expect(page.get_by_role("heading", name="Other stories of this event")).to_be_visible()
     page.get_by_text("The whole event").click()
-    expect(page.locator(".hits li")).to_have_count(2)
+    expect(joined).to_have_count(3)
 
 
 def test_the_page_of_an_article_is_easy_to_read(page: Page) -> None:
@@ -96,9 +106,9 @@ def test_the_page_of_an_article_is_easy_to_read(page: Page) -> None:
         "  range.setEnd(text, end + 1); if (range.getClientRects().length > 1) break; } return end; })()"
     )
     assert 60 <= line <= 80
-    expect(page.locator("details pre").first).not_to_be_visible()
+    expect(page.locator(".history").first).not_to_be_visible()
     page.get_by_text("Why is this article here?").click()
-    expect(page.locator("details pre").first).to_contain_text("prose.test")
+    expect(page.locator(".history").first).to_contain_text("prose.test")
     page.emulate_media(media="print")
     expect(page.locator("header")).not_to_be_visible()
     expect(page.locator("article h1")).to_be_visible()

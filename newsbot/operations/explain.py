@@ -207,8 +207,23 @@ LEFT: Mapping[str, str] = {
 """Texts for the reasons why a URL in the queue was not fetched."""
 
 
+Row = tuple[str, str]
+"""A fact for people: its name and its value. A fact of the same kind as the one before has no name."""
+
+
 def lines(facts: Explanation, now: float) -> Iterator[str]:
     """Yield the explanation as lines for people."""
+    for name, value in rows(facts, now):
+        yield f"{name:<14}{value}"
+    if facts.page is not None and facts.page.history:
+        yield ""
+        yield from map(_event_line, facts.page.history)
+    yield ""
+    yield ": ".join(conclusion(facts))
+
+
+def rows(facts: Explanation, now: float) -> Iterator[Row]:
+    """Yield the present facts, without the history of the page and without the conclusion."""
     yield _line("url", facts.url)
     if facts.canonical_url != facts.url:
         yield _line("canonical", facts.canonical_url)
@@ -223,21 +238,10 @@ def lines(facts: Explanation, now: float) -> Iterator[str]:
     yield from _host_lines(facts, now)
     yield from _page_lines(facts, now)
     yield from _article_lines(facts)
-    if facts.page is not None and facts.page.history:
-        yield ""
-        yield from map(_event_line, facts.page.history)
-    yield ""
-    yield conclusion(facts)
 
 
-def conclusion(facts: Explanation) -> str:
+def conclusion(facts: Explanation) -> tuple[str, str]:
     """Return one sentence that says why there is an article or none, and one command."""
-    sentence, command = _conclusion(facts)
-    return f"{sentence}: {command}"
-
-
-def _conclusion(facts: Explanation) -> tuple[str, str]:
-    """Return the sentence and the command of :func:`conclusion`."""
     if facts.removed is not None:
         return "A person removed it. To unblock it", f"{PROGRAM} remove --allow '{facts.removed[0]}'"
     if facts.article is not None:
@@ -279,7 +283,7 @@ def _failure(event: Event) -> str:
     return f"It could not be read ({event.get('cause') or event.get('error')}). To try again"
 
 
-def _judgement_lines(facts: Explanation) -> Iterator[str]:
+def _judgement_lines(facts: Explanation) -> Iterator[Row]:
     match, judgement = facts.match, facts.judgement
     if match.denied:
         yield _line("rule says", f"deny, by {match.pattern}")
@@ -306,7 +310,7 @@ def _judgement_lines(facts: Explanation) -> Iterator[str]:
         )
 
 
-def _removed_lines(facts: Explanation) -> Iterator[str]:
+def _removed_lines(facts: Explanation) -> Iterator[Row]:
     if facts.removed is not None:
         what, note = facts.removed
         reason = f", {note['reason']}" if note.get("reason") else ""
@@ -314,7 +318,7 @@ def _removed_lines(facts: Explanation) -> Iterator[str]:
         yield _line("remedy", f"to unblock it, run: {PROGRAM} remove --allow '{what}'")
 
 
-def _host_lines(facts: Explanation, now: float) -> Iterator[str]:
+def _host_lines(facts: Explanation, now: float) -> Iterator[Row]:
     pace = facts.pace
     if pace is None:
         return
@@ -367,7 +371,7 @@ def _found_in(facts: Explanation) -> str | None:
     return f"{origin['where']}" + (f" of {origin['referrer']}" if origin.get("referrer") else "")
 
 
-def _frontier_lines(facts: Explanation, now: float) -> Iterator[str]:
+def _frontier_lines(facts: Explanation, now: float) -> Iterator[Row]:
     if facts.known is None:
         yield _line("queue", "never queued" if facts.page is None else "not in the queue")
         return
@@ -390,7 +394,7 @@ def _frontier_lines(facts: Explanation, now: float) -> Iterator[str]:
             yield _line("because", reason_text(facts.entry.data["why"]))
 
 
-def _page_lines(facts: Explanation, now: float) -> Iterator[str]:
+def _page_lines(facts: Explanation, now: float) -> Iterator[Row]:
     page = facts.page
     if page is None:
         if facts.waiting is not None:
@@ -419,7 +423,7 @@ def _page_lines(facts: Explanation, now: float) -> Iterator[str]:
         yield _line("linked from", f"{page.referrer_count - len(page.referrers)} more")
 
 
-def _article_lines(facts: Explanation) -> Iterator[str]:
+def _article_lines(facts: Explanation) -> Iterator[Row]:
     article = facts.article
     if article is None:
         last = None if facts.page is None else _last_reason(facts.page)
@@ -483,15 +487,17 @@ def _why_not(page: PageRecord | None, last: Event | None) -> str:
     return f": {last['event'].replace('_', ' ')} ({reason})"
 
 
+def details(event: Mapping[str, Any]) -> dict[str, str]:
+    """Return what is known about an event, by name, besides its time and its kind."""
+    known = {name: value for name, value in event.items() if name not in ("at", "event")}
+    return {name: str(_shown(name, value)) for name, value in known.items() if value is not None}
+
+
 def _event_line(event: Mapping[str, Any]) -> str:
-    details = [
-        f"{name}={_shown(name, value)}"
-        for name, value in event.items()
-        if name not in ("at", "event") and value is not None
-    ]
     at = event.get("at")
     time_text = utc(at).strftime("%Y-%m-%d %H:%M:%S") if isinstance(at, int | float) else "-"
-    return f"{time_text}  {event.get('event', '?'):<15} {' '.join(details)}".rstrip()
+    told = " ".join(f"{name}={value}" for name, value in details(event).items())
+    return f"{time_text}  {event.get('event', '?'):<15} {told}".rstrip()
 
 
 def _shown(name: str, value: object) -> object:
@@ -513,8 +519,8 @@ def reason_text(stored: str) -> str:
     return REASONS.get(token, in_words(stored))
 
 
-def _line(name: str, value: str) -> str:
-    return f"{name:<14}{value}"
+def _line(name: str, value: str) -> Row:
+    return name, value
 
 
 def _moment(seconds: float, now: float) -> str:

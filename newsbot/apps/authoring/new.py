@@ -32,7 +32,7 @@ from newsbot.cli.command import Call
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import counted
 from newsbot.errors import ArgumentError, DataUnavailable, NotAnArticle
-from newsbot.items import ArticleFilter, Kind
+from newsbot.items import Article, ArticleFilter, Kind
 from newsbot.pages.extraction.page.page import parse_html
 from newsbot.pages.rules.learn import MIN_EXAMPLES
 from newsbot.pages.rules.load import DEFAULTS, read_files
@@ -343,6 +343,23 @@ def _look(place: Path, domain: str, seed: str | None) -> Seen:
     # A rule has one delay for all hosts of the site, so the longest delay is used.
     seen.delay = min(max(delays.values()), _MAX_DELAY) if delays else None
     return seen
+
+
+def found_so_far(place: Path, domain: str) -> tuple[int, list[SourceRecord], list[Article]]:
+    """Return what a crawl has found that is still running: the number of articles, sources, some articles.
+
+    The data of the crawl are in a folder below ``place``. Raises :class:`newsbot.errors.DataError`.
+    """
+    for file in place.glob("newsbot-new-*/data/newsbot.db"):
+        with closing(open_storage({"NEWSBOT_DATA": str(file.parent)})) as storage:
+            where = ArticleFilter(source=domain)
+            newest = storage.articles.newest(where, limit=FEW)
+            return storage.articles.count(where), _useful(storage, domain), newest
+    return 0, [], []
+
+
+FEW = 5
+"""Number of articles that are shown while the crawl is running."""
 
 
 def _useful(storage: Storage, domain: str) -> list[SourceRecord]:

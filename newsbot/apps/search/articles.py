@@ -444,6 +444,10 @@ class ArticleSearch:
         events = self.events_of(articles)  # a story that was joined later can have another event
         return [one for one in articles if events.get(one.canonical_url) == event]
 
+    def known_languages(self) -> list[str]:
+        """Return the languages of the indexed articles; see :meth:`SearchIndex.known_languages`."""
+        return self._index.known_languages()
+
     def first_reports(self, since: datetime, until: datetime) -> list[FirstReport]:
         """Return each site's first article on each event in ``since <= moment < until``.
 

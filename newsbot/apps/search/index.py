@@ -29,14 +29,14 @@ from pathlib import Path
 
 from newsbot.apps.search import events
 from newsbot.apps.search.events import Beginning, Events, event_key
-from newsbot.apps.search.query import BETWEEN, EVERY, author_stem, language_mark, site_mark
+from newsbot.apps.search.query import BETWEEN, EVERY, author_stem, language_mark, section_mark, site_mark
 from newsbot.connections.sqlite import open_database, readable_errors, snapshot, transaction
 from newsbot.errors import DataError
 from newsbot.items import Article
 from newsbot.pages.text.stems import stemming, stems
 from newsbot.pages.text.words import clean
 
-LAYOUT = 7
+LAYOUT = 8
 """Version of the layout. It is increased when the form of rows or stems changes. A generation with another
 layout is deleted, and the index is built again."""
 MAX_COUNTED = 20_000
@@ -169,6 +169,7 @@ class FirstReport:
     site: str
     moment: datetime
     """Time of publication, or of the fetch if that is unknown."""
+    language: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +208,7 @@ class _Entry:
         title, text = stems(article.title, language), stems(article.text, language)
         authors = f" {BETWEEN} ".join(" ".join(map(author_stem, stems(author))) for author in article.authors)
         marks = f"{EVERY} {site_mark(article.source)} {language_mark(article.language or '')}"
+        marks += f" {section_mark(article.section)}" if article.section else ""
         columns = (" ".join(title), " ".join(text), authors, marks)
         first = first_row(article.published_at or article.fetched_at)
         counted = (clean(article.source), clean(article.language or ""))
@@ -457,14 +459,14 @@ class SearchIndex:
         """
         with self._active() as (database, number):
             rows = database.execute(
-                "WITH first AS (SELECT event, site, min(row) AS row FROM"
-                f" (SELECT event, site, row FROM article_{number} WHERE row BETWEEN ? AND ?"
+                "WITH first AS (SELECT event, site, language, min(row) AS row FROM"
+                f" (SELECT event, site, language, row FROM article_{number} WHERE row BETWEEN ? AND ?"
                 " ORDER BY row DESC LIMIT ?) GROUP BY event, site)"
-                f" SELECT key, site, row FROM first JOIN event_{number} ON id = event"
+                f" SELECT key, site, row, language FROM first JOIN event_{number} ON id = event"
                 " WHERE event IN (SELECT event FROM first GROUP BY event HAVING count(*) > 1) ORDER BY row",
                 (first_row(since), first_row(until) - 1, MAX_REPORTS),
             ).fetchall()
-        return [FirstReport(key.hex(), site, _moment(row)) for key, site, row in rows]
+        return [FirstReport(key.hex(), site, _moment(row), language) for key, site, row, language in rows]
 
     def languages(self) -> list[str]:
         """Return the languages in which indexed articles were stemmed
@@ -475,6 +477,16 @@ class SearchIndex:
         """
         with self._active() as (database, number):
             return sorted({"", *(row[0] for row in database.execute(f"SELECT code FROM language_{number}"))})
+
+    def known_languages(self) -> list[str]:
+        """Return the languages of the articles, the most frequent first. The newest MAX_COUNTED count."""
+        with self._active() as (database, number):
+            rows = database.execute(
+                f"SELECT language, count(*) FROM (SELECT language FROM article_{number}"
+                " ORDER BY row DESC LIMIT ?) GROUP BY language ORDER BY count(*) DESC, language",
+                (MAX_COUNTED,),
+            )
+            return [str(row[0]) for row in rows]
 
     def total(self, asked: Conditions) -> int:
         """Return the number of matching articles."""

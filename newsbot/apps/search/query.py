@@ -6,8 +6,8 @@ adds a note on each correction to :attr:`Query.notes`.
 
 The expressions (https://www.sqlite.org/fts5.html, section 3) are for an index with four columns: the stems of
 the title, of the text and of the authors, and ``marks``. Marks are words that are added to each article: one
-mark that all articles have, one for the site, and one for the language. Marks and the stems of authors begin
-with a character that does not occur in the stems of texts.
+mark that all articles have, one for the site, one for the language, and one for the section. Marks and the
+stems of authors begin with a character that does not occur in the stems of texts.
 """
 
 from __future__ import annotations
@@ -29,9 +29,11 @@ MAX_TERMS = 32
 """Maximum number of words, phrases and marks (:class:`Mark`) in a query. The rest is ignored."""
 MAX_DEPTH = 8
 """Maximum number of levels of brackets."""
+MAX_SECTION = 100
+"""Maximum number of characters of a section that are compared."""
 MIN_BEGINNING = 2
 """Minimum number of letters before a ``*``."""
-FIELDS = ("title", "author", "site", "tag", "lang", "since", "until", "story", "event")
+FIELDS = ("title", "author", "site", "tag", "lang", "section", "since", "until", "story", "event")
 
 _QUOTES = str.maketrans(dict.fromkeys("“”„«»", '"'))
 _TOKEN = re.compile(
@@ -58,10 +60,10 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A condition on the site, the language or a tag."""
+    """A condition on the site, the language, the section or a tag."""
 
     field: str
-    """``site``, ``lang`` or ``tag``."""
+    """``site``, ``lang``, ``section`` or ``tag``."""
     value: str
     sites: tuple[str, ...] = ()
     """The domains of the sites that have the tag when the query is parsed. Empty for other fields."""
@@ -121,6 +123,14 @@ class Query:
         return self.node.nodes if isinstance(self.node, All) else (self.node,)
 
 
+def narrowed(query: str, *, tag: str | None = None, section: str | None = None) -> str:
+    """Return a query that matches only articles of the sites with a tag, or of a section."""
+    fields = (("tag", tag), ("section", section))
+    found = [f'{name}:"{value.replace(chr(34), " ")}"' for name, value in fields if value]
+    # The fields come first, because a quote or a bracket that is not closed extends to the end.
+    return " ".join([*found, *([f"({query})" if found else query] if query.strip() else [])])
+
+
 Tagged = Callable[[str], Sequence[str]]
 """A function that returns the domains of the sites with a tag."""
 
@@ -139,7 +149,7 @@ def describe(node: Node) -> str:
         text = f'"{node.text}"' if len(node.text.split()) > 1 else node.text
         return (f"{node.field}:{text}" if node.field else text) + "*" * node.beginning
     if isinstance(node, Mark):
-        return f"{node.field}:{node.value}"
+        return f'{node.field}:"{node.value}"' if " " in node.value else f"{node.field}:{node.value}"
     if isinstance(node, Not):
         return f"-{describe(node.node)}"
     between = " OR " if isinstance(node, Any) else " AND "
@@ -253,7 +263,7 @@ class _Parser:
                 return None
             if self._whole(name, value):
                 return None  # an invalid date is searched as a word, below
-        elif name in ("site", "lang"):
+        elif name in ("site", "lang", "section"):
             self._terms += 1
             return Mark(name, _domain(value) if name == "site" else value.lower())
         elif name == "tag":
@@ -307,11 +317,11 @@ def _domain(value: str) -> str:
 def _all(nodes: list[Node]) -> Node | None:
     """Return one condition for all ``nodes``.
 
-    They are joined with AND, but several sites or several languages are joined with OR. An article has only
-    one site and one language, so AND between two sites would match no article.
+    They are joined with AND, but several sites, languages or sections are joined with OR. An article has only
+    one of each, so AND between two sites would match no article.
     """
     joined: list[Node] = []
-    for name in ("site", "lang"):
+    for name in ("site", "lang", "section"):
         marks = [one for one in nodes if isinstance(one, Mark) and one.field == name]
         if len(marks) > 1:
             joined.append(Any(tuple(marks)))
@@ -356,6 +366,12 @@ def language_mark(code: str) -> str:
     return f"{_MARK}l{code.lower().encode('utf-8', 'replace').hex()}"
 
 
+def section_mark(section: str) -> str:
+    """Return the mark of the articles of a section. Upper and lower case are the same."""
+    name = " ".join(section.lower().replace('"', " ").split())[:MAX_SECTION]
+    return f"{_MARK}c{name.encode('utf-8', 'replace').hex()}"
+
+
 def author_stem(stem: str) -> str:
     """Return a stem of an author's name in the form in which it is indexed."""
     return _AUTHOR + stem
@@ -378,10 +394,7 @@ def expression_of(node: Node, languages: Sequence[str]) -> str:
     if isinstance(node, Term):
         return _of_term(node, languages)
     if isinstance(node, Mark):
-        if node.field == "lang":
-            return language_mark(node.value)
-        sites = node.sites if node.field == "tag" else (node.value,)
-        return f"({' OR '.join(map(site_mark, sites)) or NONE})"
+        return _of_mark(node)
     if isinstance(node, Not):  # NOT of FTS5 needs a left side
         return f"({EVERY} NOT {expression_of(node.node, languages)})"
     if not isinstance(node, All):
@@ -390,6 +403,13 @@ def expression_of(node: Node, languages: Sequence[str]) -> str:
     unwanted = [expression_of(one.node, languages) for one in node.nodes if isinstance(one, Not)]
     text = " AND ".join(wanted) or EVERY
     return f"(({text}) NOT ({' OR '.join(unwanted)}))" if unwanted else f"({text})"
+
+
+def _of_mark(mark: Mark) -> str:
+    if mark.field in ("lang", "section"):
+        return (language_mark if mark.field == "lang" else section_mark)(mark.value)
+    sites = mark.sites if mark.field == "tag" else (mark.value,)
+    return f"({' OR '.join(map(site_mark, sites)) or NONE})"
 
 
 def stems_of(query: Query, languages: Sequence[str]) -> frozenset[str]:

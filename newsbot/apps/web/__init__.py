@@ -10,6 +10,7 @@ Files in reading order:
 * ``subscriptions``: subscriptions to hubs, and the requests to hubs
 * ``incoming``: limits of incoming requests
 * ``outgoing``: the client for requests that notices cause
+* ``language``: the language of the pages, with the catalogues of their texts
 * ``dashboard``: serves the pages, the API and the metrics
 * ``readers``: threads that read the data for the dashboard, and a cache of expensive figures
 """

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import errno
 import socket
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from urllib.parse import urljoin, urlsplit
@@ -37,12 +37,17 @@ class OutgoingError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A response. ``url`` is the URL after redirects, and ``body`` has at most MAX_BODY bytes."""
+    """A response. ``url`` is the URL after redirects, and ``body`` has at most MAX_BODY bytes, or those of
+    the limit that the caller has given."""
 
     url: str
     status: int
     headers: Mapping[str, str]
     body: bytes
+
+
+Check = Callable[[str], Awaitable[None]]
+"""A function that refuses the URL of a request with :class:`OutgoingError`."""
 
 
 class GuardedResolver(ThreadedResolver):
@@ -89,9 +94,13 @@ class Outgoing:
     ) -> None:
         await self._session.close()
 
-    async def get(self, url: str) -> Answer:
-        """Fetch ``url`` and follow redirects. Raises :class:`OutgoingError`."""
-        return await self._ask("GET", url, None)
+    async def get(self, url: str, *, limit: int = MAX_BODY, check: Check | None = None) -> Answer:
+        """Fetch ``url`` and follow redirects. At most ``limit`` bytes of the body are read.
+
+        ``check`` is called before each request; it refuses a URL with :class:`OutgoingError`. Raises
+        :class:`OutgoingError`.
+        """
+        return await self._ask("GET", url, None, limit=limit, check=check)
 
     async def post(self, url: str, form: Mapping[str, str] | bytes, kind: str = "") -> Answer:
         """Send a form, or bytes of the media type ``kind``, and follow redirects that keep the method.
@@ -106,10 +115,15 @@ class Outgoing:
         url: str,
         data: Mapping[str, str] | bytes | None,
         headers: Mapping[str, str] | None = None,
+        *,
+        limit: int = MAX_BODY,
+        check: Check | None = None,
     ) -> Answer:
         for _ in range(MAX_HOPS + 1):
             self._check(url)
-            answer = await self._once(method, url, data, headers)
+            if check is not None:
+                await check(url)
+            answer = await self._once(method, url, data, headers, limit)
             target = answer.headers.get("Location")
             # 301, 302 and 303 would change POST to GET, so only 307 and 308 are followed (RFC 9110, 15.4).
             follows = answer.status in ((307, 308) if method == "POST" else (301, 302, 303, 307, 308))
@@ -139,6 +153,7 @@ class Outgoing:
         url: str,
         data: Mapping[str, str] | bytes | None,
         headers: Mapping[str, str] | None,
+        limit: int,
     ) -> Answer:
         try:
             async with self._session.request(
@@ -147,7 +162,7 @@ class Outgoing:
                 # read() returns the bytes that have arrived so far. This can be only the beginning of the
                 # body.
                 body = bytearray()
-                while len(body) < MAX_BODY and (part := await response.content.read(MAX_BODY - len(body))):
+                while len(body) < limit and (part := await response.content.read(limit - len(body))):
                     body += part
                 return Answer(url, response.status, response.headers, bytes(body))
         except (ClientError, OSError, TimeoutError, ValueError) as error:

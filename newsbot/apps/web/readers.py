@@ -64,6 +64,10 @@ class Readers:
         self._rules.get()
         self._readers = [_Reader(settings, self._rules, f"{name}{number}") for number in range(threads)]
 
+    def rules(self) -> RuleSet:
+        """Return the present rules."""
+        return self._rules.get()
+
     async def call(self, work: Callable[[Data], _Answer], *, seconds: float = PATIENCE) -> _Answer:
         """Run ``work`` in the thread with the shortest queue and return its result.
 

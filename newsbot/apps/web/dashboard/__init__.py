@@ -7,6 +7,7 @@ Files in reading order:
 * ``access``: access control for reading and for changes
 * ``overview``, ``sites``, ``articles``, ``reports``: the data that the pages and the API show
 * ``proposals``: rules for new sites, made from a small crawl
+* ``marks``: what each person has read and starred
 * ``jobs``: the jobs of scrapyd
 * ``pages``: the HTML pages, with their templates (``rendering``) and charts in inline SVG (``plots``)
 * ``endpoints``: the operations of the API, including the changes that users can make

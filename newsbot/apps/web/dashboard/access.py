@@ -17,6 +17,7 @@ import hmac
 import ipaddress
 import secrets
 from contextlib import suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -45,6 +46,21 @@ MAX_GUESSERS = 10_000
 _HOST_NAMES = frozenset({"localhost", "ip6-localhost"})
 
 
+OWNER = "owner"
+"""The name of the person who has the token of the server."""
+_person: ContextVar[str] = ContextVar("person", default="")
+
+
+def become(name: str) -> None:
+    """Note who sends the request that is being answered."""
+    _person.set(name)
+
+
+def person() -> str:
+    """Return who sends the request that is being answered; empty if that is not known."""
+    return _person.get()
+
+
 @dataclass(frozen=True, slots=True)
 class Session:
     """A session of a browser."""
@@ -53,6 +69,8 @@ class Session:
     """The end of the session in POSIX seconds."""
     secret: str
     """The value of a hidden field in each form of the session."""
+    person: str = OWNER
+    """The name of the person who has logged in."""
 
 
 class Guesses:
@@ -141,6 +159,13 @@ class Access:
         # The keys are hashes, so the duration of the look-up does not reveal a valid cookie.
         session = self._sessions.get(_digest(given)) if given else None
         return session if session is not None and session.until > self.clock() else None
+
+    def person(self, request: web.Request) -> str:
+        """Return the name of the person who sends a request; empty if the person is not logged in."""
+        if self._has_token(request):
+            return OWNER
+        session = self.session(request)
+        return session.person if session else ""
 
     # --- logging in
     def log_in(self, request: web.Request, token: str) -> str | None:

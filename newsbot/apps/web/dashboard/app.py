@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, urlencode, urlsplit
 
 from aiohttp import web
 
@@ -18,12 +18,15 @@ from newsbot.apps.web.dashboard.api import add_api
 from newsbot.apps.web.dashboard.endpoints import OPERATIONS, Operation
 from newsbot.apps.web.dashboard.exports import Notices, add_exports
 from newsbot.apps.web.dashboard.jobs import Jobs
+from newsbot.apps.web.dashboard.marks import BACK, Marks
 from newsbot.apps.web.dashboard.pages import PAGES, simulator_report
 from newsbot.apps.web.dashboard.proposals import Proposals
 from newsbot.apps.web.dashboard.rendering import HEADERS
 from newsbot.apps.web.dashboard.schema import given
 from newsbot.apps.web.dashboard.service import Dashboard, Memos, asset, in_our_words
 from newsbot.apps.web.incoming import read_form
+from newsbot.apps.web.language import COOKIE as COOKIE_OF_LANGUAGE
+from newsbot.apps.web.language import LANGUAGES
 from newsbot.apps.web.readers import Data, Readers
 from newsbot.config.apps import active_apps, load
 from newsbot.config.check import SettingsLike
@@ -32,6 +35,8 @@ from newsbot.operations.explain import explain
 
 MAX_KEPT = 500
 """Maximum number of characters of each field that are kept when a form is shown again."""
+YEAR = 365 * 86400
+"""Seconds for which a browser remembers the language."""
 QUICK_THREADS = 3
 """Number of threads that read data for requests. One more thread computes the cached figures."""
 
@@ -54,7 +59,8 @@ async def dashboard(
     scrapyd = str(settings.get("NEWSBOT_SCRAPYD") or "")
     jobs = Jobs(scrapyd) if scrapyd else None
     proposals = Proposals(settings)
-    board = Dashboard(quick, Memos(slow), access, folder, proposals, jobs)
+    marks = Marks(quick)
+    board = Dashboard(quick, Memos(slow), access, folder, proposals, jobs, marks)
     board.has_archive = bool(settings.get("NEWSBOT_WARC_DIR"))
     add_routes(board, app, notices)
     for one in active_apps(settings.get("NEWSBOT_APPS")):
@@ -68,6 +74,7 @@ async def dashboard(
     finally:
         warming.cancel()
         await proposals.close()
+        await marks.close()
         slow.close()
         quick.close()
         await asyncio.gather(warming, return_exceptions=True)
@@ -111,6 +118,7 @@ def add_routes(board: Dashboard, app: web.Application, notices: Notices) -> None
         if operation.shown:
             app.router.add_post(f"/do/{operation.name}", board.acting(partial(_do, operation=operation)))
     app.router.add_get("/healthz", partial(_health, board))
+    app.router.add_get("/language/{code}", _language)
     app.router.add_get("/login", partial(_login, board))
     app.router.add_post("/login", partial(_log_in, board))
     app.router.add_post("/logout", board.acting(_log_out))
@@ -128,13 +136,45 @@ async def _do(board: Dashboard, request: web.Request, *, operation: Operation) -
         kept = {one.name: str(typed.get(one.name) or "")[:MAX_KEPT] for one in operation.parameters}
         query = {"wrong": fault[:MAX_KEPT]} | ({"form": operation.name} if operation.form else {})
         query |= {f"typed_{name}": text for name, text in kept.items()}
+        if operation.shown == BACK:
+            return _moved_to(_with_query(_page_before(request), query))
         return _moved_to(_place(operation.form or operation.shown, kept, query))
+    if operation.shown == BACK:
+        return _moved_to(_page_before(request))
     return _moved_to(_place(operation.shown, form, {"done": done.text}))
+
+
+def _page_before(request: web.Request) -> str:
+    """Return the path and query of the page of this server on which a form was; otherwise the front page."""
+    before = urlsplit(request.headers.get("Referer", ""))
+    place = f"{before.path}?{before.query}" if before.query else before.path
+    ours = before.netloc == request.headers.get("Host")
+    return place if ours and is_local(place) else "/"
+
+
+def is_local(place: str) -> bool:
+    """Return True for a path of this server."""
+    # "//host" and "/\\host" are addresses of other servers
+    return re.fullmatch(r"/(?![/\\])[\x21-\x5b\x5d-\x7e]*", place) is not None
+
+
+async def _language(request: web.Request) -> web.Response:
+    """Choose the language of the pages for this browser, and show the page ``back``."""
+    code, back = request.match_info["code"], request.query.get("back", "/")
+    if code not in LANGUAGES:
+        raise web.HTTPNotFound
+    response = _moved_to(back if is_local(back) else "/")
+    response.set_cookie(COOKIE_OF_LANGUAGE, code, max_age=YEAR, samesite="Lax", httponly=True)
+    return response
 
 
 def _place(pattern: str, values: Mapping[str, Any], query: Mapping[str, str]) -> str:
     """Return a path whose names in braces are replaced by ``values``, with a query."""
     place = pattern.format(**{name: quote(str(value), safe="") for name, value in values.items()})
+    return _with_query(place, query)
+
+
+def _with_query(place: str, query: Mapping[str, str]) -> str:
     return f"{place}{'&' if '?' in place else '?'}{urlencode(query)}"
 
 
@@ -171,9 +211,7 @@ async def _log_in(board: Dashboard, request: web.Request) -> web.Response:
 
 def _logged_in(request: web.Request, cookie: str, back: str) -> web.Response:
     """Return a response that starts a session and shows the page ``back`` of this server."""
-    # "//host" and "/\\host" are addresses of other servers
-    local = re.fullmatch(r"/(?![/\\])[\x21-\x5b\x5d-\x7e]*", back) is not None
-    response = _moved_to(back if local else "/")
+    response = _moved_to(back if is_local(back) else "/")
     # A proxy forwards the request as plain HTTP. The header that it adds says whether the browser uses HTTPS.
     # A sender that forges the header restricts only its own cookie.
     secure = request.secure or request.headers.get("X-Forwarded-Proto") == "https"

@@ -6,6 +6,7 @@ in a larger share of articles than in the weeks before (:mod:`newsbot.apps.searc
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -16,6 +17,7 @@ from typing import Any
 
 from newsbot.apps.search.articles import RisingTerm
 from newsbot.apps.search.index import FirstReport
+from newsbot.apps.search.query import narrowed
 from newsbot.apps.web.readers import Data
 from newsbot.clock import utc
 from newsbot.items import Article, ArticleFilter
@@ -65,6 +67,8 @@ class ArticleRow:
     score: float = 0.0
     copies: int = 0
     """Number of other articles in the story. A search for words returns one article of each story."""
+    image: str | None = None
+    """Address of the main picture."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +99,41 @@ class VersionRow:
     """
 
 
+MAX_BARS = 72
+"""Maximum number of periods in a chart of reports."""
+MIN_BARS = 12
+_HOURS = (1, 3, 6, 24, 7 * 24, 28 * 24, 364 * 24)
+"""Possible lengths of these periods."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reports:
+    """The number of articles that were published in a period."""
+
+    at: datetime
+    """The start of the period."""
+    hours: int
+    """The length of the period."""
+    articles: int
+
+
+def by_period(hours: Mapping[int, int]) -> list[Reports]:
+    """Return the numbers of articles by hour since 1970 (``hours``) as periods without gaps, oldest first.
+
+    A period has one hour, or more if there would be more than MAX_BARS. There are at least MIN_BARS.
+    """
+    if not hours:
+        return []
+    first, last = min(hours), max(hours)
+    size = next((size for size in _HOURS if (last - first) // size < MAX_BARS), _HOURS[-1])
+    sums: Counter[int] = Counter()
+    for hour, number in hours.items():
+        sums[hour // size] += number
+    begin = max(first // size, last // size - MAX_BARS)
+    end = max(last // size + 1, begin + MIN_BARS)
+    return [Reports(utc(at * size * 3600), size, sums[at]) for at in range(begin, end)]
+
+
 @dataclass(frozen=True, slots=True)
 class StoryRow:
     """A story: articles with the same or nearly the same text."""
@@ -109,6 +148,10 @@ class StoryRow:
     """The members, oldest first; at most 30."""
     count: int
     """Number of all members."""
+    delays: list[float]
+    """Seconds from the publication of the first member to that of each of the ``members``."""
+    reports: list[Reports]
+    """The numbers of all members by time of publication, oldest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,33 +272,100 @@ def one_story(data: Data, story: str) -> StoryRow | None:
     The members are streamed, because a story can have more members than fit into memory.
     """
     sources: Counter[str] = Counter()
+    hours: Counter[int] = Counter()
 
     def counted(members: Iterable[Article]) -> Iterator[Article]:
         for one in members:
             sources[one.source] += 1
+            hours[_hour_of(one)] += 1
             yield one
 
     found = data.storage.articles.iter(ArticleFilter(story=story))
-    members = nsmallest(MAX_MEMBERS, counted(found), key=publication_key)  # this also fills ``sources``
+    members = nsmallest(MAX_MEMBERS, counted(found), key=publication_key)  # this also fills the counters
     if not members:
         return None
-    return _story(Story(story=members[0].story or story, members=members), sources)
+    return _story(Story(story=members[0].story or story, members=members), sources, hours)
 
 
-def _story(story: Story, sources: Counter[str] | None = None) -> StoryRow:
+def _hour_of(article: Article) -> int:
+    return int(publication_key(article)[0].timestamp() // 3600)
+
+
+def _story(story: Story, sources: Counter[str] | None = None, hours: Counter[int] | None = None) -> StoryRow:
     """Return the row of a story.
 
-    ``sources`` contains the number of all members by site. It is needed if ``story`` contains only some of
-    the members.
+    ``sources`` and ``hours`` contain the numbers of all members by site and by hour. They are needed if
+    ``story`` contains only some of the members.
     """
     first = story.first
     sources = sources or Counter(one.source for one in story.members)
+    hours = hours or Counter(map(_hour_of, story.members))
+    shown, begun = story.members[:MAX_MEMBERS], publication_key(first)[0]
     return StoryRow(
         story=story.story,
         sources=[first.source, *sorted(sources.keys() - {first.source})],
-        first=row_of(first),
-        members=[row_of(one) for one in story.members[:MAX_MEMBERS]],
+        first=row_of(first, opening(first.text)),
+        members=[row_of(one) for one in shown],
         count=sources.total(),
+        delays=[(publication_key(one)[0] - begun).total_seconds() for one in shown],
+        reports=by_period(hours),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SiteJoined:
+    """A site that reports an event."""
+
+    site: str
+    delay: float
+    """Seconds from the first article of the event to the first one of the site."""
+    articles: int
+    first: ArticleRow
+
+
+@dataclass(frozen=True, slots=True)
+class EventSheet:
+    """An event with its reports."""
+
+    event: str
+    first: ArticleRow
+    count: int
+    """Number of articles that were read, at most 300."""
+    cut: bool
+    """True if the event has more articles."""
+    reports: list[Reports]
+    sites: list[SiteJoined]
+    """The sites, in the order in which they joined."""
+    stories: list[ArticleRow]
+    """The first article of each story, oldest first."""
+
+
+MAX_OF_EVENT = 300
+"""Maximum number of articles of an event that its page reads."""
+
+
+def one_event(data: Data, event: str) -> EventSheet | None:
+    """Return the event with this id, or None if it does not exist."""
+    articles = sorted(data.search.in_event(event, MAX_OF_EVENT), key=publication_key)
+    if not articles:
+        return None
+    of_site: dict[str, list[Article]] = defaultdict(list)
+    for one in articles:
+        of_site[one.source].append(one)
+    begun = publication_key(articles[0])[0]
+    return EventSheet(
+        event=event,
+        first=row_of(articles[0], opening(articles[0].text)),
+        count=len(articles),
+        cut=len(articles) == MAX_OF_EVENT,
+        reports=by_period(Counter(map(_hour_of, articles))),
+        sites=[
+            SiteJoined(
+                site, (publication_key(found[0])[0] - begun).total_seconds(), len(found), row_of(found[0])
+            )
+            for site, found in of_site.items()
+        ],
+        stories=one_of_each_story(articles),
     )
 
 
@@ -277,6 +387,27 @@ READ_FOR_NEWEST = 4 * NEWEST
 """Number of newest articles that are read. The list shows one article for each of their stories."""
 MAX_READ = 30
 """Maximum number of articles of an event that are read to find its stories."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The sites and the language that a reader has chosen for the front page. None does not filter."""
+
+    collection: str | None = None
+    """A tag of the rules of sites."""
+    language: str | None = None
+
+    def sites(self, data: Data) -> frozenset[str] | None:
+        """Return the domains of the sites of the collection; None without a collection."""
+        return frozenset(data.rules.tagged(self.collection)) if self.collection else None
+
+    def has(self, article: Article | FirstReport, sites: frozenset[str] | None) -> bool:
+        """Return True if an article, or a first report, is chosen. ``sites`` comes from :meth:`sites`."""
+        site = article.site if isinstance(article, FirstReport) else article.source
+        return (sites is None or site in sites) and self.language in (None, article.language)
+
+
+EVERYTHING = Choice()
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,6 +435,11 @@ class TopEvent:
     stories: list[ArticleRow]
     """The first article of each story, oldest first. Only the first 30 articles of the event are read."""
 
+    @property
+    def joined(self) -> list[str]:
+        """The sites, in the order in which they joined."""
+        return [site for one in self.hours for site in one.sites]
+
 
 @dataclass(frozen=True, slots=True)
 class News:
@@ -316,19 +452,27 @@ class News:
     """If ``top`` is empty: the number of articles that are not in the search index yet. Otherwise 0."""
 
 
-def top_events(data: Data) -> list[TopEvent]:
+def top_events(data: Data, chosen: Choice = EVERYTHING) -> list[TopEvent]:
     """Return the EVENTS events with the highest :func:`weight`, best first.
 
     The function reads the sites and times of the articles of the last 24 hours from the index (at most 50,000
-    articles). Then it reads at most MAX_READ articles of each returned event from the storage.
+    articles). Then it reads at most MAX_READ articles of each returned event from the storage. Only reports
+    of the ``chosen`` sites and language count.
     """
     now = utc(data.clock())
+    sites = chosen.sites(data)
     reports: dict[str, list[FirstReport]] = defaultdict(list)
     for one in data.search.first_reports(now - WINDOW, now):
-        reports[one.event].append(one)
+        if chosen.has(one, sites):
+            reports[one.event].append(one)
+    if chosen != EVERYTHING:  # one of several sites of an event may be left
+        reports = {event: found for event, found in reports.items() if len(found) > 1}
     # Events of equal weight are sorted by name, so that their order is the same at each request.
     best = sorted(reports, key=lambda event: (-weight(reports[event], now), event))[:EVENTS]
-    read = [(event, data.search.in_event(event, MAX_READ)) for event in best]
+    read = [
+        (event, [one for one in data.search.in_event(event, MAX_READ) if chosen.has(one, sites)])
+        for event in best
+    ]
     # An event has no articles if they were removed, or if they moved to another event together with their
     # story.
     return [_top_event(event, reports[event], articles, now) for event, articles in read if articles]
@@ -357,7 +501,7 @@ def _top_event(
     first = min(articles, key=publication_key)
     return TopEvent(
         event=event,
-        first=row_of(first),
+        first=row_of(first, opening(first.text)),
         first_at=publication_key(first)[0],
         sites=len(reports),
         growth=sum(one.moment >= now - GROWTH for one in reports),
@@ -371,15 +515,48 @@ def rising_terms(data: Data) -> list[RisingTerm]:
     return data.search.rising(utc(data.clock()), TERMS)
 
 
-def newest_articles(data: Data) -> list[ArticleRow]:
-    """Return the newest articles, one of each story.
+def newest_articles(data: Data, chosen: Choice = EVERYTHING) -> list[ArticleRow]:
+    """Return the newest articles of the ``chosen`` sites and language, one of each story.
 
     Articles with a date in the future are left out, because they would stay at the top of the list.
     """
     articles, shown = data.storage.articles, dict[str, Article]()
-    for one in articles.newest(ArticleFilter(until=utc(data.clock())), limit=READ_FOR_NEWEST):
+    where = ArticleFilter(until=utc(data.clock()), language=chosen.language)
+    if chosen.collection:
+        hits = data.search.find(narrowed("", tag=chosen.collection), where, limit=NEWEST)
+        return [row_of(one.article, opening(one.article.text), copies=one.copies) for one in hits]
+    for one in articles.newest(where, limit=READ_FOR_NEWEST):
         shown.setdefault(one.story or one.canonical_url, one)
     return [
-        row_of(one, copies=max(0, articles.count(ArticleFilter(story=one.story)) - 1) if one.story else 0)
+        row_of(
+            one,
+            opening(one.text),
+            copies=max(0, articles.count(ArticleFilter(story=one.story)) - 1) if one.story else 0,
+        )
         for one in islice(shown.values(), NEWEST)
     ]
+
+
+def starred_articles(data: Data, keys: Sequence[bytes]) -> list[ArticleRow]:
+    """Return the stored articles with these keys, in their order."""
+    found = data.storage.articles.with_keys(keys)
+    return [row_of(found[key], opening(found[key].text)) for key in keys if key in found]
+
+
+MAX_OPENING = 280
+"""Maximum number of characters of an opening."""
+
+
+def opening(text: str) -> str:
+    """Return the first sentences of a text, or the first words of a long sentence."""
+    start = " ".join(text[: 4 * MAX_OPENING].split())
+    if len(start) <= MAX_OPENING:
+        return start
+    cut = start[: MAX_OPENING + 1]
+    ends = [found.end() for found in _SENTENCE_END.finditer(cut)]
+    if ends and ends[-1] > MAX_OPENING / 3:
+        return cut[: ends[-1]]
+    return cut.rpartition(" ")[0].rstrip(" ,;:") + " …" if " " in cut else cut[:MAX_OPENING] + "…"
+
+
+_SENTENCE_END = re.compile(r"([.!?…][\"”»’)]?)(?=\s)|([。！？])")

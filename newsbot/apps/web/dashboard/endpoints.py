@@ -22,9 +22,21 @@ from newsbot.apps.authoring.writing import site_named
 from newsbot.apps.monitor.kept_reports import kept_report, monitored
 from newsbot.apps.search.articles import MAX_COMPARED, Attention
 from newsbot.apps.search.index import Counts
+from newsbot.apps.search.query import narrowed
 from newsbot.apps.web.dashboard import articles as library
-from newsbot.apps.web.dashboard.articles import ArticleInEvent, Found, News, StoryRow, VersionRow, Whole
+from newsbot.apps.web.dashboard.access import person
+from newsbot.apps.web.dashboard.articles import (
+    ArticleInEvent,
+    Choice,
+    EventSheet,
+    Found,
+    News,
+    StoryRow,
+    VersionRow,
+    Whole,
+)
 from newsbot.apps.web.dashboard.jobs import Job, JobLog, Jobs
+from newsbot.apps.web.dashboard.marks import BACK, State
 from newsbot.apps.web.dashboard.overview import (
     RANGES,
     Overview,
@@ -38,7 +50,7 @@ from newsbot.apps.web.dashboard.overview import (
 )
 from newsbot.apps.web.dashboard.proposals import Proposal
 from newsbot.apps.web.dashboard.schema import Parameter, date, number, one_of, several, words
-from newsbot.apps.web.dashboard.service import Dashboard
+from newsbot.apps.web.dashboard.service import Dashboard, top_events_of
 from newsbot.apps.web.dashboard.sites import SiteRow, SiteSheet, all_sites, one_site
 from newsbot.apps.web.readers import Data
 from newsbot.cli.command import plain
@@ -54,7 +66,7 @@ from newsbot.operations.verdict import Verdict
 from newsbot.sites import pauses_and_removals as pauses
 from newsbot.storage.sources import ALL
 from newsbot.storage.spider_results import SearchSummary
-from newsbot.urls import ascii_host
+from newsbot.urls import ascii_host, canonicalize, fingerprint
 
 Given = Mapping[str, Any]
 """The checked values of the parameters of a request, by name."""
@@ -70,6 +82,7 @@ _Run = TypeVar("_Run", bound=Run)
 
 SITE_PLACE = words("site", "The domain of a site, as in its rule.", required=True, place="path")
 URL = words("url", "An absolute URL.", required=True)
+COLLECTION = words("collection", "Only sites of this collection: a tag in the rules of the sites.")
 FILTERS = (
     words(
         "q",
@@ -78,6 +91,8 @@ FILTERS = (
     ),
     words("source", "Only articles of this site."),
     words("language", "Only articles in this language, e.g. ru."),
+    COLLECTION,
+    words("section", "Only articles of this section of their site."),
     words("story", "Only members of this story."),
     date("since", "Published since this date or age (such as 7d); if the date is unknown: fetched since."),
     date("until", "Published before this date or age (such as 7d); if the date is unknown: fetched before."),
@@ -144,7 +159,8 @@ class Done:
 
     verdict: str
     """One word: new, sooner or known (for a URL); queued (for a poll or a job); stopped (for a job); paused,
-    resumed or unchanged (for a site); saved or forgotten (for a search); looking or added (new site)."""
+    resumed or unchanged (for a site); saved or forgotten (for a search); looking or added (new site);
+    starred, not starred, read or not read (for an article)."""
     text: str
     """A sentence for users that says the same."""
 
@@ -226,13 +242,28 @@ def filter_of(given: Given) -> ArticleFilter:
     )
 
 
+def query_of(given: Given) -> str:
+    """Return the query of the parameters in :data:`FILTERS`, with the collection and the section."""
+    return narrowed(given["q"] or "", tag=given["collection"], section=given["section"])
+
+
+CHOICE = (COLLECTION, next(one for one in FILTERS if one.name == "language"))
+"""The parameters of the front page."""
+
+
+def choice_of(given: Given) -> Choice:
+    """Return what a reader has chosen with the parameters in :data:`CHOICE`."""
+    return Choice(given["collection"], given["language"] and given["language"].lower())
+
+
 # --- the crawl and its sites
-@operation("/news")
-async def news(board: Dashboard, _given: Given) -> News:
+@operation("/news", *CHOICE)
+async def news(board: Dashboard, given: Given) -> News:
     """Top events and rising words of the last 24 hours, and the newest articles."""
-    top = await board.memos.get(library.top_events)
+    chosen = choice_of(given)
+    top = await board.memos.get(top_events_of(chosen))
     rising = await board.memos.get(library.rising_terms)
-    newest = await board.readers.call(library.newest_articles)
+    newest = await board.readers.call(lambda data: library.newest_articles(data, chosen))
     # Counting all articles is expensive, and the number only explains why ``top`` is empty.
     unindexed = 0 if top else await board.readers.call(lambda data: data.search.waiting())
     return News(top, rising, newest, unindexed)
@@ -308,21 +339,22 @@ async def proposal(board: Dashboard, given: Given) -> Proposal:
 def articles(data: Data, given: Given) -> Found:
     """Articles that match words and filters."""
     where, by_time = filter_of(given), given["sort"] == "time"
-    return library.find(data, given["q"] or "", where, given["page"], by_time=by_time)
+    return library.find(data, query_of(given), where, given["page"], by_time=by_time)
 
 
 @operation("/articles/counts", *(one for one in FILTERS if one.name not in ("sort", "page")))
 @reading
 def counts(data: Data, given: Given) -> Counts:
     """The number of matches by day; also by site and by language for the newest 20,000 matches."""
-    return data.search.counts(given["q"] or "", filter_of(given))
+    return data.search.counts(query_of(given), filter_of(given))
 
 
 @operation("/articles/attention", *COMPARED)
 @reading
 def attention(data: Data, given: Given) -> Attention:
     """For each of at most four queries, the number of matches per day; also the number of all articles."""
-    return data.search.attention(given["q"] or [""], filter_of(given), utc(data.clock()))
+    queries = [query_of({**given, "q": one}) for one in given["q"] or [""]]
+    return data.search.attention(queries, filter_of(given), utc(data.clock()))
 
 
 @reading
@@ -366,6 +398,19 @@ def story(data: Data, given: Given) -> StoryRow:
     found = library.one_story(data, given["story"])
     if found is None:
         raise missing("there is no story with this id")
+    return found
+
+
+@operation("/events/{event}", words("event", "The id of the event.", required=True, place="path"))
+@reading
+def event(data: Data, given: Given) -> EventSheet:
+    """One event: its reports by the hour, its stories, and when each site joined.
+
+    Raises ``HTTPNotFound`` for an unknown id.
+    """
+    found = library.one_event(data, given["event"])
+    if found is None:
+        raise missing("there is no event with this id")
     return found
 
 
@@ -584,6 +629,41 @@ def forget(data: Data, given: Given) -> Done:
     if not saving.forget(data.storage.notes, given["name"]):
         raise ArgumentError(f"no saved search has the name {given['name']!r}")
     return Done("forgotten", f"{given['name']} is deleted.")
+
+
+# --- what a reader has read and starred
+async def _mark(board: Dashboard, given: Given, state: State) -> Done:
+    with told_to_users():
+        url = canonicalize(given["url"])
+        await board.marks.change(person(), fingerprint(url), state)
+    return Done(state.value, f"{url} is {state.value}.")
+
+
+@action(BACK, URL)
+async def star(board: Dashboard, given: Given) -> Done:
+    """Star an article, for the person who acts.
+
+    Raises :class:`ArgumentError` if too many articles are starred.
+    """
+    return await _mark(board, given, State.STARRED)
+
+
+@action(BACK, URL)
+async def unstar(board: Dashboard, given: Given) -> Done:
+    """Remove the star of an article."""
+    return await _mark(board, given, State.UNSTARRED)
+
+
+@action(BACK, URL)
+async def mark_read(board: Dashboard, given: Given) -> Done:
+    """Mark an article as read, for the person who acts."""
+    return await _mark(board, given, State.READ)
+
+
+@action(BACK, URL)
+async def mark_unread(board: Dashboard, given: Given) -> Done:
+    """Mark an article as not read."""
+    return await _mark(board, given, State.UNREAD)
 
 
 @action("/sources/{site}", _SITE)

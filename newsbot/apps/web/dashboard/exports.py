@@ -16,7 +16,7 @@ from newsbot import __version__
 from newsbot.apps.export.feed import TYPES, as_opml, feed_of
 from newsbot.apps.export.formats import defused
 from newsbot.apps.search.articles import Attention
-from newsbot.apps.web.dashboard.endpoints import COMPARED, FILTERS, attention, filter_of
+from newsbot.apps.web.dashboard.endpoints import COMPARED, FILTERS, attention, filter_of, query_of
 from newsbot.apps.web.dashboard.overview import Overview, crawl_state
 from newsbot.apps.web.dashboard.rendering import HEADERS, answer
 from newsbot.apps.web.dashboard.schema import given, number
@@ -56,7 +56,7 @@ async def _feed(board: Dashboard, request: web.Request, *, kind: str) -> web.Res
     wanted = given(request, PARAMETERS, {})
     where, address = filter_of(wanted), str(request.url)
     page = str(request.url.with_path("/articles", keep_query=True))
-    limit, query = wanted["limit"], wanted["q"] or ""
+    limit, query = wanted["limit"], query_of(wanted)
     body = await board.readers.call(
         lambda data: feed_of(data.search, query, where, kind=kind, limit=limit, address=address, page=page)
     )

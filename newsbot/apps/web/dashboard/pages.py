@@ -16,6 +16,7 @@ from aiohttp import web
 from newsbot.apps.search.articles import MAX_COMPARED
 from newsbot.apps.web.dashboard import endpoints as operations
 from newsbot.apps.web.dashboard import reports
+from newsbot.apps.web.dashboard.access import person
 from newsbot.apps.web.dashboard.articles import (
     MAX_PAGE,
     Whole,
@@ -23,10 +24,13 @@ from newsbot.apps.web.dashboard.articles import (
     newest_articles,
     recent_stories,
     rising_terms,
-    top_events,
+    row_of,
+    starred_articles,
 )
 from newsbot.apps.web.dashboard.endpoints import (
     ADDRESS,
+    CHOICE,
+    COLLECTION,
     COMPARED,
     FILTERS,
     KINDS,
@@ -35,23 +39,40 @@ from newsbot.apps.web.dashboard.endpoints import (
     SITE_PLACE,
     URL,
     Given,
+    choice_of,
 )
 from newsbot.apps.web.dashboard.overview import crawl_state, crawl_verdict, current_troubles
-from newsbot.apps.web.dashboard.plots import RANGE_NAMES, activity_plots, attention_plots
+from newsbot.apps.web.dashboard.plots import (
+    activity_plots,
+    attention_plot,
+    days_plot,
+    range_names,
+    reports_plot,
+)
 from newsbot.apps.web.dashboard.proposals import PATIENCE
 from newsbot.apps.web.dashboard.rendering import answer
 from newsbot.apps.web.dashboard.schema import Parameter, flag, given, number, one_of, words
-from newsbot.apps.web.dashboard.service import Dashboard, published_today, stored_articles
+from newsbot.apps.web.dashboard.service import (
+    Dashboard,
+    known_languages,
+    published_today,
+    stored_articles,
+    top_events_of,
+)
 from newsbot.apps.web.dashboard.sites import ORDERS, TREND_DAYS, all_sites, has_problem, in_order
+from newsbot.apps.web.language import message
 from newsbot.apps.web.readers import StillComputing
 from newsbot.cli.terminal import clean
 from newsbot.errors import ArgumentError
 from newsbot.items import ArticleFilter
-from newsbot.operations.explain import lines
+from newsbot.operations.explain import Explanation, conclusion, details, rows
 from newsbot.pages.text.differences import word_changes
 from newsbot.sites.health import Health
+from newsbot.urls import fingerprint
 
 SHOWN_ALARMS = 8
+SHOWN_STARRED = 50
+"""Number of starred articles that are shown, those that were starred last."""
 SITES_PER_PAGE = 50
 NEWEST = 5
 """Number of newest articles on the page of a site."""
@@ -61,7 +82,7 @@ SHOWN_LINES = 100
 """Maximum number of changed lines between two versions that are shown."""
 SHOWN_PAGES = 50
 """Maximum number of pages in each list of a monitor report."""
-PROBLEMS = "with problems"
+PROBLEMS = message("with problems")
 _STATES = (PROBLEMS, "paused", *(one.value for one in Health))
 _OF_SITES: tuple[Parameter, ...] = (
     one_of("sort", "", tuple(ORDERS), "health"),
@@ -69,16 +90,17 @@ _OF_SITES: tuple[Parameter, ...] = (
     words("site", ""),
     one_of("health", "", _STATES, None),
     number("page", "", 1, 10_000),
+    COLLECTION,
 )
 _SITE_COLUMNS = (
-    ("site", "site", False),
-    ("health", "health", False),
-    ("articles", "articles", True),
-    ("trend", f"{TREND_DAYS} days", False),
-    ("useful", "useful", True),
-    ("last", "last article", True),
-    ("next", "next poll", True),
-    ("errors", "errors", True),
+    ("site", message("site"), False),
+    ("health", message("health"), False),
+    ("articles", message("articles"), True),
+    ("trend", message("30 days"), False),
+    ("useful", message("useful"), True),
+    ("last", message("last article"), True),
+    ("next", message("next poll"), True),
+    ("errors", message("errors"), True),
 )
 REFRESH = 10
 """Seconds between two refreshes of a page; see assets/live.js."""
@@ -110,7 +132,9 @@ class Page:
         """Return the page. The template gets the parameters of the request as ``asked``."""
         asked = given(request, self.parameters, {})
         try:
-            values = {"asked": asked, "refresh": self.refresh, **await self.run(board, asked)}
+            reading = await board.reading_of(request)
+            values: Values = {"asked": asked, "refresh": self.refresh, "reading": reading}
+            values |= await self.run(board, asked)
         except StillComputing:
             response = board.page(request, "computing.html", here=self.here)
             response.headers["Refresh"] = str(FIGURES_AGAIN)  # the browser then loads the page again
@@ -148,20 +172,25 @@ def _result_page(path: str, template: str, here: str, *, refresh: int = 0, **mor
 
 _result_page("/jobs", "jobs.html", "/crawl", refresh=REFRESH, modes=operations.MODES)
 _result_page("/jobs/{job}", "job.html", "/crawl", refresh=REFRESH)
-_result_page("/saved", "saved.html", "/saved")
-_result_page("/stories/{story}", "story.html", "/stories")
 _result_page("/monitor", "monitor.html", "/monitor")
 _result_page("/monitor/{site}", "monitored.html", "/monitor", shown=SHOWN_PAGES)
 
 
-@page("/", "news.html", "/")
-async def front(board: Dashboard, _asked: Given) -> Values:
+@page("/", "news.html", "/", *CHOICE, flag("unread", ""))
+async def front(board: Dashboard, asked: Given) -> Values:
     """Show the current news, and the state of the crawl in one line."""
+    chosen = choice_of(asked)
     figures = await board.memos.present(
-        crawl_verdict, crawl_state, stored_articles, published_today, top_events, rising_terms
+        crawl_verdict,
+        crawl_state,
+        stored_articles,
+        published_today,
+        top_events_of(chosen),
+        rising_terms,
+        known_languages,
     )
-    verdict, view, stored, published, top, rising = figures
-    newest = await board.readers.call(newest_articles)
+    verdict, view, stored, published, top, rising, languages = figures
+    newest = await board.readers.call(lambda data: newest_articles(data, chosen))
     # Counting the changes is expensive, and the number only explains why there is no event.
     unindexed = 0 if top or top is None else await board.readers.call(lambda data: data.search.waiting())
     return {
@@ -174,6 +203,8 @@ async def front(board: Dashboard, _asked: Given) -> Values:
         "rising": rising,
         "newest": newest,
         "unindexed": unindexed,
+        "known_languages": languages or [],
+        "collections": board.collections(),
     }
 
 
@@ -191,7 +222,7 @@ async def crawl(board: Dashboard, asked: Given) -> Values:
         "published": (await board.memos.soon(published_today)).value,
         "troubles": found[:SHOWN_ALARMS],
         "more_troubles": len(found) - SHOWN_ALARMS,
-        "ranges": RANGE_NAMES,
+        "ranges": range_names(),
         "plots": activity_plots(done, asked["range"]),
         "has_jobs": board.jobs is not None,
     }
@@ -201,11 +232,13 @@ async def crawl(board: Dashboard, asked: Given) -> Values:
 async def sources(board: Dashboard, asked: Given) -> Values:
     """Show the list of sites, filtered and sorted."""
     known = await board.memos.soon(all_sites)
+    within = _sites_of(board, asked)
     rows = [
         row
         for row in known.value
         # clean() converts an international domain name to its own script. Users can search for both forms.
         if (not asked["site"] or asked["site"].lower() in f"{row.site} {clean(row.site)}")
+        and (within is None or row.site in within)
         and (not asked["health"] or asked["health"] in (row.health, PROBLEMS if has_problem(row) else ""))
     ]
     skip = (asked["page"] - 1) * SITES_PER_PAGE
@@ -218,6 +251,7 @@ async def sources(board: Dashboard, asked: Given) -> Values:
         "skip": skip,
         "at": known.at,
         "states": _STATES,
+        "collections": board.collections(),
         "columns": _SITE_COLUMNS,
         "trend_days": TREND_DAYS,
     }
@@ -242,7 +276,8 @@ async def source(board: Dashboard, asked: Given) -> Values:
         board.readers.call(lambda data: data.storage.articles.newest(where, limit=NEWEST)),
     )
     plots = activity_plots(done, asked["range"])
-    return {"sheet": sheet, "newest": newest, "ranges": RANGE_NAMES, "plots": plots}
+    newest_rows = [row_of(one) for one in newest]
+    return {"sheet": sheet, "newest": newest_rows, "ranges": range_names(), "plots": plots}
 
 
 @page("/articles", "articles.html", "/articles", *FILTERS)
@@ -258,7 +293,10 @@ async def articles(board: Dashboard, asked: Given) -> Values:
         "last_page": MAX_PAGE,
         "counts": counted.counts,
         "days": len(attention.days),
-        "chart": attention_plots(attention, share=False)[0],
+        "chart": days_plot(attention),
+        "query_text": operations.query_of(asked),
+        "known_languages": await _languages(board),
+        "collections": board.collections(),
     }
 
 
@@ -269,15 +307,23 @@ _SHOW = one_of("show", "", ("articles", "share"), "articles")
 async def attention(board: Dashboard, asked: Given) -> Values:
     """Compare several queries by day."""
     found = await operations.attention(board, asked)
-    plots = attention_plots(found, share=asked["show"] == "share")
-    return {"found": found, "most": MAX_COMPARED, "plots": plots}
+    chart = attention_plot(found, share=asked["show"] == "share")
+    return {
+        "found": found,
+        "most": MAX_COMPARED,
+        "chart": chart,
+        "known_languages": await _languages(board),
+        "collections": board.collections(),
+    }
 
 
 @page("/article", "article.html", "/articles", URL)
 async def article(board: Dashboard, asked: Given) -> Values:
-    """Show one article."""
+    """Show one article. It is read from then on, if the reader is logged in."""
     known = await operations.whole_article(board, asked)
     one = known.article
+    if person():
+        await board.marks.opened(person(), fingerprint(one.canonical_url))
     explained = await board.readers.call(lambda data: operations.explained(data, one.canonical_url))
     return {
         "has_archive": board.has_archive,
@@ -286,10 +332,21 @@ async def article(board: Dashboard, asked: Given) -> Values:
         "fields": _fields(known),
         "blocks": blocks(one.text[:SHOWN_CHARACTERS], one.structure),
         "cut": len(one.text) > SHOWN_CHARACTERS,
-        "why": list(lines(explained, time.time())),
+        "why": history(explained, time.time()),
         "max_lines": SHOWN_LINES,
         "word_changes": word_changes,
     }
+
+
+def history(found: Explanation, now: float) -> list[Values]:
+    """Return the present facts about a URL, the steps of its history, and the conclusion."""
+    told: list[Values] = [{"kind": "fact", "name": name, "text": text} for name, text in rows(found, now)]
+    for event in found.page.history if found.page else ():
+        known, at = details(event).items(), event.get("at")
+        name = str(event.get("event", "")).replace("_", " ")
+        told.append({"kind": "step", "name": name, "at": at, "details": list(known)})
+    text, command = conclusion(found)
+    return [*told, {"kind": "conclusion", "text": f"{text}:", "command": command}]
 
 
 def _fields(known: Whole) -> list[tuple[str, str, str | None]]:
@@ -304,10 +361,60 @@ def _fields(known: Whole) -> list[tuple[str, str, str | None]]:
     ]
 
 
-@page("/stories", "stories.html", "/stories")
-async def stories(board: Dashboard, _asked: Given) -> Values:
-    """Show the list of the latest stories."""
-    return {"known": await board.memos.soon(recent_stories)}
+@page("/stories", "stories.html", "/stories", *CHOICE)
+async def stories(board: Dashboard, asked: Given) -> Values:
+    """Show the list of the latest stories that a chosen site reports, in a chosen language."""
+    known = await board.memos.soon(recent_stories)
+    within, language = _sites_of(board, asked), choice_of(asked).language
+    rows = [
+        one
+        for one in known.value
+        if (within is None or not within.isdisjoint(one.sources)) and language in (None, one.first.language)
+    ]
+    return {
+        "known": known,
+        "rows": rows,
+        "known_languages": await _languages(board),
+        "collections": board.collections(),
+    }
+
+
+def _sites_of(board: Dashboard, asked: Given) -> frozenset[str] | None:
+    """Return the sites of the collection that is asked for; None without a collection."""
+    return frozenset(board.readers.rules().tagged(asked["collection"])) if asked["collection"] else None
+
+
+async def _languages(board: Dashboard) -> list[str]:
+    """Return the languages in the search index, or none while they are being read."""
+    (found,) = await board.memos.present(known_languages)
+    return found or []
+
+
+_STORY = words("story", "", required=True, place="path")
+
+
+@page("/stories/{story}", "story.html", "/stories", _STORY, words("changes", ""))
+async def story(board: Dashboard, asked: Given) -> Values:
+    """Show one story as a timeline, and what changed in one of its articles (``changes``)."""
+    found = await operations.story(board, asked)
+    versions = await operations.versions(board, {"url": asked["changes"]}) if asked["changes"] else []
+    return {
+        "found": found,
+        "chart": reports_plot(found.reports),
+        "versions": versions,
+        "max_lines": SHOWN_LINES,
+        "word_changes": word_changes,
+    }
+
+
+_EVENT = words("event", "", required=True, place="path")
+
+
+@page("/events/{event}", "event.html", "/", _EVENT)
+async def event(board: Dashboard, asked: Given) -> Values:
+    """Show one event: its reports by the hour, when each site joined, and its stories."""
+    found = await operations.event(board, asked)
+    return {"found": found, "chart": reports_plot(found.reports)}
 
 
 @page("/why", "why.html", "/why", words("url", ""))
@@ -323,9 +430,19 @@ async def why(board: Dashboard, asked: Given) -> Values:
     return {
         "kinds": KINDS,
         "found": found,
-        "lines": list(lines(found, time.time())),
+        "rows": history(found, time.time()),
         "has_archive": archived,
     }
+
+
+@page("/saved", "saved.html", "/saved")
+async def saved(board: Dashboard, asked: Given) -> Values:
+    """Show the saved searches, and the articles that the reader has starred."""
+    searches = await operations.saved(board, asked)
+    keys = [bytes.fromhex(key) for key in (await board.marks.of(person())).starred] if person() else []
+    latest = keys[: -SHOWN_STARRED - 1 : -1]
+    starred = await board.readers.call(lambda data: starred_articles(data, latest)) if latest else []
+    return {"found": searches, "starred": starred, "more_starred": len(keys) - len(latest)}
 
 
 @page("/simulator", "simulator.html", "/simulator")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, datetime
 from math import ceil, floor, log10
 
-from newsbot.apps.search.articles import Attention
-from newsbot.apps.web.dashboard import rendering
+from newsbot.apps.search.articles import Attention, Followed
+from newsbot.apps.web.dashboard.articles import Reports
 from newsbot.apps.web.dashboard.overview import RANGES, Period, together
+from newsbot.apps.web.dashboard.rendering import counted_text
+from newsbot.apps.web.language import count, day_text, decimal_text, number_text, plain
 from newsbot.clock import DAY, utc
 from newsbot.sites.statistics import percent
 from newsbot.storage.sources import HOUR
@@ -43,7 +45,7 @@ class Plot:
 def bars(
     title: str,
     given: Sequence[tuple[str, float, str]],
-    shown: Callable[[float], str] = rendering.number,
+    shown: Callable[[float], str] = number_text,
     *,
     largest: float = 0.0,
 ) -> Plot:
@@ -76,30 +78,40 @@ def activity_plots(given: Sequence[Period], chosen: str) -> dict[str, Plot]:
     ``chosen`` is a key of :data:`newsbot.apps.web.dashboard.overview.RANGES`, and ``given`` contains its
     periods.
     """
-    seconds, days = RANGES[chosen][0], RANGE_NAMES[chosen]
+    seconds, days = RANGES[chosen][0], range_names()[chosen]
     whole, ticks = together(given), _ticks(given, seconds)
-    labels = [utc(one.at).strftime("%d %b" if seconds % DAY == 0 else "%d %b %H:00") for one in given]
+    labels = [_label(utc(one.at), hour=seconds % DAY != 0) for one in given]
 
-    def chart(title: str, name: str) -> Plot:
+    def chart(what: str, name: str) -> Plot:
         values = [getattr(one, name) for one in given]
-        return bars(f"{title} in {days}", list(zip(labels, values, ticks, strict=True)))
+        title = plain("{what} in {days}", what=what, days=days)
+        return bars(title, list(zip(labels, values, ticks, strict=True)))
 
     useful = [
         Point(label, one.useful_share, percent(one.useful_share), tick)
         for label, one, tick in zip(labels, given, ticks, strict=True)
     ]
     share_ticks = [(tick, percent(tick)) for tick in (0.0, 0.5, 1.0)]
-    title = f"{percent(whole.useful_share)} useful share in {days}"
+    share = plain(
+        "{share} of the pages were articles in {days}", share=percent(whole.useful_share), days=days
+    )
+    fetched = str(count("{n} page fetched", "{n} pages fetched", whole.fetched))
     return {
-        "New articles": chart(_many(whole.articles, "article"), "articles"),
-        "Pages fetched": chart(f"{_many(whole.fetched, 'page')} fetched", "fetched"),
-        "Useful share": Plot(title, share_ticks, useful, line=True),
-        "Errors": chart(_many(whole.errors, "error"), "errors"),
+        plain("New articles"): chart(counted_text(whole.articles, "article"), "articles"),
+        plain("Pages fetched"): chart(fetched, "fetched"),
+        plain("Useful share"): Plot(share, share_ticks, useful, line=True),
+        plain("Errors"): chart(counted_text(whole.errors, "error"), "errors"),
     }
 
 
-_many = rendering.counted_with_thin_blanks
-RANGE_NAMES = {name: f"{int(name[:-1])} days" for name in RANGES}
+def range_names() -> dict[str, str]:
+    """Return the ranges of time that a user can choose, with their names."""
+    return {name: counted_text(int(name[:-1]), "day") for name in RANGES}
+
+
+def _label(at: datetime, *, hour: bool) -> str:
+    day = day_text(at, with_year=False)
+    return f"{day} {at:%H:00}" if hour else day
 
 
 def _ticks(given: Sequence[Period], seconds: int) -> list[str]:
@@ -110,51 +122,129 @@ def _ticks(given: Sequence[Period], seconds: int) -> list[str]:
     moments = [utc(one.at) for one in given]
     if seconds == HOUR:
         return [
-            one.strftime("%d %b" if one.hour == 0 else "%H:00") if one.hour % 12 == 0 else ""
+            (f"{one:%H:00}" if one.hour else day_text(one, with_year=False)) if one.hour % 12 == 0 else ""
             for one in moments
         ]
     # toordinal() counts the days since the year 1, so the same days have a text when the range moves on.
     step = max(1, len({one.date() for one in moments}) // 6)
-    return [one.strftime("%d %b") if one.hour == 0 and one.toordinal() % step == 0 else "" for one in moments]
+    return [
+        day_text(one, with_year=False) if one.hour == 0 and one.toordinal() % step == 0 else ""
+        for one in moments
+    ]
 
 
 TICKS = 5
-"""Approximate number of ticks in a chart of days."""
+"""Approximate number of ticks in a chart of days or of reports."""
 
 
-def attention_plots(found: Attention, *, share: bool) -> list[Plot]:
-    """Return a bar chart for each query, all with the same scale.
+def reports_plot(given: Sequence[Reports]) -> Plot:
+    """Return the chart of the reports of a story or an event, by the hour or by longer periods."""
+    step = len(given) // TICKS + 1
+    points = []
+    for place, one in enumerate(given):
+        label = _label(one.at, hour=one.hours < 24)
+        tick = (
+            "" if place % step else f"{one.at:%H:00}" if one.hours < 24 and place and one.at.hour else label
+        )
+        points.append((label, float(one.articles), tick))
+    hours = given[0].hours if given else 1
+    title = (
+        count("Reports by the hour (UTC)", "Reports in each {n} hours (UTC)", hours)
+        if hours < 24
+        else count("Reports by the day (UTC)", "Reports in each {n} days (UTC)", hours // 24)
+    )
+    return bars(str(title), points)
 
-    A bar shows the number of matching articles of a day. With ``share`` it shows their share of the day's
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One line of a chart with several lines."""
+
+    name: str
+    total: str
+    """A sentence with the sum."""
+    parts: Sequence[float]
+    """The heights, from 0 to 1."""
+    shown: Sequence[str]
+    """The values as text."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinePlot:
+    """A chart with a line for each series."""
+
+    title: str
+    ticks: Sequence[tuple[float, str]]
+    labels: Sequence[str]
+    """The names of the points, for the text under the chart and for the table."""
+    below: Sequence[str]
+    """The text below each point; empty for most points."""
+    series: Sequence[Series]
+
+
+def attention_plot(found: Attention, *, share: bool) -> LinePlot:
+    """Return a chart with a line for each query.
+
+    A line shows the number of matching articles of each day. With ``share`` it shows their share of the day's
     articles.
     """
-    charts = []
-    for one in found.queries:
-        counts = list(zip(found.days, found.numbers(one), found.articles, strict=True))
-        step = len(counts) // TICKS + 1
-        charts.append(
-            [
-                (
-                    f"{day}, {_tenths(_part(number, every))} of {rendering.number(every)} articles",
-                    _part(number, every) if share else number,
-                    _day_of(day) if place % step == 0 else "",
-                )
-                for place, (day, number, every) in enumerate(counts)
-            ]
-        )
-    # All charts have the same scale, so that people can compare the queries.
-    largest = max((value for chart in charts for _, value, _ in chart), default=0.0)
-    titles = [
-        f"{one.query or 'all articles'}: {rendering.number(sum(found.numbers(one)))} articles"
-        f" in {len(found.days)} days"
+    lines = [
+        [_part(number, every) if share else float(number) for number, every in _counts(found, one)]
         for one in found.queries
     ]
-    shown = _tenths if share else rendering.number
-    return [bars(*one, shown, largest=largest) for one in zip(titles, charts, strict=True)]
+    top, ticks = _scale(max((value for line in lines for value in line), default=0.0))
+    series = [
+        _series(found, one, [value / top for value in line])
+        for one, line in zip(found.queries, lines, strict=True)
+    ]
+    step = len(found.days) // TICKS + 1
+    labels = [day_text(_midnight(day), with_year=False) for day in found.days]
+    return LinePlot(
+        "; ".join(one.total for one in series),
+        [(tick / top, _tenths(tick) if share else number_text(tick)) for tick in ticks],
+        labels,
+        [label if place % step == 0 else "" for place, label in enumerate(labels)],
+        series,
+    )
 
 
-def _day_of(day: str) -> str:
-    return date.fromisoformat(day).strftime("%d %b")
+def _counts(found: Attention, one: Followed) -> list[tuple[int, int]]:
+    return list(zip(found.numbers(one), found.articles, strict=True))
+
+
+def _series(found: Attention, one: Followed, parts: Sequence[float]) -> Series:
+    name = one.query or plain("all articles")
+    articles = counted_text(sum(found.numbers(one)), "article")
+    total = plain("{query}: {articles} in {days}", query=name, articles=articles, days=_days(found))
+    shown = [
+        plain(
+            "{number} ({share} of {all})",
+            number=number_text(number),
+            share=_tenths(_part(number, every)),
+            all=number_text(every),
+        )
+        for number, every in _counts(found, one)
+    ]
+    return Series(name, total, parts, shown)
+
+
+def _days(found: Attention) -> str:
+    return counted_text(len(found.days), "day")
+
+
+def days_plot(found: Attention) -> Plot:
+    """Return a bar chart of the articles of the first query, by day."""
+    one, step = found.queries[0], len(found.days) // TICKS + 1
+    points = []
+    for place, (day, number) in enumerate(zip(found.days, found.numbers(one), strict=True)):
+        label = day_text(_midnight(day), with_year=False)
+        points.append((label, float(number), "" if place % step else label))
+    articles = counted_text(sum(found.numbers(one)), "article")
+    return bars(plain("{what} in {days}", what=articles, days=_days(found)), points)
+
+
+def _midnight(day: str) -> datetime:
+    return datetime.fromisoformat(day).replace(tzinfo=UTC)
 
 
 def _part(number: int, every: int) -> float:
@@ -162,4 +252,4 @@ def _part(number: int, every: int) -> float:
 
 
 def _tenths(share: float) -> str:
-    return f"{100 * share:.1f} %"
+    return f"{decimal_text(f'{100 * share:.1f}')} %"

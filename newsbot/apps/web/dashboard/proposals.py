@@ -15,9 +15,11 @@ import sys
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from newsbot.apps.authoring.new import found_so_far
 from newsbot.apps.authoring.writing import rule_path, site_named, write_new
 from newsbot.backends import rules_folder
 from newsbot.cli.program import PROGRAM
@@ -25,13 +27,17 @@ from newsbot.cli.terminal import clean
 from newsbot.clock import from_iso, system_clock, utc
 from newsbot.config.check import SettingsLike, value_of
 from newsbot.crawl.address_guard import is_local
-from newsbot.errors import ArgumentError, RulesError
+from newsbot.errors import ArgumentError, DataError, RulesError
 from newsbot.items import Bounded
 
 ARTICLES, SECONDS = 20, 120
 """Limits of the small crawl: number of articles, and seconds after which no more pages are requested."""
 PATIENCE = 240.0
 """Seconds after which the process is killed."""
+LOOK_EVERY = 1.0
+"""Seconds between two looks at what a running crawl has found."""
+SHOWN = 200
+"""Number of characters of a text that are shown."""
 MAX_KEPT = 20
 """Maximum number of proposals in memory. If there are more, the oldest is dropped."""
 MAX_FAULT = 500
@@ -143,7 +149,7 @@ class Proposals:
         found.fault = "the crawl was stopped"  # this text stays only if the task is cancelled
         try:
             async with asyncio.timeout(PATIENCE):
-                code, output, log = await self._run(address)
+                code, output, log = await self._run(found, address)
             if code:
                 lines = log.decode(errors="replace").strip().splitlines()
                 found.fault = clean(lines[-1] if lines else f"exit code {code}")[:MAX_FAULT]
@@ -155,10 +161,11 @@ class Proposals:
             if found.state == "looking":
                 found.state = "failed"
 
-    async def _run(self, address: str) -> tuple[int, bytes, bytes]:
+    async def _run(self, found: Proposal, address: str) -> tuple[int, bytes, bytes]:
         """Run ``scrapy rules new``. Return its exit code, stdout and stderr.
 
-        At the end the process group is always killed, even if this task is cancelled.
+        Until then, ``found`` has what the crawl has found so far. At the end the process group is always
+        killed, even if this task is cancelled.
         """
         command = [sys.executable, "-m", PROGRAM, "rules", "new", address, "--print", "--json"]
         command += ["--articles", str(ARTICLES), "--seconds", str(SECONDS)]
@@ -170,13 +177,30 @@ class Proposals:
             process = await asyncio.create_subprocess_exec(
                 *command, env=given, stdout=pipe, stderr=pipe, start_new_session=True
             )
+            watching = asyncio.ensure_future(_watch(found, Path(place)))
             try:
                 output, log = await process.communicate()
             finally:
+                watching.cancel()
+                await asyncio.gather(watching, return_exceptions=True)
                 with suppress(ProcessLookupError):  # the crawl is in the same group
                     os.killpg(process.pid, signal.SIGKILL)
                 await process.wait()
         return process.returncode or 0, output, log
+
+
+async def _watch(found: Proposal, place: Path) -> None:
+    """Copy what a running crawl has found to the proposal, again and again."""
+    while True:
+        await asyncio.sleep(LOOK_EVERY)
+        with suppress(DataError):  # the crawl is making its data file
+            number, sources, articles = await asyncio.to_thread(found_so_far, place, found.site)
+            found.articles = number
+            found.sources = [FoundSource(one.kind.value, one.url, one.new_links) for one in sources]
+            found.samples = [
+                FoundArticle(one.url, one.title, one.published_at, one.authors, one.text[:SHOWN])
+                for one in articles
+            ]
 
 
 def _read(document: dict[str, Any], found: Proposal) -> None:

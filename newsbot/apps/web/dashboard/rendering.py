@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
 from typing import Any, Final
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -17,9 +15,22 @@ from aiohttp import web
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from newsbot.apps.web.language import (
+    LANGUAGES,
+    ago,
+    at_time,
+    count,
+    current,
+    decimal_text,
+    lately,
+    moment,
+    number_text,
+    said,
+    span,
+    translate,
+)
 from newsbot.cli.program import PROGRAM
-from newsbot.cli.terminal import clean, counted, printable, when
-from newsbot.clock import utc
+from newsbot.cli.terminal import clean, printable
 from newsbot.operations.explain import relation_text
 from newsbot.operations.verdict import in_words
 from newsbot.sites.statistics import percent
@@ -59,19 +70,35 @@ def make_environment() -> Environment:
     environment.filters |= {
         "ago": ago,
         "moment": moment,
+        "time": at_time,
+        "lately": lately,
         "percent": percent,
-        "number": number,
-        "counted": counted_with_thin_blanks,
+        "number": number_text,
+        "decimal": lambda value, places=1: decimal_text(f"{value:.{places}f}"),
+        "counted": counted_text,
         "span": span,
         "href": href,
         "clean": lambda text: clean(str(text)),
-        "thin_spaces": thin_spaces,
+        "said": said,
         "marked": marked,
-        "related": relation_text,
-        "cause": lambda reason: in_words(str(reason)),
+        "related": lambda relation: said(relation_text(relation)),
+        "cause": lambda reason: said(in_words(str(reason))),
         "host": lambda url: urlsplit(str(url)).hostname or "",
+        "initials": initials,
     }
-    environment.globals |= {"link": link, "site_path": site_path, "program": PROGRAM}
+    environment.tests["read_by"] = lambda url, reading: reading.is_read(url)
+    environment.globals |= {
+        "link": link,
+        "site_path": site_path,
+        "program": PROGRAM,
+        "_": translate,
+        "n_": count,
+        "code": Markup("<code>{}</code>").format,
+        "bold": Markup("<b>{}</b>").format,
+        "anchor": Markup('<a href="{}">{}</a>').format,
+        "languages": LANGUAGES,
+        "language": current,
+    }
     return environment
 
 
@@ -123,45 +150,16 @@ def href(url: object) -> str:
     return text if text.lower().startswith(("http://", "https://")) else "#"
 
 
-def ago(value: float | datetime | None) -> str:
-    """Return a time (POSIX seconds or datetime) as text relative to now, such as ``5 min ago``."""
-    seconds = value.timestamp() if isinstance(value, datetime) else value
-    return when(seconds, time.time())
+def counted_text(value: int, noun: str, plural: str = "") -> str:
+    """Return a number with its noun in the right form, such as ``3 sites``."""
+    one, many = "{0} " + noun, "{0} " + (plural or noun + "s")
+    return current().catalogue.ngettext(one, many, value).format(number_text(value))
 
 
-def moment(value: float | datetime | None, precision: str | None = None) -> str:
-    """Return a time as text in UTC, or only the day if ``precision`` is ``day``. Return ``-`` for None."""
-    if value is None:
-        return "-"
-    at = value.astimezone(UTC) if isinstance(value, datetime) else utc(value)
-    return at.strftime("%Y-%m-%d" if precision == "day" else "%Y-%m-%d %H:%M")
-
-
-def thin_spaces(text: str) -> str:
-    """Return a text whose numbers have thin spaces between thousands, not commas."""
-    return re.sub(r"(?<=\d),(?=\d{3})", "\u202f", text)
-
-
-def number(value: float | None) -> str:
-    """Return a rounded number as text, with thin spaces between thousands. Return ``-`` for None."""
-    return "-" if value is None else f"{value:,.0f}".replace(",", "\u202f")
-
-
-def counted_with_thin_blanks(value: int, noun: str, plural: str = "") -> str:
-    """Return the result of :func:`newsbot.cli.terminal.counted` with thin spaces between thousands."""
-    return counted(value, noun, plural).replace(",", "\u202f", 3)
-
-
-def span(seconds: float | None) -> str:
-    """Return a duration in a few characters: ``45 s``, ``12 min``, ``3.5 h``, ``2 d``."""
-    if seconds is None:
-        return "-"
-    # Minutes are used below 99.5 minutes (5970 s). A longer duration would be rounded to "100 min".
-    for size, unit, limit in ((1, "s", 100), (60, "min", 5970), (3600, "h", 172800)):
-        if seconds < limit:
-            amount = seconds / size
-            return f"{amount:.1f}\u00a0{unit}" if amount < 10 and size > 60 else f"{amount:.0f}\u00a0{unit}"
-    return f"{seconds / 86400:.0f}\u00a0d"
+def initials(site: str) -> str:
+    """Return the short name of a site for its mark: one to three letters of its domain."""
+    name = clean(site).removeprefix("www.").partition(".")[0]
+    return name[: 3 if len(name) == 3 else 2].upper()
 
 
 def marked(snippet: str) -> Markup:

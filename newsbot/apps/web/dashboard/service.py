@@ -20,19 +20,29 @@ from aiohttp.typedefs import Middleware
 from jinja2 import Environment
 
 from newsbot import __version__
-from newsbot.apps.web.dashboard.access import Access
-from newsbot.apps.web.dashboard.articles import WINDOW, recent_stories, rising_terms, top_events
+from newsbot.apps.web.dashboard.access import Access, become
+from newsbot.apps.web.dashboard.articles import (
+    EVERYTHING,
+    WINDOW,
+    Choice,
+    TopEvent,
+    recent_stories,
+    rising_terms,
+    top_events,
+)
 from newsbot.apps.web.dashboard.jobs import Jobs
+from newsbot.apps.web.dashboard.marks import Marks, Reading
 from newsbot.apps.web.dashboard.overview import crawl_state, crawl_verdict, current_troubles
 from newsbot.apps.web.dashboard.proposals import Proposals
 from newsbot.apps.web.dashboard.rendering import again, answer, json_answer, link, make_environment
 from newsbot.apps.web.dashboard.sites import all_sites
 from newsbot.apps.web.incoming import read_form
+from newsbot.apps.web.language import choose, message
 from newsbot.apps.web.readers import SOON, Data, Known, Memo, Readers, StillComputing
 from newsbot.cli.program import PROGRAM
 from newsbot.clock import utc
 from newsbot.errors import ArgumentError, DataError, UserError
-from newsbot.items import ArticleFilter
+from newsbot.items import ArticleFilter, Bounded
 
 _Value = TypeVar("_Value")
 
@@ -48,6 +58,17 @@ def published_today(data: Data) -> int:
     return data.storage.articles.count(ArticleFilter(since=now - WINDOW, until=now))
 
 
+def known_languages(data: Data) -> list[str]:
+    """Return the languages of the articles in the search index."""
+    return [code for code in data.search.known_languages() if code]
+
+
+@lru_cache(64)
+def top_events_of(chosen: Choice) -> Callable[[Data], list[TopEvent]]:
+    """Return the function that computes the top events of the chosen sites and language."""
+    return top_events if chosen == EVERYTHING else lambda data: top_events(data, chosen)
+
+
 FIGURES: Mapping[Callable[[Data], Any], float] = {
     crawl_state: 10.0,
     crawl_verdict: 10.0,
@@ -58,11 +79,16 @@ FIGURES: Mapping[Callable[[Data], Any], float] = {
     top_events: 60.0,
     recent_stories: 120.0,
     rising_terms: 600.0,
+    known_languages: 600.0,
 }
 """The functions whose results are cached, in the order of their first computation.
 
 The number is the age in seconds at which a result is computed again.
 """
+
+
+MAX_CHOSEN = 20
+"""Maximum number of figures of chosen sites and languages in the cache."""
 
 
 class Memos:
@@ -73,11 +99,20 @@ class Memos:
     """
 
     def __init__(self, readers: Readers) -> None:
+        self._readers = readers
         self._memos = {work: Memo(readers, work, seconds) for work, seconds in FIGURES.items()}
+        self._chosen = Bounded[Callable[[Data], Any], Memo[Any]](MAX_CHOSEN)
+        """The figures of functions that are not in FIGURES, such as those of :func:`top_events_of`."""
+
+    def _memo(self, work: Callable[[Data], Any]) -> Memo[Any]:
+        found = self._memos.get(work) or self._chosen.get(work)
+        if found is None:
+            found = self._chosen[work] = Memo(self._readers, work, FIGURES[top_events])
+        return found
 
     async def known(self, work: Callable[[Data], _Value]) -> Known[_Value]:
         """Return the result of ``work``, with the time at which it was computed."""
-        return await self._memos[work].get()
+        return await self._memo(work).get()
 
     async def get(self, work: Callable[[Data], _Value]) -> _Value:
         """Return the result of ``work``."""
@@ -85,7 +120,7 @@ class Memos:
 
     async def soon(self, work: Callable[[Data], _Value]) -> Known[_Value]:
         """Do the same as :meth:`known`, but raise :class:`StillComputing` almost at once."""
-        return await self._memos[work].get(SOON)
+        return await self._memo(work).get(SOON)
 
     async def present(self, *works: Callable[[Data], Any]) -> list[Any]:
         """Return the results of ``works``; None for each that is being computed for the first time."""
@@ -106,7 +141,8 @@ class Memos:
 
     async def close(self) -> None:
         """Cancel running computations."""
-        await asyncio.gather(*(memo.close() for memo in self._memos.values()))
+        memos = (*self._memos.values(), *self._chosen.values())
+        await asyncio.gather(*(memo.close() for memo in memos))
 
 
 _Bound = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -114,19 +150,19 @@ Handler = Callable[["Dashboard", web.Request], Awaitable[web.StreamResponse]]
 """A function that makes the response to a request."""
 
 PAGES = (
-    ("/", "News", "n"),
-    ("/articles", "Search", "a"),
-    ("/stories", "Stories", "t"),
-    ("/saved", "Saved", "d"),
-    ("/sources", "Sources", "s"),
-    ("/crawl", "Crawl", "c"),
+    ("/", message("News"), "n"),
+    ("/articles", message("Search"), "a"),
+    ("/stories", message("Stories"), "t"),
+    ("/saved", message("Saved"), "d"),
+    ("/sources", message("Sources"), "s"),
+    ("/crawl", message("Crawl"), "c"),
 )
 """The entries of the menu: path, name, and the key that opens the page when it is pressed after ``g``."""
 MORE_PAGES = (
-    ("/why", "Why", "w"),
-    ("/monitor", "Monitor", "m"),
-    ("/simulator", "Simulator", "u"),
-    ("/api", "API", "i"),
+    ("/why", message("Why"), "w"),
+    ("/monitor", message("Monitor"), "m"),
+    ("/simulator", message("Simulator"), "u"),
+    ("/api", message("API"), "i"),
 )
 """The entries of the menu in the footer, in the same form."""
 CLOSED = (
@@ -148,7 +184,11 @@ PROGRAMS = (
 )
 """Prefixes of the paths that only programs request. Errors on these paths are JSON."""
 KINDS = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
-ASSETS = ("style.css", "keys.js", "live.js", "icon.svg")
+ASSETS = ("style.css", "keys.js", "live.js", "times.js", "plots.js", "icon.svg")
+
+
+MAX_COLLECTIONS = 100
+"""Maximum number of collections of sites in a list of choices."""
 
 
 @dataclass(slots=True)
@@ -163,8 +203,11 @@ class Dashboard:
     proposals: Proposals
     jobs: Jobs | None
     """The jobs of scrapyd; None if no scrapyd is configured."""
+    marks: Marks
     has_archive: bool = False
     """True if pages are archived, so that the page ``/original`` can show them."""
+    has_pictures: bool = False
+    """True if the page ``/picture`` shows the pictures of articles."""
     environment: Environment = field(default_factory=make_environment)
 
     # --- answers
@@ -180,21 +223,32 @@ class Dashboard:
         # The message of an action is in the URL, so a link on another site can contain any text. Therefore it
         # is shown only to users who are logged in.
         done = request.query.get("done", "")[:500] if session else ""
+        back = str(request.rel_url) if request.method == "GET" else ""
         html = self.environment.get_template(name).render(
-            **{"refresh": 0, **values},
+            **{"refresh": 0, "reading": None, "back": back, **values},
             here=here,
             pages=PAGES,
             more_pages=MORE_PAGES,
             version=__version__,
             session=session,
+            pictures=self.has_pictures and session is not None,
             done=done,
             wrong_input=request.query if session and request.query.get("wrong") else {},
             can_log_in=bool(self.access.token),
-            login=link("/login", back=str(request.rel_url) if request.method == "GET" else ""),
+            login=link("/login", back=back),
             query=request.query,
             again=partial(again, list(request.query.items())),
         )
         return answer(html, "text/html", status)
+
+    async def reading_of(self, request: web.Request) -> Reading | None:
+        """Return what the reader has read and starred; None if the reader is not logged in."""
+        session = self.access.session(request)
+        return None if session is None else await self.marks.of(session.person)
+
+    def collections(self) -> list[str]:
+        """Return the collections of sites: the tags in the rules."""
+        return sorted({tag for rule in self.readers.rules() for tag in rule.tags})[:MAX_COLLECTIONS]
 
     def refusal(self, request: web.Request, status: int, title: str, text: str) -> web.Response:
         """Return an error response, as HTML for browsers or as JSON for programs (without ``title``)."""
@@ -226,6 +280,7 @@ class Dashboard:
             secret = (await read_form(request)).get("secret") if _is_form(request) else None
             if not may(request, secret if isinstance(secret, str) else None):
                 return self.closed(request)
+            become(self.access.person(request))
             try:
                 return await handler(self, request)
             except DataError as error:
@@ -299,6 +354,7 @@ def in_our_words(board: Dashboard) -> Middleware:
     async def middleware(
         request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
     ) -> web.StreamResponse:
+        choose(request)
         try:
             return await handler(request)
         except web.HTTPException as error:

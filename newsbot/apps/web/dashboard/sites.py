@@ -107,6 +107,8 @@ class SiteSheet:
     aside: list[AsideRow] = field(default_factory=list)
     families: list[FamilyRow] = field(default_factory=list)
     """The families of the site's addresses, those with most waiting links first."""
+    tags: list[str] = field(default_factory=list)
+    """The collections of the site: the tags in its rule."""
 
 
 # The states of sources, the worst state first.
@@ -154,6 +156,7 @@ def one_site(data: Data, domain: str) -> SiteSheet | None:
         hours=periods(hours, now, HOUR, HOURS),
         aside=[AsideRow(one.url, str(one.data.get(ASIDE, "unknown"))) for one in aside[:MAX_ASIDE]],
         families=rows_of(domain, read_site(data.storage.notes, domain))[:MAX_FAMILIES],
+        tags=list(rule.tags) if rule else [],
     )
 
 

@@ -1,6 +1,7 @@
 "use strict";
 // Keyboard shortcuts: "/" goes to the search, "g" and a letter to a page, "j" and "k" to the next and previous
-// headline, "?" lists all shortcuts. The pages also work without this script.
+// headline, "o" opens the original page, "s" stars an article, "m" marks it as read, "?" lists all shortcuts.
+// The pages also work without this script.
 const dialog = document.getElementById("keys");
 const shows = document.getElementById("show-keys");
 let going = false; // true if the last key was "g"
@@ -15,6 +16,46 @@ function step(by) {
   if (!links.length) return;
   const at = links.indexOf(document.activeElement);
   links[at < 0 ? (by > 0 ? 0 : links.length - 1) : Math.min(links.length - 1, Math.max(0, at + by))].focus();
+}
+
+// --- marks of articles
+const marks = document.getElementById("marks"); // only for users who are logged in
+
+function chosen() {
+  // The item with the focus, or the article of the page.
+  return document.activeElement.closest("[data-url]") || document.querySelector("main article[data-url]");
+}
+
+async function send(action, url) {
+  const body = new URLSearchParams({ secret: marks.elements.secret.value, url });
+  const answer = await fetch(`/do/${action}`, { method: "POST", body, redirect: "manual" });
+  return answer.type === "opaqueredirect";
+}
+
+async function toggleStar(url) {
+  const buttons = [...document.querySelectorAll("button.star")].filter((one) => one.value === url);
+  if (!buttons.length) return;
+  const on = buttons[0].getAttribute("aria-pressed") === "true";
+  if (!(await send(on ? "unstar" : "star", url))) return;
+  for (const one of buttons) {
+    one.setAttribute("aria-pressed", String(!on));
+    one.setAttribute("formaction", on ? "/do/star" : "/do/unstar");
+    one.textContent = on ? "☆" : "★";
+  }
+}
+
+async function toggleRead(item) {
+  const read = item.dataset.read === "1";
+  if (await send(read ? "mark_unread" : "mark_read", item.dataset.url)) item.dataset.read = read ? "0" : "1";
+}
+
+if (marks) {
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("button.star");
+    if (!button) return;
+    event.preventDefault(); // without this script, the form is sent and the page is loaded again
+    toggleStar(button.value);
+  });
 }
 
 function pressed(event) {
@@ -43,5 +84,11 @@ document.addEventListener("keydown", (event) => {
     listKeys();
   } else if (key === "j" || key === "k") {
     step(key === "j" ? 1 : -1);
+  } else if (key === "o" && chosen() && chosen().dataset.original !== "#") {
+    open(chosen().dataset.original, "_blank", "noopener,noreferrer");
+  } else if (key === "s" && marks && chosen()) {
+    toggleStar(chosen().dataset.url);
+  } else if (key === "m" && marks && chosen()) {
+    toggleRead(chosen());
   }
 });

@@ -5,6 +5,8 @@
 const main = document.querySelector("main");
 let seconds = Number(main.dataset.refresh);
 let faults = 0;
+const sent = new Map(); // id of a part -> its HTML, as the server sent it last
+for (const part of main.querySelectorAll("[data-live]")) sent.set(part.id, part.innerHTML);
 
 function isInUse(part) {
   const selection = getSelection();
@@ -17,11 +19,14 @@ function takeOver(fresh) {
   const before = pointed && pointed.getBoundingClientRect().top;
   for (const part of main.querySelectorAll("[data-live]")) {
     const now = fresh.getElementById(part.id);
-    if (!now || now.innerHTML === part.innerHTML || isInUse(part)) continue;
+    // The HTML as the server sent it is compared, because other scripts have changed the part.
+    if (!now || now.innerHTML === sent.get(part.id) || isInUse(part)) continue;
+    sent.set(part.id, now.innerHTML);
     // Details that the user has opened stay open.
     const opened = [...part.querySelectorAll("details")].map((one) => one.open);
     now.querySelectorAll("details").forEach((one, place) => (one.open = opened[place] || false));
     part.replaceChildren(...now.childNodes);
+    part.dispatchEvent(new Event("partreplaced", { bubbles: true })); // for times.js and plots.js
   }
   // The height of parts above the pointer can have changed, so the page is scrolled by the difference.
   if (pointed) scrollBy(0, pointed.getBoundingClientRect().top - before);

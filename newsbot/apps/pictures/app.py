@@ -1,0 +1,12 @@
+"""Pictures of articles on the dashboard."""
+
+from newsbot.config.apps import App
+
+APP = App(
+    name="pictures",
+    package="newsbot.apps.pictures",
+    needs=("web",),
+    settings=True,
+    pages=("newsbot.apps.pictures.pages:add",),
+    pruning={"pictures": "newsbot.apps.pictures.cache:prune"},
+)
