@@ -23,7 +23,7 @@ setup(
         "newsbot": [
             *(
                 f"**/*.{kind}"
-                for kind in ("lua", "sql", "txt", "json", "yaml", "html", "xml", "css", "js", "svg")
+                for kind in ("lua", "sql", "txt", "json", "yaml", "html", "xml", "css", "js", "svg", "po")
             ),
             "py.typed",
         ],

@@ -22,7 +22,7 @@ from newsbot.pages.text.differences import word_changes
 from newsbot.storage.sqlite.sources import SqliteActivity
 from tests.browser import chromium
 from tests.dashboarddata import fill, make_article, write_events
-from tests.dashboards import Visitor, served, settings_of, visit
+from tests.dashboards import TOKEN, Visitor, served, settings_of, visit
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
 PROSE = "https://prose.test/long"
@@ -121,6 +121,30 @@ def test_without_articles_the_front_page_says_what_to_do(tmp_path: Path) -> None
         expect(page.locator("ol.newest")).to_contain_text("scrapy crawl news")
         expect(page.locator(".strip")).to_contain_text("Idle: nothing was crawled yet")
         expect(page.locator("main")).not_to_contain_text("All is well")
+
+
+def test_an_empty_project_shows_ways_to_begin_and_adds_sites_by_a_button(tmp_path: Path) -> None:
+    (tmp_path / "rules").mkdir()
+    settings = {"NEWSBOT_DATA": str(tmp_path), "NEWSBOT_RULES": str(tmp_path / "rules")}
+
+    async def check(visitor: Visitor) -> None:
+        _, text = await visitor.get("/")
+        assert "Three ways to begin" in text
+        assert "rules import opml" in text
+        assert "init --sites starter" in text  # nobody is logged in, so there is no button
+        answer, _ = await visitor.post("/do/add_starter", {})
+        assert answer.status == 401
+        await visitor.post("/login", {"token": TOKEN, "back": "/"})
+        _, text = await visitor.get("/")
+        assert "Add these sites" in text
+        secret = text.partition('name="secret" value="')[2].partition('"')[0]
+        answer, _ = await visitor.post("/do/add_starter", {"secret": secret})
+        assert answer.headers["Location"].startswith("/sources?done=")
+        assert "Three ways to begin" not in (await visitor.get("/"))[1]
+        assert "lenta.ru" in (await visitor.get("/sources"))[1]
+
+    visit(settings, check, token=TOKEN)
+    assert (tmp_path / "rules" / "lenta.ru.yaml").exists()
 
 
 def test_the_newest_list_shows_a_story_once_and_says_when_the_index_is_behind(

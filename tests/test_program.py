@@ -97,6 +97,13 @@ def test_a_new_project_crawls_a_site_and_finds_the_articles(site, world, tmp_pat
     project = tmp_path / "mine"
     assert {str(path.relative_to(project)) for path in project.rglob("*") if path.is_file()} == set(FILES)
     assert f"{project / 'rules'} (0 new rules)" in made.out
+    for way in (
+        "newsbot demo",
+        "newsbot rules new example.org",
+        "newsbot rules import opml",
+        "--sites starter",
+    ):
+        assert way in made.out
     inner = project / "rules"
     proxies = world.web.environment
     empty = run(inner, "crawl", **proxies)
@@ -151,6 +158,16 @@ def test_init_makes_rules_from_opml_and_lists_and_keeps_files(tmp_path):
         wrong = run(tmp_path, "init", "--sites", name)
         assert (wrong.code, wrong.err.count("\n")) == (2, 1)
         assert name in wrong.err
+
+
+def test_init_copies_the_sites_that_newsbot_brings_along(tmp_path):
+    shipped = {path.name for path in (ROOT / "rules").glob("*.yaml")} - {"_defaults.yaml"}
+    (tmp_path / "rules").mkdir()
+    (tmp_path / "rules" / "lenta.ru.yaml").write_text("domain: lenta.ru\ndelay: 9\n")
+    made = run(tmp_path, "init", ".", "--sites", "starter", "--json")
+    assert set(made.json["rules"]) == shipped - {"lenta.ru.yaml"}
+    assert len(load_rules(tmp_path / "rules")) == len(shipped)
+    assert (tmp_path / "rules" / "lenta.ru.yaml").read_text() == "domain: lenta.ru\ndelay: 9\n"  # kept
 
 
 ZSH = "autoload -Uz compinit bashcompinit && compinit -D && bashcompinit; setopt ksharrays"

@@ -124,7 +124,7 @@ def check_scope(settings: BaseSettings, rules: RuleSet, arguments: Arguments) ->
             folder = backends.rules_folder(settings)
             raise ArgumentError(
                 f"there are no rules in {folder} (NEWSBOT_RULES); add example.org.yaml there with the line "
-                "'domain: example.org', or crawl without a rule: url=https://example.org/"
+                "'domain: example.org', choose sites with init --sites, or crawl url=https://example.org/"
             )
         return None
     asked = [rules.for_url(url).domain for url in (*arguments.urls, *arguments.feeds)]

@@ -271,7 +271,8 @@ def _of_page(facts: Explanation) -> tuple[str, str]:
         return "It is queued. To fetch it now", f"{PROGRAM} crawl news -a sites={facts.rule.domain}"
     if page is None:
         return "Nothing that newsbot has read names it. To fetch it", add
-    return ("It was not fetched" if page.last_fetched is None else "It is no article") + ". To fetch it", add
+    not_fetched = page.last_fetched is None
+    return "It was not fetched. To fetch it" if not_fetched else "It is no article. To fetch it", add
 
 
 def _failure(event: Event) -> str:
@@ -368,7 +369,8 @@ def _found_in(facts: Explanation) -> str | None:
     origin = facts.found
     if not origin.get("where"):
         return None
-    return f"{origin['where']}" + (f" of {origin['referrer']}" if origin.get("referrer") else "")
+    where = str(origin["where"])
+    return f"{where} of {origin['referrer']}" if origin.get("referrer") else where
 
 
 def _frontier_lines(facts: Explanation, now: float) -> Iterator[Row]:

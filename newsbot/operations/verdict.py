@@ -227,7 +227,7 @@ def _signs(facts: Facts) -> Iterator[Sign]:
     failing = _since_of(facts)
     if failing and _cut_off(facts) is None:
         since = min(filter(None, failing.values()), default=0.0)
-        text = f"feeds or sitemaps of {len(failing)} {'site' if len(failing) == 1 else 'sites'} fail"
+        text = f"feeds or sitemaps of {counted(len(failing), 'site')} fail"
         yield Sign(text=text, since=utc_of(since or None), page="/sources")
 
 
@@ -272,8 +272,10 @@ def _cut_off(facts: Facts) -> str | None:
         return None
     listed = [cause if len(causes) == 1 else f"{cause} ({number})" for cause, number in causes.most_common(3)]
     tried_sites = causes.total()
-    rest = f" (of {facts.sites} sites in all)" if tried_sites < facts.sites else ""
-    return f"{tried_sites} of {counted(tried_sites, 'site')}{rest}: {', '.join(listed)}"
+    told, reasons = counted(tried_sites, "site"), ", ".join(listed)
+    if tried_sites < facts.sites:
+        return f"{tried_sites} of {told} (of {facts.sites} sites in all): {reasons}"
+    return f"{tried_sites} of {told}: {reasons}"
 
 
 UNREACHED: Mapping[str, str] = {

@@ -2,7 +2,7 @@
 
 Files in reading order:
 
-* ``writing``: writes rule files and never overwrites existing ones
+* ``writing``: writes rule files and never overwrites existing ones; the sites that newsbot brings along
 * ``learn``: ``scrapy rules learn``
 * ``new``: ``scrapy rules new``; proposes selectors from a few pages of a site
 * ``cases``: saved pages with their expected fields, for ``scrapy rules test``

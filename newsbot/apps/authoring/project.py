@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from newsbot.apps.authoring.importing import MAX_LIST_BYTES, Sites, read_addresses, read_opml
-from newsbot.apps.authoring.writing import rule_path, write_new
+from newsbot.apps.authoring.writing import STARTER, add_starter, rule_path, starter_sites, write_new
 from newsbot.cli.command import Call
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import counted
@@ -42,9 +42,12 @@ SHOWN = 20
 def init(call: Call) -> int:
     """Run ``newsbot init``. The exit code is 1 if an address could not be used."""
     folder: Path = call.options.folder.expanduser()
-    sites = Sites() if call.options.sites is None else _read(call.options.sites)
+    chosen: Path | None = call.options.sites
+    # A file with this name can be given as ./starter
+    starter = chosen is not None and str(chosen) == STARTER
+    sites = Sites() if chosen is None or starter else _read(chosen)
     made = [name for name in FILES if _write(folder / name, FILES[name])]
-    rules = []
+    rules = add_starter(folder / "rules") if starter else []
     for domain in sites.domains:
         path = rule_path(folder / "rules", domain)
         if not path.exists():
@@ -90,5 +93,12 @@ def _tell(call: Call, folder: Path, rules: list[str]) -> None:
     call.text(f"rules:   {folder / 'rules'} ({counted(len(rules), 'new rule')})")
     call.text(f"data:    {folder / 'data'} (a crawl creates it)")
     begin = "" if folder == Path.cwd() else f"cd {folder} && "
-    known = any((folder / "rules").glob("*.yaml"))
-    call.text(f"next:    {begin}{PROGRAM} crawl{'' if known else ' example.org -a max_articles=20'}")
+    if any((folder / "rules").glob("*.yaml")):
+        call.text(f"next:    {begin}{PROGRAM} crawl")
+        return
+    call.text("There are no sites yet. Ways to begin:")
+    call.text(f"  to try:      {begin}{PROGRAM} demo")
+    call.text(f"  own sites:   {begin}{PROGRAM} rules new example.org")
+    call.text(f"  a list:      {begin}{PROGRAM} rules import opml FILE")
+    number = len(starter_sites())
+    call.text(f"  a collection of {number} news sites: {begin}{PROGRAM} init --sites {STARTER}")

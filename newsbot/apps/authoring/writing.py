@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from newsbot.cli.files import replacing
 from newsbot.errors import ArgumentError, RulesError
-from newsbot.pages.rules.load import read_rule_file
+from newsbot.pages.rules.load import DEFAULTS, read_rule_file, shipped_folder
 from newsbot.pages.rules.rule import ascii_domain
 from newsbot.urls import host_key
 
@@ -83,3 +84,27 @@ def add_key(path: Path, domain: str, key: str, lines: list[str]) -> None:
         raise ArgumentError(f"{path}:{file.lines[key]}: already has {key!r}; copy the lines by hand")
     # The lines are appended as text: writing parsed YAML would drop the comments of the file.
     write_new(path, text.rstrip("\n") + "\n" + "\n".join(lines) + "\n", replace=True)
+
+
+STARTER = "starter"
+"""The name of the collection of sites that newsbot brings along."""
+
+
+def starter_sites() -> Sequence[str]:
+    """Return the domains of the sites in the collection."""
+    names = (one.name for one in shipped_folder().iterdir())
+    return sorted(name.removesuffix(".yaml") for name in names if name.endswith(".yaml") and name != DEFAULTS)
+
+
+def add_starter(folder: Path | Traversable) -> list[str]:
+    """Write the rules of the collection into a rules folder, and return the names of the new files.
+
+    Rules that exist are kept. Raises :class:`newsbot.errors.ArgumentError` if the folder cannot be written.
+    """
+    made = []
+    for domain in starter_sites():
+        path = rule_path(folder, domain)
+        if not path.exists():
+            write_new(path, (shipped_folder() / path.name).read_text(encoding="utf-8"))
+            made.append(path.name)
+    return made

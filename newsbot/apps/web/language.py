@@ -32,10 +32,16 @@ from newsbot.clock import utc
 COOKIE = "newsbot_language"
 _STRING = re.compile(r'(msgid_plural|msgid|msgstr)?(?:\[\d\])?\s*(".*")')
 _VALUE = re.compile(r"\{(\w+)\}")
+_MOMENT = re.compile(r"(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\dZ?)(?: \((.*)\))?")
+_AROUND = re.compile(r"([\s,;:]*)(.*?)((?: \(\d+\))?\s*)", re.DOTALL)
+"""What may stand before and after a sentence in another one, such as a number in brackets."""
 MAX_SENTENCE = 2000
 """Maximum length of a sentence that is compared with the messages. Longer ones stay in English."""
 MAX_DEPTH = 3
 """Sentences may contain sentences, up to this depth."""
+FIRM = 8
+"""Minimum number of fixed characters of a message within a sentence. Values are often headlines, which could
+look like a shorter message."""
 
 
 def message(text: str) -> str:
@@ -170,9 +176,9 @@ def translate(text: str, **values: object) -> Markup:
     return Markup(current().catalogue.gettext(text) if text else "").format(**values)  # noqa: S704
 
 
-def plain(text: str, **values: object) -> str:
+def plain(text: str, *given: object, **values: object) -> str:
     """Return the translation of a message as text. It is not HTML, so nothing is escaped."""
-    return current().catalogue.gettext(text).format(**values) if text else ""
+    return current().catalogue.gettext(text).format(*given, **values) if text else ""
 
 
 def count(one: str, many: str, number: float, **values: object) -> Markup:
@@ -189,9 +195,14 @@ def sentence(text: str, depth: int = MAX_DEPTH) -> str:
         return text
     if (text, "") in entries:
         return language.catalogue.gettext(text)
+    if moments := _MOMENT.fullmatch(text):
+        at = datetime.fromisoformat(moments[1].rstrip("Z")).replace(tzinfo=UTC)
+        return f"{moment(at)} UTC" + (f" ({sentence(moments[2])})" if moments[2] else "")
     if not depth:
         return text
     for pattern, one, many in language.sentences:
+        if depth < MAX_DEPTH and not many and len(_VALUE.sub("", one)) < FIRM:
+            continue  # a number with a noun is short, but its value must be a number
         if match := pattern.fullmatch(text):
             values = {name[1:]: value for name, value in match.groupdict().items()}
             number = values.get("0", "1").replace(",", "")
@@ -212,14 +223,15 @@ def _value(text: str, depth: int) -> str:
     if re.fullmatch(r"\d{1,3}(,\d{3})+|\d+(\.\d+)?", text):
         digits = text.replace(",", "")
         return decimal_text(digits) if "." in digits else number_text(int(digits))
-    if (found := sentence(text, depth - 1)) != text:
-        return found
-    return ", ".join(sentence(part, depth - 1) for part in text.split(", ")) if ", " in text else text
+    start, bare, end = _AROUND.fullmatch(text).groups()  # type: ignore[union-attr]  # it matches each text
+    if bare and (found := sentence(bare, depth - 1)) != bare:
+        return f"{start}{found}{end}"
+    return ", ".join(_value(part, depth - 1) for part in text.split(", ")) if ", " in text else text
 
 
 def said(text: object) -> str:
     """Return a sentence of another part of newsbot, translated and without control characters."""
-    return clean(sentence(str(text)))
+    return sentence(clean(str(text)))
 
 
 # --- numbers
@@ -233,7 +245,7 @@ def decimal_text(number: str) -> str:
     return number.replace(".", current().decimal)
 
 
-_SPANS = ((1, message("{n} s"), 100), (60, message("{n} min"), 5970), (3600, message("{n} h"), 172800))
+_SPANS = ((1, message("{0} s"), 100), (60, message("{0} min"), 5970), (3600, message("{0} h"), 172800))
 
 
 def span(seconds: float | None) -> str:
@@ -245,8 +257,8 @@ def span(seconds: float | None) -> str:
         if seconds < limit:
             amount = seconds / size
             shown = decimal_text(f"{amount:.1f}") if amount < 10 and size > 60 else f"{amount:.0f}"
-            return plain(unit, n=shown).replace(" ", "\u00a0")
-    return plain("{n} d", n=f"{seconds / 86400:.0f}").replace(" ", "\u00a0")
+            return plain(unit, shown).replace(" ", "\u00a0")
+    return plain("{0} d", f"{seconds / 86400:.0f}").replace(" ", "\u00a0")
 
 
 # --- times
@@ -272,9 +284,9 @@ def moment(value: float | datetime | None, precision: str | None = None) -> str:
 
 _AGO = (
     (60, 1, message("just now"), message("in a moment")),
-    (7200, 60, message("{n} min ago"), message("in {n} min")),
-    (172800, 3600, message("{n} h ago"), message("in {n} h")),
-    (30 * 86400, 86400, message("{n} d ago"), message("in {n} d")),
+    (7200, 60, message("{0} min ago"), message("in {0} min")),
+    (172800, 3600, message("{0} h ago"), message("in {0} h")),
+    (30 * 86400, 86400, message("{0} d ago"), message("in {0} d")),
 )
 """Limit and unit in seconds, and the texts for the past and the future."""
 
@@ -288,7 +300,7 @@ def ago(value: float | datetime | None) -> str:
     for limit, unit, past, future in _AGO:
         if abs(distance) < limit:
             text = past if distance >= 0 else future
-            return plain(text, n=int(abs(distance) / unit))
+            return plain(text, int(abs(distance) / unit))
     return day_text(utc(seconds))
 
 

@@ -20,7 +20,8 @@ class Command(NewsbotCommand):
                 "--sites",
                 type=Path,
                 metavar="FILE",
-                help="an OPML file, or a file with one address of a site or feed per line (- is stdin)",
+                help="an OPML file, a file with one address of a site or feed per line (- is stdin), or "
+                "starter: the news sites that newsbot brings along",
             ),
         ),
     )

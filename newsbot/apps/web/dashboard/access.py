@@ -6,6 +6,9 @@ name. This check prevents DNS rebinding, in which the host name of an attacker's
 is always needed to change something. Programs send the token with each request (``Authorization: Bearer``).
 Users log in once and get a session. Each form of a session has a secret, so that other sites cannot forge
 requests (CSRF).
+
+Besides the token of the server, whose owner may do everything, people can have tokens of their own with a
+role (:mod:`newsbot.apps.team.people`).
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import hashlib
 import hmac
 import ipaddress
 import secrets
+from collections.abc import Mapping
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -24,6 +28,7 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
+from newsbot.apps.team.people import OWNER, Person, hashed
 from newsbot.apps.web.incoming import sender_of
 from newsbot.clock import Clock, system_clock
 from newsbot.errors import UserError
@@ -46,14 +51,12 @@ MAX_GUESSERS = 10_000
 _HOST_NAMES = frozenset({"localhost", "ip6-localhost"})
 
 
-OWNER = "owner"
-"""The name of the person who has the token of the server."""
 _person: ContextVar[str] = ContextVar("person", default="")
 
 
-def become(name: str) -> None:
+def become(who: Person | None) -> None:
     """Note who sends the request that is being answered."""
-    _person.set(name)
+    _person.set(who.name if who else "")
 
 
 def person() -> str:
@@ -109,6 +112,8 @@ class Access:
     host: str = "127.0.0.1"
     """The address that the server listens on."""
     clock: Clock = system_clock
+    people: Mapping[str, Person] = field(default_factory=dict)
+    """The people with their roles, by name."""
     once: str = ""
     """A secret with which one browser can log in once, without the token; empty if there is none."""
     _sessions: Bounded[bytes, Session] = field(default_factory=lambda: Bounded(MAX_SESSIONS))
@@ -122,7 +127,19 @@ class Access:
         """Return True if the request may read the dashboard."""
         if self.reads_open and self._calls_us_by_our_name(request):
             return True
-        return self._has_token(request) or self.session(request) is not None
+        return self.who(request) is not None
+
+    def who(self, request: web.Request) -> Person | None:
+        """Return who sends a request; None if nobody is logged in and no valid token is sent."""
+        if (found := self._bearer(request)) is not None:
+            return found
+        session = self.session(request)
+        return self._known(session.person) if session else None
+
+    @property
+    def can_log_in(self) -> bool:
+        """True if there is a token with which somebody can log in."""
+        return bool(self.token or self.people)
 
     def may_follow(self, request: web.Request) -> bool:
         """Return True if the request may read feeds.
@@ -139,49 +156,47 @@ class Access:
             _name, _, password = base64.b64decode(given, validate=True).decode().partition(":")
         except (binascii.Error, UnicodeDecodeError):
             return False
-        return self._is_token(request, password)
+        return self._owner_of(request, password) is not None
 
-    def may_act(self, request: web.Request, form_secret: str | None) -> bool:
-        """Return True if the request may change something.
+    def may_act(self, request: web.Request, form_secret: str | None, role: str = "act") -> bool:
+        """Return True if the request may do what needs ``role``.
 
         ``form_secret`` is the hidden field of the form, if the request has one.
         """
-        if self._has_token(request):
-            return True
+        if (found := self._bearer(request)) is not None:
+            return found.may(role)
         session = self.session(request)
         if session is None or not form_secret or not _same_origin(request):
             return False
-        return _equal(form_secret, session.secret)
+        person = self._known(session.person)
+        return person is not None and person.may(role) and _equal(form_secret, session.secret)
 
     def session(self, request: web.Request) -> Session | None:
         """Return the session of the browser; None if there is no session or if it has expired."""
         given = request.cookies.get(COOKIE)
         # The keys are hashes, so the duration of the look-up does not reveal a valid cookie.
         session = self._sessions.get(_digest(given)) if given else None
-        return session if session is not None and session.until > self.clock() else None
-
-    def person(self, request: web.Request) -> str:
-        """Return the name of the person who sends a request; empty if the person is not logged in."""
-        if self._has_token(request):
-            return OWNER
-        session = self.session(request)
-        return session.person if session else ""
+        if session is None or session.until <= self.clock():
+            return None
+        return session if self._known(session.person) else None  # otherwise the person was revoked
 
     # --- logging in
     def log_in(self, request: web.Request, token: str) -> str | None:
         """Return the cookie of a new session, or None if the token is wrong or the sender must wait."""
-        return self._new_session() if self._is_token(request, token) else None
+        person = self._owner_of(request, token)
+        return self.begin_session(person.name) if person else None
 
     def log_in_once(self, secret: str) -> str | None:
         """Return the cookie of a new session, or None if the secret is wrong or was used before."""
         if not self.once or not secret or not _equal(secret, self.once):
             return None
         self.once = ""
-        return self._new_session()
+        return self.begin_session(OWNER)
 
-    def _new_session(self) -> str:
-        cookie = secrets.token_urlsafe(32)
-        self._sessions[_digest(cookie)] = Session(self.clock() + SESSION_SECONDS, secrets.token_urlsafe(32))
+    def begin_session(self, name: str) -> str:
+        """Return the cookie of a new session of a person, who is known already."""
+        cookie, until = secrets.token_urlsafe(32), self.clock() + SESSION_SECONDS
+        self._sessions[_digest(cookie)] = Session(until, secrets.token_urlsafe(32), name)
         return cookie
 
     def log_out(self, request: web.Request) -> None:
@@ -191,18 +206,24 @@ class Access:
             self._sessions.pop(_digest(given), None)
 
     # --- inside
-    def _has_token(self, request: web.Request) -> bool:
-        kind, _, given = request.headers.get("Authorization", "").partition(" ")
-        return kind.lower() == "bearer" and self._is_token(request, given.strip())
+    def _known(self, name: str) -> Person | None:
+        return Person(OWNER, "admin") if name == OWNER else self.people.get(name)
 
-    def _is_token(self, request: web.Request, given: str) -> bool:
+    def _bearer(self, request: web.Request) -> Person | None:
+        kind, _, given = request.headers.get("Authorization", "").partition(" ")
+        return self._owner_of(request, given.strip()) if kind.lower() == "bearer" else None
+
+    def _owner_of(self, request: web.Request, given: str) -> Person | None:
         # While a sender must wait, tokens are not compared. Otherwise the sender could continue to guess.
-        if not self.token or not given or self._guesses.must_wait(sender_of(request)):
-            return False
-        if _equal(given, self.token):
-            return True
-        self._guesses.wrong(sender_of(request))
-        return False
+        if not self.can_log_in or not given or self._guesses.must_wait(sender_of(request)):
+            return None
+        if self.token and _equal(given, self.token):
+            return self._known(OWNER)
+        key = hashed(given)
+        found = next((one for one in self.people.values() if one.token and _equal(one.token, key)), None)
+        if found is None:
+            self._guesses.wrong(sender_of(request))
+        return found
 
     def _calls_us_by_our_name(self, request: web.Request) -> bool:
         name = _host_name(request.headers.get("Host", ""))

@@ -23,7 +23,7 @@ from newsbot.cli.command import plain
 _ERRORS: Mapping[str, str] = {
     "400": "A parameter is wrong; the error says which one.",
     "401": "The token is missing or wrong.",
-    "403": "The server has no token, and the request is not allowed without a token.",
+    "403": "The server has no token, or the role of the person does not allow the request.",
     "404": "Not found; the error says what does not exist.",
     "503": "The data are unavailable, or the request takes too long; try again later.",
 }
@@ -32,8 +32,9 @@ _ERRORS: Mapping[str, str] = {
 def add_api(board: Dashboard, app: web.Application) -> None:
     """Add the routes of all operations below ``/api``, and ``/openapi.json``."""
     for one in OPERATIONS:
-        door = board.acting if one.method == "POST" else board.reading
-        app.router.add_route(one.method, f"/api{one.path}", door(partial(_run, operation=one)))
+        run = partial(_run, operation=one)
+        handler = board.acting(run, one.role) if one.method == "POST" else board.reading(run)
+        app.router.add_route(one.method, f"/api{one.path}", handler)
     app.router.add_get("/openapi.json", board.reading(_description))
 
 

@@ -13,6 +13,8 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from aiohttp import web
 
+from newsbot.apps.team.journal import Journal
+from newsbot.apps.team.people import people
 from newsbot.apps.web.dashboard.access import COOKIE, SESSION_SECONDS, Access
 from newsbot.apps.web.dashboard.api import add_api
 from newsbot.apps.web.dashboard.endpoints import OPERATIONS, Operation
@@ -28,6 +30,7 @@ from newsbot.apps.web.incoming import read_form
 from newsbot.apps.web.language import COOKIE as COOKIE_OF_LANGUAGE
 from newsbot.apps.web.language import LANGUAGES
 from newsbot.apps.web.readers import Data, Readers
+from newsbot.backends import data_folder
 from newsbot.config.apps import active_apps, load
 from newsbot.config.check import SettingsLike
 from newsbot.errors import ArgumentError, DataError
@@ -35,6 +38,8 @@ from newsbot.operations.explain import explain
 
 MAX_KEPT = 500
 """Maximum number of characters of each field that are kept when a form is shown again."""
+MEET_EVERY = 5.0
+"""Seconds after which it is noticed that a person was added or revoked."""
 YEAR = 365 * 86400
 """Seconds for which a browser remembers the language."""
 QUICK_THREADS = 3
@@ -60,7 +65,8 @@ async def dashboard(
     jobs = Jobs(scrapyd) if scrapyd else None
     proposals = Proposals(settings)
     marks = Marks(quick)
-    board = Dashboard(quick, Memos(slow), access, folder, proposals, jobs, marks)
+    journal = Journal(data_folder(settings))
+    board = Dashboard(quick, Memos(slow), access, folder, proposals, jobs, marks, journal)
     board.has_archive = bool(settings.get("NEWSBOT_WARC_DIR"))
     add_routes(board, app, notices)
     for one in active_apps(settings.get("NEWSBOT_APPS")):
@@ -68,17 +74,32 @@ async def dashboard(
             load(place)(board, app)
     app.middlewares.append(in_our_words(board))
     board.memos.warm()  # in the background, so that the server can accept connections
+    await _meet(quick, access)
+    meeting = asyncio.ensure_future(_meet_again(quick, access))
     warming = asyncio.gather(_warm_up(slow), *(_warm_search(quick) for _ in range(QUICK_THREADS)))
     try:
         yield board
     finally:
         warming.cancel()
+        meeting.cancel()
         await proposals.close()
         await marks.close()
         slow.close()
         quick.close()
-        await asyncio.gather(warming, return_exceptions=True)
+        await asyncio.gather(warming, meeting, return_exceptions=True)
         await board.memos.close()
+
+
+async def _meet(readers: Readers, access: Access) -> None:
+    """Read who may use the dashboard. While the data are unavailable, those who were known still may."""
+    with suppress(DataError):
+        access.people = await readers.call(lambda data: people(data.storage.notes))
+
+
+async def _meet_again(readers: Readers, access: Access) -> None:
+    while True:
+        await asyncio.sleep(MEET_EVERY)
+        await _meet(readers, access)
 
 
 async def _warm_up(readers: Readers) -> None:
@@ -116,12 +137,13 @@ def add_routes(board: Dashboard, app: web.Application, notices: Notices) -> None
     app.router.add_get("/assets/{name}", asset)
     for operation in OPERATIONS:
         if operation.shown:
-            app.router.add_post(f"/do/{operation.name}", board.acting(partial(_do, operation=operation)))
+            handler = board.acting(partial(_do, operation=operation), operation.role)
+            app.router.add_post(f"/do/{operation.name}", handler)
     app.router.add_get("/healthz", partial(_health, board))
     app.router.add_get("/language/{code}", _language)
     app.router.add_get("/login", partial(_login, board))
     app.router.add_post("/login", partial(_log_in, board))
-    app.router.add_post("/logout", board.acting(_log_out))
+    app.router.add_post("/logout", board.acting(_log_out, "read"))
 
 
 async def _do(board: Dashboard, request: web.Request, *, operation: Operation) -> web.Response:

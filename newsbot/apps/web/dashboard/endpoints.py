@@ -72,6 +72,8 @@ Given = Mapping[str, Any]
 """The checked values of the parameters of a request, by name."""
 Run = Callable[[Dashboard, Given], Awaitable[Any]]
 """The function of an operation. :func:`newsbot.cli.command.plain` converts its result to JSON."""
+ACTIONS = "/actions/"
+"""The beginning of the paths of operations that change something."""
 MODES = ("once", "continuous")
 KINDS = ("feed", "sitemap", "section", "article")
 MAX_POLLED = 50
@@ -146,11 +148,13 @@ class Operation:
     form: str = ""
     """The path of the page with a form for the action. It is shown again if the input is wrong, with the
     message beside the form. Without a form, the page ``shown`` has the message at its top."""
+    role: str = "act"
+    """The role that an action needs (:mod:`newsbot.apps.team.people`)."""
 
     @property
     def method(self) -> str:
-        """The HTTP method: POST if the parameters are a form, otherwise GET."""
-        return "POST" if any(one.place == "form" for one in self.parameters) else "GET"
+        """The HTTP method: POST for an action, otherwise GET."""
+        return "POST" if self.path.startswith(ACTIONS) else "GET"
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,19 +173,21 @@ OPERATIONS: list[Operation] = []
 """All operations, in the order of the documentation."""
 
 
-def operation(path: str, *parameters: Parameter, shown: str = "", form: str = "") -> Callable[[_Run], _Run]:
+def operation(
+    path: str, *parameters: Parameter, shown: str = "", form: str = "", role: str = "act"
+) -> Callable[[_Run], _Run]:
     """Return a decorator that adds a function to :data:`OPERATIONS`."""
 
     def add_to_list(run: _Run) -> _Run:
         text = (run.__doc__ or "").partition("\n\n")[0]
         returns = get_type_hints(run)["return"]
-        OPERATIONS.append(Operation(path, run.__name__, text, returns, run, parameters, shown, form))
+        OPERATIONS.append(Operation(path, run.__name__, text, returns, run, parameters, shown, form, role))
         return run
 
     return add_to_list
 
 
-def action(shown: str, *fields: Parameter, form: str = "") -> Callable[[_Run], _Run]:
+def action(shown: str, *fields: Parameter, form: str = "", role: str = "act") -> Callable[[_Run], _Run]:
     """Return a decorator that adds an operation that changes something.
 
     ``fields`` are the fields of its form. If the form was on a page, the browser then shows the page at
@@ -190,7 +196,7 @@ def action(shown: str, *fields: Parameter, form: str = "") -> Callable[[_Run], _
 
     def add_to_list(run: _Run) -> _Run:
         inputs = (replace(one, place="form") for one in fields)
-        return operation(f"/actions/{run.__name__}", *inputs, shown=shown, form=form)(run)
+        return operation(f"{ACTIONS}{run.__name__}", *inputs, shown=shown, form=form, role=role)(run)
 
     return add_to_list
 
@@ -576,7 +582,7 @@ async def propose(board: Dashboard, given: Given) -> Done:
     return Done("looking", f"A small crawl of {found.site} has begun.")
 
 
-@action("/sources/{site}", _THE_ADDRESS)
+@action("/sources/{site}", _THE_ADDRESS, role="admin")
 async def add_site(board: Dashboard, given: Given) -> Done:
     """Write the rule that is proposed for a new site."""
     file = await board.proposals.save(given["site"])
@@ -584,14 +590,22 @@ async def add_site(board: Dashboard, given: Given) -> Done:
     return Done("added", f"{file} is written. A running crawl loads it automatically.")
 
 
-@action("/jobs", words("sites", "Only these sites, separated by commas."), _MODE, form="/jobs")
+@action("/sources", role="admin")
+async def add_starter(board: Dashboard, _given: Given) -> Done:
+    """Write the rules of the news sites that newsbot brings along. Existing rules are kept."""
+    made = await board.proposals.add_starter()
+    board.memos.forget(all_sites)
+    return Done("added", f"{counted(len(made), 'rule')} written. A running crawl loads them automatically.")
+
+
+@action("/jobs", words("sites", "Only these sites, separated by commas."), _MODE, form="/jobs", role="admin")
 async def start_job(board: Dashboard, given: Given) -> Done:
     """Start a crawl with scrapyd."""
     job = await _jobs(board).start(given["sites"], given["mode"])
     return Done("queued", f"Job {job} was queued; scrapyd starts it within seconds.")
 
 
-@action("/jobs", words("job", "The id of the job.", required=True))
+@action("/jobs", words("job", "The id of the job.", required=True), role="admin")
 async def stop_job(board: Dashboard, given: Given) -> Done:
     """Stop a job of scrapyd."""
     before = await _jobs(board).stop(given["job"])
@@ -639,7 +653,7 @@ async def _mark(board: Dashboard, given: Given, state: State) -> Done:
     return Done(state.value, f"{url} is {state.value}.")
 
 
-@action(BACK, URL)
+@action(BACK, URL, role="read")
 async def star(board: Dashboard, given: Given) -> Done:
     """Star an article, for the person who acts.
 
@@ -648,19 +662,19 @@ async def star(board: Dashboard, given: Given) -> Done:
     return await _mark(board, given, State.STARRED)
 
 
-@action(BACK, URL)
+@action(BACK, URL, role="read")
 async def unstar(board: Dashboard, given: Given) -> Done:
     """Remove the star of an article."""
     return await _mark(board, given, State.UNSTARRED)
 
 
-@action(BACK, URL)
+@action(BACK, URL, role="read")
 async def mark_read(board: Dashboard, given: Given) -> Done:
     """Mark an article as read, for the person who acts."""
     return await _mark(board, given, State.READ)
 
 
-@action(BACK, URL)
+@action(BACK, URL, role="read")
 async def mark_unread(board: Dashboard, given: Given) -> Done:
     """Mark an article as not read."""
     return await _mark(board, given, State.UNREAD)

@@ -13,6 +13,7 @@ from typing import Any
 
 from aiohttp import web
 
+from newsbot.apps.authoring.writing import starter_sites
 from newsbot.apps.search.articles import MAX_COMPARED
 from newsbot.apps.web.dashboard import endpoints as operations
 from newsbot.apps.web.dashboard import reports
@@ -205,6 +206,8 @@ async def front(board: Dashboard, asked: Given) -> Values:
         "unindexed": unindexed,
         "known_languages": languages or [],
         "collections": board.collections(),
+        "has_rules": bool(len(board.readers.rules())),
+        "starter": len(starter_sites()),
     }
 
 
@@ -346,7 +349,7 @@ def history(found: Explanation, now: float) -> list[Values]:
         name = str(event.get("event", "")).replace("_", " ")
         told.append({"kind": "step", "name": name, "at": at, "details": list(known)})
     text, command = conclusion(found)
-    return [*told, {"kind": "conclusion", "text": f"{text}:", "command": command}]
+    return [*told, {"kind": "conclusion", "text": text, "command": command}]
 
 
 def _fields(known: Whole) -> list[tuple[str, str, str | None]]:

@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from newsbot.apps.authoring.new import found_so_far
-from newsbot.apps.authoring.writing import rule_path, site_named, write_new
+from newsbot.apps.authoring.writing import add_starter, rule_path, site_named, write_new
 from newsbot.backends import rules_folder
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import clean
@@ -138,6 +138,13 @@ class Proposals:
             raise ArgumentError(str(error)) from error
         self._known.pop(found.site, None)
         return path.name
+
+    async def add_starter(self) -> list[str]:
+        """Write the rules of the starter collection, and return the names of the new files.
+
+        Raises :class:`ArgumentError` if a rule cannot be written.
+        """
+        return await asyncio.to_thread(add_starter, self._folder)
 
     async def close(self) -> None:
         """Kill a running crawl."""

@@ -9,6 +9,7 @@ import asyncio
 import logging
 import traceback
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from importlib.resources import files
@@ -20,7 +21,8 @@ from aiohttp.typedefs import Middleware
 from jinja2 import Environment
 
 from newsbot import __version__
-from newsbot.apps.web.dashboard.access import Access, become
+from newsbot.apps.team.journal import Journal
+from newsbot.apps.web.dashboard.access import Access, become, person
 from newsbot.apps.web.dashboard.articles import (
     EVERYTHING,
     WINDOW,
@@ -40,7 +42,7 @@ from newsbot.apps.web.incoming import read_form
 from newsbot.apps.web.language import choose, message
 from newsbot.apps.web.readers import SOON, Data, Known, Memo, Readers, StillComputing
 from newsbot.cli.program import PROGRAM
-from newsbot.clock import utc
+from newsbot.clock import system_clock, utc
 from newsbot.errors import ArgumentError, DataError, UserError
 from newsbot.items import ArticleFilter, Bounded
 
@@ -169,6 +171,7 @@ CLOSED = (
     f"No token is set: start {PROGRAM} serve with NEWSBOT_WEB_TOKEN. Without a token, pages can only be read "
     "on this machine, under a name such as localhost, and not with --public-url."
 )
+NOT_YOURS = "Your role ({0}) does not allow this. Ask whoever runs the server for another one."
 FEEDS = "/articles."
 """Prefix of the paths of feeds."""
 PROGRAMS = (
@@ -204,6 +207,7 @@ class Dashboard:
     jobs: Jobs | None
     """The jobs of scrapyd; None if no scrapyd is configured."""
     marks: Marks
+    journal: Journal
     has_archive: bool = False
     """True if pages are archived, so that the page ``/original`` can show them."""
     has_pictures: bool = False
@@ -220,6 +224,7 @@ class Dashboard:
         seconds between two refreshes of the page.
         """
         session = self.access.session(request)
+        who = self.access.who(request) if session else None
         # The message of an action is in the URL, so a link on another site can contain any text. Therefore it
         # is shown only to users who are logged in.
         done = request.query.get("done", "")[:500] if session else ""
@@ -230,11 +235,12 @@ class Dashboard:
             pages=PAGES,
             more_pages=MORE_PAGES,
             version=__version__,
-            session=session,
+            visitor=session,
+            session=session if who is not None and who.may("act") else None,
             pictures=self.has_pictures and session is not None,
             done=done,
             wrong_input=request.query if session and request.query.get("wrong") else {},
-            can_log_in=bool(self.access.token),
+            can_log_in=self.access.can_log_in,
             login=link("/login", back=back),
             query=request.query,
             again=partial(again, list(request.query.items())),
@@ -265,9 +271,23 @@ class Dashboard:
         """Do the same as :meth:`reading` for a feed, whose token can also be sent as a password."""
         return self._guarded(handler, lambda request, _secret: self.access.may_follow(request))
 
-    def acting(self, handler: Handler) -> _Bound:
-        """Do the same as :meth:`reading` for a POST request, but check the right to change something."""
-        return self._guarded(handler, self.access.may_act)
+    def acting(self, handler: Handler, role: str = "act") -> _Bound:
+        """Do the same as :meth:`reading` for a POST request, but check the right to do what needs ``role``.
+
+        What was done is written to the log, except for the marks of people.
+        """
+
+        async def noted(board: Dashboard, request: web.Request) -> web.StreamResponse:
+            response = await handler(board, request)
+            if role != "read" and response.status < 400:
+                form = {name: value for name, value in (await read_form(request)).items() if name != "secret"}
+                action = request.path.rpartition("/")[2]
+                with suppress(OSError):  # a full disk does not stop people from acting
+                    now = system_clock()
+                    await asyncio.to_thread(self.journal.write, now, person(), action, form)
+            return response
+
+        return self._guarded(noted, partial(self.access.may_act, role=role))
 
     def _guarded(self, handler: Handler, may: Callable[[web.Request, str | None], bool]) -> _Bound:
         """Return a handler that runs only if ``may`` allows the request.
@@ -280,7 +300,7 @@ class Dashboard:
             secret = (await read_form(request)).get("secret") if _is_form(request) else None
             if not may(request, secret if isinstance(secret, str) else None):
                 return self.closed(request)
-            become(self.access.person(request))
+            become(self.access.who(request))
             try:
                 return await handler(self, request)
             except DataError as error:
@@ -295,8 +315,10 @@ class Dashboard:
 
         If the server has no token, users cannot log in, and the response is 403.
         """
-        if not self.access.token:
+        if not self.access.can_log_in:
             return self.refusal(request, 403, "No access", CLOSED)
+        if request.method != "GET" and (known := self.access.who(request)) and not known.may("admin"):
+            return self.refusal(request, 403, "No access", NOT_YOURS.format(known.role))
         if is_program(request):
             feed = request.path.startswith(FEEDS)
             how = (

@@ -1,0 +1,8 @@
+"""The people who may use the dashboard and the API: named tokens with roles, and a log of what they did.
+
+Files in reading order:
+
+* ``people``: people, their roles and their tokens
+* ``journal``: the log of actions
+* ``command``: ``newsbot team``
+"""
