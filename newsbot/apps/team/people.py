@@ -12,11 +12,13 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from newsbot.clock import utc
 from newsbot.errors import ArgumentError
-from newsbot.storage.notes import Notes
+
+if TYPE_CHECKING:
+    from newsbot.storage.notes import Notes  # the command declares its roles without it
 
 KIND = "team"
 """The kind of the notes. The key is the name of the person."""
