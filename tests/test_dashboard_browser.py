@@ -131,7 +131,7 @@ def test_a_history_is_a_page_to_read_on_phones(browser: Browser, home: str) -> N
     assert value is not None
     assert value["y"] >= name["y"] + name["height"]  # below each other; side by side, a phone has no room
     expect(page.locator(".step")).to_contain_text("dropped")
-    expect(page.locator(".conclusion code")).to_contain_text("newsbot")
+    expect(page.locator(".conclusion code")).to_contain_text("articles show")
     assert page.locator("pre").count() == 0
     context.close()
 

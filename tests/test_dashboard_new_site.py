@@ -106,7 +106,7 @@ def test_a_user_adds_a_site(tmp_path: Path, web: DemoServer) -> None:
             f"A rule for {SITE}", timeout=1000 * PATIENCE
         )  # the page refreshes itself
         check_access(page)
-        expect(page.get_by_role("row", name=f"feed http://{SITE}/rss.xml")).to_be_visible()
+        expect(page.get_by_role("row", name=f"http://{SITE}/rss.xml feed")).to_be_visible()
         assert page.locator("ul.elsewhere li").count() > 2
         expect(page.locator("pre")).to_contain_text(f"domain: {SITE}")
         assert not file.exists()

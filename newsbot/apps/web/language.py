@@ -35,6 +35,7 @@ _VALUE = re.compile(r"\{(\w+)\}")
 _MOMENT = re.compile(r"(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\dZ?)(?: \((.*)\))?")
 _AROUND = re.compile(r"([\s,;:]*)(.*?)((?: \(\d+\))?\s*)", re.DOTALL)
 """What may stand before and after a sentence in another one, such as a number in brackets."""
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
 MAX_SENTENCE = 2000
 """Maximum length of a sentence that is compared with the messages. Longer ones stay in English."""
 MAX_DEPTH = 3
@@ -231,7 +232,9 @@ def _value(text: str, depth: int) -> str:
 
 def said(text: object) -> str:
     """Return a sentence of another part of newsbot, translated and without control characters."""
-    return sentence(clean(str(text)))
+    told = sentence(clean(str(text)))
+    # English needs no catalogue, but numbers look alike on all pages.
+    return _THOUSANDS.sub(current().thousands, told) if current().code == "en" else told
 
 
 # --- numbers
