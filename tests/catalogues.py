@@ -37,6 +37,8 @@ SENTENCES = (
     "apps/web/dashboard/schema.py",
     "apps/web/dashboard/service.py",
     "apps/web/readers.py",
+    "apps/sso/pages.py",
+    "apps/sso/provider.py",
 )
 """Modules whose sentences pages show."""
 PARTS = {
@@ -62,7 +64,8 @@ WORDS = """
 IGNORED = re.compile(
     r"event=\{|.*JSON Schema|Basic realm|public, max|\d+: |\{0\}\n|\{0\} (add|remove|articles|rules|crawl) |"
     r"\{0\} is \{1\}\.$|\{0\}: (no crawl has run|cannot be read)|next source due|\{0\} of \{1\} at \{2\}|"
-    r"of \{0\}$|\{0\} of \{1\} more families|\{0\} and \{1\} more$|the rules are inside|exit code|since: "
+    r"of \{0\}$|\{0\} of \{1\} more families|\{0\} and \{1\} more$|the rules are inside|exit code|since: |"
+    r"openid email|Basic \{"
 )
 """Texts that no page shows: log lines, headers, e-mails, commands, output of the terminal."""
 

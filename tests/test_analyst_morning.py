@@ -52,12 +52,7 @@ def test_an_analyst_reads_compares_saves_and_gets_a_notice(site: MockServer, tmp
         page.get_by_role("link", name="Attention by day").click()
         page.get_by_label("Query 2").fill('"number 7" OR mayor')
         page.get_by_role("button", name="Compare").click()
-        plot = page.locator("svg.plot")
-        expect(plot).to_have_count(1)
-        assert "bridge: 44 articles in 30 days; " in (plot.get_attribute("aria-label") or "")
-        plot.focus()
-        page.keyboard.press("ArrowLeft")  # the last day, with the values of both queries
-        expect(page.locator(".readout")).to_contain_text('"number 7" OR mayor')
+        _read_chart(page)
         assert min(page.evaluate(LETTERS)) >= 11
         with page.expect_download() as download:
             page.get_by_role("link", name="Download CSV").click()
@@ -83,6 +78,15 @@ def test_an_analyst_reads_compares_saves_and_gets_a_notice(site: MockServer, tmp
         expect(page.get_by_role("row", name="Openings")).to_contain_text("at once")
         page.get_by_role("row", name="Openings").get_by_role("button", name="Forget").click()
         expect(page.get_by_role("status")).to_contain_text("Openings is deleted")
+
+
+def _read_chart(page: Page) -> None:
+    plot = page.locator("svg.plot")
+    expect(plot).to_have_count(1)
+    assert "bridge: 44 articles in 30 days; " in (plot.get_attribute("aria-label") or "")
+    plot.focus()
+    page.keyboard.press("ArrowLeft")  # the last day, with the values of both queries
+    expect(page.locator(".readout")).to_contain_text('"number 7" OR mayor')
 
 
 def _log_in(page: Page) -> None:

@@ -126,6 +126,7 @@ def test_the_lock_file_matches_the_requirements() -> None:
         ("rabbitmq", "requirements-sinks.txt"),
         ("render", "requirements-render.txt"),
         ("simulator", "requirements-simulator.txt"),
+        ("sso", "requirements-sso.txt"),
     ],
 )
 def test_extras_have_the_bounds_of_the_requirements(extra: str, file: str) -> None:

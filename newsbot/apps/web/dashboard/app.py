@@ -216,7 +216,7 @@ async def _health(board: Dashboard, _request: web.Request) -> web.Response:
 async def _login(board: Dashboard, request: web.Request) -> web.Response:
     secret = request.query.get("once", "")
     if cookie := board.access.log_in_once(secret):
-        return _logged_in(request, cookie, "/")
+        return logged_in(request, cookie, "/")
     return board.page(
         request, "login.html", wrong=False, used=bool(secret), back=request.query.get("back", "/")
     )
@@ -228,10 +228,10 @@ async def _log_in(board: Dashboard, request: web.Request) -> web.Response:
     cookie = board.access.log_in(request, token if isinstance(token, str) else "")
     if cookie is None:
         return board.page(request, "login.html", 403, wrong=True, used=False, back=back)
-    return _logged_in(request, cookie, back)
+    return logged_in(request, cookie, back)
 
 
-def _logged_in(request: web.Request, cookie: str, back: str) -> web.Response:
+def logged_in(request: web.Request, cookie: str, back: str) -> web.Response:
     """Return a response that starts a session and shows the page ``back`` of this server."""
     response = _moved_to(back if is_local(back) else "/")
     # A proxy forwards the request as plain HTTP. The header that it adds says whether the browser uses HTTPS.

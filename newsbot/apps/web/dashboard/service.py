@@ -212,6 +212,8 @@ class Dashboard:
     """True if pages are archived, so that the page ``/original`` can show them."""
     has_pictures: bool = False
     """True if the page ``/picture`` shows the pictures of articles."""
+    has_sign_on: bool = False
+    """True if people can log in through the page ``/login/sso``."""
     environment: Environment = field(default_factory=make_environment)
 
     # --- answers
@@ -240,7 +242,8 @@ class Dashboard:
             pictures=self.has_pictures and session is not None,
             done=done,
             wrong_input=request.query if session and request.query.get("wrong") else {},
-            can_log_in=self.access.can_log_in,
+            can_log_in=self.access.can_log_in or self.has_sign_on,
+            has_sign_on=self.has_sign_on,
             login=link("/login", back=back),
             query=request.query,
             again=partial(again, list(request.query.items())),
@@ -315,7 +318,7 @@ class Dashboard:
 
         If the server has no token, users cannot log in, and the response is 403.
         """
-        if not self.access.can_log_in:
+        if not self.access.can_log_in and not self.has_sign_on:
             return self.refusal(request, 403, "No access", CLOSED)
         if request.method != "GET" and (known := self.access.who(request)) and not known.may("admin"):
             return self.refusal(request, 403, "No access", NOT_YOURS.format(known.role))

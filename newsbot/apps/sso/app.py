@@ -1,0 +1,11 @@
+"""Single sign-on with OpenID Connect."""
+
+from newsbot.config.apps import App
+
+APP = App(
+    name="sso",
+    package="newsbot.apps.sso",
+    needs=("team", "web"),
+    settings=True,
+    pages=("newsbot.apps.sso.pages:add",),
+)
