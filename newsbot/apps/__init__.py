@@ -18,6 +18,8 @@ possibilities (docs/extend.md).
 * ``mcp``: lets assistants search and read the articles
 * ``sinks``: sends all articles to other systems
 * ``export``: articles as files and feeds
+* ``topics``: categories that are learned from examples
+* ``places``: places that articles name
 * ``corpus``: text corpora with quality signals
 * ``transfer``: moves a crawl between the data file and servers
 * ``authoring``: writes, tests and learns rules

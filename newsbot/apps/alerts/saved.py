@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from hashlib import blake2b
 from typing import Any
 
+from newsbot.apps.search.labels import NO_LABELS, Labels, any_label
 from newsbot.apps.search.matching import matches
 from newsbot.apps.search.query import MAX_QUERY, Tagged, parse
 from newsbot.cli.terminal import did_you_mean
@@ -212,7 +213,7 @@ def save(
         raise ArgumentError(f"the name of a saved search must be one line of 1 to {MAX_NAME} characters")
     if tell not in RHYTHMS:
         raise ArgumentError(f"{tell}: unknown frequency of notices; use {', '.join(RHYTHMS)}")
-    parsed = parse(query, lambda tag: (tag,))  # a site with any tag may be added later
+    parsed = parse(query, lambda tag: (tag,), any_label())  # a tag or a label may be added later
     if len(query) > MAX_QUERY or parsed.empty:
         raise ArgumentError(
             f"{name}: the query must contain a word or a field, and must not be longer than "
@@ -249,11 +250,11 @@ def forget(notes: Notes, name: str) -> bool:
     return notes.forget(KIND, name)
 
 
-def look(storage: Storage, tagged: Tagged, now: float) -> None:
+def look(storage: Storage, tagged: Tagged, now: float, labels: Labels = NO_LABELS) -> None:
     """Match all searches against the articles that were stored since the last call, and create notices.
 
-    ``tagged`` returns the sites of a tag; ``now`` is in POSIX seconds. Raises
-    :class:`newsbot.errors.DataError`; the next call then continues.
+    ``tagged`` returns the sites of a tag; ``now`` is in POSIX seconds; ``labels`` finds labels of articles.
+    Raises :class:`newsbot.errors.DataError`; the next call then continues.
     """
     give_up = time.monotonic() + PATIENCE
     while True:
@@ -269,7 +270,7 @@ def look(storage: Storage, tagged: Tagged, now: float) -> None:
             # articles would be reported as new. So the search continues at the current end of the changes.
             if changes.restarted and cursor:
                 changes = Changes([], storage.articles.end_of_changes(), restarted=True)
-            matches = _matches(changes.found, searches, tagged)
+            matches = _matches(changes.found, searches, tagged, labels)
             for search in searches:
                 found = _found(replace(search, cursor=changes.cursor), matches.get(search.name, ()))
                 # The cursor and the notice are written together. If another process was faster, nothing is
@@ -364,11 +365,11 @@ def _due(search: SavedSearch, now: float) -> SavedSearch:
 
 
 def _matches(
-    changes: Sequence[Change], searches: Sequence[SavedSearch], tagged: Tagged
+    changes: Sequence[Change], searches: Sequence[SavedSearch], tagged: Tagged, labels: Labels
 ) -> dict[str, list[Article]]:
     """Return the changed articles that match each search, by name of the search."""
     articles = {one.fingerprint: one.article for one in changes if one.article is not None}
-    found = matches(articles, {one.name: one.query for one in searches}, tagged)
+    found = matches(articles, {one.name: one.query for one in searches}, tagged, labels)
     return {name: [articles[key] for key in articles if key in keys] for name, keys in found.items()}
 
 

@@ -18,6 +18,7 @@ from newsbot.apps.alerts.outputs import AT_ONCE, Output, OutputError, outputs_fr
 from newsbot.apps.alerts.rules import RULES, Alert, Limits, Measured, Message, find, keep_totals, measure
 from newsbot.apps.alerts.rules import Rule as AlertRule
 from newsbot.apps.alerts.saved import Found
+from newsbot.apps.search.labels import NO_LABELS, Labels, open_labels
 from newsbot.apps.search.query import Tagged
 from newsbot.clock import Clock, system_clock
 from newsbot.config.apps import active_apps, load
@@ -57,6 +58,8 @@ class Options:
     """The data folder, whose disk is watched."""
     tagged: Tagged
     """Returns the sites of a tag, for queries of saved searches."""
+    labels: Labels = NO_LABELS
+    """Finds the labels of articles, for queries of saved searches."""
     rules: Mapping[str, AlertRule] = field(default_factory=lambda: RULES)
     """The alert rules by name, with those of other apps."""
 
@@ -83,6 +86,7 @@ def options_from(settings: SettingsLike) -> Options:
         every=number_of(settings, "NEWSBOT_ALERT_EVERY"),
         folder=backends.data_folder(settings),
         tagged=lambda tag: present.get().tagged(tag),
+        labels=open_labels(settings),
     )
 
 
@@ -183,7 +187,7 @@ def found_by_searches(storage: Storage, options: Options, owner: str, now: float
     """
     if not book.take_lock(storage.notes, owner, now, SENDING, SEARCHES_LOCK):
         return {}
-    saved.look(storage, options.tagged, now)
+    saved.look(storage, options.tagged, now, options.labels)
     found = {one.name: saved.messages_for(one.name, storage) for one in options.outputs}
     if not any(found.values()):
         book.drop_lock(storage.notes, owner, SEARCHES_LOCK)

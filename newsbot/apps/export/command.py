@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -11,7 +12,7 @@ from typing import Any, BinaryIO
 from newsbot.apps.export.feed import feed_of
 from newsbot.apps.export.formats import FORMATS, Format, Write, format_of, writer_of
 from newsbot.apps.export.increment import Following, export_new
-from newsbot.apps.search.articles import searching
+from newsbot.apps.search.articles import open_search, searching
 from newsbot.backends import stored
 from newsbot.cli.command import Call
 from newsbot.cli.files import atomic_target
@@ -31,8 +32,18 @@ def export(call: Call) -> None:
         return
     format_ = _export_format(call, path)
     write = _writer_of(call, format_)  # if a package is missing, this raises before a file is opened
-    with stored(call.settings, stale=True) as storage, atomic_target(path) as stream:
-        articles = _Counted(call, storage.articles.iter(chosen(call)))
+    query, where = call.options.query, chosen(call)
+    with ExitStack() as opened:
+        storage = opened.enter_context(stored(call.settings, stale=True))
+        found = storage.articles.iter(where)
+        if query.strip():
+            search = opened.enter_context(closing(open_search(call.settings, storage)))
+            search.follow()
+            found = search.every(query, where)
+            for note in search.explain(query, found=True):
+                call.note(note)
+        stream = opened.enter_context(atomic_target(path))
+        articles = _Counted(call, found)
         write(stream, articles, name=path.name if path else "")
     if call.json and path is not None:
         call.document({"file": str(path), "format": format_.name, "articles": articles.count})
@@ -44,6 +55,8 @@ def _export_new(call: Call, path: Path | None) -> None:
     options = call.options
     if path is None:
         raise ArgumentError("--new needs -o FILE; the file name gets a number, e.g. articles-000001.jsonl")
+    if options.query:
+        raise ArgumentError("--new cannot be combined with --query; a sink can have a query (docs/sinks.md)")
     if options.since or options.until:
         raise ArgumentError("--new cannot be combined with --since or --until; it continues the last export")
     format_, where = _export_format(call, path), chosen(call)

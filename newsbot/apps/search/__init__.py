@@ -5,6 +5,7 @@ Files in reading order:
 * ``query``: parses the queries that users type, and converts them to expressions of FTS5, the full-text
   search of SQLite
 * ``events``: groups articles that report one event; its tables are part of the index
+* ``labels``: labels of articles that other apps find, such as categories
 * ``index``: the FTS5 tables, in a separate file on each machine that searches
 * ``following``: updates the index with the changes of the storage
 * ``articles``: searches the index, reads the found articles from the storage, cuts snippets out of them, and

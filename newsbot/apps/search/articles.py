@@ -32,8 +32,9 @@ from statistics import NormalDist
 from typing import Any
 
 from newsbot.apps.search.events import event_key
-from newsbot.apps.search.following import IndexFollower, Library, Tell, Updater
+from newsbot.apps.search.following import AT_ONCE, IndexFollower, Library, Tell, Updater
 from newsbot.apps.search.index import Conditions, Counts, FirstReport, Row, Sampled, SearchIndex
+from newsbot.apps.search.labels import NO_LABELS, Labels, open_labels
 from newsbot.apps.search.query import Hit, Query, Tagged, describe, expression, expression_of, parse, stems_of
 from newsbot.backends import data_folder, present_rules, stored
 from newsbot.cli.terminal import counted
@@ -307,13 +308,19 @@ class RisingTerm:
 class ArticleSearch:
     """Full-text search over one storage, with the index file at ``path``. Only one thread may use an object.
 
-    ``tagged`` returns the domains of the sites with a tag. Methods raise subclasses of
-    :class:`newsbot.errors.DataError` if the index or the storage cannot be used.
+    ``tagged`` returns the domains of the sites with a tag, and ``labels`` finds the labels of articles.
+    Methods raise subclasses of :class:`newsbot.errors.DataError` if the index or the storage cannot be used.
     """
 
-    def __init__(self, path: Path, library: Library, tagged: Tagged = lambda _tag: ()) -> None:
-        self._tagged = tagged
-        self._index = SearchIndex(path)
+    def __init__(
+        self,
+        path: Path,
+        library: Library,
+        tagged: Tagged = lambda _tag: (),
+        labels: Labels = NO_LABELS,
+    ) -> None:
+        self._tagged, self._labels = tagged, labels
+        self._index = SearchIndex(path, labels)
         self._library = library
         self._updater = Updater(self._index, library)
 
@@ -337,7 +344,7 @@ class ArticleSearch:
         The index is first updated for at most ``patience`` seconds. If this time is not enough, the newest
         articles are not found yet.
         """
-        where, parsed = where or ArticleFilter(), parse(query, self._tagged)
+        where, parsed = where or ArticleFilter(), self._parsed(query)
         if limit <= 0 or (parsed.empty and not parsed.blank):
             return []
         if parsed.blank:
@@ -360,11 +367,31 @@ class ArticleSearch:
 
         All articles of a story are counted. A blank query matches every article.
         """
-        parsed = parse(query, self._tagged)
+        parsed = self._parsed(query)
         if parsed.empty and not parsed.blank:
             return Counts(0, {}, {}, {})
         self._catch_up(patience)
         return self._index.counts(self._asked(parsed, where or ArticleFilter(), self._index.languages()))
+
+    def label_counts(self, query: str, where: ArticleFilter, field: str) -> dict[str, int]:
+        """Return how many of the newest matches have each label of a field, by the title of the label.
+
+        A blank query matches every article.
+        """
+        parsed = self._parsed(query)
+        if parsed.empty and not parsed.blank:
+            return {}
+        self._catch_up(PATIENCE)
+        found = self._index.label_counts(self._asked(parsed, where, self._index.languages()), field)
+        return {self._labels.fields[field].title(label): number for label, number in found.items()}
+
+    def every(self, query: str, where: ArticleFilter) -> Iterator[Article]:
+        """Yield all articles that match a query that is not blank, newest first."""
+        parsed = self._parsed(query)
+        if not parsed.empty:
+            asked = self._asked(parsed, where, self._index.languages())
+            rows = self._present(self._index.newest(asked, AT_ONCE))
+            yield from (article for _, article in _between(rows, asked.since, asked.until))
 
     def attention(self, queries: Sequence[str], where: ArticleFilter, now: datetime) -> Attention:
         """Return the number of matches of several queries by day (UTC).
@@ -402,7 +429,7 @@ class ArticleSearch:
         If nothing was ``found``, the notes also say how the query was understood, and which parts match no
         article.
         """
-        parsed = parse(query, self._tagged)
+        parsed = self._parsed(query)
         if found or parsed.empty:
             return [*parsed.notes, *([] if found or parsed.blank else ["the query has no words"])]
         understood = [describe(one) for one in parsed.parts()]
@@ -475,6 +502,9 @@ class ArticleSearch:
     def close(self) -> None:
         """Release the index file."""
         self._index.close()
+
+    def _parsed(self, query: str) -> Query:
+        return parse(query, self._tagged, self._labels.named)
 
     def _catch_up(self, patience: float) -> None:
         with suppress(RecordBusy):  # another process is numbering the changes: search the index as it is
@@ -570,7 +600,10 @@ def open_search(settings: SettingsLike, storage: Storage, rules: PresentRules | 
     """
     present = rules or present_rules(settings)
     return ArticleSearch(
-        data_folder(settings) / SEARCH_FILE, storage.articles, lambda tag: present.get().tagged(tag)
+        data_folder(settings) / SEARCH_FILE,
+        storage.articles,
+        lambda tag: present.get().tagged(tag),
+        open_labels(settings),
     )
 
 
@@ -583,7 +616,7 @@ def searching(settings: SettingsLike) -> Iterator[ArticleSearch]:
 
 def machine_followers(settings: SettingsLike) -> dict[str, Follower]:
     """Return the follower that keeps the search index of this machine up to date, by name."""
-    return {"search": IndexFollower(data_folder(settings) / SEARCH_FILE)}
+    return {"search": IndexFollower(data_folder(settings) / SEARCH_FILE, open_labels(settings))}
 
 
 INDEXED = 0.99

@@ -7,13 +7,15 @@ from typing import Any
 
 from newsbot.apps.search.articles import MAX_COMPARED, searching
 from newsbot.apps.search.query import Hit
-from newsbot.cli.command import Call
+from newsbot.cli.command import Call, plain
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import Column, columns, counted, lines
 from newsbot.clock import system_clock, utc
 from newsbot.errors import ArgumentError, UserError
 from newsbot.operations.articles import chosen, time_of
 
+COUNTED = ("day", "site", "language")
+"""What matches are counted by, besides the labels of apps."""
 FOLLOWED = 10.0
 """Maximum number of seconds for which the index is updated before a search."""
 
@@ -41,26 +43,28 @@ def search(call: Call) -> None:
 
 
 def counts(call: Call) -> None:
-    """Count the articles that match each query, by day, site or language."""
+    """Count the articles that match each query, by day, site, language or label."""
     options = call.options
     if len(options.query) > MAX_COMPARED:
         raise ArgumentError(f"{len(options.query)} queries: at most {MAX_COMPARED} can be compared")
     with searching(call.settings) as articles:
         articles.follow(FOLLOWED)
-        found = articles.attention(options.query, chosen(call), utc(system_clock()))
+        where, by = chosen(call), options.by
+        found = articles.attention(options.query, where, utc(system_clock()))
+        if by not in COUNTED:
+            labels = [articles.label_counts(one.query, where, by) for one in found.queries]
+        elif by != "day":
+            labels = [getattr(one.counts, f"{by}s") for one in found.queries]
     if call.json:
-        call.document(found)
+        call.document(found if by in COUNTED else {**plain(found), by: labels})
         return
     named = [Column(one.query, "right") for one in found.queries]
-    if options.by == "day":
+    if by == "day":
         rows = zip(found.days, *map(found.numbers, found.queries), found.articles, strict=True)
         call.table((Column("day"), *named, Column("all articles", "right")), rows)
     else:
-        sums = [one.counts.sites if options.by == "site" else one.counts.languages for one in found.queries]
-        names = sorted({*chain(*sums)}, key=lambda name: (-sum(one.get(name, 0) for one in sums), name))
-        call.table(
-            (Column(options.by), *named), ((name, *(one.get(name, 0) for one in sums)) for name in names)
-        )
+        names = sorted({*chain(*labels)}, key=lambda name: (-sum(one.get(name, 0) for one in labels), name))
+        call.table((Column(by), *named), ((name, *(one.get(name, 0) for one in labels)) for name in names))
     for one in found.queries:
         more = "" if one.counts.complete else "more than "
         call.note(f"{one.query}: {more}{one.counts.total} articles")

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Protocol
 
 from newsbot.apps.search.index import Generation, SearchIndex
+from newsbot.apps.search.labels import NO_LABELS, Labels
 from newsbot.items import Article, ArticleFilter
 from newsbot.storage.articles import Changes
 from newsbot.storage.following import Follower
@@ -54,19 +55,23 @@ class Library(Protocol):
 class IndexFollower(Follower):
     """Writes changes to one index (:class:`newsbot.storage.following.Follower`)."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, labels: Labels = NO_LABELS) -> None:
         """``path`` is the file of the index."""
-        self._path = path
+        self._path, self._labels = path, labels
         self._lock = path.with_suffix(".lock")
 
     @cached_property
     def _index(self) -> SearchIndex:
         """The index. SQLite allows only the thread that opens a file to use it."""
-        return SearchIndex(self._path)
+        return SearchIndex(self._path, self._labels)
 
     def position(self) -> str:
-        """Return the position of the index that is being built, or of the only one."""
-        return self._index.generations()[-1].cursor
+        """Return the position of the index that is being built, or of the only one.
+
+        An index with other labels is rebuilt from the first change.
+        """
+        target = self._index.generations()[-1]
+        return "" if self._is_outdated(target) else target.cursor
 
     def take(self, changes: Changes) -> None:
         """Write changes to the index, unless another process is updating it."""
@@ -80,9 +85,13 @@ class IndexFollower(Follower):
         if "_index" in vars(self):
             self._index.close()
 
+    def _is_outdated(self, target: Generation) -> bool:
+        return target.labels != self._labels.version()
+
     def _write(self, target: Generation, changes: Changes) -> Iterator[int]:
         """Write one batch to a generation. Yield the number of changes, and 0 after each step of merging."""
-        if changes.restarted and target.cursor:  # the index is of another storage
+        # the index is of another storage, or was made with other labels
+        if (changes.restarted and target.cursor) or self._is_outdated(target):
             self._index.keep_active()
             self._index.begin()
             return
@@ -103,7 +112,7 @@ class Updater(IndexFollower):
     """Writes the changes of one storage to one index. An index of another storage is rebuilt."""
 
     def __init__(self, index: SearchIndex, source: Library) -> None:
-        super().__init__(index.path)
+        super().__init__(index.path, index.labels)
         self._index = index
         self._source = source
 
@@ -145,7 +154,7 @@ class Updater(IndexFollower):
     def is_current(self) -> bool:
         """Return True if the active index has all changes of the storage."""
         known = self._index.generations()
-        if len(known) != 1:  # the index is being rebuilt
+        if len(known) != 1 or self._is_outdated(known[0]):  # the index is being rebuilt, or has to be
             return False
         changes = self._source.changes_since(known[0].cursor, 1)
         # If the numbering was restarted, the storage was replaced. An index with an empty cursor is new and
@@ -168,7 +177,8 @@ class Updater(IndexFollower):
             target = self._index.generations()[-1]  # the generation being built, or the only one
             changes = self._source.changes_since(target.cursor, AT_ONCE)
             yield from self._write(target, changes)
-            if target.active and not changes.found and not (changes.restarted and target.cursor):
+            outdated = (changes.restarted and target.cursor) or self._is_outdated(target)
+            if target.active and not changes.found and not outdated:
                 return
 
 

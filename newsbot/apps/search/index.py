@@ -29,7 +29,16 @@ from pathlib import Path
 
 from newsbot.apps.search import events
 from newsbot.apps.search.events import Beginning, Events, event_key
-from newsbot.apps.search.query import BETWEEN, EVERY, author_stem, language_mark, section_mark, site_mark
+from newsbot.apps.search.labels import NO_LABELS, Labels
+from newsbot.apps.search.query import (
+    BETWEEN,
+    EVERY,
+    author_stem,
+    label_mark,
+    language_mark,
+    section_mark,
+    site_mark,
+)
 from newsbot.connections.sqlite import open_database, readable_errors, snapshot, transaction
 from newsbot.errors import DataError
 from newsbot.items import Article
@@ -82,6 +91,8 @@ _MIGRATIONS = (
         latest  INTEGER NOT NULL       -- how much later a row number can be than the article's time
     );
     """,
+    # the version of the labels of its articles
+    "ALTER TABLE generation ADD COLUMN labels TEXT NOT NULL DEFAULT '';",
 )
 _TABLES = (
     "CREATE VIRTUAL TABLE words_{0} USING fts5 (title, text, authors, marks, content='', tokenize='ascii')",
@@ -114,6 +125,7 @@ class Generation:
     layout: int
     cursor: str
     latest: int
+    labels: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,13 +215,14 @@ class _Entry:
     beginning: Beginning
 
     @classmethod
-    def of(cls, key: bytes, article: Article) -> _Entry:
+    def of(cls, key: bytes, article: Article, labels: Labels) -> _Entry:
         language = stemming(article.language)
         title, text = stems(article.title, language), stems(article.text, language)
         authors = f" {BETWEEN} ".join(" ".join(map(author_stem, stems(author))) for author in article.authors)
-        marks = f"{EVERY} {site_mark(article.source)} {language_mark(article.language or '')}"
-        marks += f" {section_mark(article.section)}" if article.section else ""
-        columns = (" ".join(title), " ".join(text), authors, marks)
+        marks = [EVERY, site_mark(article.source), language_mark(article.language or "")]
+        marks += [section_mark(article.section)] if article.section else []
+        marks += [label_mark(*one) for one in labels.of(article, (*title, *text))]
+        columns = (" ".join(title), " ".join(text), authors, " ".join(marks))
         first = first_row(article.published_at or article.fetched_at)
         counted = (clean(article.source), clean(article.language or ""))
         beginning = Beginning.of(key, article, first // _PER_SECOND)
@@ -282,8 +295,8 @@ class SearchIndex:
     Methods raise subclasses of :class:`newsbot.errors.DataError` if the file cannot be used.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, labels: Labels = NO_LABELS) -> None:
+        self.path, self.labels = path, labels
         with _readable(path):
             self._database = open_database(path, component="search", migrations=_MIGRATIONS)
         known = self.generations()
@@ -307,8 +320,9 @@ class SearchIndex:
 
     def begin(self) -> Generation:
         """Create an empty generation. It is active if there is no other generation."""
+        version = self.labels.version()
         with _readable(self.path), transaction(self._database) as database:
-            return _begun(database)
+            return _begun(database, version)
 
     def _begin_with_this_layout(self) -> None:
         with _readable(self.path), transaction(self._database) as database:
@@ -345,7 +359,8 @@ class SearchIndex:
         # dict() keeps the last change of each article. Stemming takes long and needs no lock, so it is done
         # before the transaction.
         latest = {
-            key: None if article is None else _Entry.of(key, article) for key, article in dict(found).items()
+            key: None if article is None else _Entry.of(key, article, self.labels)
+            for key, article in dict(found).items()
         }
         with _readable(self.path), transaction(self._database) as database:
             if generation not in _generations(database):  # compares all fields, also the cursor
@@ -512,6 +527,18 @@ class SearchIndex:
         sites, languages = (_summed((row[place], row[2]) for row in counted) for place in (0, 1))
         return Counts(total if complete else MAX_DATED, _by_day(days), sites, languages, complete)
 
+    def label_counts(self, asked: Conditions, field: str) -> dict[str, int]:
+        """Return the number of the newest MAX_COUNTED matches with each label of a field, largest first."""
+        start = label_mark(field, "")
+        with self._reading(asked, _LAST) as (number, condition, values):
+            newest = f"SELECT rowid AS row FROM words_{number} {condition} ORDER BY rowid DESC LIMIT ?"
+            bodies = self._database.execute(
+                f"SELECT body FROM ({newest}) JOIN stems_{number} USING (row)", [*values, MAX_COUNTED]
+            )
+            marks = (mark for (body,) in bodies for mark in _unpacked(body)[3].split())
+            found = Counter(mark for mark in marks if mark.startswith(start))
+        return _summed((bytes.fromhex(mark[len(start) :]).decode(), n) for mark, n in found.items())
+
     def days(self) -> dict[str, int]:
         """Return the number of all articles by day, oldest first."""
         with self._active() as (database, number):
@@ -648,13 +675,14 @@ def _readable(path: Path) -> Iterator[None]:
         raise
 
 
-def _begun(database: sqlite3.Connection) -> Generation:
+def _begun(database: sqlite3.Connection, labels: str = "") -> Generation:
     known = _generations(database)
     number = max((one.number for one in known), default=0) + 1
     for statement in _TABLES:
         database.execute(statement.format(number))
-    made = Generation(number, not known, LAYOUT, "", 0)
-    database.execute("INSERT INTO generation VALUES (?, ?, ?, ?, ?)", (number, made.active, LAYOUT, "", 0))
+    made = Generation(number, not known, LAYOUT, "", 0, labels)
+    row = (number, made.active, LAYOUT, "", 0, labels)
+    database.execute("INSERT INTO generation VALUES (?, ?, ?, ?, ?, ?)", row)
     return made
 
 
@@ -667,6 +695,6 @@ def _drop(database: sqlite3.Connection, number: int) -> None:
 def _generations(database: sqlite3.Connection) -> list[Generation]:
     """Return all generations, the active one first."""
     rows = database.execute(
-        "SELECT number, active, layout, cursor, latest FROM generation ORDER BY active DESC, number"
+        "SELECT number, active, layout, cursor, latest, labels FROM generation ORDER BY active DESC, number"
     )
     return [Generation(row[0], bool(row[1]), *row[2:]) for row in rows]

@@ -11,6 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 from newsbot.apps.search.articles import ArticleSearch
+from newsbot.apps.search.labels import NO_LABELS, Labels
 from newsbot.apps.search.query import Tagged
 from newsbot.items import Article, ArticleFilter
 from newsbot.storage.articles import Change, Changes
@@ -18,17 +19,21 @@ from newsbot.urls import fingerprint
 
 
 def matches(
-    articles: Mapping[bytes, Article], queries: Mapping[str, str], tagged: Tagged
+    articles: Mapping[bytes, Article],
+    queries: Mapping[str, str],
+    tagged: Tagged,
+    labels: Labels = NO_LABELS,
 ) -> dict[str, set[bytes]]:
     """Return the keys of the articles that match each query, by name of the query.
 
-    ``articles`` are given by the fingerprints of their canonical URLs. ``tagged`` returns the sites of a tag.
+    ``articles`` are given by the fingerprints of their canonical URLs. ``tagged`` returns the sites of a tag,
+    and ``labels`` finds the labels of articles.
     """
     if not articles:
         return {name: set() for name in queries}
     with (
         tempfile.TemporaryDirectory(prefix="newsbot-") as folder,
-        closing(ArticleSearch(Path(folder) / "search.db", _InMemory(articles), tagged)) as index,
+        closing(ArticleSearch(Path(folder) / "search.db", _InMemory(articles), tagged, labels)) as index,
     ):
         index.follow()
         return {

@@ -6,14 +6,15 @@ adds a note on each correction to :attr:`Query.notes`.
 
 The expressions (https://www.sqlite.org/fts5.html, section 3) are for an index with four columns: the stems of
 the title, of the text and of the authors, and ``marks``. Marks are words that are added to each article: one
-mark that all articles have, one for the site, one for the language, and one for the section. Marks and the
-stems of authors begin with a character that does not occur in the stems of texts.
+mark that all articles have, one for the site, one for the language, one for the section, and one for each label
+(:mod:`newsbot.apps.search.labels`). Marks and the stems of authors begin with a character that does not occur
+in the stems of texts.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -60,13 +61,14 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A condition on the site, the language, the section or a tag."""
+    """A condition on the site, the language, the section, a tag or a label."""
 
     field: str
-    """``site``, ``lang``, ``section`` or ``tag``."""
+    """``site``, ``lang``, ``section``, ``tag`` or the field of a label."""
     value: str
-    sites: tuple[str, ...] = ()
-    """The domains of the sites that have the tag when the query is parsed. Empty for other fields."""
+    names: tuple[str, ...] = ()
+    """What the value stands for when the query is parsed: the domains of the sites with the tag, or labels.
+    Empty for the other fields."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,14 +135,16 @@ def narrowed(query: str, *, tag: str | None = None, section: str | None = None) 
 
 Tagged = Callable[[str], Sequence[str]]
 """A function that returns the domains of the sites with a tag."""
+Named = Mapping[str, Callable[[str], Sequence[str]]]
+"""Field of a label -> a function that returns the labels that a value names."""
 
 
-def parse(query: str, tagged: Tagged = lambda _tag: ()) -> Query:
-    """Parse a query. ``tagged`` returns the sites that have a tag.
+def parse(query: str, tagged: Tagged = lambda _tag: (), named: Named | None = None) -> Query:
+    """Parse a query. ``tagged`` returns the sites that have a tag, and ``named`` has the fields of labels.
 
-    Raises only exceptions that ``tagged`` raises.
+    Raises only exceptions that these functions raise.
     """
-    return _Parser(query.translate(_QUOTES), tagged).query()
+    return _Parser(query.translate(_QUOTES), tagged, named or {}).query()
 
 
 def describe(node: Node) -> str:
@@ -165,8 +169,9 @@ def _terms(node: Node | None) -> Iterator[Term]:
 
 
 class _Parser:
-    def __init__(self, text: str, tagged: Tagged) -> None:
-        self._tagged = tagged
+    def __init__(self, text: str, tagged: Tagged, named: Named) -> None:
+        self._tagged, self._named = tagged, named
+        self._fields = (*FIELDS, *named)
         self._query = Query(blank=not text.strip())
         self._tokens = list(_TOKEN.finditer(text[:MAX_QUERY]))
         if len(text) > MAX_QUERY:
@@ -266,20 +271,28 @@ class _Parser:
         elif name in ("site", "lang", "section"):
             self._terms += 1
             return Mark(name, _domain(value) if name == "site" else value.lower())
-        elif name == "tag":
-            self._terms += 1
-            sites = tuple(self._tagged(value.lower()))
-            if not sites:
-                self._note(f"tag:{value}: no site has this tag; tags are in the rules of sites (key tags)")
-            return Mark(name, value.lower(), sites)
+        elif name == "tag" or name in self._named:
+            return self._mark(name, value)
         elif name and name not in FIELDS:
-            named = ", ".join(f"{one}:" for one in FIELDS)
-            self._note(f"{name}: is not a field and was searched as a word; fields are {named}")
+            known = ", ".join(f"{one}:" for one in self._fields)
+            self._note(f"{name}: is not a field and was searched as a word; fields are {known}")
         # The name and value of an unknown field become a phrase, because "note:x" can be a text with a colon.
         text = f"{name} {value}" if name and name not in FIELDS else value
-        if value[-1:] == ":" and value[:-1].lower() in FIELDS:
+        if value[-1:] == ":" and value[:-1].lower() in self._fields:
             self._note(f"{value} was searched as a word; write the value directly after the colon")
         return self._term(text, name if name in ("title", "author") else "")
+
+    def _mark(self, name: str, value: str) -> Mark:
+        self._terms += 1
+        if name == "tag":
+            value = value.lower()
+            names = tuple(self._tagged(value))
+            missing = "no site has this tag; tags are in the rules of sites (key tags)"
+        else:
+            names, missing = tuple(self._named[name](value)), f"there is no such {name}"
+        if not names:
+            self._note(f"{name}:{value}: {missing}")
+        return Mark(name, value, names)
 
     def _term(self, text: str, name: str) -> Term | None:
         words = words_of(text)[:MAX_TERMS]
@@ -372,6 +385,12 @@ def section_mark(section: str) -> str:
     return f"{_MARK}c{name.encode('utf-8', 'replace').hex()}"
 
 
+def label_mark(field: str, label: str) -> str:
+    """Return the mark of the articles with a label. All marks of a field have the same beginning."""
+    # x is not a hexadecimal digit
+    return f"{_MARK}x{field.encode().hex()}x{label.encode('utf-8', 'replace').hex()}"
+
+
 def author_stem(stem: str) -> str:
     """Return a stem of an author's name in the form in which it is indexed."""
     return _AUTHOR + stem
@@ -408,8 +427,11 @@ def expression_of(node: Node, languages: Sequence[str]) -> str:
 def _of_mark(mark: Mark) -> str:
     if mark.field in ("lang", "section"):
         return (language_mark if mark.field == "lang" else section_mark)(mark.value)
-    sites = mark.sites if mark.field == "tag" else (mark.value,)
-    return f"({' OR '.join(map(site_mark, sites)) or NONE})"
+    if mark.field in ("site", "tag"):
+        marks = [site_mark(one) for one in (mark.names if mark.field == "tag" else (mark.value,))]
+    else:
+        marks = [label_mark(mark.field, one) for one in mark.names]
+    return f"({' OR '.join(marks) or NONE})"
 
 
 def stems_of(query: Query, languages: Sequence[str]) -> frozenset[str]:

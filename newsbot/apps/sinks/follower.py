@@ -9,6 +9,7 @@ from os import SEEK_END
 from pathlib import Path
 from typing import BinaryIO
 
+from newsbot.apps.search.labels import NO_LABELS, Labels, open_labels
 from newsbot.apps.search.matching import matches
 from newsbot.apps.search.query import Tagged
 from newsbot.apps.sinks.rows import Row, RowsRefused, SinkError, Target, latest, to_json
@@ -37,10 +38,10 @@ class SinkFollower(Follower):
     earlier version may have been sent.
     """
 
-    def __init__(self, sink: Sink, tagged: Tagged, refused: Path) -> None:
+    def __init__(self, sink: Sink, tagged: Tagged, refused: Path, labels: Labels = NO_LABELS) -> None:
         """``refused`` is the file to which rows are appended that the target refuses."""
         self.sink, self._refused = sink, refused
-        self._tagged = tagged
+        self._tagged, self._labels = tagged, labels
         self._target: Target | None = None
 
     def take(self, changes: Changes) -> None:
@@ -80,7 +81,7 @@ class SinkFollower(Follower):
         articles = {one.fingerprint: one.article for one in changes.found if one.article is not None}
         wanted = set(articles)
         if self.sink.query:
-            wanted = matches(articles, {"": self.sink.query}, self._tagged)[""]
+            wanted = matches(articles, {"": self.sink.query}, self._tagged, self._labels)[""]
         return [self._row(one.fingerprint, one.article, wanted) for one in changes.found]
 
     def _row(self, key: bytes, article: Article | None, wanted: set[bytes]) -> Row:
@@ -140,7 +141,9 @@ def followers(settings: SettingsLike) -> dict[str, Follower]:
         return present.get().tagged(tag)
 
     return {
-        f"{PREFIX}{sink.name}": SinkFollower(sink, tagged, refused_file(settings, sink.name))
+        f"{PREFIX}{sink.name}": SinkFollower(
+            sink, tagged, refused_file(settings, sink.name), open_labels(settings)
+        )
         for sink in read_sinks(settings)
     }
 

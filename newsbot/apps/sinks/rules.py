@@ -20,6 +20,7 @@ from urllib.parse import quote, urlsplit
 
 import yaml
 
+from newsbot.apps.search.labels import any_label
 from newsbot.apps.search.query import MAX_QUERY, parse
 from newsbot.apps.sinks.rows import Target
 from newsbot.backends import project_folder
@@ -215,7 +216,7 @@ class _Reading:
 
     def _query(self, node: yaml.Node) -> str:
         query = self._text(node)
-        parsed = parse(query, lambda tag: (tag,))
+        parsed = parse(query, lambda tag: (tag,), any_label())
         if parsed.notes or parsed.empty or len(query) > MAX_QUERY:
             raise ValueError(parsed.notes[0] if parsed.notes else "the query has no word, or is too long")
         return query

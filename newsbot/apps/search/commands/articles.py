@@ -8,6 +8,7 @@ from pathlib import Path
 
 from newsbot.cli.command import Action, Argument, NewsbotCommand, moment, one_of, positive
 from newsbot.cli.program import PROGRAM
+from newsbot.config.apps import known_apps
 
 _WHICH = (
     Argument("--source", metavar="DOMAIN", help="only of this site"),
@@ -15,6 +16,8 @@ _WHICH = (
     Argument("--since", metavar="DATE", type=moment, help="published since DATE: 2024-05, 7d, yesterday"),
     Argument("--until", metavar="DATE", type=moment, help="published before DATE"),
 )
+LABELS = [name for app in known_apps().values() for name in app.labels]
+"""Fields of searches that apps add."""
 
 
 def share(text: str) -> float:
@@ -35,7 +38,7 @@ class Command(NewsbotCommand):
             Argument(
                 "query",
                 help='in quotes: words, "a phrase", -without, a OR b, (brackets), beginn*, title: author:'
-                " site: lang: since: until: story: (docs/search.md)",
+                " site: lang: category: place: since: until: story: (docs/search.md)",
             ),
             *_WHICH,
             Argument("--limit", type=positive, default=20, help="maximum number (20)"),
@@ -43,16 +46,17 @@ class Command(NewsbotCommand):
         ),
         Action(
             "counts",
-            "Count the results of up to four queries by day, site or language",
+            "Count the results of up to four queries by day, site, language, category or place",
             "newsbot.apps.search.command:counts",
             Argument("query", nargs="+", help="queries as in search, each in quotes"),
             *_WHICH,
             Argument(
                 "--by",
-                type=one_of("day", "site", "language"),
+                type=one_of("day", "site", "language", *LABELS),
                 metavar="WHAT",
                 default="day",
-                help="day (default; the last 30 days without --since), site or language",
+                help="day (default; the last 30 days without --since), site, language or a label "
+                f"({', '.join(LABELS)})",
             ),
         ),
         Action(
@@ -109,6 +113,9 @@ class Command(NewsbotCommand):
                 "--without-ai-opt-outs",
                 action="store_true",
                 help="leave out articles whose site opts out of use by AI",
+            ),
+            Argument(
+                "--query", default="", help="only articles that match a query as in search, newest first"
             ),
             Argument("--raw", action="store_true", help="CSV: do not change cells that begin like formulas"),
             Argument("--excel", action="store_true", help="CSV: with a byte order mark, for Excel"),

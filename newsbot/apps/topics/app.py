@@ -1,0 +1,11 @@
+"""Categories that are learned from examples."""
+
+from newsbot.config.apps import App
+
+APP = App(
+    name="topics",
+    package="newsbot.apps.topics",
+    needs=("search",),
+    commands={"categories": ("Read", "Learn categories of articles from examples")},
+    labels={"category": "newsbot.apps.topics.categories:category_field"},
+)

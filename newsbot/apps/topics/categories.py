@@ -1,0 +1,352 @@
+"""Categories: what names them, their examples among the stored articles, and what was learned about them.
+
+The examples of a category are the articles that its definition names. The other articles of the same sites,
+and the examples of other categories, are what does not belong to it. An article of no category may still
+belong to the category, because a site files some articles elsewhere: therefore the threshold is chosen with
+the examples of all categories, if there are several.
+
+A category is stored as notes: one for the definition, and one for each :data:`_IN_NOTE` stems. The keys of
+the latter contain a hash of what was learned, so that nobody reads stems of different times.
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+import re
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, fields
+from hashlib import blake2b
+from itertools import count
+from typing import Any
+from urllib.parse import urlsplit
+
+from newsbot.apps.search.articles import ArticleSearch
+from newsbot.apps.topics import classifier
+from newsbot.apps.topics.classifier import Figures, Judged, Model
+from newsbot.backends import stored
+from newsbot.config.check import SettingsLike
+from newsbot.errors import ArgumentError, DataUnavailable
+from newsbot.items import Article, ArticleFilter, batched
+from newsbot.pages.text.stems import stemming, stems
+from newsbot.storage.base import Storage
+from newsbot.storage.notes import Notes
+from newsbot.urls import fingerprint
+
+KIND = "categories"
+"""Kind of the notes with definitions; the key is the name of the category."""
+STEMS = "category_stems"
+"""Kind of the notes with stems."""
+_IN_NOTE = 700
+MAX_CATEGORIES = 50
+MAX_INSIDE, MAX_OUTSIDE = 4_000, 12_000
+"""Maximum number of examples, and of other articles, from which a category is learned."""
+MIN_EXAMPLES = 10
+MAX_URLS = 500
+"""Maximum number of URLs that a definition names."""
+MAX_DEFINITION = 60_000
+"""Maximum length of a definition in JSON."""
+FRESH = 60.0
+"""Seconds after which a process reads the categories again."""
+NAME = re.compile(r"[^\W_](?:[\w-]{0,38}[^\W_])?")
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """What names the examples of a category. An article is an example if any of these holds."""
+
+    sections: tuple[str, ...] = ()
+    """Sections in small letters: the field ``section`` of the article, or a part of its URL."""
+    tags: tuple[str, ...] = ()
+    """Tags in small letters."""
+    query: str = ""
+    urls: tuple[str, ...] = ()
+
+    def filed(self, article: Article) -> bool:
+        """Return True if the site files the article under a section or a tag of the definition."""
+        if any(tag.casefold() in self.tags for tag in article.tags):
+            return True
+        if not self.sections:
+            return False
+        if (article.section or "").casefold() in self.sections:
+            return True
+        # sport.example.org/tennis/1: sport, tennis
+        parts = urlsplit(article.canonical_url.casefold())
+        folders = parts.path.split("/")[:-1]
+        return not {*folders, (parts.hostname or "").partition(".")[0]}.isdisjoint(self.sections)
+
+
+@dataclass(frozen=True, slots=True)
+class Category:
+    """A definition and what was learned, except for the stems."""
+
+    name: str
+    definition: Definition
+    learned: float = 0.0
+    """Time in POSIX seconds; 0 if nothing was learned."""
+    digest: str = ""
+    """A hash of what was learned."""
+    examples: int = 0
+    others: int = 0
+    notes: int = 0
+    """Number of notes with stems."""
+    bias: float = 0.0
+    slope: float = 0.0
+    offset: float = 0.0
+    threshold: float = 0.0
+    figures: Figures = field(default_factory=Figures)
+    """Of the articles of sites that were not seen."""
+
+
+def categories(notes: Notes) -> dict[str, Category]:
+    """Return all categories by name."""
+    return {name: _category(name, note) for name, note in sorted(notes.all(KIND).items())}
+
+
+def _category(name: str, note: Mapping[str, Any]) -> Category:
+    row = {one.name: note[one.name] for one in fields(Category) if one.name in note}
+    given = row.get("definition", {})
+    lists: dict[str, Any] = {key: tuple(one) if isinstance(one, list) else one for key, one in given.items()}
+    definition = Definition(**lists)
+    return Category(
+        **{**row, "name": name, "definition": definition, "figures": Figures(**row.get("figures", {}))}
+    )
+
+
+def define(notes: Notes, name: str, definition: Definition) -> None:
+    """Store the definition of a new category, or replace that of an existing one."""
+    known = categories(notes)
+    if NAME.fullmatch(name) is None:
+        raise ArgumentError(f"{name}: the name of a category has 1 to 40 letters, digits or -, such as sport")
+    if name not in known and len(known) >= MAX_CATEGORIES:
+        raise ArgumentError(f"there are {MAX_CATEGORIES} categories already; forget one first")
+    if len(definition.urls) > MAX_URLS or len(json.dumps(asdict(definition))) > MAX_DEFINITION:
+        raise ArgumentError(
+            f"{len(definition.urls)} URLs are too many for a category (at most {MAX_URLS}, with "
+            f"{MAX_DEFINITION} characters); name it by sections, tags or a query"
+        )
+    before = asdict(known[name]) if name in known else {}
+    notes.save(KIND, name, {**before, "name": name, "definition": asdict(definition)})
+
+
+def forget(notes: Notes, name: str) -> bool:
+    """Delete a category. Return False if there is none."""
+    known = categories(notes).get(name)
+    if known is not None:
+        _forget_stems(notes, known)
+    return notes.forget(KIND, name)
+
+
+def _forget_stems(notes: Notes, category: Category) -> None:
+    for number in range(category.notes):
+        notes.forget(STEMS, f"{category.digest} {number}")
+
+
+def save(notes: Notes, name: str, definition: Definition, examples: Examples, model: Model) -> Category:
+    """Store what was learned about a category."""
+    former = categories(notes).get(name)
+    rows = [(stem, *values) for stem, values in model.stems.items()]
+    text = json.dumps([rows, model.bias, model.slope, model.offset, model.threshold])
+    digest = blake2b(text.encode(), digest_size=8).hexdigest()
+    number = count()
+    for some in batched(rows, _IN_NOTE):
+        notes.save(STEMS, f"{digest} {next(number)}", {"stems": [list(one) for one in some]})
+    made = Category(
+        name,
+        definition,
+        time.time(),
+        digest,
+        sum(examples.wanted),
+        len(examples.wanted) - sum(examples.wanted),
+        next(number),
+        model.bias,
+        model.slope,
+        model.offset,
+        model.threshold,
+        examples.figures(),
+    )
+    notes.save(KIND, name, asdict(made))
+    if former is not None and former.digest != digest:
+        _forget_stems(notes, former)
+    return made
+
+
+def model_of(notes: Notes, category: Category) -> Model | None:
+    """Return what was learned about a category; None if nothing was learned."""
+    names = [(STEMS, f"{category.digest} {number}") for number in range(category.notes)]
+    found = notes.get_many(names)
+    if not names or len(found) < len(names):
+        return None
+    stems_ = {stem: (idf, weight) for note in found.values() for stem, idf, weight in note["stems"]}
+    return Model(stems_, category.bias, category.slope, category.offset, category.threshold)
+
+
+@dataclass(slots=True)
+class Examples:
+    """The articles from which a category is learned."""
+
+    counts: list[Counter[str]] = field(default_factory=list)
+    wanted: list[bool] = field(default_factory=list)
+    sites: list[str] = field(default_factory=list)
+    sure: list[bool] = field(default_factory=list)
+    """True for the examples of all categories, if there are several."""
+    judged: Judged | None = None
+
+    def figures(self, site: str | None = None) -> Figures:
+        """Return the figures of a site, or of all: of the articles that belong to a category for sure."""
+        assert self.judged is not None
+        found = Figures()
+        for own, wanted, sure, here in zip(
+            self.judged.found, self.wanted, self.sure, self.sites, strict=True
+        ):
+            if sure and site in (None, here):
+                found = Figures(
+                    found.right + bool(own and wanted),
+                    found.wrong + bool(own and not wanted),
+                    found.missed + bool(wanted and not own),
+                )
+        return found
+
+
+def learn(storage: Storage, search: ArticleSearch, name: str) -> tuple[Examples, Model]:
+    """Learn a category from the stored articles. Raises :class:`ArgumentError` if there are too few."""
+    defined = {one: known.definition for one, known in categories(storage.notes).items()}
+    examples = collect(storage, search, name, defined)
+    inside = sum(examples.wanted)
+    outside = len(examples.wanted) - inside
+    if min(inside, outside) < MIN_EXAMPLES:
+        raise ArgumentError(
+            f"{name}: {inside} stored articles belong to the category, and {outside} others of the same "
+            f"sites or of other categories do not; at least {MIN_EXAMPLES} of both are needed"
+        )
+    model, examples.judged = classifier.learn(examples.counts, examples.wanted, examples.sites, examples.sure)
+    return examples, model
+
+
+def collect(
+    storage: Storage, search: ArticleSearch, name: str, defined: Mapping[str, Definition]
+) -> Examples:
+    """Return the examples of a category and other articles. The choice is the same for the same articles."""
+    keys = {one: _named_keys(search, definition) for one, definition in defined.items()}
+
+    def belongs(one: str, key: bytes, article: Article) -> bool:
+        return key in keys[one] or defined[one].filed(article)
+
+    inside = _Sample(MAX_INSIDE)
+    sites: set[str] = set()
+    for article in storage.articles.iter():
+        key = fingerprint(article.canonical_url)
+        if belongs(name, key, article):
+            sites.add(article.source)
+            inside.add(key, article, sure=True)
+    outside = _Sample(MAX_OUTSIDE)
+    others = [one for one in defined if one != name]
+    for article in storage.articles.iter():
+        key = fingerprint(article.canonical_url)
+        other = any(belongs(one, key, article) for one in others)
+        if (other or article.source in sites) and not belongs(name, key, article):
+            outside.add(key, article, sure=other)
+    found = Examples()
+    for sample in (inside, outside):
+        for counts, site, sure in sample.kept():
+            found.counts.append(counts)
+            found.wanted.append(sample is inside)
+            found.sites.append(site)
+            found.sure.append(sure)
+    if not any(sure and not wanted for sure, wanted in zip(found.sure, found.wanted, strict=True)):
+        found.sure = [True] * len(found.sure)
+    return found
+
+
+class _Sample:
+    """A random sample of articles: those with the smallest keys, which are hashes.
+
+    Of each story, the first article is used. A copy on another site would count as seen.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._stories: set[str] = set()
+        self._heap: list[tuple[int, Counter[str], str, bool]] = []
+
+    def add(self, key: bytes, article: Article, *, sure: bool) -> None:
+        if article.story in self._stories:
+            return
+        if article.story is not None:
+            self._stories.add(article.story)
+        # A heap has its smallest item first, so the order of the keys is turned round.
+        rank = -int.from_bytes(key, "big")
+        if len(self._heap) < self._limit or rank > self._heap[0][0]:
+            row = (rank, Counter(stems_of(article)), article.source, sure)
+            if len(self._heap) < self._limit:
+                heapq.heappush(self._heap, row)
+            else:
+                heapq.heapreplace(self._heap, row)
+
+    def kept(self) -> Iterator[tuple[Counter[str], str, bool]]:
+        for _rank, counts, site, sure in sorted(self._heap, key=lambda row: row[0]):
+            yield counts, site, sure
+
+
+def stems_of(article: Article) -> list[str]:
+    """Return the stems of the title and the text of an article, as the search index has them."""
+    language = stemming(article.language)
+    return [*stems(article.title, language), *stems(article.text, language)]
+
+
+def _named_keys(search: ArticleSearch, definition: Definition) -> set[bytes]:
+    keys = set(map(fingerprint, definition.urls))
+    if definition.query:
+        found = search.every(definition.query, ArticleFilter())
+        keys |= {fingerprint(one.canonical_url) for one in found}
+    return keys
+
+
+class CategoryField:
+    """The field ``category`` of searches (:class:`newsbot.apps.search.labels.LabelField`)."""
+
+    def __init__(self, settings: SettingsLike) -> None:
+        self._settings = settings
+        self._models: dict[str, Model] = {}
+        self._version = ""
+        self._next = 0.0
+
+    def version(self) -> str:
+        """Return the hashes of all categories. They are read again after FRESH seconds."""
+        if time.monotonic() >= self._next:
+            with suppress(DataUnavailable):  # nothing has been crawled yet
+                self._read()
+            self._next = time.monotonic() + FRESH
+        return self._version
+
+    def labels(self, article: Article, stems: Sequence[str]) -> list[str]:  # noqa: ARG002  (an interface)
+        """Return the categories of an article, the most probable first."""
+        self.version()
+        counts = Counter(stems)
+        found = {name: model.probability(counts) for name, model in self._models.items()}
+        chosen = (name for name in found if found[name] >= self._models[name].threshold)
+        return sorted(chosen, key=lambda name: -found[name])
+
+    def named(self, value: str) -> tuple[str, ...]:
+        """Return the category with this name."""
+        self.version()
+        return tuple(name for name in self._models if name.casefold() == value.casefold())
+
+    def title(self, label: str) -> str:
+        """Return the name of the category."""
+        return label
+
+    def _read(self) -> None:
+        with stored(self._settings, stale=True) as storage:
+            known = categories(storage.notes)
+            version = " ".join(f"{name}={one.digest}" for name, one in known.items() if one.digest)
+            if version != self._version:
+                models = {name: model_of(storage.notes, one) for name, one in known.items()}
+                self._models = {name: model for name, model in models.items() if model is not None}
+                self._version = version
+
+
+category_field = CategoryField
