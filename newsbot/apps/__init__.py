@@ -20,6 +20,7 @@ possibilities (docs/extend.md).
 * ``export``: articles as files and feeds
 * ``topics``: categories that are learned from examples
 * ``places``: places that articles name
+* ``spam``: recognises pages that are made for search engines
 * ``corpus``: text corpora with quality signals
 * ``transfer``: moves a crawl between the data file and servers
 * ``authoring``: writes, tests and learns rules

@@ -1,0 +1,13 @@
+"""Recognises spam pages."""
+
+from newsbot.config.apps import App, Owner
+
+APP = App(
+    name="spam",
+    package="newsbot.apps.spam",
+    settings=True,
+    commands={"spam": ("Look after", "List pages that are made for search engines and not for readers")},
+    components={"SPIDER_MIDDLEWARES": {"newsbot.apps.spam.middleware.SpamMiddleware": 450}},
+    signs=("newsbot.apps.spam.command:signs",),
+    notes={"spam:": Owner.SITE_IN_KIND, "spam_sites": Owner.SITE},
+)
