@@ -6,9 +6,9 @@ adds a note on each correction to :attr:`Query.notes`.
 
 The expressions (https://www.sqlite.org/fts5.html, section 3) are for an index with four columns: the stems of
 the title, of the text and of the authors, and ``marks``. Marks are words that are added to each article: one
-mark that all articles have, one for the site, one for the language, one for the section, and one for each label
-(:mod:`newsbot.apps.search.labels`). Marks and the stems of authors begin with a character that does not occur
-in the stems of texts.
+mark that all articles have, one for the site, one for the language, one for the section, and one for each
+label (:mod:`newsbot.apps.search.labels`). Marks and the stems of authors begin with a character that does not
+occur in the stems of texts.
 """
 
 from __future__ import annotations
