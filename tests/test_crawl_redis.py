@@ -86,13 +86,10 @@ def test_two_workers_share_the_work(world: World, site: DemoServer, server: Redi
         assert local.count() == 0
 
 
-@pytest.mark.parametrize("moment", [15, 70])
-def test_a_killed_worker_loses_nothing(
-    world: World, site: DemoServer, server: RedisServer, moment: int
-) -> None:
+def test_a_killed_worker_loses_nothing(world: World, site: DemoServer, server: RedisServer) -> None:
     lease = ("-s", "NEWSBOT_LEASE_SECONDS=5")  # the other worker waits for the leases of the killed one
     first, second = (world.start(*lease, REDIS_URL=server.url) for _ in range(2))
-    wait_for(site, moment)
+    wait_for(site, 15)
     first.kill()
     first.communicate()
     _, err = second.communicate(timeout=120)
@@ -100,6 +97,30 @@ def test_a_killed_worker_loses_nothing(
     again = world.crawl(REDIS_URL=server.url)
     assert again.code == 0, again.err
     check_all_stored(world, site, server)
+
+
+def test_workers_go_on_while_another_divides_the_queue(
+    world: World, site: DemoServer, server: RedisServer
+) -> None:
+    lease = ("-s", "NEWSBOT_LEASE_SECONDS=5")
+    first, second = (world.start(*lease, REDIS_URL=server.url) for _ in range(2))
+    wait_for(site, 30)
+    third = world.start(*lease, REDIS_URL=server.url, NEWSBOT_QUEUES="3")
+    wait_for(site, 50)
+    first.kill()
+    first.communicate()
+    for worker in (second, third):
+        _, err = worker.communicate(timeout=120)
+        assert worker.returncode == 0, err
+    again = world.crawl(REDIS_URL=server.url)
+    assert again.code == 0, again.err
+    check_all_stored(world, site, server)
+    with redis.Redis.from_url(server.url) as client:
+        assert {client.hget(f"{{newsbot:{queue}}}:meta", "queues") for queue in range(3)} == {b"3"}
+        assert client.hget("{newsbot:0}:meta", "known_from") is None, "known URLs are left in an old queue"
+        assert sum(int(client.hget(f"{{newsbot:{queue}}}:meta", "known") or 0) > 0 for queue in range(3)) > 1
+    fetched = articles_fetched(site)
+    assert fetched.total() - len(fetched) <= IN_FLIGHT, "known pages were fetched again"
 
 
 def test_a_restart_of_a_killed_redis_loses_nothing(

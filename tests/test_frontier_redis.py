@@ -194,7 +194,7 @@ def test_the_work_of_a_script_does_not_grow_with_the_number_of_hosts(redis_place
         closing(RedisFrontier(**redis_place)) as frontier,
         redis.Redis.from_url(redis_place["where"]) as client,
     ):
-        scripts, run = [], frontier._scripts.run
+        scripts, run = [], frontier._queues[0].run
 
         def counted(name: str, *values: Any, **options: Any) -> Any:
             before = client.info("commandstats")
@@ -207,7 +207,7 @@ def test_the_work_of_a_script_does_not_grow_with_the_number_of_hosts(redis_place
         now = time.time()
         frontier.add([make_entry(f"n{n}", host=f"a{n}") for n in range(3000)])
         frontier.add([make_entry("y", host="z")])
-        frontier._scripts.run = counted  # type: ignore[method-assign]
+        frontier._queues[0].run = counted  # type: ignore[method-assign]
         asked: dict[str, Any] = {"horizon": now, "accept": lambda host: host == "z"}
         assert frontier.lease("o", 10, ttl=60, **asked) == [], "the first call does not find it"
         assert frontier.outlook(**asked).host == "z"
@@ -216,13 +216,13 @@ def test_the_work_of_a_script_does_not_grow_with_the_number_of_hosts(redis_place
         assert len(frontier.lease("o", 10, horizon=now, ttl=60, accept=lambda host: host != "a1")) == 10
         assert max(scripts) < 900
         # Other hosts have only pages that are due after the horizon of this worker.
-        frontier._scripts.run = run  # type: ignore[method-assign]
+        frontier._queues[0].run = run  # type: ignore[method-assign]
         frontier.mark_done([make_entry(f"n{n}", host=f"a{n}") for n in range(3000)], None)
         frontier.add([make_entry(f"l{n}", host=f"a{n}", due=now + 50) for n in range(3000)])
         for _ in range(12):
             frontier.outlook(horizon=now + 60)
         frontier.add([make_entry("last", host="z2")])
-        frontier._scripts.run = counted  # type: ignore[method-assign]
+        frontier._queues[0].run = counted  # type: ignore[method-assign]
         scripts.clear()
         assert frontier.outlook(horizon=now).pending == 1
         got = [frontier.lease("o", 10, horizon=now, ttl=60) for _ in range(6)]

@@ -42,9 +42,11 @@ def settings_of(cluster: redisserver.RedisServer) -> dict[str, Any]:
 
 def test_redis_cluster(cluster: redisserver.RedisServer) -> None:
     settings = settings_of(cluster)
-    frontier = RedisFrontier(settings, shard=3)
+    frontier = RedisFrontier(settings)
     frontier.add([make_entry("a"), make_entry("b", host="b")])
-    first, second = frontier.lease("o", 5, horizon=0, ttl=60, accept=lambda host: True)
+    assert frontier.divide(3)
+    leases = frontier.lease("o", 5, horizon=0, ttl=60, accept=lambda host: True)
+    first, second = sorted(leases, key=lambda one: one.entry.url)
     assert frontier.ack(first, next_due=None)
     assert frontier.nack(second, delay=0)
     assert frontier.counts() == {"pending": 1, "leased": 0, "done": 1, "aside": 0, "hosts": 2}

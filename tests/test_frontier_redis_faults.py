@@ -27,7 +27,7 @@ def test_a_lease_whose_response_was_lost_is_returned(
     frontier.set_politeness("a.example", delay=0, concurrency=2)
     frontier.add([make_entry("held"), make_entry("lost")])
     (held,) = frontier.lease("o", 1, horizon=0, ttl=60)
-    scripts = frontier._scripts
+    scripts = frontier._queues[0]
 
     def answer_lost(*arguments: Any, **more: Any) -> None:
         type(scripts).run(scripts, *arguments, **more)

@@ -56,9 +56,9 @@ def listen(desk, monkeypatch):
     keys_seen = []
     known = desk.context.frontier.known
 
-    def listening(keys):
+    def listening(keys, hosts=()):
         keys_seen.extend(keys)
-        return known(keys)
+        return known(keys, hosts)
 
     monkeypatch.setattr(desk.context.frontier, "known", listening)
     return keys_seen

@@ -260,7 +260,7 @@ def test_remember_does_not_change_known_urls(site: Site) -> None:
     site.frontier.add([found("queued")])
     fetched = site.clock.now
     site.frontier.remember(
-        {key_of("queued"): 5.0, key_of("fetched"): 5.0, key_of("new"): 7.9, key_of("x"): None}
+        {key_of("queued"): 5.0, key_of("fetched"): 5.0, key_of("new"): 7.9, key_of("x"): None}, [HOST] * 4
     )
     known = site.frontier.known([key_of(name) for name in ("queued", "fetched", "new", "x")])
     assert [(one.state, one.last_fetched) for one in known.values()] == [
@@ -368,7 +368,7 @@ def test_a_read_started_before_a_failover_does_not_count(site: Site, monkeypatch
     reader, other = site.worker("reader"), site.open_frontier()
     for _ in range(2):
         reader.step()
-    other._scripts.process = "of before"
+    other._queues[0].process = "of before"
     assert other.resume("other", [], 60).replaced
     reader.step()
     site.clock.advance(module.ASK_AGAIN)

@@ -7,6 +7,7 @@ Each component takes the parts that it needs.
 
 from __future__ import annotations
 
+import logging
 import tempfile
 from collections import ChainMap
 from collections.abc import Callable
@@ -50,6 +51,8 @@ from newsbot.items import Bounded, PageRecord
 from newsbot.pages.rules import RuleSet
 from newsbot.ranking.session_keys import session_keys
 from newsbot.sites.pauses_and_removals import paused
+
+logger = logging.getLogger(__name__)
 
 PAGE_VISITS = 1 / 7
 """Default average number of visits per page and day, for pages with the recrawl policy ``optimum``."""
@@ -177,6 +180,13 @@ class Crawl:
         notice_lost_index(context.storage, context.index, context.clock())
         if isinstance(context.bare_frontier, LeanFrontier):
             frontier = cast("LeanFrontier", context.frontier)
+            queues = int(number_of(self._settings, "NEWSBOT_QUEUES"))
+            if queues and not frontier.divide(queues):
+                logger.warning(
+                    "number of queues not changed wanted=%d; another process changes it, or known URLs are still"
+                    " moved after the last change. Start a crawl again later",
+                    queues,
+                )
             notice_volatile_queue(frontier)
             notice_foreign_queue(frontier, context.storage)
             self.refill = Refill(frontier, context.storage, self.owner, context.clock)

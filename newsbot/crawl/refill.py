@@ -21,7 +21,7 @@ from itertools import islice
 
 from newsbot.clock import Clock
 from newsbot.crawl.entries import entry_again
-from newsbot.frontier.base import Entry, LeanFrontier
+from newsbot.frontier.base import Entry, LeanFrontier, known_of
 from newsbot.frontier.base import Refill as Turn
 from newsbot.items import PageRecord
 from newsbot.storage.base import Storage
@@ -76,6 +76,8 @@ class Refill:
         """The latest due time of the pages that are being read (POSIX seconds)."""
         self._done_until: float | None = None
         """All pages that are due until this time are queued (POSIX seconds); None before the first read."""
+        self._next_move = 0.0
+        """The time when known URLs may be moved again, in POSIX seconds."""
         self._next = 0.0
         """The time when the next read may begin, in POSIX seconds."""
         self._queued = 0
@@ -91,6 +93,7 @@ class Refill:
         Raises :class:`newsbot.errors.DataError`.
         """
         if self._pages is None and self._clock() < self._next:
+            self._move_known()
             return
         try:
             self._step()
@@ -119,7 +122,22 @@ class Refill:
             self._finish()
         else:
             self._at = some[-1][1]
-            self._tell()
+            self._tell("queue is compared with the storage")
+
+    def _move_known(self) -> None:
+        """Move known URLs to other queues if the number of queues has changed."""
+        if self._clock() < self._next_move:
+            return
+        at = self._frontier.known_to_move()
+        if at is None:
+            self._next_move = self._clock() + ASK_AGAIN
+            return
+        some = list(islice(self._storage.pages.by_key(at), SLICE))
+        hosts = {page.fingerprint: page.host for page in some}
+        self._frontier.move_known(hosts, last=len(some) < SLICE)
+        self._read += len(some)
+        self._at = some[-1].fingerprint if some else b""
+        self._tell("known URLs are moved to their queues")
 
     def _check_clock(self, asked: float, now: float) -> None:
         """Log once if this worker's clock differs from the clock of the frontier's server.
@@ -153,16 +171,14 @@ class Refill:
         else:
             yield from ((page, b"") for page in pages.due(after=turn.until, until=self._until))
 
-    def _tell(self) -> None:
+    def _tell(self, what: str) -> None:
         """Log the progress of a long read."""
         if self._clock() - self._told_at < TELL_EVERY:
             return
         self._told_at = self._clock()
         # Fingerprints are distributed evenly.
         share = f" share={int.from_bytes(self._at[:4]) / 2**32:.1%}" if self._at else ""
-        logger.info(
-            "queue is compared with the storage pages=%d queued=%d%s", self._read, self._queued, share
-        )
+        logger.info("%s pages=%d queued=%d%s", what, self._read, self._queued, share)
 
     def _finish(self) -> None:
         self._pages = None
@@ -180,7 +196,8 @@ class Refill:
     def _queue(self, pages: Sequence[PageRecord]) -> None:
         again: list[Entry] = []
         known: dict[bytes, float | None] = {}
-        present = self._frontier.known([page.fingerprint for page in pages])
+        hosts: list[str] = []
+        present = known_of(self._frontier, pages)
         for page in pages:
             kept = present.get(page.fingerprint)
             if kept is not None and (
@@ -191,9 +208,10 @@ class Refill:
                 again.append(entry_again(page))
             else:
                 known[page.fingerprint] = page.last_fetched
+                hosts.append(page.host)
         # With force, the frontier queues known URLs again, although they are done.
         self._frontier.add(again, force=True)
-        self._frontier.remember(known)
+        self._frontier.remember(known, hosts)
         self._queued += len(again)
 
     def _is_wanted(self, page: PageRecord) -> bool:

@@ -27,12 +27,12 @@ seconds of the backend's own clock. Backend failures are raised as :class:`newsb
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final, Literal, Protocol, TypedDict, runtime_checkable
 
-from newsbot.items import Kind
+from newsbot.items import Kind, PageRecord
 
 ALONE: Final = 4
 """A suspect is tried alone after this number of its leases were lost in a row.
@@ -248,7 +248,7 @@ class Frontier(Protocol):
 
         Leases past their deadline are reclaimed first: their entries are pending again. A host gives at most
         one entry per turn, and each lease moves the host's next turn by its delay. A host never has more
-        leases than its concurrency. Hosts are served in the order of their turns;
+        leases than its concurrency. Hosts (of one queue) are served in the order of their turns;
         the first turn of a new host is the time when it was added. Within a host, the entry
         with the highest priority is leased first. Among entries of equal priority, the entry that was due
         first is leased first. An owner never holds more than one suspect (an entry whose last lease was
@@ -270,7 +270,10 @@ class Frontier(Protocol):
         """
 
     def ack_all(self, done: Sequence[tuple[Lease, float | None]], *, fetched: bool = True) -> list[bool]:
-        """Do the same as :meth:`ack` for several leases, pairs (lease, next_due), in one transaction."""
+        """Do the same as :meth:`ack` for several leases, pairs (lease, next_due).
+
+        All leases of one queue end in one transaction.
+        """
 
     def nack(self, lease: Lease, *, delay: float, aside: bool = False, counted: bool = True) -> bool:
         """Mark the attempt as failed: the entry is pending again after ``delay`` seconds, or set aside.
@@ -331,11 +334,16 @@ class Frontier(Protocol):
         """
 
     # --- looking
-    def known(self, fingerprints: Sequence[bytes]) -> dict[bytes, Known]:
-        """Return what is known about these URLs, by fingerprint. Unknown URLs are left out."""
+    def known(self, fingerprints: Sequence[bytes], hosts: Sequence[str] = ()) -> dict[bytes, Known]:
+        """Return what is known about these URLs, by fingerprint. Unknown URLs are left out.
 
-    def entry(self, fingerprint: bytes) -> Entry | None:
+        ``hosts`` are the hosts of the URLs. If they are given, only the queues of these hosts are asked.
+        """
+
+    def entry(self, fingerprint: bytes, host: str = "") -> Entry | None:
         """Return the entry with this fingerprint, for diagnosis; None if it is unknown.
+
+        If its host is given, only the queue of this host is asked.
 
         A backend may also return None for an entry that is done and never due again. The storage has the
         history of such a URL.
@@ -359,6 +367,12 @@ class Frontier(Protocol):
 
     def close(self) -> None:
         """Close the backend. Leases are not returned: call :meth:`release` first."""
+
+
+def known_of(frontier: Frontier, urls: Iterable[Entry] | Iterable[PageRecord]) -> dict[bytes, Known]:
+    """Return what is known about these URLs, by fingerprint. Unknown URLs are left out."""
+    pairs = [(one.fingerprint, one.host) for one in urls]
+    return frontier.known([key for key, _ in pairs], [host for _, host in pairs]) if pairs else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -409,11 +423,30 @@ class LeanFrontier(Frontier, Protocol):
         because the queue may have lost pages that were read before. ``at`` is stored as :attr:`Refill.at`.
         """
 
-    def remember(self, fetched: Mapping[bytes, float | None]) -> None:
+    def remember(self, fetched: Mapping[bytes, float | None], hosts: Sequence[str]) -> None:
         """Record URLs as done and never due again.
 
-        ``fetched`` maps the fingerprint of each URL to the time of its last fetch (None: never fetched). URLs
-        that are already known stay unchanged.
+        ``fetched`` maps the fingerprint of each URL to the time of its last fetch (None: never fetched), and
+        ``hosts`` are the hosts of these URLs. URLs that are already known stay unchanged.
+        """
+
+    def divide(self, queues: int) -> bool:
+        """Divide the hosts among ``queues`` queues. Return False if the number cannot be changed now.
+
+        Other workers may run. Their calls raise :class:`newsbot.errors.DataUnavailable` in the meantime.
+        """
+
+    def known_to_move(self) -> bytes | None:
+        """Return the fingerprint up to which all stored pages were passed to :meth:`move_known`.
+
+        None means that the caller has nothing to move now: usually, or because another worker does it.
+        """
+
+    def move_known(self, pages: Mapping[bytes, str], *, last: bool) -> None:
+        """Move known URLs to the queues that their hosts have now, after the number of queues has changed.
+
+        ``pages`` maps fingerprints of stored pages to hosts, in the order of the fingerprints. ``last`` means
+        that the storage has no more pages.
         """
 
     def serves(self, storage: str, *, instead: bool = False) -> str:

@@ -56,7 +56,19 @@ def open_redis(folder: Path, clock: Clock) -> Frontier:
     )
 
 
-BACKENDS: dict[str, Callable[[Path, Clock], Frontier]] = {"redis": open_redis, "sqlite": open_sqlite}
+def open_divided(folder: Path, clock: Clock) -> Frontier:
+    """Three queues in Redis."""
+    frontier = open_redis(folder, clock)
+    assert isinstance(frontier, RedisFrontier)
+    assert frontier.divide(3)
+    return frontier
+
+
+BACKENDS: dict[str, Callable[[Path, Clock], Frontier]] = {
+    "redis": open_redis,
+    "redis, 3 queues": open_divided,
+    "sqlite": open_sqlite,
+}
 
 
 def make_entry(name: str, host: str = "a.example", **fields: Any) -> Entry:

@@ -28,7 +28,7 @@ from newsbot.crawl.entries import entry_again
 from newsbot.crawl.refill import PENDING
 from newsbot.dedup.story_merge import rebuild
 from newsbot.errors import DataError, DataUnavailable
-from newsbot.frontier.base import FETCH_STEP, EntryCopy, Known, LeanFrontier
+from newsbot.frontier.base import FETCH_STEP, EntryCopy, Known, LeanFrontier, known_of
 from newsbot.items import PageRecord, batched
 from newsbot.storage.base import Storage
 
@@ -279,8 +279,7 @@ def _missing(
     source: WholeFrontier, target: WholeFrontier, pages: list[PageRecord], choice: Choice
 ) -> list[EntryCopy]:
     """Return entries for pages that the target frontier does not know, made from their page records."""
-    keys = [page.fingerprint for page in pages]
-    known, here = target.known(keys), source.known(keys)
+    known, here = known_of(target, pages), known_of(source, pages)
     return [
         _known_page(page, here.get(page.fingerprint), choice)
         for page in pages

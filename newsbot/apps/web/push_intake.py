@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 from newsbot.apps.push.signatures import TOLERANCE
 from newsbot.clock import Clock, system_clock
 from newsbot.crawl.entries import entry_for, page_for
-from newsbot.frontier.base import Added, Entry, Frontier
+from newsbot.frontier.base import Added, Entry, Frontier, known_of
 from newsbot.items import GivenBy, Kind, Link, PageRecord, Where
 from newsbot.pages.rules import RuleSet
 from newsbot.pages.rules.rule import Rule, classify
@@ -218,7 +218,7 @@ class Desk:
         # little.
         if page is not None and page.last_fetched is not None and page.last_fetched > noticed_at + 60:
             return
-        known = self.frontier.known([entry.fingerprint]).get(entry.fingerprint)
+        known = known_of(self.frontier, [entry]).get(entry.fingerprint)
         if known is not None and known.state == "leased":  # still being fetched
             self._again.append(entry)
         elif known is not None and known.state != "pending":

@@ -32,7 +32,7 @@ from newsbot.crawl.scope import Removals
 from newsbot.crawl.visit import Visit
 from newsbot.dedup.decision import headlines_agree, is_one_article
 from newsbot.dedup.minhash import signature
-from newsbot.frontier.base import Entry
+from newsbot.frontier.base import Entry, known_of
 from newsbot.items import (
     Article,
     Bounded,
@@ -93,7 +93,7 @@ class Canonical:
         if match.denied or (match.kind is not None and match.kind.is_source):
             return False
         key = fingerprint(claim)
-        known = self._context.frontier.entry(key)
+        known = self._context.frontier.entry(key, host_key(claim))
         if known is not None and known.kind.is_source:
             return False
         page = self._context.storage.pages.get([key]).get(key)
@@ -108,11 +108,11 @@ class Canonical:
         """
         if not (on_one_host(visit.url, claim) and self.may_name(visit.rule.domain, claim)):
             return False
-        known = self._context.frontier.known([key]).get(key)
+        known = self._context.frontier.known([key], [host_key(claim)]).get(key)
         if known is None:
             return True
         if known.state in ("pending", "aside"):
-            waiting = self._context.frontier.entry(key)
+            waiting = self._context.frontier.entry(key, host_key(claim))
             return waiting is not None and self._is_the_same(visit, waiting)
         # If an address is done but was never fetched, an earlier claim or redirect has marked it as done. If
         # it is leased or was fetched, its text will be compared later (newsbot.pipelines.address).
@@ -144,7 +144,7 @@ class Canonical:
             if one.fingerprint not in settled and _offer(one) not in settled
         }
         claimed = []
-        for key, known in (self._context.frontier.known(list(asked)) if asked else {}).items():
+        for key, known in known_of(self._context.frontier, asked.values()).items():
             if known.last_fetched is not None:
                 settled.add(key)
             elif known.state == "done" and known.next_due is None:
@@ -178,7 +178,7 @@ class Canonical:
         """
         rule = self._context.rule_for(url)
         key = fingerprint(canonicalize(url, rule.drop_query))
-        known = self._context.frontier.known([key]).get(key)
+        known = self._context.frontier.known([key], [host_key(url)]).get(key)
         if known is None or known.state != "done" or known.last_fetched is not None:
             return
         if self._removals.covers(key, host_key(url)):
@@ -276,7 +276,7 @@ class Canonical:
             or rule_for(target).domain == rule_for(visit.lease.entry.url).domain
         ):
             return True
-        waiting = self._context.frontier.entry(fingerprint(target))
+        waiting = self._context.frontier.entry(fingerprint(target), host_key(target))
         misled = waiting and canonicalize(waiting.url, rule_for(target).drop_query) != target
         return visit.outcome.is_article is True and not misled
 
@@ -286,7 +286,7 @@ class Canonical:
         key = fingerprint(canonicalize(url, rule.drop_query))
         if key == visit.lease.entry.fingerprint or self._removals.covers(key, host_key(url)):
             return None
-        known = self._context.frontier.entry(key)
+        known = self._context.frontier.entry(key, host_key(url))
         # Some pages call a front page their canonical address. The front page must still be read.
         return None if known is not None and known.kind.is_source else key
 

@@ -20,7 +20,7 @@ from typing import cast
 from newsbot.crawl.context import MAX_HOSTS, Context
 from newsbot.crawl.entries import Batch, entry_again, page_for
 from newsbot.crawl.visit import Visit
-from newsbot.frontier.base import Entry, EntryData, Known, Lease
+from newsbot.frontier.base import Entry, EntryData, Known, Lease, known_of
 from newsbot.items import Bounded, EventKind, Kind, Link, Reason, Where, read_reason
 from newsbot.pages.discovery.list_pages import shape_of as list_shape
 from newsbot.pages.extraction.verdict import REQUIRED, Standing
@@ -155,7 +155,7 @@ class Families:
         if visit is not None and (visit.record is None or visit.record.last_full_fetch is None):
             self._wait_for_sources(visit.rule.domain, batch)
         asked = {key: entry for key, entry in batch.entries.items() if _is_unnamed(entry)}
-        known = self._context.frontier.known(list(asked)) if asked else {}
+        known = known_of(self._context.frontier, asked.values())
         held: list[tuple[str, Entry]] = []
         for key, entry in asked.items():
             if key in known:
@@ -302,7 +302,7 @@ class Families:
         entries = [entry for link in links if (entry := self._entry(link, why)) is not None]
         if not is_open and site.names_articles:
             entries = [replace(entry, priority=SAMPLE_PRIORITY) for entry in entries]
-        known = self._context.frontier.known([entry.fingerprint for entry in entries]) if entries else {}
+        known = known_of(self._context.frontier, entries)
         done = [key for key, one in known.items() if not _is_unread(one)]
         if done or not links:
             self._context.storage.waiting.forget(done)

@@ -24,7 +24,7 @@ from newsbot.crawl.politeness import Politeness
 from newsbot.crawl.scope import Scope
 from newsbot.crawl.source_state import SourceRegistry
 from newsbot.crawl.visit import Found, Visit
-from newsbot.frontier.base import Added, Entry
+from newsbot.frontier.base import Added, Entry, known_of
 from newsbot.items import Kind, Reason, Where, batched, read_reason
 from newsbot.pages.rules.rule import Rule
 from newsbot.ranking.session_keys import SessionLearning
@@ -216,7 +216,7 @@ class Links:
             if entry.data["where"] == Where.SEED and entry.kind.is_source
         }
         changed = []
-        for key, known in self.context.frontier.known(list(named)).items():
+        for key, known in known_of(self.context.frontier, named.values()).items():
             stored = self.context.frontier.entry(key) if known.state == "done" else None
             if stored is not None:
                 otherwise = known.next_due is None or stored.kind is not named[key].kind

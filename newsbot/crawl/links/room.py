@@ -21,7 +21,7 @@ from itertools import islice
 
 from newsbot.crawl.context import MAX_HOSTS, Context
 from newsbot.crawl.visit import Found, Visit
-from newsbot.frontier.base import Entry, HostCopy, Lease
+from newsbot.frontier.base import Entry, HostCopy, Lease, known_of
 from newsbot.items import Bounded, GivenBy, Kind, Link, Where
 from newsbot.pages.discovery.sitemaps import is_news_file
 from newsbot.sites.health import FULL_QUEUE
@@ -89,7 +89,7 @@ class Room:
         left: set[bytes] = set()
         if waiting + len(entries) > self._limit // STRANGERS:
             waiting = self._waiting(domain, within=RECENT)  # some of the pages may be done by now
-            known = self._context.frontier.known([entry.fingerprint for entry in entries])
+            known = known_of(self._context.frontier, entries)
             new = sorted(
                 (one for one in entries if one.fingerprint not in known), key=lambda one: -one.priority
             )

@@ -28,7 +28,7 @@ from newsbot.crawl.entries import page_for
 from newsbot.crawl.failures import NO_TLS
 from newsbot.crawl.links.canonical import alias_of
 from newsbot.crawl.visit import Visit
-from newsbot.frontier.base import Entry, EntryData
+from newsbot.frontier.base import Entry, EntryData, known_of
 from newsbot.items import Bounded, Event, EventKind, GivenBy, Kind, PageRecord, Reason, Where
 from newsbot.urls import canonicalize, fingerprint, host_key
 
@@ -134,7 +134,7 @@ class Spellings:
         """
         context = self._context
         context.storage.pages.save([_with_spelling(page, entry, context.clock()) for entry, page in new])
-        known = context.frontier.known([entry.fingerprint for entry, _ in new])
+        known = known_of(context.frontier, [entry for entry, _ in new])
         # Leased entries are in neither list: their visit reads the stored spellings when it ends.
         waiting, failed = [], []
         for entry, _ in new:

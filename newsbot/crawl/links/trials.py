@@ -16,7 +16,7 @@ from newsbot.crawl.links.families import Families
 from newsbot.crawl.scope import Scope
 from newsbot.crawl.source_state import SourceRegistry
 from newsbot.crawl.visit import Visit
-from newsbot.frontier.base import Entry, Lease
+from newsbot.frontier.base import Entry, Lease, known_of
 from newsbot.items import Bounded, EventKind, Kind, Reason, Where
 from newsbot.pages.discovery.list_pages import (
     ListTrials,
@@ -78,7 +78,7 @@ class ListProbing:
         for key in _of_one_name(batch.entries):
             _reject(batch, key)
         lists = {key: entry for key, entry in batch.entries.items() if _needs_trial(entry)}
-        known = self._context.frontier.known(list(lists)) if lists else {}
+        known = known_of(self._context.frontier, lists.values())
         # Known lists are in the queue already. They cannot serve as trials, because they may not be due for
         # weeks.
         new = {key: entry for key, entry in lists.items() if key not in known and not entry.data.get("force")}
@@ -179,7 +179,7 @@ class ListProbing:
         # Links that are held because of their URL shape count too, because the list has led to them.
         found = {**batch.entries, **batch.held}
         articles = {key: entry for key, entry in found.items() if _is_likely(entry)}
-        known = self._context.frontier.known(list(articles)) if articles else {}
+        known = known_of(self._context.frontier, articles.values())
         new = len(articles) - len(known)
         url, entry = _address(visit), visit.lease.entry
         before = entry.data.get("referrer") if is_next_page(entry) else None

@@ -1,9 +1,9 @@
--- lease(now, horizon, limit, ttl, owner, call, batch, alone, offset, [host, ...]) -> now, number of hosts that
+-- lease(now, horizon, limit, ttl, owner, call, batch, alone, suspects, offset, [host, ...]) -> now, number of hosts that
 --   were looked at (empty: there are no more), then fingerprint, record of each lease
 --   Leases up to limit entries that are due at or before horizon, for ttl seconds. Only the hosts given are
 --   used, or all hosts if none is given. At most one entry is a suspect, and none if the owner holds one.
 --   call: 16 bytes unique to this call, the token of all its leases. alone: '1' to lease a suspect that must
---   be leased alone, if there is nothing else.
+--   be leased alone, if there is nothing else. suspects: '1' unless the owner holds a suspect of another queue.
 --   Without hosts the script first settles up to batch entries of each state (see settle in lib.lua). With
 --   hosts, the caller has run turns just before, which settles as well.
 --   offset: without hosts, the number of hosts to skip in the order of their turns. One call looks at up to MOST
@@ -20,21 +20,12 @@ local chosen, roomy = {}, {}
 local more = '' -- number of hosts that were looked at, if there are more
 local suspect, suspect_host -- the suspect that the owner may lease; nil: none
 
-local function holds_suspect()
-  for _, fingerprint in ipairs(of_owner(ARGV[5])) do
-    if load(fingerprint).lost > 0 then
-      return true
-    end
-  end
-  return false
-end
-
 local function hosts_given() -- as a set; nil: all hosts
-  if #ARGV == 9 then
+  if #ARGV == 10 then
     return nil
   end
   local given = {}
-  for place = 10, #ARGV do
+  for place = 11, #ARGV do
     given[ARGV[place]] = true
   end
   return given
@@ -44,12 +35,15 @@ end
 -- lost leases is chosen; among equals, the suspect of the host whose turn came first. Usually there are no
 -- suspects.
 local function pick_suspect(least, most)
+  if ARGV[9] ~= '1' then
+    return
+  end
   local given, from, checked = hosts_given(), '[\0', false
   local fewest
   while true do
     local member = redis.call('ZRANGEBYLEX', KEYS[3], from, '(\1', 'LIMIT', 0, 1)[1]
     -- The leases of the owner are loaded only if there is a suspect.
-    if not member or not checked and holds_suspect() then
+    if not member or not checked and holds_suspect(ARGV[5]) then
       return
     end
     checked = true
@@ -84,7 +78,7 @@ end
 
 local function from_hosts_given()
   pick_suspect(1, ALONE - 1)
-  for place = 10, #ARGV do
+  for place = 11, #ARGV do
     local host = host_of(ARGV[place])
     if host.ready > 0 and host.leased < host.concurrency and host.next_turn <= now then
       first_of(ARGV[place])
@@ -99,7 +93,7 @@ local function from_all_hosts()
   settle(now, horizon, tonumber(ARGV[7]))
   put_hosts()
   pick_suspect(1, ALONE - 1)
-  local offset = tonumber(ARGV[9])
+  local offset = tonumber(ARGV[10])
   for looked = 0, MOST - PAGE, PAGE do
     local names = redis.call('ZRANGEBYSCORE', KEYS[14], '-inf', number(now), 'LIMIT', offset + looked, PAGE)
     for _, name in ipairs(names) do
@@ -139,7 +133,7 @@ local function from_roomy_hosts()
   end
 end
 
-if #ARGV > 9 then
+if #ARGV > 10 then
   from_hosts_given()
 else
   from_all_hosts()

@@ -1,12 +1,14 @@
 -- The common part of all scripts. newsbot/connections/redis.py puts this text in front of each of them.
 --
--- Keys. All keys share one hash tag, {newsbot:SHARD}, so that one script may use them in Redis Cluster. Every
--- script gets all of them in KEYS, in this order. A script never builds the name of a key itself.
+-- Keys. All keys of a queue share one hash tag, {newsbot:QUEUE}, so that one script may use them in Redis Cluster.
+-- Every script gets all of them in KEYS, in this order. A script never builds the name of a key itself.
 --   KEYS[1]  meta     HASH  version, seq (last entry number), known, level and split (see known URLs),
 --                           identity (a random name; it is missing after the server lost its data), storage
 --                           (the identity of the storage that this frontier is refilled from),
 --                           refilled, refiller, refiller_until and filling (see refill.lua), process, beat,
---                           lost_from and compare (see resume.lua)
+--                           lost_from and compare (see resume.lua), queues (the number of queues, or 4>6 while it
+--                           changes; missing: 1), and in the first queue known_from and known_at (see
+--                           division.py)
 --   KEYS[2]  entries  HASH  fingerprint -> record (see pack) of every entry that is kept in full
 --   KEYS[3]  queue    ZSET  score 0; host NUL priority due number fingerprint: members sort in lease order;
 --                           a suspect (it lost a lease; one is leased at a time) has a NUL before the host
@@ -23,7 +25,9 @@
 --   KEYS[14] turns    ZSET  hosts with a ready entry and room for a lease, by next turn
 --   KEYS[15] full     ZSET  hosts with a ready entry and no room for a lease, by next turn
 --   KEYS[16..]        HASH  two buckets for each fingerprint in the arguments, see known URLs
--- ARGV[1] is always the current time in POSIX seconds. Empty (always, except in tests): the server's TIME.
+-- ARGV[1] is always the current time in POSIX seconds, a space, and the number of queues that the caller knows. The
+-- time is empty except in tests: then the server's TIME counts. If the number of queues differs, the script changes
+-- nothing and returns the error QUEUES.
 --
 -- Known URLs are done and not due again. A URL that was marked as done while it was pending is kept in full
 -- instead: it may be marked again with a due time, and its priority is then needed.
@@ -37,6 +41,11 @@
 -- therefore looks known with a probability of (known URLs) / 2^60: below 1 in 10^9 up to 1.15 * 10^9 URLs.
 -- A caller passes the bucket of each fingerprint at its level and at the next. If the level has changed in
 -- the meantime, the script changes nothing and returns the error LEVEL.
+
+local NOW, QUEUES = ARGV[1]:match('^(%S*) (%S+)$')
+if (redis.call('HGET', KEYS[1], 'queues') or '1') ~= QUEUES then
+  return redis.error_reply('QUEUES')
+end
 
 local ALONE = 4 -- as in newsbot/frontier/base.py
 local MAX_LOST = ALONE + 1
@@ -54,8 +63,8 @@ local function number(value) -- as text without loss of precision
 end
 
 local function present()
-  if ARGV[1] ~= '' then
-    return tonumber(ARGV[1])
+  if NOW ~= '' then
+    return tonumber(NOW)
   end
   local time = redis.call('TIME')
   return tonumber(time[1]) + tonumber(time[2]) / 1000000
@@ -356,6 +365,15 @@ local function of_owner(owner)
     fingerprints[place] = member:sub(-16)
   end
   return fingerprints
+end
+
+local function holds_suspect(owner)
+  for _, fingerprint in ipairs(of_owner(owner)) do
+    if load(fingerprint).lost > 0 then
+      return true
+    end
+  end
+  return false
 end
 
 local function record_of_lease(fingerprint, token) -- nil if the caller no longer holds the lease

@@ -2,7 +2,9 @@
 
 Files in reading order:
 
-* ``frontier``: the frontier itself, and its calls of the Lua scripts of ``newsbot/frontier/lua``
+* ``frontier``: the frontier itself
+* ``division``: the number of queues
+* ``scripts``: runs the Lua scripts of ``newsbot/frontier/lua``
 * ``layout``: the names of the keys, and the encoding of entries
 """
 

@@ -1,8 +1,7 @@
 """The names of the keys in Redis and the encoding of entries; ``newsbot/frontier/lua/lib.lua`` defines both.
 
-All keys of one frontier share one hash tag (``{newsbot:0}``). Redis Cluster therefore keeps them on one node,
-and one script can change them together. A crawl that is too large for one node gets several frontiers, each
-for a part of the hosts (``{newsbot:1}`` and so on). A script never uses the keys of two frontiers.
+All keys of one queue share one hash tag (``{newsbot:0}``). Redis Cluster therefore keeps them on one node,
+and one script can change them together. A script never uses the keys of two queues (division.py).
 """
 
 from __future__ import annotations
@@ -50,16 +49,21 @@ hash-max-listpack-entries.
 
 
 class Keys:
-    """The keys of the frontier ``namespace`` and ``shard``."""
+    """The keys of one queue of the frontier ``namespace``."""
 
-    def __init__(self, namespace: str, shard: int) -> None:
-        self.tag = f"{{{namespace}:{shard}}}"
+    def __init__(self, namespace: str, queue: int) -> None:
+        self.tag = f"{{{namespace}:{queue}}}"
         self.fixed = [f"{self.tag}:{name}" for name in NAMES]
 
     @property
     def meta(self) -> str:
         """The key that holds data about the frontier as a whole, e.g. its identity."""
         return self.fixed[0]
+
+    @property
+    def lock(self) -> str:
+        """A key that exists while a process moves hosts or known URLs to other queues."""
+        return f"{self.tag}:mover"
 
     @property
     def probe(self) -> str:
@@ -144,6 +148,11 @@ def number(value: float) -> str:
 def optional(text: bytes) -> float | None:
     """Return the number that a script wrote as text; None for an empty text."""
     return float(text) if text else None
+
+
+def host_of(raw: bytes) -> bytes:
+    """Return the host of a record."""
+    return raw[_HEAD.size : _HEAD.size + _HEAD.unpack_from(raw)[-1]]
 
 
 def record_of(fingerprint: bytes, raw: bytes) -> Record:

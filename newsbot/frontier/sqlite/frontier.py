@@ -299,7 +299,11 @@ class SqliteFrontier:
             db.execute(_RETURN_TURN, (self._clock(), host, turn + _SAME_TURN))
 
     # --- looking
-    def known(self, fingerprints: Sequence[bytes]) -> dict[bytes, Known]:
+    def known(
+        self,
+        fingerprints: Sequence[bytes],
+        hosts: Sequence[str] = (),  # noqa: ARG002  the file has one queue
+    ) -> dict[bytes, Known]:
         """Return what is known about these URLs. Unknown URLs are left out."""
         with self._reading() as db:
             return {
@@ -311,7 +315,7 @@ class SqliteFrontier:
                 for fingerprint, row in find(db, fingerprints).items()
             }
 
-    def entry(self, fingerprint: bytes) -> Entry | None:
+    def entry(self, fingerprint: bytes, host: str = "") -> Entry | None:  # noqa: ARG002
         """Return the current entry; None if it is unknown."""
         with self._reading() as db:
             row = db.execute(_ENTRY, (fingerprint,)).fetchone()
