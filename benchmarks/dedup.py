@@ -25,6 +25,7 @@ label 2 means "same article", 1 means "derived", and 0 means neither. The benchm
   per text
 
     python -m benchmarks.dedup [--data FOLDER] [--sizes 10000,100000] [--json]
+    python -m benchmarks.dedup --redis 1000000 [--part 250000] [--json]
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from itertools import combinations
 from math import comb
 from pathlib import Path
@@ -44,9 +46,11 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 from datasketch import MinHash
+from redis import Redis
 
 from benchmarks.dedup_corpus import Corpus, Pair, load
 from benchmarks.templates import TEMPLATES
+from newsbot.dedup import redis as near_redis
 from newsbot.dedup.comparison import COVERED, Change, Text, compare
 from newsbot.dedup.decision import SAME_STORY
 from newsbot.dedup.index import Near
@@ -57,6 +61,7 @@ from newsbot.items import Article, ArticleFilter
 from newsbot.pages.text.words import tokens
 from newsbot.storage.base import Storage
 from newsbot.urls import host_key
+from testbed.temporary import own_redis, redis_seconds
 
 DATA = Path(__file__).parent.parent.parent / "shared" / "dedup"
 WORDS = 480
@@ -76,13 +81,25 @@ def main() -> None:
     parser.add_argument(
         "--sizes", default="10000,100000", help="numbers of texts in the index, comma-separated"
     )
+    parser.add_argument("--redis", type=int, help="only an index in Redis with this number of texts")
+    parser.add_argument(
+        "--part", type=int, default=near_redis.PART_SIZE, help="texts in a part of this index"
+    )
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
+    if arguments.redis:
+        show(redis_speed(arguments.redis, arguments.part), json_wanted=arguments.json)
+        return
     if not (arguments.data / "articles.jsonl.gz").exists():
         sys.exit(f"{arguments.data}: no articles.jsonl.gz there; name the folder with --data")
     corpus = load(arguments.data)
     rows = [*quality(corpus), *speed(corpus), *index_speed(map(int, arguments.sizes.split(",")))]
-    if arguments.json:
+    show(rows, json_wanted=arguments.json)
+
+
+def show(rows: list[Row], *, json_wanted: bool) -> None:
+    """Print the rows."""
+    if json_wanted:
         print(json.dumps(rows))
         return
     for row in rows:
@@ -455,6 +472,26 @@ def index_speed(sizes: Iterable[int]) -> list[Row]:
             ):
                 rows.append(row_of(what, how, round(float(value))))
     return rows
+
+
+def redis_speed(size: int, part: int) -> list[Row]:
+    """Return the costs of an index in Redis with parts of ``part`` texts."""
+    near_redis.PART_SIZE = part
+    with own_redis() as url, closing(near_redis.RedisIndex(url)) as index, Redis.from_url(url) as client:
+        empty = client.info("memory")["used_memory"]
+        began = before = redis_seconds(url)
+        for start in range(0, size, STRETCH):
+            before = redis_seconds(url)
+            for name, one in unlike_texts(start, STRETCH):
+                index.check_and_insert(name, "example.org", one, 0.0)
+        now = redis_seconds(url)
+        used = client.info("memory")["used_memory"] - empty
+    what = f"index in Redis at {size} texts, parts of {part}"
+    return [
+        row_of(what, "bytes per text", round(used / size)),
+        row_of(what, "CPU of Redis per text, µs", round((now - began) / size * 1e6)),
+        row_of(what, "the same at the end", round((now - before) / STRETCH * 1e6)),
+    ]
 
 
 def unlike_texts(start: int, count: int) -> list[tuple[str, Signature]]:

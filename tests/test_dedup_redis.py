@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from contextlib import closing
 from typing import Any
 
@@ -23,6 +24,13 @@ def held(redis_place: dict[str, Any], what: str) -> dict[bytes, int]:
     with redis.Redis.from_url(redis_place["where"]) as client:
         names = client.scan_iter(f"{{{redis_place['namespace']}:near}}:{what}:*", count=1000)
         return {name: int(client.memory_usage(name, samples=0) or 0) for name in names}
+
+
+def parts(redis_place: dict[str, Any]) -> set[bytes]:
+    """Return the hash tags of the parts."""
+    with redis.Redis.from_url(redis_place["where"]) as client:
+        names = client.scan_iter(f"{{{redis_place['namespace']}:near*}}:meta")
+        return {name.partition(b"}")[0] for name in names}
 
 
 def postings(redis_place: dict[str, Any]) -> int:
@@ -79,21 +87,51 @@ def test_old_texts_are_removed_with_their_postings(
         assert postings(redis_place) < 1.1 * 17 * 600
 
 
-def test_the_number_of_texts_is_limited(
-    redis_place: dict[str, Any], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+def test_texts_are_found_in_all_parts_and_old_parts_are_deleted(
+    redis_place: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(near_redis, "MAX_TEXTS", 200)
-    with closing(RedisIndex(**redis_place)) as opened:
-        for number in range(150):
-            insert(opened, number, NOW - 86_400)
-        assert "is full" not in caplog.text
-        for number in range(150, 1000):
-            insert(opened, number)
-        assert caplog.text.count("near-duplicate index is full") == 1
-        assert "compared for 1.0 days only" in caplog.text
-        assert 200 <= opened.count() <= 200 + near_redis._TEND_EVERY
-        assert opened.check_and_insert("a", "a.org", sample(1), NOW) == []
-        assert len(opened.check_and_insert("b", "a.org", sample(999), NOW)) == 1
+    monkeypatch.setattr(near_redis, "PART_SIZE", 200)
+    with closing(RedisIndex(**redis_place)) as opened, closing(RedisIndex(**redis_place)) as other:
+        for number in range(900):
+            insert(other if number % 2 else opened, number)
+        assert opened.count() == 900
+        assert len(parts(redis_place)) == 5
+        for number in (0, 150, 450, 899):
+            found = opened.check_and_insert(f"again {number}", "b.org", sample(number), NOW)
+            assert [near.doc_id for near in found] == [url(number)]
+        assert opened.check_and_insert(url(0), "a.org", sample(7000), NOW) == []  # the text has changed
+        assert opened.count() == 904
+        assert len(other.check_and_insert("again 0", "b.org", sample(0), NOW)) == 0
+        for number in range(9000, 14000):
+            insert(opened, number % 9100, NOW + KEEP + 1)
+        assert opened._first > 1
+        assert len(parts(redis_place)) <= opened._last - opened._first + 2
+        assert insert(other, 9100, NOW + KEEP + 1) == []  # this client has not noticed yet
+        with redis.Redis.from_url(redis_place["where"]) as client:
+            client.unlink(opened._keys.meta)
+        insert(opened, 1, NOW + KEEP + 1)
+        assert other.count() == opened.count() > 90
+
+
+WORDS = [f"word{number}" for number in range(500)]
+TEMPLATE = " ".join(f"the council of district {number} has decided" for number in range(8))
+
+
+def test_parts_give_the_answers_of_one_index(
+    redis_place: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = random.Random(4)
+    texts = [signature(f"{' '.join(drawn.sample(WORDS, 30))} {TEMPLATE}") for _ in range(120)]
+    answers = []
+    for size in (10**6, 7):
+        monkeypatch.setattr(near_redis, "PART_SIZE", size)
+        place = {**redis_place, "namespace": f"{redis_place['namespace']}:{size}"}
+        with closing(RedisIndex(**place)) as opened:
+            ids = [url(number % 110) for number in range(len(texts))]
+            answers.append([opened.check_and_insert(*one, NOW) for one in zip(ids, ids, texts, strict=True)])
+        near_redis.empty(**place)
+    assert answers[0] == answers[1]
+    assert max(map(len, answers[0])) >= MAX_CANDIDATES, "the limit has no effect in this test"
 
 
 def test_numbers_wrap_around_after_sixteen_million(redis_place: dict[str, Any]) -> None:

@@ -55,18 +55,31 @@ def collisions() -> Iterator[None]:
 
 
 @settings(deadline=None, max_examples=150)
-@given(steps=STEPS, grown=PLACES, turns=st.integers(0, 3), offset=st.integers(0, BLOCK - 1))
+@given(
+    steps=STEPS,
+    grown=PLACES,
+    turns=st.integers(0, 3),
+    offset=st.integers(0, BLOCK - 1),
+    size=st.sampled_from([1, 3, 10**6]),
+)
 def test_answers_are_those_of_a_plain_model(
     place: Callable[[], dict[str, Any]],
     steps: list[Step],
     grown: tuple[int, float],
     turns: int,
     offset: int,
+    size: int,
 ) -> None:
-    """Two clients, with replaced and expired texts, bucket splits, and numbers that wrap around."""
+    """Two clients, with replaced and expired texts, bucket splits, several parts, and numbers that wrap
+    around."""
     model, at = Model(), NOW
     where = place()
-    with closing(RedisIndex(**where)) as first, closing(RedisIndex(**where)) as second:
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        closing(RedisIndex(**where)) as first,
+        closing(RedisIndex(**where)) as second,
+    ):
+        patch.setattr(near_redis, "PART_SIZE", size)
         prepare(first, grown, turns * WINDOW, offset)
         for step in steps:
             at += step.later

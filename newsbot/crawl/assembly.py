@@ -183,8 +183,8 @@ class Crawl:
             queues = int(number_of(self._settings, "NEWSBOT_QUEUES"))
             if queues and not frontier.divide(queues):
                 logger.warning(
-                    "number of queues not changed wanted=%d; another process changes it, or known URLs are still"
-                    " moved after the last change. Start a crawl again later",
+                    "number of queues not changed wanted=%d; another process changes it, or known URLs are"
+                    " still moved after the last change. Start a crawl again later",
                     queues,
                 )
             notice_volatile_queue(frontier)

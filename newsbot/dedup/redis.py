@@ -8,8 +8,13 @@ expires by itself. After every 64 insertions, a worker deletes up to 256 texts t
 A *posting* is a pair of a hash and a text that has this hash. The postings are stored in *buckets*: one
 bucket is one Redis key with the postings of many hashes (see lib.lua).
 
-Two limits are specific to this backend. For each passage, only the newest ``MAX_CANDIDATES`` texts that share
-it are found. At most ``MAX_TEXTS`` texts are kept; if there are more, the oldest are deleted early.
+The index has *parts*, which a Redis Cluster can store on several nodes. A text is inserted into the newest
+part. When this part has ``PART_SIZE`` texts, it is closed, and the next part is opened. Each insertion first
+runs the script on the newest part, then on the older parts without the record. A part is opened only after
+the part before it was closed, so a text finds all texts that were inserted before it. A part whose texts are
+all too old is deleted.
+
+For each passage, only the newest ``MAX_CANDIDATES`` texts that share it are found.
 """
 
 from __future__ import annotations
@@ -23,7 +28,6 @@ import numpy as np
 import redis
 
 from newsbot.cli.program import PROGRAM
-from newsbot.clock import DAY
 from newsbot.config.check import SettingsLike
 from newsbot.connections.redis import (
     Argument,
@@ -50,7 +54,7 @@ from newsbot.dedup.index import (
     unpack,
 )
 from newsbot.dedup.minhash import PASSAGES, Signature
-from newsbot.errors import DataError, SchemaError
+from newsbot.errors import DataError, DataUnavailable, SchemaError
 
 LOAD = 50.0
 """Average number of postings in a bucket. Smaller buckets need more memory, because each key needs about 96
@@ -58,10 +62,10 @@ bytes in addition to its value. With larger buckets, each insertion reads and wr
 
 
 class Keys:
-    """The names of the Redis keys that Python code uses. The scripts build the names of the other keys."""
+    """The keys of one part that Python code uses. The scripts build the names of the other keys."""
 
-    def __init__(self, namespace: str) -> None:
-        self.tag = f"{{{namespace}:near}}:"
+    def __init__(self, namespace: str, part: int = 0) -> None:
+        self.tag = f"{{{namespace}:near:{part}}}:" if part else f"{{{namespace}:near}}:"
         self.meta = f"{self.tag}meta".encode()
 
 
@@ -78,15 +82,20 @@ def places_of(doc_id: str, signature: Signature) -> bytes:
 SCHEME = f"{BUCKETS} redis=3 pieces={PIECES_ID}"
 """Parameters of signatures and passages, and the layout of the keys. They must be the same in all workers
 that use one index."""
-MAX_TEXTS = 2**24 - 2**16
-"""Maximum number of texts in the index. Each text has a number, which is stored in three bytes."""
+PART_SIZE = 2**24 - 2**16
+"""Maximum number of texts in a part. Each text has a number, which is stored in three bytes."""
 
 _TEND_EVERY = 64  # insertions of this worker between two calls of tend.lua
 _FORGET_AT_ONCE = 256  # maximum number of texts that one call deletes; it is higher than _TEND_EVERY
 _SPLITS_AT_ONCE = 24  # maximum number of buckets that one call splits; _TEND_EVERY insertions need 22
 _CLEAR_AT_ONCE = 64  # number of buckets in which one call removes the postings of deleted texts
+_DELETE_AT_ONCE = 1000  # number of buckets of an old part that are deleted together
 
 logger = logging.getLogger(__name__)
+
+
+class _PartClosed(Exception):
+    """Raised if a part takes no more texts."""
 
 
 class RedisIndex:
@@ -105,14 +114,18 @@ class RedisIndex:
         self.keep = keep
         self._place = server_name(settings)
         self._client = connect(settings)
+        self._namespace = namespace
         self._keys = Keys(namespace)
+        self._first = self._last = 0
+        """The oldest and the newest part."""
         self._insertions = 0
-        self._is_full = False
         self._chance = random.Random()  # noqa: S311  the choice of the next bucket need not be secret
         try:
             with readable_errors(self._place):
                 refuse_eviction(self._client, self._place, "the near-duplicate index")
             self._check_scheme()
+            with readable_errors(self._place):
+                self._read_parts()
             self._check_evictions()
         except DataError:
             self.close()
@@ -125,7 +138,9 @@ class RedisIndex:
             # This is also done before the first insertion (0), so that a crawl of a few texts deletes old
             # texts too.
             if self._insertions % _TEND_EVERY == 0:
-                self._tend(moment)
+                self._read_parts()
+                for part in range(self._first, self._last + 1):
+                    self._tend(part, moment)
             self._insertions += 1
             found = self._insert(doc_id, source, signature, moment)
         return near_of(signature, [unpack(raw) for raw in found]) if found else []
@@ -133,49 +148,103 @@ class RedisIndex:
     def count(self) -> int:
         """See :meth:`newsbot.dedup.index.NearIndex.count`."""
         with readable_errors(self._place):
-            return int(self._client.hget(self._keys.meta, "count") or 0)
+            self._read_parts()
+            parts = range(self._first, self._last + 1)
+            return sum(int(self._client.hget(self._of(part).meta, "count") or 0) for part in parts)
 
     def close(self) -> None:
         """See :meth:`newsbot.dedup.index.NearIndex.close`."""
         close(self._client)
 
     # --- inside
+    def _of(self, part: int) -> Keys:
+        return Keys(self._namespace, part) if part else self._keys
+
+    def _read_parts(self) -> None:
+        stored: Any = self._client.hmget(self._keys.meta, ["first", "last"])
+        self._first, self._last = (int(value or 0) for value in stored)
+
     def _insert(self, doc_id: str, source: str, signature: Signature, moment: int) -> list[bytes]:
         short = shorten(doc_id)
         # An empty record tells the script to delete an earlier text with this id, and to store nothing.
         record = pack(doc_id, short, source, signature, moment) if signature.comparable else b""
         places = places_of(doc_id, signature)
-        arguments = (SCHEME, MAX_CANDIDATES, SHARED, short, record, moment - int(self.keep), places)
+
+        def insert(part: int, record: bytes, newer: bytes) -> list[bytes]:
+            given = MAX_CANDIDATES, SHARED, short, record, moment - int(self.keep), places, PART_SIZE, newer
+            return self._run_on(part, *given)
+
         try:
-            return self._run("insert", *arguments)
+            while True:
+                try:
+                    newer, *found = insert(self._last, record, b"")
+                    break
+                except _PartClosed:
+                    self._open_next()
+            for part in range(self._last - 1, self._first - 1, -1):
+                newer, *older = insert(part, b"", newer)
+                found = older + found
         except redis.exceptions.OutOfMemoryError:
             self._insertions = 0  # makes the next insertion delete old texts first
             raise
-        except redis.exceptions.ResponseError as error:
-            if not str(error).startswith("SCHEME"):
-                raise
-            # insert.lua found another scheme or none: the index was replaced or lost during this crawl
-            self._begin_again()
-            return self._run("insert", *arguments)
+        return found
 
-    def _tend(self, moment: int) -> None:
-        """Delete texts that are too old, clean some buckets, and split buckets if the index has grown."""
-        limits = moment - int(self.keep), _FORGET_AT_ONCE, MAX_TEXTS
+    def _run_on(self, part: int, *arguments: Argument) -> list[bytes]:
+        """Run insert.lua on a part."""
+        for _ in range(2):
+            try:
+                return list(self._run("insert", part, SCHEME, *arguments))
+            except redis.exceptions.ResponseError as error:
+                text = str(error)
+                if text.startswith("CLOSED"):
+                    raise _PartClosed from error
+                if not text.startswith("SCHEME"):
+                    raise
+            # The script found another scheme or none. Another worker has deleted the part because all of its
+            # texts were too old, or the index was replaced or lost during this crawl.
+            last = self._last
+            self._read_parts()
+            if part < self._first:
+                return [b""]
+            self._last = max(last, self._last)
+            self._begin_again(part)
+        raise DataUnavailable(f"{self._place}: the near-duplicate index is being replaced; try again")
+
+    def _open_next(self) -> None:
+        """Open the next part, unless another worker has done this."""
+        closed = self._last
+        self._read_parts()
+        if self._last <= closed:
+            self._client.hsetnx(self._of(closed + 1).meta, "scheme", SCHEME)
+            self._client.hset(self._keys.meta, "last", closed + 1)
+            self._last = closed + 1
+
+    def _tend(self, part: int, moment: int) -> None:
+        """Delete texts that are too old, clean some buckets, and split buckets if the part has grown."""
         # Each text has a posting for each passage, and one for its id.
         texts_per_bucket = LOAD / (PASSAGES + 1)
         growth = texts_per_bucket, _SPLITS_AT_ONCE
-        (early,) = self._run("tend", *limits, *growth, self._chance.random(), _CLEAR_AT_ONCE)
-        if int(early) and not self._is_full:
-            self._is_full = True  # a worker logs this once
-            logger.warning(
-                "near-duplicate index is full place=%s texts=%d; texts are compared for %.1f days only,"
-                " instead of %.1f. Set NEWSBOT_NEAR_DAYS to this number, or divide the crawl by sites",
-                *(self._place, MAX_TEXTS, (moment - int(early)) / DAY, self.keep / DAY),
-            )
+        limits = moment - int(self.keep), _FORGET_AT_ONCE
+        buckets: Any = self._run("tend", part, *limits, *growth, self._chance.random(), _CLEAR_AT_ONCE)
+        if buckets and part == self._first < self._last:
+            self._delete(part, int(buckets))
 
-    def _run(self, name: str, *arguments: Argument) -> list[bytes]:
-        found: list[bytes] = lua_script("dedup/lua", name).run(self._client, [self._keys.meta], arguments)
-        return found
+    def _delete(self, part: int, buckets: int) -> None:
+        """Delete the rest of a part that has no texts, some buckets at a time."""
+        keys = self._of(part)
+        begin = int(self._client.hget(keys.meta, "deleted") or 0)
+        end = min(begin + _DELETE_AT_ONCE, buckets)
+        self._client.unlink(*(f"{keys.tag}postings:{bucket:x}" for bucket in range(begin, end)))
+        if end < buckets:
+            self._client.hset(keys.meta, "deleted", end)
+            return
+        self._client.hset(self._keys.meta, "first", part + 1)
+        if part:
+            self._client.unlink(keys.meta)
+        self._first = part + 1
+
+    def _run(self, name: str, part: int, *arguments: Argument) -> Any:
+        return lua_script("dedup/lua", name).run(self._client, [self._of(part).meta], arguments)
 
     def _check_scheme(self) -> None:
         with readable_errors(self._place):
@@ -188,12 +257,15 @@ class RedisIndex:
                 f" from the stored texts: {PROGRAM} articles reindex --anew"
             )
 
-    def _begin_again(self) -> None:
+    def _begin_again(self, part: int) -> None:
         """Start again if the server has lost its data, or raise :class:`SchemaError` for another scheme.
 
         The loss is logged only by the first worker that notices it.
         """
-        if self._client.hsetnx(self._keys.meta, "scheme", SCHEME):
+        if self._client.hsetnx(self._of(part).meta, "scheme", SCHEME):
+            if not part and self._last:  # the other parts still have their texts
+                state = "first", self._first, "last", self._last, "closed", 1
+                self._client.hset(self._keys.meta, items=list(state))
             logger.error(
                 "near-duplicate index came back empty place=%s; its server has lost its data, so"
                 " near-duplicates of earlier texts will not be recognised. To restore the index, run:"
@@ -224,10 +296,10 @@ def empty(where: str | SettingsLike, *, namespace: str = "newsbot") -> None:
     client = connect(settings)
     try:
         with readable_errors(server_name(settings)):
-            keys = Keys(namespace)
-            client.unlink(keys.meta)  # deleted first, so that a partly deleted index looks empty
-            for key in client.scan_iter(match=f"{_literal(keys.tag)}*", count=1000):
-                client.unlink(key)
+            client.unlink(Keys(namespace).meta)  # deleted first, so that a partly deleted index looks empty
+            for end in ("}", ":"):
+                for key in client.scan_iter(match=f"{_literal(f'{{{namespace}:near{end}')}*", count=1000):
+                    client.unlink(key)
     finally:
         close(client)
 

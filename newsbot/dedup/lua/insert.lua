@@ -1,13 +1,22 @@
--- insert(scheme, most, shared, id, record, oldest, places) -> the records of the candidates, oldest first
+-- insert(scheme, most, shared, id, record, oldest, places, size, newer) -> newer, then the records of the candidates,
+--   oldest first
 --   Finds the texts that share `shared` passages with this one, among the newest `most` texts of each passage.
 --   Deletes the text with the same id, and stores the record unless it is empty.
 --   id: encoded as at the end of a record. oldest: texts fetched before this second are not candidates.
 --   places: four bytes each (see lib.lua); the last place is the place of the id.
+--   size: the part is closed when it has this number of texts. Then the error CLOSED is returned for a record.
+--   newer: for each place one byte, the number of texts in newer parts that have it; empty for none. The texts of
+--   this part are added in the answer.
 -- Keys: meta
 
 local state = state_of(KEYS[1])
 if state.scheme ~= ARGV[1] then
   return redis.error_reply('SCHEME ' .. (state.scheme or ''))
+end
+if ARGV[5] ~= '' and (state.closed or state.next - state.tail >= tonumber(ARGV[8])) then
+  call('MGET', KEYS[1], NOWHERE) -- see lib.lua
+  call('HSET', KEYS[1], 'closed', 1)
+  return redis.error_reply('CLOSED')
 end
 local most, shared, id, record, oldest = tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4], ARGV[5], tonumber(ARGV[6])
 local places = ARGV[7]
@@ -118,15 +127,21 @@ end
 -- Count the shared passages of each text. Only the records of candidates are read.
 local shares = {}
 
-local function count(number, nth)
-  if nth >= most then
-    return false
+local newer = ARGV[9]
+if #hits > 0 then
+  local met_in = {byte(newer == '' and string.rep('\0', last) or newer, 1, last)}
+  for _, place in ipairs(hits) do
+    local before_these = met_in[place]
+    look(place, function(number, nth)
+      met_in[place] = math.min(met_in[place] + 1, 255)
+      if before_these + nth >= most then
+        return false
+      end
+      shares[number] = (shares[number] or 0) + 1
+      return true
+    end)
   end
-  shares[number] = (shares[number] or 0) + 1
-  return true
-end
-for _, place in ipairs(hits) do
-  look(place, count)
+  newer = string.char(unpack(met_in))
 end
 
 local candidates, gone = {}, false
@@ -183,4 +198,5 @@ table.sort(candidates)
 for nth, one in ipairs(candidates) do
   candidates[nth] = records[one]
 end
+table.insert(candidates, 1, newer)
 return candidates

@@ -1,8 +1,9 @@
 -- The common beginning of all scripts of the near-duplicate index (newsbot/connections/redis.py adds it).
 --
--- Keys. All have the hash tag {NAMESPACE:near}:
+-- Keys of one part of the index. All have the hash tag {NAMESPACE:near}, or {NAMESPACE:near:PART} from part 1 on:
 --   meta        HASH    scheme (the parameters of signatures, buckets and records), next (number of the next
---                       text), tail (all texts below it are deleted), count (stored texts), level, split
+--                       text), tail (all texts below it are deleted), count (stored texts), level, split, closed (1
+--                       if the part takes no more texts); in part 0 also first and last (the numbers of the parts)
 --   texts:B     LIST    the records of the texts 128 * B to 128 * B + 127, by number. An empty record is a
 --                       deleted text. Format: newsbot/dedup/index.py
 --   postings:I  STRING  bucket I: postings of five bytes, oldest first. A posting is 16 bits of a hash (of a
@@ -11,8 +12,8 @@
 -- The place of a posting has four bytes: these 16 bits, then 16 more. Its bucket is found by linear hashing
 -- (W. Litwin, 1980). The last 14 bits of the place select one of 2^14 buckets (FIRST_LEVEL). When a bucket is
 -- split, a bit in each posting selects one of the two halves. There are at most 2^22 buckets. This number is
--- reached at 12 million texts. From there to the limit of 16 million texts, buckets are no longer split and
--- only get fuller.
+-- reached at 12 million texts. From there to the end of the part at 16 million texts, buckets are no longer
+-- split and only get fuller.
 --
 -- Buckets are strings, because one command reads or writes many of them. The time of a script depends mostly on
 -- its number of commands.
@@ -37,11 +38,11 @@ local texts, bucket_names = namespace .. 'texts:', namespace .. 'postings:'
 local NOWHERE = namespace .. 'nowhere'
 
 local function state_of(meta)
-  local got = call('HMGET', meta, 'next', 'tail', 'level', 'split', 'count', 'scheme')
+  local got = call('HMGET', meta, 'next', 'tail', 'level', 'split', 'count', 'scheme', 'closed')
   return {
     next = tonumber(got[1] or 0), tail = tonumber(got[2] or 0),
     level = tonumber(got[3] or FIRST_LEVEL), split = tonumber(got[4] or 0),
-    count = tonumber(got[5] or 0), scheme = got[6],
+    count = tonumber(got[5] or 0), scheme = got[6], closed = got[7],
   }
 end
 

@@ -1,20 +1,12 @@
--- tend(before, most, kept, load, splits, chance, clear) -> the second of the newest text that was deleted although
---   it was not fetched before `before` (0: none)
---   Deletes up to `most` of the oldest texts: texts that were fetched before the second `before`, and texts
---   above the maximum number `kept`. Removes postings of deleted texts from `clear` buckets, beginning with a
---   bucket that `chance` (0 to 1) selects. Splits up to `splits` buckets in two while there are more than
---   `load` texts per bucket.
+-- tend(before, most, load, splits, chance, clear) -> the number of buckets if all texts are deleted, else 0
+--   Deletes up to `most` of the oldest texts, if they were fetched before the second `before`. Removes postings of
+--   deleted texts from `clear` buckets, beginning with a bucket that `chance` (0 to 1) selects. Splits up to
+--   `splits` buckets in two while there are more than `load` texts per bucket.
 -- Keys: meta
 
 local state = state_of(KEYS[1])
-local before, most, kept = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
-local load, splits, chance, clear = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
-
-local early = 0
-
-local function is_over(text, number)
-  return text == '' or struct.unpack('>I4', text) < before or state.next - number > kept
-end
+local before, most = tonumber(ARGV[1]), tonumber(ARGV[2])
+local load, splits, chance, clear = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
 
 local function forget()
   local first, number = state.tail, state.tail
@@ -22,12 +14,10 @@ local function forget()
   local gone = {}
   while number < stop do
     local text = call('LINDEX', at_block(number)) or ''
-    if not is_over(text, number) then
+    if text ~= '' and struct.unpack('>I4', text) >= before then
       break
     end
     gone[#gone + 1] = text ~= '' and number or nil
-    local second = text ~= '' and struct.unpack('>I4', text) or 0
-    early = second >= before and math.max(early, second) or early
     number = number + 1
   end
   if number == first then
@@ -127,4 +117,4 @@ if missing > 0 and state.level < MAX_LEVEL then
   -- The last term keeps a call within one level, because split_some uses one number of buckets.
   split_some(math.min(missing, splits, 2 ^ state.level - state.split))
 end
-return {early}
+return state.tail == state.next and 2 ^ state.level + state.split or 0
