@@ -54,7 +54,8 @@ def indexed(place: Place, number: int, _texts: Texts) -> Figures:
     return {
         "index, s": cost["indexed, ms"] * number / 1000,
         "index, s CPU": (cost["indexed, ms CPU"] + cost["indexed, ms CPU of mongod"]) * number / 1000,
-        "index, MB": place.path.stat().st_size / 1e6,
+        "index, MB": sum(one.stat().st_size for one in place.folder.glob("search*/**/*.db")) / 1e6
+        + place.path.stat().st_size / 1e6,
         "longest step of merging, ms CPU": cost["longest step of merging, ms CPU"],
     }
 

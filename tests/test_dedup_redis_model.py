@@ -62,7 +62,7 @@ def collisions() -> Iterator[None]:
     offset=st.integers(0, BLOCK - 1),
     size=st.sampled_from([1, 3, 10**6]),
 )
-def test_answers_are_those_of_a_plain_model(
+def test_answers_are_those_of_a_plain_model(  # noqa: PLR0917
     place: Callable[[], dict[str, Any]],
     steps: list[Step],
     grown: tuple[int, float],

@@ -12,6 +12,7 @@ from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -44,10 +45,9 @@ def urls(search: ArticleSearch, query: str, limit: int = 1000, **options: object
 
 
 def words_in_file(path: Path) -> set[str]:
-    """Return all words of the index, including its marks."""
+    """Return all words of a month, including its marks."""
     with closing(sqlite3.connect(path)) as database:
-        (number,) = database.execute("SELECT number FROM generation WHERE active").fetchone()
-        database.execute(f"CREATE VIRTUAL TABLE temp.v USING fts5vocab (main, words_{number}, row)")
+        database.execute("CREATE VIRTUAL TABLE temp.v USING fts5vocab (main, words, row)")
         return {row[0] for row in database.execute("SELECT term FROM v")}
 
 
@@ -123,8 +123,12 @@ def test_matches_are_ranked_with_one_query_despite_copies(
     for number in range(100):
         story = f"{number // 25:032x}"
         library.store(make_article(f"{number}", "Слово " * (number + 1), story=story))
+    search.follow()
     statements: list[str] = []
-    search._index._database.set_trace_callback(statements.append)
+    months = search._index.months
+    file = months.opened(1, *months.names(1))
+    assert file is not None
+    file.set_trace_callback(statements.append)
     assert len(urls(search, "слово", 4, by_time=False)) == 4
     assert len([one for one in statements if "bm25" in one]) == 1
 
@@ -140,10 +144,11 @@ def test_no_words_of_removed_articles_are_left(
     library.store(make_article("29", "Совсем иное."))
     assert urls(search, "слово") == []
     assert urls(search, "иное") == ["https://example.org/29"]
-    with closing(sqlite3.connect(tmp_path / "search.db")) as database:
-        database.execute("INSERT INTO words_1 (words_1) VALUES ('optimize')")
+    (file,) = (tmp_path / "search" / "1").glob("*.db")
+    with closing(sqlite3.connect(file)) as database:
+        database.execute("INSERT INTO words (words) VALUES ('optimize')")
         database.commit()
-    left = words_in_file(tmp_path / "search.db")
+    left = words_in_file(file)
     assert not [word for word in left if "secret" in word or "ким" in word or word == "слов"]
     assert EVERY in left
 
@@ -358,3 +363,112 @@ def test_a_changed_article_is_not_found_by_its_old_words_before_the_index_is_upd
     library.store(replace(article, text="Позднее."))
     monkeypatch.setattr(following.Updater, "follow", lambda *_: False)
     assert urls(search, "слово") == []
+
+
+def of_month(name: str, month: str, text: str = "Слово.") -> Article:
+    return make_article(name, text, published_at=datetime.fromisoformat(f"{month}-15T00:00:00+00:00"))
+
+
+def test_a_search_reads_the_latest_months_only(
+    search: ArticleSearch, library: MemoryLibrary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(48):
+        month = f"{2022 + number // 12}-{number % 12 + 1:02}"
+        for name in range(3):
+            library.store(of_month(f"{month}-{name}", month))
+    search.follow()
+    months = search._index.months
+    asked: list[str] = []
+    opened = months.opened
+
+    def noted(number: int, name: str) -> sqlite3.Connection | None:
+        asked.append(name)
+        return opened(number, name)
+
+    monkeypatch.setattr(months, "opened", noted)
+    assert len(urls(search, "слово", 5)) == 5
+    assert set(asked) == {"2025-12", "2025-11"}
+    assert len(urls(search, "слово", 5, where=ArticleFilter(until=datetime(2023, 2, 1, tzinfo=UTC)))) == 5
+    assert set(asked[len(asked) // 2 :]) == {"2023-02", "2023-01", "2022-12"}
+
+
+def test_a_file_of_many_articles_ends_with_its_day(
+    search: ArticleSearch, library: MemoryLibrary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index, "FILE_SIZE", 10)
+    monkeypatch.setattr(following, "AT_ONCE", 7)
+    begin = datetime(2026, 11, 2, tzinfo=UTC)
+    for number in range(100):
+        moment = begin + timedelta(hours=4 * number + (30 * 24 if number == 55 else 0))
+        library.store(make_article(f"{number:02}", "Слово.", published_at=moment))
+    late = make_article("late", "Слово.", published_at=begin + timedelta(hours=1))
+    library.store(late)
+    assert len(urls(search, "слово")) == 101
+    assert [url[-2:] for url in urls(search, "слово", 4)] == ["55", "99", "98", "97"]
+    names = search._index.months.names(1)
+    assert names[-3:] == ["2026-11-06", "2026-11-04", "2026-11"]
+    assert names[0] == "2026-12"
+    assert sum(len(search._index.months.rows(1, name)) for name in names) == 101
+    until = ArticleFilter(since=begin + timedelta(days=3), until=begin + timedelta(days=5, hours=-1))
+    assert search.counts("слово", until).total == 12
+    assert len(urls(search, "слово", where=until)) == 12
+    library.remove(late.canonical_url)
+    assert len(urls(search, "слово")) == 100
+    assert search.change_months(search.months_of("2026-11"), None)
+    assert urls(search, "слово") == urls(search, "слово", 5, where=ArticleFilter(since=begin)) != []
+
+
+def test_a_year_is_moved_and_dropped(search: ArticleSearch, library: MemoryLibrary, tmp_path: Path) -> None:
+    for month in ("2023-12", "2024-01", "2024-11", "2025-01"):
+        library.store(of_month(month, month))
+    search.follow()
+    every = urls(search, "слово")
+    (tmp_path / "slow").mkdir()
+    with closing(ArticleSearch(tmp_path / "search.db", library)) as other:
+        assert urls(other, "слово") == every
+        assert search.months_of("202") == []
+        assert search.months_of("2024-01") == ["2024-01"]
+        moved = search.months_of("2024")
+        assert search.change_months(moved, tmp_path / "slow")
+        assert len(list((tmp_path / "slow").glob("*.db"))) == len(moved) == 2
+        library.store(of_month("2024-01", "2024-01", "Иное."))
+        library.store(of_month("new", "2024-11"))
+        assert len(urls(other, "слово")) == len(every)
+        assert urls(search, "иное") == urls(other, "иное") == ["https://example.org/2024-01"]
+        assert search.change_months(search.months_of("2024"), None)
+        assert urls(other, "слово") == urls(search, "слово") == [every[0], every[-1]]
+        assert not list((tmp_path / "slow").iterdir())
+        assert other.counts("слово").total == 2
+        library.store(of_month("late", "2024-11"))
+        assert len(urls(other, "слово")) == len(urls(search, "слово")) == 3
+
+
+def test_a_process_that_dies_between_the_files_leaves_no_rows(
+    search: ArticleSearch, library: MemoryLibrary, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for month in ("2024-01", "2024-02"):
+        library.store(of_month(month, month))
+    search.follow()
+    library.store(of_month("2024-01", "2024-03", "Иное слово."))
+    library.store(of_month("new", "2024-02"))
+    months = search._index.months
+    write, left = months.write, [1]
+
+    def killed(*given: Any) -> None:
+        if not left:
+            raise KeyboardInterrupt
+        left.pop()
+        write(*given)
+
+    monkeypatch.setattr(months, "write", killed)
+    with pytest.raises(KeyboardInterrupt):
+        search.follow()
+    monkeypatch.undo()
+    library.remove("https://example.org/new")  # the next process reads other changes
+    library.store(of_month("2024-01", "2024-04", "Иное слово."))
+    with closing(ArticleSearch(tmp_path / "search.db", library)) as again:
+        again.follow()
+        assert urls(again, "слово") == ["https://example.org/2024-01", "https://example.org/2024-02"]
+        assert again.counts("слово").total == 2
+        rows = [row for name in again._index.months.names(1) for row in again._index.months.rows(1, name)]
+        assert len(rows) == 2

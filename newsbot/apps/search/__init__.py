@@ -6,7 +6,8 @@ Files in reading order:
   search of SQLite
 * ``events``: groups articles that report one event; its tables are part of the index
 * ``labels``: labels of articles that other apps find, such as categories
-* ``index``: the FTS5 tables, in a separate file on each machine that searches
+* ``months``: the FTS5 tables, in a file for each month
+* ``index``: the other tables of the index, in a file on each machine that searches
 * ``following``: updates the index with the changes of the storage
 * ``articles``: searches the index, reads the found articles from the storage, cuts snippets out of them, and
   finds words that are in a larger share of articles today than before

@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import islice
 from math import log
 from pathlib import Path
@@ -486,6 +487,19 @@ class ArticleSearch:
     def follow(self, seconds: float | None = None, tell: Tell = lambda _number: None) -> bool:
         """Update the index; see :meth:`newsbot.apps.search.following.Updater.follow`."""
         return self._updater.follow(seconds, tell)
+
+    def months_of(self, period: str) -> list[str]:
+        """Return the months of a year (``2024``) or the month (``2024-05``) that the index has."""
+        return self._index.months_of(period)
+
+    def change_months(self, months: Sequence[str], folder: Path | None) -> bool:
+        """Move the files of months to a folder, or delete these months from the index if it is None.
+
+        Return False if nothing was done because another process is writing the index.
+        """
+        if folder is None:
+            return self._updater.change(partial(self._index.drop_months, months))
+        return self._updater.change(partial(self._index.move_months, months, folder))
 
     def remake(self, tell: Tell = lambda _number: None) -> bool:
         """Rebuild the index; see :meth:`newsbot.apps.search.following.Updater.remake`."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
-from newsbot.apps.search.articles import MAX_COMPARED, searching
+from newsbot.apps.search.articles import MAX_COMPARED, ArticleSearch, searching
 from newsbot.apps.search.query import Hit
 from newsbot.cli.command import Call, plain
 from newsbot.cli.program import PROGRAM
@@ -83,6 +84,9 @@ def index(call: Call) -> None:
         tell("articles", so_far)
 
     with searching(call.settings) as articles:
+        if call.options.drop or call.options.move:
+            _change_months(call, articles)
+            return
         if not call.options.anew:
             articles.follow(tell=written)
         elif not articles.remake(written):
@@ -91,6 +95,20 @@ def index(call: Call) -> None:
     if call.json:
         call.document({"indexed": indexed, "waiting": left})
     call.note(f"{counted(indexed, 'article')} indexed, {left} left")
+
+
+def _change_months(call: Call, articles: ArticleSearch) -> None:
+    options, folder = call.options, Path(call.options.to or "")
+    if options.move and not (options.to and folder.is_dir()):
+        raise ArgumentError("--move needs an existing folder: --to FOLDER")
+    period = options.drop or options.move
+    months = articles.months_of(period)
+    if not months:
+        raise ArgumentError(f"{period}: the index has no article of this time; write a year or YYYY-MM")
+    if not articles.change_months(months, folder if options.move else None):
+        raise UserError("another process is writing the search index; try again later")
+    done = f"moved to {folder}" if options.move else "deleted from the index; the articles are still stored"
+    call.note(f"{counted(len(months), 'month')} {done}")
 
 
 def _title(hit: Hit) -> str:

@@ -189,6 +189,15 @@ class Events:
         self._write(f"INSERT OR REPLACE INTO known_{self._number} VALUES (?, ?)", self._known.items())
         return self._placed
 
+    def drop(self, since: int, until: int) -> None:
+        """Remove the events that began in ``since <= began <= until``."""
+        number = self._number
+        self._database.execute(
+            f"DELETE FROM event_stem_{number} WHERE span BETWEEN ? AND ? AND began BETWEEN ? AND ?",
+            (since // _SPAN, until // _SPAN, since, until),
+        )
+        self._database.execute(f"DELETE FROM event_{number} WHERE began BETWEEN ? AND ?", (since, until))
+
     def _read_known(self, beginnings: Iterable[Beginning]) -> None:
         asked = {one for beginning in beginnings for one in (beginning.language, *beginning.counts)}
         rows = self._database.execute(

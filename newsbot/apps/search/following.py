@@ -151,6 +151,13 @@ class Updater(IndexFollower):
                     tell(written)
         return mine
 
+    def change(self, work: Callable[[], None]) -> bool:
+        """Call ``work``, which changes files of the index. Return False if another process is writing."""
+        with _locked(self._lock) as mine:
+            if mine:
+                work()
+        return mine
+
     def is_current(self) -> bool:
         """Return True if the active index has all changes of the storage."""
         known = self._index.generations()

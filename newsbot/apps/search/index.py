@@ -1,12 +1,13 @@
-"""The search index: FTS5 tables in their own file (``search.db``), built from the stored articles.
+"""The search index, built from the stored articles: ``search.db``, and files of words.
 
 The number of a row (``rowid``) is made from the publication time of its article: seconds since 1970 times
 :data:`_PER_SECOND`. SQLite reads rows in the order of their numbers, so the newest matches come first without
 sorting. If the number is used by another article, the article gets a slightly higher number.
 
-The FTS5 table is "contentless" (https://www.sqlite.org/fts5.html, section 4.4.1), which means that it does
-not store the text. To delete an article, FTS5 needs the words that were inserted. So another table stores the
-different words of each article in compressed form.
+The FTS5 tables are in files of words (:mod:`newsbot.apps.search.months`). They are "contentless"
+(https://www.sqlite.org/fts5.html, section 4.4.1), which means that they do not store the text. To delete an
+article, FTS5 needs the words that were inserted. So another table stores the different words of each article
+in compressed form. A search reads the files from the latest on, until it has enough matches.
 
 The file has one *generation* of tables, and a second generation while the index is rebuilt. Searches use the
 first generation until the second one is complete. The number of a generation is at the end of the names of
@@ -18,18 +19,19 @@ from __future__ import annotations
 import json
 import random
 import sqlite3
-import zlib
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 from newsbot.apps.search import events
 from newsbot.apps.search.events import Beginning, Events, event_key
 from newsbot.apps.search.labels import NO_LABELS, Labels
+from newsbot.apps.search.months import UNDATED, Months, Words, packed, stems_of, unpacked
 from newsbot.apps.search.query import (
     BETWEEN,
     EVERY,
@@ -41,13 +43,15 @@ from newsbot.apps.search.query import (
 )
 from newsbot.connections.sqlite import open_database, readable_errors, snapshot, transaction
 from newsbot.errors import DataError
-from newsbot.items import Article
+from newsbot.items import Article, batched
 from newsbot.pages.text.stems import stemming, stems
 from newsbot.pages.text.words import clean
 
-LAYOUT = 8
+LAYOUT = 9
 """Version of the layout. It is increased when the form of rows or stems changes. A generation with another
 layout is deleted, and the index is built again."""
+FILE_SIZE = 200_000
+"""From this number of articles on, a file of words ends with the next day."""
 MAX_COUNTED = 20_000
 """Maximum number of matches whose sites and languages are counted. The newest matches are counted."""
 MAX_DATED = 100_000
@@ -64,23 +68,11 @@ other articles."""
 _LAST = (1 << 63) - 1
 """The largest row number of SQLite."""
 _A_DAY = 86_400 * _PER_SECOND
-_DAY = f"(row - (CASE WHEN row < 0 THEN {_A_DAY - 1} ELSE 0 END)) / {_A_DAY}"
-"""SQL for the day of a row number, in days since 1970. SQLite's division rounds towards zero, so numbers
-before 1970 are corrected."""
+_AT_ONCE = 1000
 _EPOCH = date(1970, 1, 1)
-_FIRST_DAY = (date.min - _EPOCH).days
+_FIRST_DAY, _LAST_DAY = (date.min - _EPOCH).days, (date.max - _EPOCH).days
 _WEIGHTS = "5.0, 1.0, 1.0, 0.0"
 """BM25 weights of the columns. A match in the title counts as much as five matches in the text."""
-_MERGED = 250
-"""Approximate number of pages of the file that one step of merging writes. Other writers wait for at most one
-step."""
-_HELD = 64
-"""If one level has this number of segments, FTS5 merges them within one insertion, which takes long.
-
-FTS5 stores words in segments, and merges segments of one level. Before a level has so many segments,
-:meth:`SearchIndex.merge` merges them in small steps.
-"""
-
 _MIGRATIONS = (
     """
     CREATE TABLE generation (
@@ -95,25 +87,24 @@ _MIGRATIONS = (
     "ALTER TABLE generation ADD COLUMN labels TEXT NOT NULL DEFAULT '';",
 )
 _TABLES = (
-    "CREATE VIRTUAL TABLE words_{0} USING fts5 (title, text, authors, marks, content='', tokenize='ascii')",
-    # 0: no merging during insertions; merge() does it in its own short transactions
-    "INSERT INTO words_{0} (words_{0}, rank) VALUES ('automerge', 0)",
-    f"INSERT INTO words_{{0}} (words_{{0}}, rank) VALUES ('crisismerge', {_HELD})",
     # The articles. The key is the fingerprint of the canonical URL.
     """CREATE TABLE article_{0} (
         row INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, version INTEGER NOT NULL,
         site TEXT NOT NULL, language TEXT NOT NULL, event INTEGER NOT NULL
     )""",
     "CREATE INDEX article_event_{0} ON article_{0} (event)",
-    # The words of each article, to delete it from the FTS5 table.
-    "CREATE TABLE stems_{0} (row INTEGER PRIMARY KEY, body BLOB NOT NULL)",
+    # The files of words that are being written.
+    "CREATE TABLE dirty_{0} (name TEXT PRIMARY KEY)",
+    # The files of words: the number of articles, and the highest row number.
+    "CREATE TABLE file_{0} (name TEXT PRIMARY KEY, articles INTEGER NOT NULL, top INTEGER NOT NULL)",
     # The languages in which articles were stemmed.
     "CREATE TABLE language_{0} (code TEXT PRIMARY KEY)",
     # The number of articles by day.
     "CREATE TABLE day_{0} (day INTEGER PRIMARY KEY, articles INTEGER NOT NULL)",
     *events.TABLES,
 )
-_NAMES = ("words", "article", "stems", "language", "day", *events.TABLE_NAMES)
+_NAMES = ("words", "article", "stems", "language", "day", "dirty", "file", *events.TABLE_NAMES)
+"""The tables of a generation; ``words`` and ``stems`` of earlier layouts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +187,10 @@ class Conditions:
     """If this is given, only the articles with these keys are searched."""
 
 
+_Asked = tuple[int, int, int, str, Callable[[int, int], Sequence[object]]]
+"""See :meth:`SearchIndex._reading`."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Entry:
     """The data of an article that are written to the index."""
@@ -211,7 +206,7 @@ class _Entry:
     columns: tuple[str, str, str, str]
     """The columns of the FTS5 table: stems of title, text and authors, and the marks."""
     body: bytes
-    """``columns`` in the compressed form that is needed to delete the article; see :func:`_packed`."""
+    """``columns`` in the compressed form that is needed to delete the article."""
     beginning: Beginning
 
     @classmethod
@@ -226,30 +221,7 @@ class _Entry:
         first = first_row(article.published_at or article.fetched_at)
         counted = (clean(article.source), clean(article.language or ""))
         beginning = Beginning.of(key, article, first // _PER_SECOND)
-        return cls(key, article.version, first, language, counted, columns, _packed(columns), beginning)
-
-
-def _packed(columns: tuple[str, str, str, str]) -> bytes:
-    """Return the data that are needed to delete an article, in compressed form.
-
-    Instead of the text, they contain each different word once, and the total number of words.
-    """
-    title, text, authors, marks = columns
-    words = text.split()
-    lines = (title, " ".join(sorted(set(words))), str(len(words)), authors, marks)
-    return zlib.compress("\n".join(lines).encode())
-
-
-def _unpacked(body: bytes) -> tuple[str, str, str, str]:
-    """Return columns that FTS5 can use to delete an article.
-
-    The words of the text are in another order. FTS5 needs only the different words and the total number of
-    words.
-    """
-    title, text, number, authors, marks = zlib.decompress(body).decode().split("\n")
-    words = text.split()
-    again = words[:1] * (int(number) - len(words))  # repeat any word until the number is right
-    return title, " ".join([*words, *again]), authors, marks
+        return cls(key, article.version, first, language, counted, columns, packed(columns), beginning)
 
 
 def _by_day(rows: Iterable[Sequence[int]]) -> dict[str, int]:
@@ -268,14 +240,15 @@ def _summed(rows: Iterable[tuple[str, int]]) -> dict[str, int]:
     return dict(sorted(sums.items(), key=lambda one: (-one[1], one[0])))
 
 
-def _stems(body: bytes) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the stems of the title, and the stems of title and text, from the data of :func:`_packed`."""
-    title, text, *_ = zlib.decompress(body).decode().split("\n")
-    return frozenset(title.split()), frozenset((*title.split(), *text.split()))
-
-
 def _moment(row: int) -> datetime:
     return datetime.fromtimestamp(row / _PER_SECOND, UTC)
+
+
+def _day(row: int) -> str:
+    """Return the day of a row number, ``YYYY-MM-DD``."""
+    if row < _FIRST_DAY * _A_DAY:
+        return f"{UNDATED}-00"
+    return str(_EPOCH + timedelta(days=min(row // _A_DAY, _LAST_DAY)))
 
 
 def first_row(moment: datetime | None) -> int:
@@ -299,6 +272,7 @@ class SearchIndex:
         self.path, self.labels = path, labels
         with _readable(path):
             self._database = open_database(path, component="search", migrations=_MIGRATIONS)
+        self.months = Months(path.with_suffix(""))
         known = self.generations()
         if not known or any(one.layout != LAYOUT for one in known):
             self._begin_with_this_layout()
@@ -306,9 +280,11 @@ class SearchIndex:
     def interrupt(self) -> None:
         """Make a running query of another thread fail with :class:`newsbot.errors.DataError`."""
         self._database.interrupt()
+        self.months.interrupt()
 
     def close(self) -> None:
-        """Close the file."""
+        """Close all files."""
+        self.months.close()
         self._database.close()
 
     # --- generations
@@ -322,15 +298,15 @@ class SearchIndex:
         """Create an empty generation. It is active if there is no other generation."""
         version = self.labels.version()
         with _readable(self.path), transaction(self._database) as database:
-            return _begun(database, version)
+            return self._begun(database, version)
 
     def _begin_with_this_layout(self) -> None:
         with _readable(self.path), transaction(self._database) as database:
             for one in _generations(database):  # read again: another process may have done this already
                 if one.layout != LAYOUT:
-                    _drop(database, one.number)
+                    self._drop(database, one.number)
             if not _generations(database):
-                _begun(database)
+                self._begun(database)
 
     def activate(self, number: int) -> None:
         """Make this generation active and drop all other generations."""
@@ -338,13 +314,62 @@ class SearchIndex:
             # "number = ?" is a comparison: 1 for this generation, 0 for other generations
             database.execute("UPDATE generation SET active = number = ?", (number,))
             for other in _generations(database)[1:]:
-                _drop(database, other.number)
+                self._drop(database, other.number)
 
     def keep_active(self) -> None:
         """Drop all generations that are not active."""
         with _readable(self.path), transaction(self._database) as database:
             for other in _generations(database)[1:]:
-                _drop(database, other.number)
+                self._drop(database, other.number)
+
+    def _begun(self, database: sqlite3.Connection, labels: str = "") -> Generation:
+        known = _generations(database)
+        number = max((one.number for one in known), default=0) + 1
+        # A process that died, or an index that was deleted, may have left files.
+        self.months.keep([one.number for one in known])
+        for statement in _TABLES:
+            database.execute(statement.format(number))
+        made = Generation(number, not known, LAYOUT, "", 0, labels)
+        row = (number, made.active, LAYOUT, "", 0, labels)
+        database.execute("INSERT INTO generation VALUES (?, ?, ?, ?, ?, ?)", row)
+        return made
+
+    def _drop(self, database: sqlite3.Connection, number: int) -> None:
+        for name in _NAMES:
+            database.execute(f"DROP TABLE IF EXISTS {name}_{number}")
+        database.execute("DELETE FROM generation WHERE number = ?", (number,))
+        self.months.drop(number)
+
+    # --- files of words
+
+    def months_of(self, period: str) -> list[str]:
+        """Return the files of a year (``2024``), a month or a day."""
+        return [name for name in self._files() if f"{name}-".startswith(f"{period}-")]
+
+    def _files(self) -> list[str]:
+        """Return the files of the active generation, the latest first."""
+        with self._active() as (database, number):
+            return sorted(_Files(database, number).top, reverse=True)
+
+    def move_months(self, names: Iterable[str], folder: Path) -> None:
+        """Move files to another folder."""
+        number = self.generations()[0].number
+        for name in names:
+            with _readable(self.path):
+                self.months.move(number, name, folder)
+
+    def drop_months(self, names: Iterable[str]) -> None:
+        """Delete files, and their articles from the index."""
+        number = self.generations()[0].number
+        for name in names:
+            rows = sorted(self.months.rows(number, name))
+            with _readable(self.path), transaction(self._database) as database:
+                for some in batched(rows, _AT_ONCE):
+                    _Tables(database, number).forget(some)
+                if rows:
+                    Events(database, number).drop(rows[0] // _PER_SECOND, rows[-1] // _PER_SECOND)
+                database.execute(f"DELETE FROM file_{number} WHERE name = ?", (name,))
+            self.months.drop(number, [name])
 
     # --- writing
 
@@ -362,71 +387,108 @@ class SearchIndex:
             key: None if article is None else _Entry.of(key, article, self.labels)
             for key, article in dict(found).items()
         }
+        number = generation.number
         with _readable(self.path), transaction(self._database) as database:
             if generation not in _generations(database):  # compares all fields, also the cursor
                 return False
-            tables = _Tables(database, generation.number)
+            self._tidy(database, number)
+            tables, files = _Tables(database, number), _Files(database, number)
+            places = [files.of(row) for row in tables.rows_of(latest)]
+            for entry in latest.values():
+                # An article that gets a later number can be in the file of the next day.
+                for row in () if entry is None else (entry.first, entry.first + _A_DAY):
+                    places += (files.of(row), _day(row), _day(row)[:7])
+            marked = ((name,) for name in places)
+            database.executemany(f"INSERT OR IGNORE INTO dirty_{number} VALUES (?)", marked)
+        with _readable(self.path), transaction(self._database) as database:
+            if generation not in _generations(database):
+                return False
+            files = _Files(database, number)
             former = tables.events_of(latest)  # read before the rows with the events are deleted
-            tables.forget(tables.rows_of(latest))
+            gone = tables.rows_of(latest)
+            tables.forget(gone)
             beginnings = {key: entry.beginning if entry else None for key, entry in latest.items()}
-            placed = Events(database, generation.number).place(beginnings, former)
-            late = tables.add([entry for entry in latest.values() if entry is not None], placed)
+            placed = Events(database, number).place(beginnings, former)
+            late, rows = tables.add([entry for entry in latest.values() if entry is not None], placed)
+            for name, (old, new) in files.take(gone, rows).items():
+                self.months.write(number, name, old, new)
+            database.execute(f"DELETE FROM dirty_{number}")
             database.execute(
                 "UPDATE generation SET cursor = ?, latest = max(latest, ?) WHERE number = ?",
-                (cursor, late, generation.number),
+                (cursor, late, number),
             )
         return True
 
-    def merge(self, number: int) -> bool:
+    def _tidy(self, database: sqlite3.Connection, number: int) -> None:
+        """Remove rows that a process wrote to files of words before it died."""
+        for (name,) in database.execute(f"SELECT name FROM dirty_{number}").fetchall():
+            rows = self.months.rows(number, name)
+            if rows:
+                known = database.execute(
+                    f"SELECT row FROM article_{number} WHERE row BETWEEN ? AND ?", (min(rows), max(rows))
+                )
+                rows -= {row[0] for row in known}
+            if rows:
+                self.months.write(number, name, rows, [])
+
+    def merge(self, _number: int) -> bool:
         """Do one step of merging FTS5's segments. Return False if there was nothing to merge."""
-        with _readable(self.path), transaction(self._database) as database:
-            before = database.total_changes
-            database.execute(
-                f"INSERT INTO words_{number} (words_{number}, rank) VALUES ('merge', ?)", (_MERGED,)
-            )
-            return database.total_changes - before > 1  # a difference of 1 means no work (FTS5, 'merge')
+        return self.months.merge()
 
     # --- reading
 
     def newest(self, asked: Conditions, at_once: int) -> Iterator[list[Row]]:
-        """Yield matches in batches of ``at_once``, newest first."""
-        high = _LAST  # each batch is a separate transaction and continues below the previous one
-        while True:
-            with self._reading(asked, high) as (number, condition, values):
-                chosen = f"SELECT rowid AS row FROM words_{number} {condition} ORDER BY rowid DESC LIMIT ?"
-                rows = self._database.execute(
-                    f"SELECT row, key, version FROM ({chosen}) JOIN article_{number} USING (row)"
-                    " ORDER BY row DESC",
-                    [*values, at_once],
+        """Yield matches in batches of up to ``at_once``, newest first."""
+        with self._reading(asked) as (number, low, high, condition, values):
+            months = self._between(number, low, high)
+        for month in months:
+            top = high  # each batch is a separate transaction and continues below the previous one
+            while True:
+                rows = self._found(
+                    *(number, month, f"SELECT rowid FROM words {condition} ORDER BY rowid DESC LIMIT ?"),
+                    *values(low, top),
+                    at_once,
                 )
-                found = [Row(*row) for row in rows]
-            yield found
-            if len(found) < at_once:
-                return
-            high = found[-1].number - 1
+                known = self._keys(row[0] for row in rows)
+                yield [Row(row, *known[row]) for (row,) in rows if row in known]
+                if len(rows) < at_once:
+                    break
+                top = rows[-1][0] - 1
 
     def best(self, asked: Conditions, at_once: int) -> Iterator[list[Row]]:
         """Yield the newest MAX_RANKED matches in batches of ``at_once``, best first."""
-        with self._reading(asked, _LAST) as (number, condition, values):
-            # To compute the first score, FTS5 counts all matches of each word and phrase. So there is only
-            # one query. SQLite's bm25() is lower for a better match.
-            found = self._database.execute(
-                f"SELECT -bm25(words_{number}, {_WEIGHTS}), rowid FROM words_{number} {condition}"
-                " ORDER BY rowid DESC LIMIT ?",
-                [*values, MAX_RANKED],
-            )
-            ranked = sorted(map(tuple, found), reverse=True)
+        ranked: list[tuple[float, int]] = []
+        with self._reading(asked) as (number, low, high, condition, values):
+            for month in self._between(number, low, high):
+                # To compute the first score, FTS5 counts all matches of each word and phrase. So there is
+                # only one query for each month. SQLite's bm25() is lower for a better match.
+                query = f"SELECT -bm25(words, {_WEIGHTS}), rowid FROM words {condition}"
+                query += " ORDER BY rowid DESC LIMIT ?"
+                ranked += self._found(number, month, query, *values(low, high), MAX_RANKED - len(ranked))
+                if len(ranked) >= MAX_RANKED:
+                    break
+        ranked.sort(reverse=True)
         for start in range(0, len(ranked), at_once):
             some = ranked[start : start + at_once]
             # If the index was rebuilt in the meantime, articles have the same row numbers in the new one.
-            with self._active() as (database, number):
-                rows = database.execute(
-                    f"SELECT row, key, version FROM article_{number}"
-                    " WHERE row IN (SELECT value FROM json_each(?))",
-                    (json.dumps([row for _, row in some]),),
-                )
-                known = {row: (key, version) for row, key, version in rows}
+            known = self._keys(row for _, row in some)
             yield [Row(row, *known[row], score) for score, row in some if row in known]
+
+    def _keys(self, rows: Iterable[int]) -> dict[int, tuple[bytes, int]]:
+        """Return key and version of the articles with these row numbers."""
+        with self._active() as (database, number):
+            found = database.execute(
+                f"SELECT row, key, version FROM article_{number}"
+                " WHERE row IN (SELECT value FROM json_each(?))",
+                (json.dumps(list(rows)),),
+            )
+            return {row: (key, version) for row, key, version in found}
+
+    def _found(self, number: int, month: str, query: str, *values: object) -> list[Any]:
+        """Return the rows of a query on the file of a month; none if the file was deleted."""
+        with _readable(self.path), readable_errors(self.months.path(number, month)):
+            file = self.months.opened(number, month)
+            return [] if file is None else [tuple(row) for row in file.execute(query, values)]
 
     def sample(self, since: datetime, until: datetime, limit: int) -> list[Sampled]:
         """Return a random sample of at most ``limit`` articles of a period, oldest first.
@@ -438,12 +500,21 @@ class SearchIndex:
             # Because of the plus in "+row", SQLite reads the index on keys in order. Otherwise it would read
             # all rows of the period and sort them.
             rows = database.execute(
-                "SELECT key, site, row, body FROM (SELECT key, site, row"
-                f" FROM article_{number} WHERE +row BETWEEN ? AND ? ORDER BY key LIMIT ?)"
-                f" JOIN stems_{number} USING (row) ORDER BY row",
+                "SELECT row, key, site FROM (SELECT key, site, row"
+                f" FROM article_{number} WHERE +row BETWEEN ? AND ? ORDER BY key LIMIT ?) ORDER BY row",
                 (first_row(since), first_row(until) - 1, limit),
             ).fetchall()
-        return [Sampled(key, site, _moment(row), *_stems(body)) for key, site, row, body in rows]
+            bodies: dict[int, bytes] = {}
+            chosen = json.dumps([row for row, *_ in rows])
+            files = _Files(database, number)
+            for month in sorted({files.of(row) for row, *_ in rows}):
+                query = "SELECT row, body FROM stems WHERE row IN (SELECT value FROM json_each(?))"
+                bodies |= self._found(number, month, query, chosen)
+        return [
+            Sampled(key, site, _moment(row), *stems_of(bodies[row]))
+            for row, key, site in rows
+            if row in bodies
+        ]
 
     def events_of(self, keys: Iterable[bytes]) -> dict[bytes, str]:
         """Return the id of each article's event, by the key of the article. Articles that are not indexed are
@@ -505,38 +576,49 @@ class SearchIndex:
 
     def total(self, asked: Conditions) -> int:
         """Return the number of matching articles."""
-        with self._reading(asked, _LAST) as (number, condition, values):
-            found = self._database.execute(f"SELECT count(*) FROM words_{number} {condition}", values)
-            return int(found.fetchone()[0])
+        with self._reading(asked) as (number, low, high, condition, values):
+            query = f"SELECT count(*) FROM words {condition}"
+            months = self._between(number, low, high)
+            rows = (self._found(number, month, query, *values(low, high)) for month in months)
+            return sum(number for row in rows for (number,) in row)
 
     def counts(self, asked: Conditions) -> Counts:
         """Return the number of matching articles by day, site and language."""
-        with self._reading(asked, _LAST) as (number, condition, values):
-            newest = f"SELECT rowid AS row FROM words_{number} {condition} ORDER BY rowid DESC LIMIT ?"
-            days = self._database.execute(
-                f"SELECT {_DAY} AS day, count(*) FROM ({newest}) GROUP BY day ORDER BY day",
-                [*values, MAX_DATED + 1],  # one more, to know whether there are more
-            ).fetchall()
+        days: Counter[int] = Counter()
+        newest: list[int] = []
+        with self._reading(asked) as (number, low, high, condition, values):
+            query = f"SELECT rowid FROM words {condition} ORDER BY rowid DESC LIMIT ?"
+            for month in self._between(number, low, high):
+                left = MAX_DATED + 1 - days.total()  # one more, to know whether there are more
+                rows = [row for (row,) in self._found(number, month, query, *values(low, high), left)]
+                newest += rows[: MAX_COUNTED - len(newest)]
+                days.update(row // _A_DAY for row in rows)
+                if len(rows) == left:
+                    break
             counted = self._database.execute(
-                f"SELECT site, language, count(*) FROM ({newest}) JOIN article_{number} USING (row)"
-                " GROUP BY site, language",
-                [*values, MAX_COUNTED],
+                f"SELECT site, language, count(*) FROM article_{number}"
+                " WHERE row IN (SELECT value FROM json_each(?)) GROUP BY site, language",
+                [json.dumps(newest)],
             ).fetchall()
-        total = sum(row[1] for row in days)
+        total = days.total()
         complete = total <= MAX_DATED
         sites, languages = (_summed((row[place], row[2]) for row in counted) for place in (0, 1))
-        return Counts(total if complete else MAX_DATED, _by_day(days), sites, languages, complete)
+        by_day = _by_day(sorted(days.items()))
+        return Counts(total if complete else MAX_DATED, by_day, sites, languages, complete)
 
     def label_counts(self, asked: Conditions, field: str) -> dict[str, int]:
         """Return the number of the newest MAX_COUNTED matches with each label of a field, largest first."""
-        start = label_mark(field, "")
-        with self._reading(asked, _LAST) as (number, condition, values):
-            newest = f"SELECT rowid AS row FROM words_{number} {condition} ORDER BY rowid DESC LIMIT ?"
-            bodies = self._database.execute(
-                f"SELECT body FROM ({newest}) JOIN stems_{number} USING (row)", [*values, MAX_COUNTED]
-            )
-            marks = (mark for (body,) in bodies for mark in _unpacked(body)[3].split())
-            found = Counter(mark for mark in marks if mark.startswith(start))
+        start, found, left = label_mark(field, ""), Counter[str](), MAX_COUNTED
+        with self._reading(asked) as (number, low, high, condition, values):
+            newest = f"SELECT rowid AS row FROM words {condition} ORDER BY rowid DESC LIMIT ?"
+            query = f"SELECT body FROM ({newest}) JOIN stems USING (row)"
+            for month in self._between(number, low, high):
+                bodies = self._found(number, month, query, *values(low, high), left)
+                marks = (mark for (body,) in bodies for mark in unpacked(body)[3].split())
+                found.update(mark for mark in marks if mark.startswith(start))
+                left -= len(bodies)
+                if not left:
+                    break
         return _summed((bytes.fromhex(mark[len(start) :]).decode(), n) for mark, n in found.items())
 
     def days(self) -> dict[str, int]:
@@ -545,6 +627,10 @@ class SearchIndex:
             rows = database.execute(f"SELECT day, articles FROM day_{number} ORDER BY day").fetchall()
         return _by_day(rows)
 
+    def _between(self, number: int, low: int, high: int) -> list[str]:
+        """Return the files that can have rows from ``low`` to ``high``, the latest first."""
+        return _Files(self._database, number).between(low, high)
+
     @contextmanager
     def _active(self) -> Iterator[tuple[sqlite3.Connection, int]]:
         """Begin a read transaction. Yield the connection and the number of the active generation."""
@@ -552,25 +638,25 @@ class SearchIndex:
             yield database, _generations(database)[0].number
 
     @contextmanager
-    def _reading(self, asked: Conditions, high: int) -> Iterator[tuple[int, str, list[object]]]:
-        """Begin a read transaction. Yield the number of the active generation, a condition, and its values.
+    def _reading(self, asked: Conditions) -> Iterator[_Asked]:
+        """Begin a read transaction. Yield the number of the active generation, the lowest and the highest row
+        number, a condition for the files of the months, and a function that returns its values.
 
-        The condition selects matching rows up to the number ``high``. Because row numbers are not exact
-        times, it can also select articles that were published after ``asked.until``. The caller has to leave
-        them out.
+        The condition selects matching rows. Because row numbers are not exact times, it can also select
+        articles that were published after ``asked.until``. The caller has to leave them out.
         """
         with _readable(self.path), snapshot(self._database) as database:
             active = _generations(database)[0]
             low = first_row(asked.since) if asked.since else -_LAST
-            if asked.until:
-                high = min(high, first_row(asked.until) + active.latest)  # can be later than the time
-            condition = f"WHERE words_{active.number} MATCH ? AND rowid BETWEEN ? AND ?"
-            values: list[object] = [asked.expression, low, high]
+            # it can be later than the time
+            high = first_row(asked.until) + active.latest if asked.until else _LAST
+            condition = "WHERE words MATCH ? AND rowid BETWEEN ? AND ?"
+            chosen: list[object] = []
             if asked.keys is not None:  # one JSON value, because SQLite limits the number of parameters
                 condition += " AND rowid IN (SELECT value FROM json_each(?))"
                 tables = _Tables(database, active.number)
-                values.append(json.dumps(sorted(tables.rows_of(asked.keys))))
-            yield active.number, condition, values
+                chosen.append(json.dumps(sorted(tables.rows_of(asked.keys))))
+            yield active.number, low, high, condition, lambda *rows: (asked.expression, *rows, *chosen)
 
 
 class _Tables:
@@ -598,22 +684,14 @@ class _Tables:
         """Delete the articles with these row numbers."""
         number = self._number
         for row in sorted(rows):
-            (body,) = self._database.execute(
-                f"SELECT body FROM stems_{number} WHERE row = ?", (row,)
-            ).fetchone()
-            self._database.execute(
-                f"INSERT INTO words_{number} (words_{number}, rowid, title, text, authors, marks)"
-                " VALUES ('delete', ?, ?, ?, ?, ?)",
-                (row, *_unpacked(body)),
-            )
             self._database.execute(
                 f"UPDATE day_{number} SET articles = articles - 1 WHERE day = ?", (row // _A_DAY,)
             )
-            for name in ("article", "stems"):
-                self._database.execute(f"DELETE FROM {name}_{number} WHERE row = ?", (row,))
+            self._database.execute(f"DELETE FROM article_{number} WHERE row = ?", (row,))
 
-    def add(self, entries: Sequence[_Entry], placed: Mapping[bytes, int]) -> int:
-        """Insert articles. Return the largest difference between a row number and the earliest one possible.
+    def add(self, entries: Sequence[_Entry], placed: Mapping[bytes, int]) -> tuple[int, list[Words]]:
+        """Insert articles. Return the largest difference between a row number and the earliest one possible,
+        and the rows for the files of the months.
 
         ``placed`` has the row number of each article's event, by the key of the article.
         """
@@ -626,8 +704,7 @@ class _Tables:
                 f"INSERT INTO article_{number} VALUES (?, ?, ?, ?, ?, ?)",
                 (row, entry.key, entry.version, *entry.counted, placed[entry.key]),
             )
-            self._database.execute(f"INSERT INTO stems_{number} VALUES (?, ?)", (row, entry.body))
-            rows.append((row, *entry.columns))
+            rows.append((row, entry.columns, entry.body))
         self._database.executemany(
             f"INSERT INTO day_{number} VALUES (?, ?)"
             " ON CONFLICT (day) DO UPDATE SET articles = articles + excluded.articles",
@@ -636,11 +713,7 @@ class _Tables:
         self._database.executemany(
             f"INSERT OR IGNORE INTO language_{number} VALUES (?)", {(entry.language,) for entry in entries}
         )
-        self._database.executemany(
-            f"INSERT INTO words_{number} (rowid, title, text, authors, marks) VALUES (?, ?, ?, ?, ?)",
-            sorted(rows),  # FTS5 flushes its memory whenever the row numbers decrease
-        )
-        return late
+        return late, rows
 
     def _free_row(self, entry: _Entry) -> int:
         """Return a free row number at the time of an article or a little later.
@@ -660,6 +733,53 @@ class _Tables:
         raise AssertionError("count() does not end")
 
 
+class _Files:
+    """The files of words of one generation. Use it within a transaction.
+
+    A file begins with a month (``2024-05``) or with a day (``2024-05-17``), and ends where the next one
+    begins, at the latest with its month. A day begins a file if the file before it has :data:`FILE_SIZE`
+    articles, and has none of this day or later.
+    """
+
+    def __init__(self, database: sqlite3.Connection, number: int) -> None:
+        self._database, self._number = database, number
+        rows = database.execute(f"SELECT name, articles, top FROM file_{number}").fetchall()
+        self.articles = Counter({name: articles for name, articles, _ in rows})
+        self.top: dict[str, int] = {name: top for name, _, top in rows}
+
+    def of(self, row: int) -> str:
+        """Return the file of a row number. The file need not exist."""
+        day = _day(row)
+        month = day[:7]
+        return max((name for name in self.top if month <= name <= day), default=month)
+
+    def between(self, low: int, high: int) -> list[str]:
+        """Return the files that can have rows from ``low`` to ``high``, the latest first."""
+        first, last = self.of(low), _day(high)
+        return sorted((name for name in self.top if first <= name <= last), reverse=True)
+
+    def take(self, gone: Sequence[int], rows: Sequence[Words]) -> dict[str, tuple[list[int], list[Words]]]:
+        """Record deleted and new rows. Return them by file."""
+        changed: dict[str, tuple[list[int], list[Words]]] = defaultdict(lambda: ([], []))
+        for row in gone:
+            name = self.of(row)
+            changed[name][0].append(row)
+            self.articles[name] -= 1
+        for words in sorted(rows):
+            row = words[0]
+            name, day = self.of(row), _day(row)
+            if self.articles[name] >= FILE_SIZE and _day(self.top[name]) < day:
+                name = day
+            changed[name][1].append(words)
+            self.articles[name] += 1
+            self.top[name] = max(row, self.top.get(name, row))
+        self._database.executemany(
+            f"INSERT OR REPLACE INTO file_{self._number} VALUES (?, ?, ?)",
+            ((name, self.articles[name], self.top[name]) for name in changed),
+        )
+        return changed
+
+
 @contextmanager
 def _readable(path: Path) -> Iterator[None]:
     """Convert errors of SQLite to subclasses of :class:`newsbot.errors.DataError`.
@@ -673,23 +793,6 @@ def _readable(path: Path) -> Iterator[None]:
         if getattr(error.__cause__, "sqlite_errorname", "").startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
             raise DataError(f"{path}: is damaged; delete it to rebuild it from the articles") from error
         raise
-
-
-def _begun(database: sqlite3.Connection, labels: str = "") -> Generation:
-    known = _generations(database)
-    number = max((one.number for one in known), default=0) + 1
-    for statement in _TABLES:
-        database.execute(statement.format(number))
-    made = Generation(number, not known, LAYOUT, "", 0, labels)
-    row = (number, made.active, LAYOUT, "", 0, labels)
-    database.execute("INSERT INTO generation VALUES (?, ?, ?, ?, ?, ?)", row)
-    return made
-
-
-def _drop(database: sqlite3.Connection, number: int) -> None:
-    for name in _NAMES:
-        database.execute(f"DROP TABLE IF EXISTS {name}_{number}")
-    database.execute("DELETE FROM generation WHERE number = ?", (number,))
 
 
 def _generations(database: sqlite3.Connection) -> list[Generation]:

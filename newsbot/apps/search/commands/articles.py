@@ -192,6 +192,9 @@ class Command(NewsbotCommand):
             "articles, for example after a backup was restored or if the index takes too much space",
             "newsbot.apps.search.command:index",
             Argument("--anew", action="store_true", help="rebuild it; the old index is used until then"),
+            Argument("--drop", metavar="YEAR", help="delete a year (or 2024-05) from the index"),
+            Argument("--move", metavar="YEAR", help="move the files of a year or a month to another disk"),
+            Argument("--to", metavar="FOLDER", help="the folder for --move"),
         ),
         Action(
             "reindex",
