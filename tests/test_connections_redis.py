@@ -7,6 +7,8 @@ import os
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 from weakref import ref
 
@@ -14,7 +16,12 @@ import pytest
 import redis
 
 from newsbot.connections.redis import Script, connect, give_back, take
+from newsbot.errors import DataUnavailable
+from newsbot.frontier.redis import RedisFrontier
 from testbed import redisserver
+from testbed.servers import free_port
+from tests.certificates import self_signed
+from tests.contracts.frontier_backends import make_entry
 
 ECHO = Script("return ARGV[1]")
 
@@ -160,3 +167,21 @@ def test_a_pool_of_few_connections_shares_them_among_all_threads(server: redisse
         who(client)
         assert client.ping()
         assert who(client)
+
+
+def test_an_address_with_tls_is_used(tmp_path: Path) -> None:
+    redisserver.need_redis()
+    self_signed(tmp_path, "localhost")
+    pem, port = str(tmp_path / "certificate.pem"), str(free_port())
+    options = ("--tls-port", port, "--tls-cert-file", pem, "--tls-key-file", pem, "--tls-ca-cert-file", pem)
+    server = redisserver.RedisServer(tmp_path, *options, "--tls-auth-clients", "no")
+    server.start()
+    address = f"rediss://localhost:{port}/0"
+    try:
+        with closing(RedisFrontier(f"{address}?ssl_ca_certs={pem}")) as frontier:
+            frontier.add([make_entry("a")])
+            assert len(frontier.lease("o", 1, horizon=0, ttl=60)) == 1
+        with pytest.raises(DataUnavailable, match=r"rediss://localhost:\d+/0: cannot be .*CERTIFICATE"):
+            RedisFrontier(address)
+    finally:
+        server.kill()

@@ -102,6 +102,8 @@ _NO_ADDRESS = "REDIS_URL"
 _SCHEMES = ("redis", "rediss", "unix")
 _NOT_NOW = ("MISCONF", "NOREPLICAS", "BUSY", "LOADING")
 """Beginnings of error messages after which the same command may succeed later."""
+_NO_RIGHTS = re.compile("executing the script can't|ACL failure in script")
+"""Matches an error of a script whose user lacks a right, of Redis and of Valkey."""
 _TIMEOUTS = ("socket_timeout", "socket_connect_timeout")
 
 
@@ -360,7 +362,7 @@ def _of_server(place: str, error: Exception) -> DataError:
 
 
 def _of_rights_or_cluster(place: str, error: Exception, text: str) -> DataError:
-    if isinstance(error, redis.exceptions.NoPermissionError) or "executing the script can't" in text:
+    if isinstance(error, redis.exceptions.NoPermissionError) or _NO_RIGHTS.search(text):
         return DataError(
             f"{place}: the user lacks rights ({text}); deploy/redis-users.acl lists the rights that it needs"
         )
