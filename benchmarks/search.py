@@ -239,7 +239,8 @@ def rows(
                 row["written, ms CPU"] = 1000 * cpu / (size - STORED - done)
                 row |= index_cost(place, size - STORED - done) | found_after(place, texts, size - STORED)
                 done = size
-                row["bytes of an article in the index"] = place.path.stat().st_size / done
+                files = [place.path, *place.path.with_suffix("").rglob("*.db")]
+                row["bytes of an article in the index"] = sum(one.stat().st_size for one in files) / done
                 if place.server is None:
                     row["bytes of an article in the data file"] = place.data.stat().st_size / done
                 row["MB of memory at most"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -37,6 +37,8 @@ _KEPT = 600.0
 _MOST = 32_000_000
 """Maximum number of characters of the texts that are kept."""
 _MAX_FEEDS = 1_000
+_Texts = Mapping[bytes, str]
+"""The texts of a feed as HTML, by the fingerprint of their page; empty if the feed cannot be read."""
 
 
 class FeedContent:
@@ -45,10 +47,8 @@ class FeedContent:
     def __init__(self, crawl: Crawl, engine: ExecutionEngine, *, obeys_noindex: bool) -> None:
         self._context, self._engine, self._obeys_noindex = crawl.context, engine, obeys_noindex
         self._rights = crawl.sites.rights
-        self._feeds = Bounded[str, tuple[float, Mapping[bytes, str]]](_MAX_FEEDS)
-        """Time in monotonic seconds, and texts as HTML by the fingerprint of their page, by URL of the feed.
-        The texts are empty if the feed cannot be read."""
-        self._one_feed = asyncio.Lock()
+        self._feeds = Bounded[str, tuple[float, asyncio.Future[_Texts]]](_MAX_FEEDS)
+        """Time of the request in monotonic seconds, and the texts, by URL of the feed."""
 
     async def instead_of(self, response: Response, visit: Visit) -> Article | None:
         """Return the article of a refused page, or None if the site's feed does not have its text.
@@ -69,12 +69,8 @@ class FeedContent:
         whole = await self._read(visit)
         if whole is None or len(whole.text) <= len(article.text):
             return article
-        whole.rights, whole.fetched_at, whole.discovered_at = (
-            article.rights,
-            article.fetched_at,
-            article.discovered_at,
-        )
-        whole.canonical_url = article.canonical_url
+        whole.rights, whole.canonical_url = article.rights, article.canonical_url
+        whole.fetched_at, whole.discovered_at = article.fetched_at, article.discovered_at
         return whole
 
     async def _read(self, visit: Visit) -> Article | None:
@@ -82,16 +78,21 @@ class FeedContent:
         named = visit.data.get("where") == Where.FEED and GivenBy.of(visit.data).counts_for(visit.rule.domain)
         if not feed or not named or self._context.outage.ending():
             return None
-        async with self._one_feed:  # the other pages of the feed wait for its texts
-            at, texts = self._feeds.get(feed, (0.0, {}))
-            if not at or time.monotonic() > at + _KEPT:
-                texts = await self._fetch(feed, visit)
-                self._feeds[feed] = time.monotonic(), texts
-                self._feeds.shrink(_MOST, lambda kept: sum(map(len, kept[1].values())))
+        texts = await self._texts_of(feed, visit)
         text = texts.get(visit.lease.entry.fingerprint) or texts.get(_key(visit.url))
         return None if text is None else await asyncio.to_thread(self._article, text, visit)
 
-    async def _fetch(self, feed: str, visit: Visit) -> Mapping[bytes, str]:
+    async def _texts_of(self, feed: str, visit: Visit) -> _Texts:
+        at, coming = self._feeds.get(feed, (0.0, None))
+        if coming is None or time.monotonic() > at + _KEPT:
+            coming = asyncio.ensure_future(self._fetch(feed, visit))
+            self._feeds[feed] = time.monotonic(), coming
+        # The other pages of the feed wait for the same request.
+        texts = await asyncio.shield(coming)
+        self._feeds.shrink(_MOST, lambda kept: _length(kept[1]))
+        return texts
+
+    async def _fetch(self, feed: str, visit: Visit) -> _Texts:
         request = Request(feed, callback=NO_CALLBACK, meta={RULE_KEY: visit.rule})
         try:
             response = await self._engine.download_async(request)
@@ -123,6 +124,10 @@ class FeedContent:
             return None
         article.extraction["text"] = FEED
         return article
+
+
+def _length(coming: asyncio.Future[_Texts]) -> int:
+    return sum(map(len, coming.result().values())) if coming.done() and not coming.cancelled() else 0
 
 
 def _key(url: str) -> bytes:
