@@ -227,6 +227,11 @@ def test_broken_links_are_found_with_the_pages_that_contain_them(
         f"{HOST}/nowhere": [f"{HOST}/"],
         f"{HOST}/nowhere/too": [STORIES[0]],
     }
+    assert checked["/"].last.markup == "no_title:1 no_description:1 no_language:1"
+    assert checked["/feed.xml"].last.markup is None
+    assert report["markup"]["no_title"] == 1
+    assert f"{HOST}/" in [one["url"] for one in report["faulty"]]
+    assert "no title: 1" in monitors.run("monitor", "show", "news.test").stdout
 
 
 def test_requests_obey_the_delay_of_the_host(monitors: Monitors, site: MockServer) -> None:

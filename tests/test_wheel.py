@@ -114,6 +114,7 @@ def test_the_metadata_name_all_requirements_except_those_of_extras(wheel: Path) 
         "mcp": {"mcp"},
         "parquet": {"pyarrow"},
         "render": {"playwright"},
+        "sso": {"authlib"},
         "simulator": {"numba", "pyarrow", "matplotlib"},
     }
     assert "Provides-Extra: web\n" in metadata

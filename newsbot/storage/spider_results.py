@@ -74,6 +74,8 @@ class PageCheck:
     """The redirects in order: status and target."""
     found_on: str | None = None
     """The URL of a page that links to this page. None if this page is in the crawl database."""
+    markup: str | None = None
+    """The faults of the markup, such as ``errors:3 no_title:1``; None if the page was not read."""
 
     @property
     def verdict(self) -> Verdict:

@@ -3,6 +3,7 @@
 Files in reading order:
 
 * ``page_check``: how one page is checked, what its responses mean, and what changed since an earlier run
+* ``markup``: finds faults in the markup of a page
 * ``report``: the report on one site, from all its pages, with sections, links between them, and folders
 * ``kept_reports``: stores the last report of each site, so that it can be shown immediately
 * ``rendering``: writes reports as JSON and HTML

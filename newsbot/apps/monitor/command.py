@@ -9,7 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from newsbot.apps.monitor.kept_reports import forget_report, monitored
-from newsbot.apps.monitor.rendering import Row, broken_rows, change_rows, facts, moved_rows, write_reports
+from newsbot.apps.monitor.rendering import (
+    Row,
+    broken_rows,
+    change_rows,
+    facts,
+    faulty_rows,
+    moved_rows,
+    write_reports,
+)
 from newsbot.apps.monitor.report import site_report
 from newsbot.backends import open_storage, stored
 from newsbot.cli.command import Call
@@ -120,6 +128,7 @@ def _print(call: Call, report: Mapping[str, Any]) -> None:
         (report["refused_count"], pages.format("refused"), broken_rows(report["refused"])),
         (changed, "what | before | now | changed *", change_rows(report["changes"])),
         (report["moved_count"], "moved * | hops *", moved_rows(report["moved"])),
+        (report["faulty_count"], "faults * | page *", faulty_rows(report["faulty"])),
     )
     for number, titles, rows in tables:
         if not number:

@@ -19,6 +19,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
     "broken": ("broken", "refused"),
     "moved": ("moved",),
     "changes": ("changes",),
+    "markup": ("faulty",),
     "structure": ("sections", "links", "depths", "tree", "orphans"),
     "extremes": ("slowest", "largest"),
 }

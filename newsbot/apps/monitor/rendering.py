@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from newsbot.apps.monitor.markup import FAULTS, MEANING
 from newsbot.cli.files import replacing
 from newsbot.cli.terminal import counted
 from newsbot.clock import iso, utc
@@ -38,6 +39,7 @@ def to_html(reports: Sequence[Mapping[str, Any]], now: float) -> str:
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     environment.globals |= {"counted": counted, "facts": facts, "broken_rows": broken_rows}
     environment.globals |= {"change_rows": change_rows, "moved_rows": moved_rows, "shown": SHOWN}
+    environment.globals["faulty_rows"] = faulty_rows
     return environment.get_template("reports.html").render(reports=reports, now=iso(utc(now)))
 
 
@@ -57,6 +59,9 @@ def facts(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if report["median_milliseconds"] is not None:
         times = f"{report['median_milliseconds']} ms median, {report['p95_milliseconds']} ms p95"
         yield "response time", times
+    if report["markup"]["read"]:
+        faults = {MEANING[name]: report["markup"][name] for name in FAULTS if name in report["markup"]}
+        yield f"faults on {counted(report['markup']['read'], 'read page')}", _counts(faults) or "none"
     yield "orphans", str(report["orphans_count"])
     yield "pages by depth", _counts(report["depths"])
 
@@ -76,6 +81,12 @@ def moved_rows(pages: Iterable[Mapping[str, Any]]) -> Iterator[Row]:
     """Yield a row for each page that redirects: its URL, then the status and the target of each redirect."""
     for one in pages:
         yield one["url"], " ".join(f"{hop['status']} {hop['to']}" for hop in one["hops"])
+
+
+def faulty_rows(pages: Iterable[Mapping[str, Any]]) -> Iterator[Row]:
+    """Yield a row for each page with faults in its markup: the faults, and the URL."""
+    for one in pages:
+        yield _counts({MEANING[name]: number for name, number in one["faults"].items()}), one["url"]
 
 
 def change_rows(changes: Iterable[Mapping[str, Any]]) -> Iterator[Row]:

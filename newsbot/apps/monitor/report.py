@@ -19,6 +19,7 @@ from urllib.parse import unquote
 
 import numpy as np
 
+from newsbot.apps.monitor import markup
 from newsbot.apps.monitor.page_check import CONTENT, LISTED, NEW, changes_of
 from newsbot.items import Kind, PageRecord, batched
 from newsbot.storage.base import Storage
@@ -191,7 +192,13 @@ LIMIT = 1000
 """Maximum number of pages in each list of a report. Further pages are only counted."""
 MAX_WORDS = 200
 """Maximum number of server names, and of content types, that are counted separately."""
-TOPS = {"broken": "referrer_count", "refused": "at", "moved": "hops_count", "orphans": "at"}
+TOPS = {
+    "broken": "referrer_count",
+    "refused": "at",
+    "moved": "hops_count",
+    "orphans": "at",
+    "faulty": "errors",
+}
 """The lists of a report, and the value by which each list is sorted. A report also counts all their pages."""
 REFERRERS = 5
 """Maximum number of feeds and sitemaps that a report names for an orphan (a page that no page links to)."""
@@ -242,6 +249,8 @@ class _Survey:
         self._words: dict[str, Counter[str]] = {
             name: Counter() for name in ("verdicts", "outcomes", "types", "servers")
         }
+        self._markup = Counter[str]()
+        """The number of pages with each fault of the markup."""
         self._millis = array("f")
         self._tops = {name: Top(limit, key) for name, key in TOPS.items()}
         self._slowest, self._largest = Top(min(limit, 50), "milliseconds"), Top(min(limit, 50), "size")
@@ -322,6 +331,13 @@ class _Survey:
         if last.size:
             self._counts["bytes"] += last.size
             self._largest.add({"url": checked.url, "size": last.size, "content_type": media})
+        if last.markup is not None:
+            self._counts["read"] += 1
+            faults = markup.read(last.markup)
+            self._markup.update(faults.keys())
+            if faults:
+                errors = faults.get(markup.ERRORS, 0)
+                self._tops["faulty"].add({"url": checked.url, "errors": errors, "faults": faults})
         if last.seconds is not None:
             milliseconds = round(1000 * last.seconds)
             self._millis.append(milliseconds)
@@ -383,6 +399,7 @@ class _Survey:
             "never_checked": self._counts["never_checked"],
             **words,
             "bytes": self._counts["bytes"],
+            "markup": {"read": self._counts["read"], **dict(self._markup.most_common())},
             **quantiles(self._millis),
             **{f"{name}_count": top.count for name, top in self._tops.items()},
             **{name: top.listed() for name, top in self._tops.items()},

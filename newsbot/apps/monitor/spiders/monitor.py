@@ -20,7 +20,9 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import StopDownload
 from scrapy.http import Response
 from twisted.python.failure import Failure
+from w3lib.encoding import http_content_type_encoding
 
+from newsbot.apps.monitor import markup
 from newsbot.apps.monitor.kept_reports import keep_report
 from newsbot.apps.monitor.page_check import Answer, Target, needs_get, next_hop, to_check
 from newsbot.apps.monitor.rendering import write_reports
@@ -36,6 +38,7 @@ from newsbot.errors import ArgumentError, DataError, NotAnArticle
 from newsbot.items import Bounded, Link, PageRecord, batched
 from newsbot.middlewares import content_type_of, tree_of
 from newsbot.pages.discovery.sections import find_links
+from newsbot.pages.extraction.page.charset import decode
 from newsbot.pages.rules.rule import Rule
 from newsbot.recrawl.planning import may_retry
 from newsbot.storage.base import Storage
@@ -288,8 +291,12 @@ class MonitorSpider(auxiliary.SideSpider):
             return
         # A redirect that is not followed is stored too. It is circular, too long, or leads to another site.
         answer = _answer(response, None if step is None else step.fault)
-        yield await self._keep(to_check(step.target if step else target, answer, self.context.clock()))
-        if target.reads and response.status < 300:
+        check = to_check(step.target if step else target, answer, self.context.clock())
+        is_page = target.reads and response.status < 300 and _is_html(response)
+        if is_page:
+            check = replace(check, markup=await asyncio.to_thread(_markup_of, response))
+        yield await self._keep(check)
+        if is_page:
             links = await asyncio.to_thread(_links_on, response)
             for found in await self.context.calls.run(list, self._links_of(links, response, target)):
                 yield found
@@ -333,7 +340,7 @@ class MonitorSpider(auxiliary.SideSpider):
 
     def _count(self, check: PageCheck) -> None:
         of_site = self.counted.setdefault(check.source, {})
-        for name in ("checked", check.verdict.replace(" ", "_")):
+        for name in ("checked", check.verdict.replace(" ", "_"), *(["faulty"] if check.markup else [])):
             of_site[name] = of_site.get(name, 0) + 1
             self.context.count(f"monitor/{name}")
 
@@ -398,11 +405,18 @@ def _answer(response: Response, fault: str | None) -> Answer:
     )
 
 
+def _is_html(response: Response) -> bool:
+    media = content_type_of(response).partition(";")[0].strip().lower()
+    return not media or "html" in media
+
+
+def _markup_of(response: Response) -> str:
+    html = decode(response.body, http_content_type_encoding(content_type_of(response)))
+    return markup.written(markup.faults_in(html, response.url))
+
+
 def _links_on(response: Response) -> list[Link]:
     """Return the links of a page. The function may run in any thread."""
-    media = content_type_of(response).partition(";")[0].strip().lower()
-    if media and "html" not in media:
-        return []
     try:
         return find_links(tree_of(response), response.url)
     except NotAnArticle:  # the page is empty, or it is an image with an HTML content type
