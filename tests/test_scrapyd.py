@@ -151,6 +151,46 @@ def test_a_cancelled_job_returns_its_leases(
     assert len(kept) == PAGES - pending
 
 
+NEXT = """
+
+_start = NewsSpider.start
+
+async def _told(self):
+    self.logger.warning("the next version")
+    async for one in _start(self):
+        yield one
+
+NewsSpider.start = _told
+"""
+
+
+def test_a_new_version_takes_over_while_a_job_of_the_old_one_runs(
+    scrapyd: ScrapydServer, web: Web, redis: RedisServer, mongo: str, tmp_path: Path
+) -> None:
+    old = hold_leases(scrapyd, web, redis, "takeover")
+    project = copy_project(tmp_path, scrapyd.url)
+    with (project / "newsbot/spiders/news.py").open("a", encoding="utf8") as code:
+        code.write(NEXT)
+    assert '"status": "ok"' in scrapyd_deploy(project, scrapyd.environment)
+    new = scrapyd.schedule(mode="continuous")
+    scrapyd.ask("cancel.json", [("project", "newsbot"), ("job", old)])
+    log = scrapyd.finish(old)
+    assert "Spider closed (shutdown)" in log
+    assert "the next version" not in log
+
+    def stored() -> set[str]:
+        with closing(MongoStorage(mongo)) as storage:
+            return {one.url for one in storage.articles.iter() if "/takeover-" in one.url}
+
+    wait_for(lambda: len(stored()) == PAGES, "the new job does not go on")
+    scrapyd.ask("cancel.json", [("project", "newsbot"), ("job", new)])
+    log = scrapyd.finish(new)
+    assert "the next version" in log
+    check_clean_stop(log, redis)
+    seen = [path for path in web.seen(SLOW) if "/takeover-" in path]
+    assert sorted(seen) == sorted(set(seen)), "no page was fetched twice"
+
+
 def counted(redis: RedisServer) -> dict[str, int]:
     with closing(RedisFrontier(redis.url)) as frontier:
         return frontier.counts()
