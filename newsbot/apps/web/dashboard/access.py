@@ -51,6 +51,8 @@ MAX_GUESSERS = 10_000
 _HOST_NAMES = frozenset({"localhost", "ip6-localhost"})
 
 
+_BEARER = web.RequestKey[Person | None]("bearer")
+"""Key of a request: the person whose token it has, or None."""
 _person: ContextVar[str] = ContextVar("person", default="")
 
 
@@ -210,8 +212,12 @@ class Access:
         return Person(OWNER, "admin") if name == OWNER else self.people.get(name)
 
     def _bearer(self, request: web.Request) -> Person | None:
-        kind, _, given = request.headers.get("Authorization", "").partition(" ")
-        return self._owner_of(request, given.strip()) if kind.lower() == "bearer" else None
+        # Several steps of a request ask for its sender, but a wrong token counts as one guess.
+        if _BEARER not in request:
+            kind, _, given = request.headers.get("Authorization", "").partition(" ")
+            is_bearer = kind.lower() == "bearer"
+            request[_BEARER] = self._owner_of(request, given.strip()) if is_bearer else None
+        return request[_BEARER]
 
     def _owner_of(self, request: web.Request, given: str) -> Person | None:
         # While a sender must wait, tokens are not compared. Otherwise the sender could continue to guess.
