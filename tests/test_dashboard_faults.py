@@ -90,7 +90,7 @@ def test_an_internal_error_is_one_line_in_the_log(
         raise RuntimeError("first line\nsecond line")
 
     monkeypatch.setattr("newsbot.apps.web.dashboard.articles.find", broken)
-    monkeypatch.setattr(pages, "lines", broken)
+    monkeypatch.setattr(pages, "history", broken)
 
     async def check(visitor: Visitor) -> None:
         for path in ("/articles", "/why?url=" + quote("https://news.test/1")):

@@ -15,7 +15,7 @@ from pymongo import MongoClient
 from testbed.redisserver import RedisServer, need_redis
 from tests.dashboarddata import SITE, fill, write_events
 from tests.dashboards import TOKEN, Visitor, settings_of, visit
-from tests.test_dashboard_api import STORY_PLACE, paths_of_reads
+from tests.test_dashboard_api import EVENT_PLACE, STORY_PLACE, paths_of_reads
 
 TIMES = (
     *("fetched_at", "published_at", "discovered_at", "deadline", "at", "next_poll", "last_poll", "last_new"),
@@ -55,8 +55,11 @@ def answers(settings: dict[str, Any]) -> dict[str, Any]:
     async def check(visitor: Visitor) -> None:
         _, text = await visitor.get("/api/stories")
         story = json.loads(text)[0]["story"]
-        for name, path in paths_of_reads().items():
-            answer, text = await visitor.get(path.replace(STORY_PLACE, story))
+        _, text = await visitor.get(paths_of_reads()["article"])
+        event = json.loads(text)["event"] or ""
+        for name, place in paths_of_reads().items():
+            path = place.replace(STORY_PLACE, story).replace(EVENT_PLACE, event)
+            answer, text = await visitor.get(path)
             assert answer.status == 200, (path, text)
             found[name] = lasting(json.loads(text))
         bearer = {"Authorization": f"Bearer {TOKEN}"}
