@@ -62,6 +62,8 @@ def answers(settings: dict[str, Any]) -> dict[str, Any]:
             answer, text = await visitor.get(path)
             assert answer.status == 200, (path, text)
             found[name] = lasting(json.loads(text))
+            if name == "verdict":  # one of the servers may still be indexing
+                found[name]["signs"] = [one for one in found[name]["signs"] if one["state"] != "indexing"]
         bearer = {"Authorization": f"Bearer {TOKEN}"}
         _, text = await visitor.post("/api/actions/pause", {"site": SITE}, **bearer)
         assert json.loads(text)["verdict"] == "paused"
