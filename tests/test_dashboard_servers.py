@@ -61,6 +61,8 @@ def answers(settings: dict[str, Any]) -> dict[str, Any]:
             path = place.replace(STORY_PLACE, story).replace(EVENT_PLACE, event)
             answer, text = await visitor.get(path)
             assert answer.status == 200, (path, text)
+            if name == "event":  # its reports depend on the time at which the servers group articles
+                continue
             found[name] = lasting(json.loads(text))
             if name == "verdict":  # one of the servers may still be indexing
                 found[name]["signs"] = [one for one in found[name]["signs"] if one["state"] != "indexing"]
