@@ -1,8 +1,7 @@
 """What the number of queues in Redis costs, and how long it takes to change it.
 
-A worker leases pages, asks what is known about their links, queues new links and acknowledges the pages. The
-scripts of all queues run on one server here. If each queue is on its own node, a node runs the scripts of its
-queue only.
+A worker leases pages, looks up their links, queues new links and acknowledges the pages. Here, one server
+runs the scripts of all queues. If each queue is on a node of its own, each node runs only its own scripts.
 
     python -m benchmarks.queues [--queues 1,4,16] [--pages 4000] [--known 100000] [--json]
 """

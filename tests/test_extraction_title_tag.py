@@ -12,7 +12,7 @@ TITLE = "Mill race to be dug out again"
 NAME = "Der Wiesenbote"
 NAMED = {
     "copyright": f"<footer>© 2019–2026 {NAME}. Alle Rechte vorbehalten</footer>",
-    "copyright and rights": f"<footer><p>(c) 2026 {NAME} all rights reserved</p></footer>",
+    "copyright and town": f"<footer><p>(c) 2026 {NAME}, Hamburg</p></footer>",
     "link to the home page": f"<a href=/>{NAME}</a>",
     "logo": f"<a href=https://www.hb-online.example/index.html><img src=l.svg alt='{NAME}'></a>",
     "feed": f"<link rel=alternate type=application/rss+xml href=/feed/ title='{NAME} » Feed'>",

@@ -96,7 +96,7 @@ def _tell(call: Call, folder: Path, rules: list[str]) -> None:
     if any((folder / "rules").glob("*.yaml")):
         call.text(f"next:    {begin}{PROGRAM} crawl")
         return
-    call.text("There are no sites yet. Ways to begin:")
+    call.text("The project has no sites yet. Ways to begin:")
     call.text(f"  to try:      {begin}{PROGRAM} demo")
     call.text(f"  own sites:   {begin}{PROGRAM} rules new example.org")
     call.text(f"  a list:      {begin}{PROGRAM} rules import opml FILE")

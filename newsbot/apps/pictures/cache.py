@@ -1,7 +1,7 @@
 """Keeps pictures as files in the folder ``pictures`` of the data folder, up to a total size.
 
-If there is no room, the files that were not used for the longest time are deleted. Each file is deleted after
-a week, so the picture of an article that was removed does not stay.
+If there is no room, the least recently used files are deleted. Each file is deleted after a week, so the
+picture of a removed article does not stay.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Picture:
 
 
 def kind_of(body: bytes) -> str | None:
-    """Return the kind of a picture by its first bytes; None if it is no picture that is shown."""
+    """Return the kind of a picture by its first bytes; None if the format is not in :data:`KINDS`."""
     if body.startswith(b"\xff\xd8\xff"):
         return "jpg"
     if body.startswith(b"\x89PNG\r\n\x1a\n"):
@@ -71,7 +71,7 @@ class PictureCache:
         return None
 
     def put(self, url: str, picture: Picture) -> None:
-        """Store a picture, and delete files that are too old or for which there is no room.
+        """Store a picture. Delete old files, and the least recently used files beyond the total size.
 
         Raises ``OSError``.
         """

@@ -37,7 +37,7 @@ async def picture(board: Dashboard, request: web.Request) -> web.Response:
     shown = request.app.get(PICTURES)
     found = await shown.get(address) if shown and address else None
     if found is None:
-        raise web.HTTPNotFound(text="There is no picture.")
+        raise web.HTTPNotFound(text="The article has no picture that can be shown.")
     return web.Response(body=found.body, headers=_HEADERS | {"Content-Type": KINDS[found.kind]})
 
 
@@ -63,6 +63,6 @@ async def _opened(board: Dashboard, app: web.Application) -> AsyncIterator[None]
 
 
 def add(board: Dashboard, app: web.Application) -> None:
-    """Add the page. Without the setting NEWSBOT_PICTURES, there is no picture."""
+    """Add the page. It answers with 404 if the setting NEWSBOT_PICTURES is 0."""
     app.router.add_get("/picture", board.reading(picture))
     app.cleanup_ctx.append(partial(_opened, board))

@@ -21,11 +21,11 @@ from typing import Any
 from newsbot.config.apps import load_optional
 
 BIG = 1_000_000
-"""The name of a city with so many people means the city. For a capital, a tenth is enough."""
+"""Minimum number of people of a city whose name alone means the city. For a capital, a tenth is enough."""
 KNOWN_ABROAD = 50_000
 """Minimum number of people of a city whose names in other languages are used."""
 STATE = BIG // 10 + 1
-"""A state of the USA counts as a place with so many people: more than most cities with the same name."""
+"""Number of people that a state of the USA counts with, when places with the same name are compared."""
 MAX_WORDS = 5
 """Maximum number of words of a name."""
 LANGUAGES = ("en", "de", "ru")

@@ -1,6 +1,6 @@
 """The pages ``/login/sso``, which sends a browser to the provider, and ``/login/sso/back``, its way back.
 
-Only a person who is in the team may log in (``newsbot team add EMAIL --no-token``), with the role there.
+Only people in the team may log in (``newsbot team add EMAIL --no-token``). They have the role of the team.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ async def begin(board: Dashboard, request: web.Request) -> web.Response:
 
 
 async def finish(board: Dashboard, request: web.Request) -> web.Response:
-    """Log the person in who comes back from the provider."""
+    """Log in a person whom the provider sends back."""
     sign_on, state = request.app.get(SIGN_ON), request.query.get("state", "")
     if sign_on is None:
         raise web.HTTPNotFound

@@ -181,17 +181,17 @@ class SourceCollector:
 class _Collector(SourceCollector):
     """Collects the items of a feed: resolves URLs, parses dates, merges duplicates, counts faults."""
 
+    raw_text = _MAX_RAW_LEAD
+    """Maximum number of characters that are read of each text of an item."""
+    markup = False
+    """True if the elements inside a text are part of the text."""
+
     def __init__(self, url: str, now: datetime, zone: tzinfo, problems: Iterable[str] = ()) -> None:
         super().__init__(url, now, zone, problems)
         self.feed = Feed()
         self._items = 0
         self._hubs: dict[str, Hub] = {}
         self.base = url
-
-    raw_text = _MAX_RAW_LEAD
-    """Maximum number of characters that are read of each text of an item."""
-    markup = False
-    """True if the elements inside a text are part of the text."""
 
     @property
     def full(self) -> bool:

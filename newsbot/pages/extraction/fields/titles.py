@@ -255,7 +255,6 @@ _MOST_LINKS = 1000
 _COPYRIGHT = re.compile(
     r"(?:©|\(c\)|\bcopyright\b)[\s\d©,–—-]*(?:by\s)?([^\d.|©][^.|©\n]{1,80})", re.IGNORECASE
 )
-_RIGHTS = re.compile(r",|\s+(?:all rights|alle rechte|tous droits|todos los|все права)", re.IGNORECASE)
 _WITH_COPYRIGHT = xpath("//*[text()[contains(., '©') or contains(., '(c)') or contains(., 'opyright')]]")
 _HOME = re.compile(r"/(?:index\.\w{3,5})?")
 _FEED_OF_SITE = re.compile(r"(?:/[^/]*){0,2}/?")
@@ -296,7 +295,7 @@ def _shown_names(page: Page) -> Iterator[str]:
             yield from (picture.get("alt") or "" for picture in link.iter("img"))
     shown = (text_of(element, 500) for element in islice(_WITH_COPYRIGHT(page.tree), 20))
     for match in chain.from_iterable(map(_COPYRIGHT.finditer, (*stated, *shown))):
-        yield from (match[1], _RIGHTS.split(match[1])[0])
+        yield from (match[1], match[1].partition(",")[0])
 
 
 def _path_on_site(href: str, page: Page) -> str | None:
