@@ -41,6 +41,35 @@ def test_numbered_captions_of_a_gallery_are_not_text() -> None:
     assert PROSE[0] in text
 
 
+CAPTIONS = [
+    "The dam in the last light of the day.",
+    "Two geese on the wall.",
+    "The miller opens the lower gate.",
+]
+GALLERIES = {
+    "list": ("<ul>{}</ul>", "<li><a href=/{n}.jpg><img src=/{n}.jpg></a><p>{caption}</p></li>"),
+    "definitions": ("<div>{}</div>", "<dl><dt><img src=/{n}.jpg></dt><dd>{caption}</dd></dl>"),
+    "credits": (
+        "<div>{}</div>",
+        "<div><img src=/{n}.jpg><span>Photo: J. Mill</span><p class=x>{caption}</p></div>",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", GALLERIES)
+def test_captions_of_a_gallery_are_not_text(kind: str) -> None:
+    around, item = GALLERIES[kind]
+    items = "".join(item.format(n=n, caption=caption) for n, caption in enumerate(CAPTIONS))
+    first, rest = TEXT.split("</p>", 1)
+    assert read(page(body=f"{first}</p>{around.format(items)}{rest}")).text.split("\n") == PROSE
+
+
+def test_paragraphs_between_pictures_are_text() -> None:
+    pictures = [f"<img src=/{n}.jpg><p>{text}</p>" for n, text in enumerate(PROSE)]
+    body = "".join(pictures) + "<p>Nobody was hurt, and the gate is open again since the morning.</p>"
+    assert read(page(body=body)).text.split("\n")[: len(PROSE)] == PROSE
+
+
 def test_the_motto_of_a_blog_is_not_text() -> None:
     motto = "I grind corn all day and write in the evening, and what I write is read by few, which is right."
     post = f"<h3>Rain closes the lower road</h3><div class=post-body>{TEXT.replace('p>', 'div>')}</div>"

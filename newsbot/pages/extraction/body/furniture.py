@@ -1,7 +1,7 @@
 """Leaves out pieces that their place shows not to be part of the article.
 
-These are readers' comments below a heading, the motto of a blog, numbered captions of a gallery, and boxes in
-a side column.
+These are readers' comments below a heading, the motto of a blog, captions of a gallery, and boxes in a side
+column.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ _LONGEST_HEADING = 60
 _COUNTER = re.compile(r"\d{1,3}\s?(?:/|of|von|de|из|sur)\s?\d{1,3}\b")
 """Matches the number of a picture in a gallery: "3/43"."""
 _LEAST_PICTURES = 3
-"""Minimum number of numbered captions of a gallery."""
+"""Minimum number of captions of a gallery."""
+_LONGEST_CAPTION = 300
 _PROSE = 60
 """Minimum length of a piece that is prose."""
 _LEAST_LEFT = 0.25
@@ -42,7 +43,7 @@ def without_furniture(view: View, chosen: Marks) -> Marks:
     """Return ``chosen`` without these pieces. A group of pieces is kept if hardly any prose would be left."""
     chosen = chosen & ~_after_comments(view, chosen)
     least = _LEAST_LEFT * view.prose[chosen].sum()
-    for marks in (_sidebars(view), _motto(view, chosen), _notes(view)):
+    for marks in (_sidebars(view), _motto(view, chosen), _notes(view), _captions(view)):
         kept: Marks = chosen & ~marks
         if view.prose[kept].sum() > least:
             chosen = kept
@@ -99,6 +100,20 @@ def _notes(view: View) -> Marks:
     regions = np.array(view.pieces.tree.regions)
     marks: Marks = (regions[view.box] & ~regions[view.common[view.box]] & IS_NOTE) > 0
     return marks if view.length[marks].sum() <= _LONGEST_NOTES else np.zeros(view.count, np.bool_)
+
+
+def _captions(view: View) -> Marks:
+    """True for short pieces in boxes of a kind in which each piece follows a picture of its own."""
+    plain = (view.length <= _LONGEST_CAPTION) & ~np.isin(view.tag, HEADINGS)
+    seen = np.cumsum(view.pieces.pictures)
+    # For each piece, the number of pictures that precede the piece before it that has the same kind.
+    order = np.argsort(view.kind, kind="stable")
+    earlier = np.where(np.diff(view.kind[order], prepend=-1) > 0, 0, np.roll(seen[order], 1))
+    is_caption = np.zeros(view.count, np.bool_)
+    is_caption[order] = plain[order] & (seen[order] > earlier)
+    number, captions = np.bincount(view.kind), np.bincount(view.kind, is_caption)
+    marks: Marks = ((number == captions) & (number >= _LEAST_PICTURES))[view.kind]
+    return marks
 
 
 def _motto(view: View, chosen: Marks) -> Marks:
