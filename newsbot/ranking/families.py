@@ -10,15 +10,13 @@ state     when                                                          what is 
 open      the site's feeds or news sitemaps name members, or pages of   all members
           the family were articles, or a person opened it
 unknown   nothing is known of its pages                                 a sample, if the site's budget allows
-it closed    its pages were not articles                                   now and then a page, so that a
-wrong
+closed    its pages were not articles                                   now and then a page, so that a wrong
                                                                         decision heals
 ========  ============================================================  =====================================
 
 Pages that a feed, a news sitemap, a rule or a person names are fetched in every state. All functions are
-pure. The
-*budget* of a site is the number of pages that may be fetched in vain: it grows with the number of its
-articles.
+pure. The *budget* of a site is the number of pages that may be fetched in vain: it grows with the number of
+its articles.
 """
 
 from __future__ import annotations
