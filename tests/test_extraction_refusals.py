@@ -243,6 +243,27 @@ def test_a_page_with_the_headline_of_one_story_is_not_a_front_page() -> None:
     assert why(front, f"{SITE}/") == "section_front"
 
 
+def test_headlines_around_the_text_do_not_make_an_announced_article_a_list() -> None:
+    """Each section of the article has its own box, so no box has most of the prose."""
+    prose = [f"{text} The road stays closed until Sunday." for text in PROSE]
+    others = "".join(
+        f"<div><a href=/n/{n}>Another headline of the day, number {n}</a></div>" for n in range(30)
+    )
+    sections = "".join(
+        f"<section><h4>{n}. A lower road</h4><p>{text}</p></section>" for n, text in enumerate(prose)
+    )
+    html = (
+        f"<html><title>Four roads and the river</title><body>{others}<div>{sections}</div>{others}".encode()
+    )
+    assert read(html, hint=Link(url=URL, where=Where.FEED)).text.endswith(prose[-1])
+    teasers = "".join(
+        f"<section><h4><a href=/n/{n}>The lower road is closed again, part {n}</a></h4><p>{text}</p></section>"
+        for n, text in enumerate(prose * 3)
+    )
+    front = f"<html><title>The valley news of today</title><body><div>{teasers}</div>".encode()
+    assert why(front, hint=Link(url=URL, where=Where.FEED)) == "section_front"
+
+
 def test_collections_of_schema_org() -> None:
     front = saved("section_front.html").replace(
         b"</head>", json_ld('{"@type":"CollectionPage","name":"Sport"}').encode() + b"</head>"

@@ -209,16 +209,26 @@ def view_of(page: Page, body: Body) -> View:
     return body.view or View(cut(page.tree), Known())
 
 
-def headline_links(view: View) -> int:
-    """Return the number of different lines that are links and look like headlines."""
-    beside = view.length - view.linked
+def headline_links(view: View, span: slice = slice(None)) -> int:
+    """Return the number of different lines that are links and look like headlines.
+
+    ``span`` selects the pieces of the page that are read.
+    """
+    beside = (view.length - view.linked)[span]
     return len(
         {
             text
-            for text, rest in zip(view.pieces.texts, beside.tolist(), strict=True)
+            for text, rest in zip(view.pieces.texts[span], beside.tolist(), strict=True)
             if rest <= _BESIDE and len(text) >= LONG_HEADLINE and len(text.split()) >= MANY_WORDS
         }
     )
+
+
+def span_of(view: View, body: Body) -> slice:
+    """Return the pieces of the page from the first to the last paragraph of the text."""
+    known = {block.text for block in body.blocks if len(block.text) >= LONG_PARAGRAPH}
+    places = [place for place, text in enumerate(view.pieces.texts) if text in known]
+    return slice(places[0], places[-1]) if places else slice(0)
 
 
 def paragraphs(body: Body) -> int:

@@ -28,6 +28,7 @@ from newsbot.pages.extraction.evidence import (
     is_headed,
     is_headline,
     paragraphs,
+    span_of,
     view_of,
 )
 from newsbot.pages.extraction.page.page import Page, text_of, xpath
@@ -57,7 +58,7 @@ class Standing(IntEnum):
 FIRST_SAMPLE = 1.3
 """Minimum log-odds of a sample on a site of which no article is known. There is nothing to compare it
 with."""
-REQUIRED = {Standing.OTHER: 3.0, Standing.ALONE: 0.0, Standing.SAMPLE: 3.0, Standing.MEMBER: -1.0}
+REQUIRED = {Standing.OTHER: 3.0, Standing.ALONE: 0.0, Standing.SAMPLE: 3.2, Standing.MEMBER: -1.0}
 """Minimum log-odds. Four of five pages that are not articles and reach 0 do not reach 3
 (``python -m benchmarks.verdict``). Consent pages reach at most 1.7."""
 SHORT_NAMED, SHORT = 60, 110
@@ -70,6 +71,8 @@ article exceeds."""
 _SYLLABLES = re.compile("[\uac00-\ud7af]")
 LIST_HEADLINES = 10
 """Minimum number of linked headlines on a list."""
+_PROSE = 3
+"""Minimum number of paragraphs of an article that has more linked headlines around it."""
 _PASSWORD = xpath("//input[@type='password']")
 # e.g. "0; url=/new"
 _AT_ONCE = re.compile(r"\s{0,9}[0-5]\s{0,9}[;,]\s{0,9}url", re.IGNORECASE)
@@ -220,7 +223,11 @@ def is_list(page: Page, body: Body) -> bool:
     if page.has_own_article or (is_headed(page) and paragraphs(body)):
         return False
     view = view_of(page, body)
-    if not view.count or headline_links(view) < max(LIST_HEADLINES, 2 * paragraphs(body)):
+    number = paragraphs(body)
+    if not view.count or headline_links(view) < max(LIST_HEADLINES, 2 * number):
+        return False
+    # The headlines around an article may be more than its paragraphs, but there are few among them.
+    if number >= _PROSE and headline_links(view, span_of(view, body)) < number:
         return False
     prose, share = concentration(view, size(body.text))
     return share < 0.15 or prose < 150
