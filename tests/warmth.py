@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import io
 import json
@@ -11,12 +12,13 @@ import random
 import runpy
 import socket
 import sys
+import threading
 import time
 import warnings
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 PACKAGES = (
     "newsbot",
@@ -107,7 +109,32 @@ def become(request: dict[str, Any]) -> None:
     sys.argv = ["", *request["arguments"]]
     if not hasattr(sys.modules.get(request["module"]), "__path__"):
         sys.modules.pop(request["module"], None)  # for a package, the module to run is its __main__
-    runpy.run_module(request["module"], run_name="__main__", alter_sys=True)
+    try:
+        runpy.run_module(request["module"], run_name="__main__", alter_sys=True)
+    except SystemExit as end:
+        code = end.code
+    else:
+        code = 0
+    leave(code)
+
+
+def leave(code: object) -> NoReturn:
+    """End the process as the interpreter does, without freeing all objects.
+
+    Freeing them would copy the memory that the process shares with its server, which takes 0.2 s of CPU.
+    """
+    if code is not None and not isinstance(code, int):
+        print(code, file=sys.stderr)
+        code = 1
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    gc.collect()  # reports files that are still open
+    try:
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+    except OSError:
+        sys.exit(code)  # the interpreter reports it
+    os._exit((code or 0) & 0xFF)
 
 
 def _renew_streams() -> None:

@@ -9,13 +9,13 @@ an app is imported only when it is used. Import paths have the form ``package.mo
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import Enum, auto
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pkgutil import iter_modules
 from typing import Any
 
@@ -117,6 +117,12 @@ def load_optional(module: str, extra: str, user: str) -> Any:
 
 
 @cache
+def _others() -> Sequence[EntryPoint]:
+    """Return the entry points of the apps of other packages. Each search reads files of all packages."""
+    return tuple(entry_points(group=ENTRY_POINTS))
+
+
+@cache
 def known_apps() -> Mapping[str, App]:
     """Return all apps by name, those of newsbot first.
 
@@ -127,7 +133,7 @@ def known_apps() -> Mapping[str, App]:
     for module in iter_modules(import_module(ENTRY_POINTS).__path__):
         app: App = import_module(f"{ENTRY_POINTS}.{module.name}.app").APP
         found[app.name] = app
-    for one in entry_points(group=ENTRY_POINTS):
+    for one in _others():
         package = one.dist.name if one.dist else one.value
         if f"-{one.name}" in _words(os.environ.get(SETTING)):
             continue
@@ -157,7 +163,7 @@ def active_apps(wanted_apps: Any) -> list[App]:
     known = known_apps()
     words = _words(wanted_apps)
     # An app that the environment variable leaves out is not among the known apps.
-    names = dict.fromkeys([*known, *(one.name for one in entry_points(group=ENTRY_POINTS))])
+    names = dict.fromkeys([*known, *(one.name for one in _others())])
     for word in words:
         if (name := word.removeprefix("-")) not in names:
             near = get_close_matches(name, names, n=1)
