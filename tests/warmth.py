@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import gc
+import importlib.metadata
 import io
 import json
 import os
@@ -16,12 +17,14 @@ import threading
 import time
 import warnings
 from collections.abc import Mapping
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
 PACKAGES = (
     "newsbot",
+    "scrapy.commands",
     "scrapy.core",
     "scrapy.downloadermiddlewares",
     "scrapy.extensions",
@@ -154,11 +157,29 @@ def _renew_streams() -> None:
         setattr(sys, f"__{name}__", new)
 
 
+def _find_commands_and_apps() -> None:
+    """Fill the caches of the search for commands, apps and spiders.
+
+    ``newsbot.settings`` reads the environment, so each program imports it again.
+    """
+    path, environment = sys.path[:], dict(os.environ)
+    settings = import_module("scrapy.utils.project").get_project_settings()
+    import_module("scrapy.cmdline")._get_commands_dict(settings, True)
+    import_module("scrapy.spiderloader").get_spider_loader(settings)
+    import_module("newsbot.config.apps").active_apps(None)
+    del sys.modules["newsbot.settings"]
+    sys.path[:] = path
+    os.environ.clear()
+    os.environ.update(environment)
+
+
 def main() -> None:
     """Import, read a page, fork, and run the program in each fork until the interpreter ends."""
     descriptor, program = sys.argv[1:]
     sys.argv = [program]  # newsbot reads its own name when it is imported
     with socket.socket(fileno=int(descriptor)) as connection:
+        # each search for entry points reads files of all packages
+        importlib.metadata.entry_points = cache(importlib.metadata.entry_points)  # type: ignore[assignment]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # warnings on deprecated modules of Scrapy do not concern newsbot
             for package in PACKAGES:
@@ -166,6 +187,7 @@ def main() -> None:
         import_module("newsbot.pages.extraction").extract(
             PAGE, "http://news.test/2026/11/20/council-talks-about-the-bridge/"
         )
+        _find_commands_and_apps()
         if "twisted.internet.reactor" in sys.modules:
             raise RuntimeError("a module has installed a reactor: programs could not choose theirs")
         gc.freeze()
