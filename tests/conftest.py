@@ -32,6 +32,23 @@ hypothesis_settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 warm.install()
 
+LONG = (
+    "test_crawl_rendering.py",
+)
+"""The files that take longest, the longest first."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep the order of the files: xdist starts files with few tests last, and many of these are long."""
+    if hasattr(config.option, "loadscopereorder"):
+        config.option.loadscopereorder = False
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Start the longest files first, so that no worker is busy alone at the end."""
+    places = {name: place for place, name in enumerate(LONG)}
+    items.sort(key=lambda item: places.get(item.path.name, len(LONG)))
+
 MEMORY = Path("/dev/shm")
 ENOUGH = 4 * 2**30
 """Free bytes that tests need. Only the files of failed tests are kept, but some tests fill a server."""

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from newsbot.config.apps import known_apps
 from newsbot.crawl.components import COMPONENTS, REPLACED, not_used
 from newsbot.spiders.news import NewsSpider
 from testbed.messages import Answer
+from testbed.mockserver import MockServer
 from tests.crawls import ROOT, Crawl, World, article_html
 from tests.newssite import HOST, HTML, serve
 
@@ -233,34 +235,45 @@ def app(project: Project) -> Project:
     return project
 
 
-def test_an_app_of_another_package_adds_a_command(app):
-    app.run("crawl", "news")
-    shown = app.run("headlines", "--limit", "1")
+@pytest.fixture(scope="module")
+def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+    """A project that is installed and has crawled, for tests that look at its articles."""
+    with MockServer() as site:
+        world = World(tmp_path_factory.mktemp("crawled"), site)
+        serve(site, world, 2)
+        project = Project(world)
+        project.install()
+        crawl = project.run("crawl", "news", "-s", f"MINE_FILE={project.folder / 'changes.jsonl'}")
+        assert crawl.code == 0, crawl.err
+        yield project
+
+
+def test_an_app_of_another_package_adds_a_command(crawled):
+    shown = crawled.run("headlines", "--limit", "1")
     assert shown.code == 0, shown.err
     assert shown.out.startswith("Council story number")
-    assert "Print the newest headlines" in app.run("headlines", "-h").out + app.run("-h").out
-    left_out = app.run("headlines", NEWSBOT_APPS="-mine")
+    assert "Print the newest headlines" in crawled.run("-h").out
+    left_out = crawled.run("headlines", NEWSBOT_APPS="-mine")
     assert left_out.code == 2
     assert "Traceback" not in left_out.err
 
 
-def test_a_field_of_another_package_is_searched_and_counted(app):
-    app.run("crawl", "news")
-    found = app.run("articles", "counts", "length:short", "length:long", "--by", "length", "--json")
+def test_a_field_of_another_package_is_searched_and_counted(crawled):
+    found = crawled.run("articles", "counts", "length:short", "length:long", "--by", "length", "--json")
     assert found.code == 0, found.err
     assert json.loads(found.out)["length"] == [{}, {"long": 2}]
-    shorter = app.run("articles", "counts", "length:short", "-s", "MINE_SHORT=100000")
+    shorter = crawled.run("articles", "counts", "length:short", "-s", "MINE_SHORT=100000")
     assert "length:short: 2 articles" in shorter.err  # the index is rebuilt
 
 
-def test_a_follower_of_another_package_gets_all_articles_of_a_crawl_once(app):
-    file = app.folder / "changes.jsonl"
-    for _ in range(2):
-        crawl = app.run("crawl", "news", "-s", f"MINE_FILE={file}")
-        assert crawl.code == 0, crawl.err
+def test_a_follower_of_another_package_gets_all_articles_of_a_crawl_once(crawled):
+    file = crawled.folder / "changes.jsonl"
+    crawl = crawled.run("crawl", "news", "-s", f"MINE_FILE={file}")
+    assert crawl.code == 0, crawl.err
     rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     titles = [row["article"]["title"] for row in rows]
-    assert sorted(titles) == sorted(article.title for article in app.world.articles())
+    assert len(titles) == 2
+    assert sorted(titles) == sorted(article.title for article in crawled.world.articles())
 
 
 def test_a_reader_of_another_package_reads_its_kind_of_source(app, site):
@@ -272,13 +285,12 @@ def test_a_reader_of_another_package_reads_its_kind_of_source(app, site):
     assert app.world.urls() == [f"{HOST}/story/1"]
 
 
-def test_an_alert_rule_of_another_package_is_applied(app):
-    app.run("crawl", "news")
-    found = json.loads(app.run("alerts", "--json").out)
+def test_an_alert_rule_of_another_package_is_applied(crawled):
+    found = json.loads(crawled.run("alerts", "--json").out)
     assert "idle" in json.dumps(found)
-    off = app.run("alerts", "--json", "-s", "NEWSBOT_ALERTS_OFF=idle")
+    off = crawled.run("alerts", "--json", "-s", "NEWSBOT_ALERTS_OFF=idle")
     assert "no page is waiting" not in off.out
-    assert "is not an alert rule" in app.run("alerts", "-s", "NEWSBOT_ALERTS_OFF=idel").err
+    assert "is not an alert rule" in crawled.run("alerts", "-s", "NEWSBOT_ALERTS_OFF=idel").err
 
 
 def test_an_app_that_cannot_be_loaded_is_one_line(app):

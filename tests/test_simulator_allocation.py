@@ -20,7 +20,7 @@ def test_the_published_optimum() -> None:
     assert a.freshest([1, 2, 3, 4, 5], 5) == pytest.approx([1.15, 1.36, 1.35, 1.14, 0.0], abs=0.005)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(RATES, BUDGETS)
 @example([19.0, 0.03125], 1.0)
 def test_freshness_of_proportional_is_at_most_uniform_and_at_most_the_optimum(rates, budget) -> None:
@@ -31,7 +31,7 @@ def test_freshness_of_proportional_is_at_most_uniform_and_at_most_the_optimum(ra
     assert uniform <= best + 1e-9
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(RATES, BUDGETS)
 def test_the_optimum_of_age_and_of_random_visits(rates, budget) -> None:
     for share in (a.uniform, a.proportional, a.square_root):
@@ -46,7 +46,7 @@ def _fresh(rates, visits) -> float:
     return float((often / (often + known)).mean())
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(RATES, BUDGETS)
 def test_delay_of_uniform_proportional_and_square_root(rates, budget) -> None:
     """Uniform and proportional have equal delays; that of square-root is (E√λ)² / Eλ times as long."""
@@ -58,7 +58,7 @@ def test_delay_of_uniform_proportional_and_square_root(rates, budget) -> None:
     assert root == pytest.approx(uniform * np.sqrt(rates).mean() ** 2 / np.mean(rates))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(RATES, BUDGETS)
 def test_the_budget_is_spent(rates, budget) -> None:
     for share in (a.uniform, a.proportional, a.square_root, a.freshest, a.youngest, a.freshest_random):
