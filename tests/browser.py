@@ -30,7 +30,7 @@ def chromium() -> Iterator[Browser]:
 
 
 def check_access(page: Page) -> None:
-    """Check that axe finds no fault and that the page fits, on a phone with the dark theme and on a desktop."""
+    """Check that axe finds no fault and that the page fits, on a dark phone and on a light desktop."""
     schemes: tuple[Literal["light", "dark"], ...] = ("dark", "light")
     for width, scheme in zip((390, 1280), schemes, strict=True):
         page.set_viewport_size({"width": width, "height": 844})

@@ -32,9 +32,7 @@ hypothesis_settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 warm.install()
 
-LONG = (
-    "test_crawl_rendering.py",
-)
+LONG = ("test_crawl_rendering.py",)
 """The files that take longest, the longest first."""
 
 
@@ -48,6 +46,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Start the longest files first, so that no worker is busy alone at the end."""
     places = {name: place for place, name in enumerate(LONG)}
     items.sort(key=lambda item: places.get(item.path.name, len(LONG)))
+
 
 MEMORY = Path("/dev/shm")
 ENOUGH = 4 * 2**30

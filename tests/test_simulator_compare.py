@@ -34,7 +34,7 @@ from newsbot.storage.sources import Poll, SourceRecord
 from newsbot.storage.sqlite import SqliteStorage
 from tests.commandline import Answer, Place
 
-SMALL = "feeds=15,sections=5,days=5,learn=2,hosts=4"
+SMALL = "feeds=15,sections=5,days=3,learn=1,hosts=4"
 DAY = 86400
 BEGIN = 1_700_000_000
 

@@ -71,26 +71,33 @@ def test_the_document_has_all_runs(found: Experiment) -> None:
     assert document["ranking"][0] == {"situation": 1, "order": [6, 4, 2, 1, 3, 5]}
 
 
-def test_the_same_seed_gives_the_same_bytes_with_any_number_of_workers(tmp_path: Path) -> None:
-    written = []
-    for name, workers in (("one", 1), ("two", 2)):
-        folder = tmp_path / name
-        folder.mkdir()
-        write_experiment(folder, run_experiment(100, seed=7, workers=workers), ["about"], judged=False)
-        written.append({path.name: path.read_bytes() for path in folder.iterdir()})
-    assert written[0] == written[1]
-    assert len(written[0]) == 17
+@pytest.fixture(scope="module")
+def small() -> Experiment:
+    """The plan at a size at which only the form of its results matters."""
+    return run_experiment(1_000, seed=7, workers=1)
 
 
-def test_the_series_end_before_and_after_the_last_instant(tmp_path: Path) -> None:
-    small = run_experiment(1_000, workers=1)
-    write_experiment(tmp_path, small, ["about"], judged=False)
-    series = pq.read_table(tmp_path / "series.parquet").to_pylist()
+@pytest.fixture(scope="module")
+def written(small: Experiment, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("written")
+    write_experiment(folder, small, ["about"], judged=False)
+    return folder
+
+
+def test_the_same_seed_gives_the_same_bytes_with_any_number_of_workers(written: Path, tmp_path: Path) -> None:
+    write_experiment(tmp_path, run_experiment(1_000, seed=7, workers=2), ["about"], judged=False)
+    files = {path.name: path.read_bytes() for path in written.iterdir()}
+    assert files == {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert len(files) == 17
+
+
+def test_the_series_end_before_and_after_the_last_instant(small: Experiment, written: Path) -> None:
+    series = pq.read_table(written / "series.parquet").to_pylist()
     rows = [row for row in series if (row["situation"], row["variant"]) == (54, 7)]
     assert [row["time"] for row in rows[-3:]] == [17_275, 17_280, 17_280]
     run = next(row for row in small.runs if (row["situation"], row["variant"]) == (54, 7))
     assert rows[-1]["needfresh"] == run["needfresh"]
-    html = (tmp_path / "report.html").read_text()
+    html = (written / "report.html").read_text()
     assert html.count("<svg") == 13
     assert "nan" not in html
     assert "src=" not in html
@@ -98,8 +105,8 @@ def test_the_series_end_before_and_after_the_last_instant(tmp_path: Path) -> Non
 
 
 def test_means_over_seeds(tmp_path: Path) -> None:
-    both = run_experiment(500, seeds=2, workers=2)
-    alone = [run_experiment(500, seed=seed) for seed in (1, 2)]
+    both = run_experiment(1_000, seeds=2, workers=2)
+    alone = [run_experiment(1_000, seed=seed) for seed in (1, 2)]
     for row, *singles in zip(both.runs, *(one.runs for one in alone), strict=True):
         for name in ("needfresh", "sumsize", "max_processing"):
             assert row[name] == mean(name, singles)

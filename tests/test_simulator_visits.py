@@ -165,7 +165,7 @@ def test_costs_of_visits() -> None:
 
 
 def test_dead_pages_are_visited_once_more() -> None:
-    settings = SiteSettings(feeds=0, sections=0, pages=300, days=8, learn=1, deaths=0.1)
+    settings = SiteSettings(feeds=0, sections=0, pages=120, days=6, learn=1, deaths=0.1)
     world = make_sites(settings, 4)
     assert (np.diff(world.first) > 0).any()
     for name in STRATEGIES:
