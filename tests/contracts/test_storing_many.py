@@ -149,7 +149,7 @@ def content(storage: Storage) -> dict[str, Any]:
 
 
 @given(batches=_BATCHES)
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_storing_a_batch_equals_storing_one_by_one(
     place: Place, tmp_path_factory: pytest.TempPathFactory, batches: list[list[Article]]
 ) -> None:

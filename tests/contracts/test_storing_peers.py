@@ -74,7 +74,7 @@ _PEERS = st.dictionaries(_URLS, st.lists(_URLS, max_size=2, unique=True), max_si
 
 
 @given(batches=st.lists(_PEERS, max_size=3))
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_joining_a_group_equals_joining_its_articles_one_by_one(
     place: Place, tmp_path_factory: pytest.TempPathFactory, batches: list[dict[str, list[str]]]
 ) -> None:
