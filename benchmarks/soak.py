@@ -53,7 +53,7 @@ AWAY = 3.0
 """Seconds between a kill and the restart."""
 LOOK_EVERY = 5.0
 STARTUP = 20.0
-PATIENCE = 900.0
+FIND_ALL_TIMEOUT = 900.0
 """Seconds that the crawl has to finish after the last article."""
 MEMORY_LIMIT = 1.05
 VETERAN = "worker never killed"
@@ -201,7 +201,7 @@ def _finish(soak: Soak) -> float:
     """Wait until all articles are stored, or until the time is over; return the seconds."""
     begin = time.monotonic()
     with closing(MongoStorage(f"{soak.mongo.uri}newsbot")) as storage:
-        while _lost(soak.web, storage) and time.monotonic() - begin < PATIENCE:
+        while _lost(soak.web, storage) and time.monotonic() - begin < FIND_ALL_TIMEOUT:
             soak.check()
             time.sleep(LOOK_EVERY)
     return time.monotonic() - begin

@@ -18,8 +18,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 
 class NewsbotError(Exception):
@@ -28,6 +29,15 @@ class NewsbotError(Exception):
 
 MAX_QUOTE = 100
 """Maximum number of characters of given text that a message repeats."""
+
+
+def did_you_mean(word: str, allowed: Iterable[str], *, similarity: float = 0.6) -> str:
+    """Return `` (did you mean 'x'?)`` for the nearest allowed word, or an empty string.
+
+    ``similarity`` is the least similarity of this word, from 0 to 1.
+    """
+    near = get_close_matches(word, list(allowed), n=1, cutoff=similarity)
+    return f" (did you mean {near[0]!r}?)" if near else ""
 
 
 class UserError(NewsbotError):

@@ -296,7 +296,7 @@ def meant(text: str) -> str:
         host_key(url)
     except ValueError:
         return "; write for example https://example.org/news/1"
-    return f" — did you mean {url!r}?"
+    return f" (did you mean {url!r}?)"
 
 
 # https:/, http//, htps://, and so on

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
-from newsbot.apps.demo.server import Record
+from newsbot.apps.demo.server import ServedRequest
 from testbed.messages import Answer, Request
 from testbed.wire import open_tunnel, read_request, refuse_tunnel, send, with_validators
 
@@ -26,7 +26,7 @@ MAX_LINE = 2**16
 START_SECONDS = 10.0
 
 Handler = Callable[[Request], Answer]
-Listener = Callable[[Record], None]
+Listener = Callable[[ServedRequest], None]
 
 
 class LoopbackServer:
@@ -41,7 +41,7 @@ class LoopbackServer:
         tls: ssl.SSLContext | None = None,
     ) -> None:
         self.port = port
-        self.log: list[Record] = []
+        self.log: list[ServedRequest] = []
         """All requests, in the order of their answers. The server's thread appends them."""
         self._handler = handler
         self._listener = listener
@@ -152,7 +152,7 @@ class LoopbackServer:
             return Answer(status=500, body=text.encode(), kind="fault", validators=False)
 
     def _note(self, request: Request, answer: Answer, arrived: float) -> None:
-        record = Record(
+        record = ServedRequest(
             arrived,
             request.method,
             request.host,

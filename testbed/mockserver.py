@@ -34,7 +34,7 @@ import itertools
 from collections import Counter
 from collections.abc import Callable, Mapping
 
-from newsbot.apps.demo.server import Record
+from newsbot.apps.demo.server import ServedRequest
 from testbed.loopback import LoopbackServer
 from testbed.messages import Answer, Request
 
@@ -94,7 +94,7 @@ class MockServer(LoopbackServer):
         """Return the requested paths in order, of one host or of all."""
         return [record.path for record in self.log if host is None or record.host == host]
 
-    def requests(self, path: str) -> list[Record]:
+    def requests(self, path: str) -> list[ServedRequest]:
         """Return the records of requests for one path."""
         return [record for record in self.log if record.path == path]
 

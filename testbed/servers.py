@@ -23,7 +23,7 @@ from pymongo.errors import ConnectionFailure, OperationFailure
 
 ROOT_PASSWORD = "p@ss:w/ord%"
 """All characters that must be escaped in a URI."""
-_PATIENCE = 60.0
+START_TIMEOUT = 60.0
 _OPTIONS = (
     "--bind_ip=127.0.0.1",
     "--replSet=rs0",
@@ -93,7 +93,7 @@ class MongoServer:
         """Start or restart the server; return when it accepts writes."""
         self.launch()
         assert self.process is not None
-        give_up = time.monotonic() + _PATIENCE
+        give_up = time.monotonic() + START_TIMEOUT
         while not self._ready():
             assert self.process.poll() is None, (self.folder / "log").read_text()[-2000:]
             assert time.monotonic() < give_up, "mongod does not start"

@@ -48,7 +48,7 @@ PARTS = {
     "apps/search/articles.py": "explain signs",
     "operations/sources.py": "ArgumentError",
     "urls.py": "ValueError",
-    "cli/terminal.py": "did_you_mean",
+    "errors.py": "did_you_mean",
     "apps/authoring/writing.py": "site_named",
 }
 """Modules of which only some sentences are shown: those in these calls and in these functions."""

@@ -20,13 +20,13 @@ from testbed.redisserver import need_redis
 from testbed.servers import MongoServer, free_port, need_mongod
 from tests.crawls import ROOT
 
-_PATIENCE = 120.0
+START_TIMEOUT = 120.0
 Client = MongoClient[dict[str, Any]]
 
 
 def wait_until(there: Callable[[], object], what: str) -> None:
     """Wait until ``there()`` is true. Errors of the servers count as false."""
-    end = time.monotonic() + _PATIENCE
+    end = time.monotonic() + START_TIMEOUT
     while True:
         with suppress(PyMongoError, redis.exceptions.RedisError):
             if there():

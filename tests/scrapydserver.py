@@ -19,7 +19,7 @@ from testbed.servers import free_port
 ROOT = Path(__file__).resolve().parent.parent
 USER, PASSWORD = "newsbot", "tests only"
 SHIPPED = ("newsbot", "rules")
-_PATIENCE = 90.0
+START_TIMEOUT = 90.0
 
 
 def copy_project(folder: Path, url: str) -> Path:
@@ -53,7 +53,7 @@ def scrapyd_deploy(project: Path, environment: Mapping[str, str], *arguments: st
 
 def wait_for(what: Callable[[], Any], text: str) -> Any:
     """Return the first true result of ``what``."""
-    end = time.monotonic() + _PATIENCE
+    end = time.monotonic() + START_TIMEOUT
     while not (answer := what()):
         assert time.monotonic() < end, text
         time.sleep(0.05)

@@ -169,7 +169,7 @@ def test_a_command_reads_the_messages_and_runs_without_a_shell(tmp_path: Path) -
 def test_a_command_that_fails_is_a_fault(
     words: tuple[str, ...], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outputs, "COMMAND_PATIENCE", 1.0)
+    monkeypatch.setattr(outputs, "COMMAND_TIMEOUT", 1.0)
     with pytest.raises(OutputError, match=message) as raised:
         Command(words).send([BEGAN])
     assert SECRET not in str(raised.value)

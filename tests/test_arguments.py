@@ -98,12 +98,12 @@ def test_the_job_argument_of_scrapyd_is_accepted():
         ({"url": "word"}, "url=word: is not an address; write for example https://example.org/news/1"),
         (
             {"url": "localhost:1313"},
-            "url=localhost:1313: is not an address — did you mean 'http://localhost:1313'?",
+            "url=localhost:1313: is not an address (did you mean 'http://localhost:1313'?)",
         ),
-        ({"url": "htps://example.org/"}, "— did you mean 'https://example.org/'?"),
+        ({"url": "htps://example.org/"}, "(did you mean 'https://example.org/'?)"),
         (
             {"url": "https:/example.org/"},
-            "url=https:/example.org/: is not an address — did you mean 'https://ex",
+            "url=https:/example.org/: is not an address (did you mean 'https://ex",
         ),
         (
             {"urls_file": os.devnull},

@@ -27,8 +27,8 @@ from newsbot.cli.command import (
     one_of,
     positive,
 )
-from newsbot.cli.terminal import Column, did_you_mean
-from newsbot.errors import ArgumentError, DataError, Problem, RulesError
+from newsbot.cli.terminal import Column
+from newsbot.errors import ArgumentError, DataError, Problem, RulesError, did_you_mean
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -188,9 +188,13 @@ def test_the_environment(variable: str, text: str, name: str, value: object) -> 
     [
         ({}, {}, []),
         ({"NEWSBOT_ALERT_LAG": 5, "LOG_LEVEL": "INFO"}, {"NEWSBOT_CONTACT": "me", "PATH": "x"}, []),
-        ({"NEWSBOT_CONTCT": "me"}, {}, [f"NEWSBOT_CONTCT: {NO_SUCH} (did you mean NEWSBOT_CONTACT?)"]),
+        ({"NEWSBOT_CONTCT": "me"}, {}, [f"NEWSBOT_CONTCT: {NO_SUCH} (did you mean 'NEWSBOT_CONTACT'?)"]),
         ({"NEWSBOT_ZZZ": "me"}, {}, [f"NEWSBOT_ZZZ: {NO_SUCH}; see"]),
-        ({}, {"NEWSBOT_DATE": "x"}, [f"NEWSBOT_DATE (environment): {NO_SUCH} (did you mean NEWSBOT_DATA?)"]),
+        (
+            {},
+            {"NEWSBOT_DATE": "x"},
+            [f"NEWSBOT_DATE (environment): {NO_SUCH} (did you mean 'NEWSBOT_DATA'?)"],
+        ),
         ({}, {"NEWSBOT_ALERT_LAG": "5"}, ["NEWSBOT_ALERT_LAG: is not read from the environment"]),
         ({}, {"NEWSBOT_ALERT_LAG": "", "NEWSBOT_TEST_MONGO_URI": "x"}, []),
         ({}, {"NEWSBOT_LOG_LEVEL": "INFO"}, []),
@@ -210,14 +214,14 @@ def test_a_command_warns_and_continues(tmp_path: Path) -> None:
         pass
     answer = place.run("articles", "search", "x", "-s", "NEWSBOT_CONTCT=me", "--json")
     assert (answer.code, answer.json) == (0, [])
-    assert "NEWSBOT_CONTCT: there is no such setting (did you mean NEWSBOT_CONTACT?)" in answer.err
+    assert "NEWSBOT_CONTCT: there is no such setting (did you mean 'NEWSBOT_CONTACT'?)" in answer.err
 
 
 def test_a_crawl_warns_and_continues(world: World) -> None:
     world.rule("news.test", "domain: news.test\nfollow: []\n")
     crawl = world.crawl("-s", "NEWSBOT_CONTCT=me")
     assert crawl.code == 0, crawl.err
-    assert crawl.err.count("NEWSBOT_CONTCT: there is no such setting (did you mean NEWSBOT_CONTACT?)") == 1
+    assert crawl.err.count("NEWSBOT_CONTCT: there is no such setting (did you mean 'NEWSBOT_CONTACT'?)") == 1
 
 
 # --- moved components

@@ -89,7 +89,7 @@ def test_urls_limit_the_crawl_to_their_sites(make_desk):
 
 def test_a_site_without_a_rule_is_reported_with_a_similar_name():
     with pytest.raises(
-        ArgumentError, match=r"sites=a\.tst: no rule for it in /rules; did you mean 'a\.test'\?"
+        ArgumentError, match=r"sites=a\.tst: no rule for it in /rules \(did you mean 'a\.test'\?\)"
     ):
         scope(sites=("a.tst",))
     with pytest.raises(ArgumentError, match=r"add zzz\.yaml there"):

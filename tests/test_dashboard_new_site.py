@@ -34,7 +34,7 @@ from tests.dashboards import TOKEN, Visitor, served, settings_of, visit
 from tests.test_dashboard_api import answer_schema
 
 SITE = "gazeta.demo.example"
-PATIENCE = 180
+CRAWL_TIMEOUT = 180
 """Seconds for a small crawl on a busy machine."""
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
 
@@ -103,7 +103,7 @@ def test_a_user_adds_a_site(tmp_path: Path, web: DemoServer) -> None:
         expect(page.get_by_role("status")).to_contain_text("A small crawl of the site began")
         check_access(page)
         expect(page.get_by_role("heading", level=1)).to_have_text(
-            f"A rule for {SITE}", timeout=1000 * PATIENCE
+            f"A rule for {SITE}", timeout=1000 * CRAWL_TIMEOUT
         )  # the page refreshes itself
         check_access(page)
         expect(page.get_by_role("row", name=f"http://{SITE}/rss.xml feed")).to_be_visible()
@@ -123,7 +123,7 @@ def test_a_user_adds_a_site(tmp_path: Path, web: DemoServer) -> None:
         page.get_by_label("Address of a site").fill(SITE)
         page.get_by_role("button", name="Look at it").click()
         expect(page.locator("main")).to_contain_text(f"{SITE} already has a rule: {SITE}.yaml")
-        end = time.monotonic() + PATIENCE  # the running crawl takes over the rule
+        end = time.monotonic() + CRAWL_TIMEOUT  # the running crawl takes over the rule
         while not page.request.get(f"/api/articles?source={SITE}").json()["articles"]:
             assert time.monotonic() < end
             page.wait_for_timeout(200)
@@ -136,7 +136,7 @@ def test_no_script_is_needed_and_a_site_without_articles_says_why(tmp_path: Path
         page.goto("/sources/new")
         page.get_by_label("Address of a site").fill("nowhere.demo.example")
         page.get_by_role("button", name="Look at it").click()
-        heading, end = page.get_by_role("heading", level=1), time.monotonic() + PATIENCE
+        heading, end = page.get_by_role("heading", level=1), time.monotonic() + CRAWL_TIMEOUT
         while heading.text_content() == "Looking at nowhere.demo.example":
             assert time.monotonic() < end
             page.wait_for_timeout(500)
@@ -157,7 +157,7 @@ def test_programs_add_a_site_by_the_api(tmp_path: Path, web: DemoServer) -> None
         assert answer.status == 200
         answer, text = await visitor.post("/api/actions/propose", {"site": "b.example"}, **BEARER)
         assert (answer.status, "one site can be examined at a time" in text) == (400, True)
-        state, end = {"state": "looking"}, time.monotonic() + PATIENCE
+        state, end = {"state": "looking"}, time.monotonic() + CRAWL_TIMEOUT
         while state["state"] == "looking":
             assert time.monotonic() < end
             await asyncio.sleep(0.2)
@@ -200,7 +200,7 @@ def test_a_crawl_ends_with_the_server(
 
     def hang(_request: Request) -> Answer:
         requested.set()
-        left.wait(PATIENCE)
+        left.wait(CRAWL_TIMEOUT)
         return Answer()
 
     site.page("/robots.txt", hang)
@@ -214,7 +214,7 @@ def test_a_crawl_ends_with_the_server(
         proposals = Proposals(settings)
         found = proposals.begin("slow.example")
         assert proposals.begin("https://slow.example/x") is found
-        assert await asyncio.to_thread(requested.wait, PATIENCE)
+        assert await asyncio.to_thread(requested.wait, CRAWL_TIMEOUT)
         assert folders(tmp_path) > before
         await proposals.close()
         assert (found.state, found.fault) == ("failed", "the crawl was stopped")

@@ -7,12 +7,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newsbot.dedup.index import MAX_SHINGLES, THRESHOLD, Record, most_alike, near_of, pack, shorten, unpack
+from newsbot.dedup.index import (
+    MAX_SHINGLES,
+    THRESHOLD,
+    IndexedText,
+    most_alike,
+    near_of,
+    pack,
+    shorten,
+    unpack,
+)
 from newsbot.dedup.minhash import PERMUTATIONS, Signature, jaccard, shingle_hashes, signature, similarities
 from tests.test_dedup_minhash import text_of
 
 
-def kept(name: str, of: Signature) -> Record:
+def kept(name: str, of: Signature) -> IndexedText:
     return unpack(pack(name, shorten(name), "a.org", of, 0))
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newsbot.dedup.index import SHARED, Record, near_of
+from newsbot.dedup.index import SHARED, IndexedText, near_of
 from newsbot.dedup.minhash import PASSAGES, RUN, SHINGLE, lowest_runs, signature
 from tests.test_dedup_minhash import edited, text_of
 
@@ -65,5 +65,5 @@ def test_a_candidate_is_returned_if_it_may_be_an_excerpt(own: int, comes_back: b
     """The text has 120 words of a text of 500 words, followed by an increasing number of other words."""
     words = text_of(3, 500)
     long, cut = signature(" ".join(words)), signature(" ".join([*words[:120], *text_of(9, own)]))
-    record: Any = Record("long", "a.org", long.packed(), long.shingles, 0)
+    record: Any = IndexedText("long", "a.org", long.packed(), long.shingles, 0)
     assert bool(near_of(cut, [record])) is comes_back

@@ -20,7 +20,7 @@ import pytest
 
 from newsbot.apps.demo.check import COLUMNS, compare, count_log
 from newsbot.apps.demo.publishing import TRACKING, Manifest
-from newsbot.apps.demo.server import Record
+from newsbot.apps.demo.server import ServedRequest
 from newsbot.items import Article, Kind
 from newsbot.pages.rules import load_rules
 from newsbot.pages.rules.rule import classify
@@ -145,11 +145,11 @@ def test_the_manifest_is_unchanged_after_writing_and_reading(manifest: Manifest,
 # --- figures
 
 
-def record(url: str, kind: str, *, status: int = 200, whole: bool = True, active: int = 1) -> Record:
+def record(url: str, kind: str, *, status: int = 200, whole: bool = True, active: int = 1) -> ServedRequest:
     parts = urlsplit(url)
     path = parts.path + (f"?{parts.query}" if parts.query else "")
     host = parts.netloc.encode("idna").decode()
-    return Record(0.0, "GET", host, path, kind, status, whole, active == 2, active, None)
+    return ServedRequest(0.0, "GET", host, path, kind, status, whole, active == 2, active, None)
 
 
 def test_the_useful_share_counts_each_article_once_and_no_sources(manifest: Manifest) -> None:

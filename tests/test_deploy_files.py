@@ -19,7 +19,7 @@ from scrapy.utils.misc import load_object
 
 from newsbot.cli.command import choose, make_parser
 from newsbot.config.check import value_of
-from newsbot.operations.workers import FOLDER, PATIENCE
+from newsbot.operations.workers import FOLDER, KILL_AFTER
 from testbed.redisserver import missing
 from tests.test_docs import NAMES
 
@@ -105,8 +105,8 @@ def test_commands_of_units_exist() -> None:
 def test_the_stop_timeout_of_workers_is_longer_than_that_of_their_supervisor() -> None:
     service = unit("newsbot-workers.service")["Service"]
     assert (service["Restart"], service["KillSignal"], service["KillMode"]) == ("always", "SIGINT", "mixed")
-    assert int(service["TimeoutStopSec"]) > PATIENCE
-    assert int(SERVICES["worker"]["stop_grace_period"].removesuffix("s")) > PATIENCE
+    assert int(service["TimeoutStopSec"]) > KILL_AFTER
+    assert int(SERVICES["worker"]["stop_grace_period"].removesuffix("s")) > KILL_AFTER
 
 
 def check_command(words: list[str]) -> None:

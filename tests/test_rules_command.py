@@ -78,7 +78,7 @@ def test_check_reports_all_problems(run: Any, folder: Path) -> None:
     answer = run("check")
     assert (answer.code, answer.out) == (1, "")
     assert answer.err.splitlines() == [
-        "rules/a.org.yaml:2: artcle: unknown key — did you mean 'article'?",
+        "rules/a.org.yaml:2: artcle: unknown key (did you mean 'article'?)",
         "rules/b.org.yaml:2: delay: 'soon' is not a duration; write for example 30s, 5m, 6h or 1d",
         "rules/b.org.yaml:3: learn: must be true or false, not '3'",
     ]
@@ -105,7 +105,7 @@ def test_check_with_json(run: Any, folder: Path) -> None:
                 "file": "rules/a.org.yaml",
                 "line": 2,
                 "key": "artcle",
-                "text": "unknown key — did you mean 'article'?",
+                "text": "unknown key (did you mean 'article'?)",
             }
         ],
         "hints": [],

@@ -42,7 +42,7 @@ def problems_of(folder: Path) -> list[str]:
 
 PROBLEMS = [
     # (text after "domain: example.org", line, key, part of the text)
-    ("artcle: x", 2, "artcle", "unknown key — did you mean 'article'?"),
+    ("artcle: x", 2, "artcle", "unknown key (did you mean 'article'?)"),
     ("zzzz: x", 2, "zzzz", "unknown key; allowed: domain, seeds, feeds"),
     ("delay: 1\ndelay: 2", 3, "delay", "given twice; the first is on line 2"),
     ("article: {a: b}", 2, "article", "must be a list"),
@@ -61,7 +61,7 @@ PROBLEMS = [
     ("max_depth: -1", 2, "max_depth", "a whole number from 0 to 100, not '-1'"),
     ("max_depth: many", 2, "max_depth", "a whole number from 0 to 100, not 'many'"),
     ("interval: 5m", 2, "interval", "must be lines of the form 'name: value', not a text"),
-    ("interval:\n  feed: 5m\n  artikle: 1d", 4, "interval.artikle", "kind of page — did you mean 'article'?"),
+    ("interval:\n  feed: 5m\n  artikle: 1d", 4, "interval.artikle", "kind of page (did you mean 'article'?)"),
     (
         "interval:\n  feed: 5 minutes",
         3,
@@ -81,9 +81,9 @@ PROBLEMS = [
     ("timezone: Moscow", 2, "timezone", "did you mean 'Europe/Moscow'?"),
     ("timezone: ../../etc/passwd", 2, "timezone", "not a time zone"),
     ("learn: perhaps", 2, "learn", "must be true or false, not 'perhaps'"),
-    ("follow: [feeds, sitemap]", 2, "follow", "'sitemap' is not allowed — did you mean 'sitemaps'?"),
+    ("follow: [feeds, sitemap]", 2, "follow", "'sitemap' is not allowed (did you mean 'sitemaps'?)"),
     ("follow: everything", 2, "follow", "allowed: feeds, sitemaps, sections, links"),
-    ("extract:\n  titel: h1", 3, "extract.titel", "unknown field — did you mean 'title'?"),
+    ("extract:\n  titel: h1", 3, "extract.titel", "unknown field (did you mean 'title'?)"),
     ("extract:\n  title: 'h1['", 3, "extract.title", "bad CSS selector 'h1['"),
     ("extract:\n  title:\n    - h1\n    - 'xpath://h1['", 5, "extract.title", "bad XPath '//h1['"),
     ("extract:\n  title: //h1", 3, "extract.title", "did you mean 'xpath://h1'?"),
@@ -151,7 +151,7 @@ DOMAINS = [
     (
         "domain: https://example.org/",
         1,
-        "domain: 'https://example.org/' is not a bare domain — did you mean 'example.org'?",
+        "domain: 'https://example.org/' is not a bare domain (did you mean 'example.org'?)",
     ),
     ("domain: '*.example.org'", 1, "domain: '*.example.org' is not a domain"),
     ("domain: example org", 1, "domain: 'example org' is not a domain"),
@@ -300,7 +300,7 @@ def test_a_single_file_uses_the_defaults_of_the_first_folder_with_defaults(tmp_p
         ),
         (
             "feeds: https//a.org/feed\n",
-            "example.org.yaml:2: feeds: 'https//a.org/feed' is not an address — did you mean 'https://a.org/feed'?",
+            "example.org.yaml:2: feeds: 'https//a.org/feed' is not an address (did you mean 'https://a.org/feed'?)",
         ),
         (
             "feeds: https://a.org/feed, https://a.org/feed2\n",

@@ -457,7 +457,7 @@ def test_a_topic_gets_rows_and_tombstones(make: Make) -> None:
 
 def test_brokers_that_do_not_answer_are_a_fault(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("confluent_kafka")
-    monkeypatch.setattr("newsbot.apps.sinks.kafka.PATIENCE", 1.0)
+    monkeypatch.setattr("newsbot.apps.sinks.kafka.RESPONSE_TIMEOUT", 1.0)
     house = make("kafka://127.0.0.1:1/news")
     house.store("one")
     assert house.send() is Step.WAITING
@@ -853,7 +853,7 @@ def test_a_run_waits_while_another_process_numbers_the_changes(
     places = {"NEWSBOT_DATA": str(tmp_path / "data"), "NEWSBOT_SINKS": str(tmp_path / "sinks.yaml")}
     assert place.run("sinks", "run", **places).code == 0
     assert len(receiver.got) == 1
-    monkeypatch.setattr("newsbot.apps.sinks.command.BUSY_PATIENCE", 0.0)
+    monkeypatch.setattr("newsbot.apps.sinks.command.BUSY_TIMEOUT", 0.0)
     busy.append(Step.BUSY)
     done = place.run("sinks", "run", **places)
     assert (done.code, "numbering the changes" in done.err) == (1, True)

@@ -315,7 +315,7 @@ def test_is_asset(url: str, asset: bool) -> None:
     ],
 )
 def test_a_mistyped_url_is_corrected(typed: str, url: str) -> None:
-    assert meant(typed) == f" — did you mean {url!r}?"
+    assert meant(typed) == f" (did you mean {url!r}?)"
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,6 @@ from newsbot.cli.program import COMMANDS, PROGRAM
 from newsbot.cli.terminal import (
     Column,
     clean,
-    did_you_mean,
     is_pipe,
     make_console,
     plain_table,
@@ -53,7 +52,7 @@ from newsbot.cli.terminal import (
 from newsbot.clock import iso, parse_moment
 from newsbot.config.apps import active_apps, app_of_command, load
 from newsbot.config.check import check_settings, unknown_names
-from newsbot.errors import ArgumentError, UserError
+from newsbot.errors import ArgumentError, UserError, did_you_mean
 
 FAULT = 1
 USAGE = 2

@@ -16,7 +16,6 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from textwrap import wrap
 from typing import TYPE_CHECKING, Literal, TextIO, cast
 
@@ -243,12 +242,6 @@ def _pad(cell: str, width: int, align: str) -> str:
 def counted(number: int, noun: str, plural: str = "") -> str:
     """Return a number with its noun: ``1 URL``, ``2 URLs``. ``plural`` is for irregular plurals."""
     return f"1 {noun}" if number == 1 else f"{number:,} {plural or noun + 's'}"
-
-
-def did_you_mean(word: str, allowed: Iterable[str]) -> str:
-    """Return `` (did you mean 'x'?)`` for the nearest allowed word, or an empty string."""
-    near = get_close_matches(word, list(allowed), n=1)
-    return f" (did you mean {near[0]!r}?)" if near else ""
 
 
 def when(seconds: float | None, now: float) -> str:

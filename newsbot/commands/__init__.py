@@ -22,10 +22,9 @@ from scrapy.commands import fetch, parse, shell
 from scrapy.settings import BaseSettings
 
 from newsbot.cli.program import PROGRAM
-from newsbot.cli.terminal import did_you_mean
 from newsbot.config.apps import command_folders
 from newsbot.config.table import ONE_PAGE
-from newsbot.errors import ArgumentError
+from newsbot.errors import ArgumentError, did_you_mean
 
 try:
     __path__.extend(command_folders())

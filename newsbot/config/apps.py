@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from enum import Enum, auto
 from functools import cache
 from importlib import import_module
@@ -19,7 +18,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pkgutil import iter_modules
 from typing import Any
 
-from newsbot.errors import ArgumentError, UserError
+from newsbot.errors import ArgumentError, UserError, did_you_mean
 
 ENTRY_POINTS = "newsbot.apps"
 """The group of entry points in which other packages name their apps, and the package with newsbot's own."""
@@ -166,8 +165,7 @@ def active_apps(wanted_apps: Any) -> list[App]:
     names = dict.fromkeys([*known, *(one.name for one in _others())])
     for word in words:
         if (name := word.removeprefix("-")) not in names:
-            near = get_close_matches(name, names, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
+            hint = did_you_mean(name, names)
             raise ArgumentError(f"{SETTING}={word}: is not an app{hint} (apps: {', '.join(names)})")
     wanted = {word for word in words if not word.startswith("-")} or known.keys()
     left = {name: app for name, app in known.items() if name in wanted and f"-{name}" not in words}

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Protocol, cast
 
 from newsbot.config.table import SETTINGS, Setting
-from newsbot.errors import ArgumentError
+from newsbot.errors import ArgumentError, did_you_mean
 
 PREFIX = "NEWSBOT_"
 TESTS = f"{PREFIX}TEST_"
@@ -119,8 +118,7 @@ def _unknown(name: str, known: set[str]) -> str:
     """Return why a name has no effect, and what to use instead."""
     if name in GONE:
         return f"this setting no longer exists; {GONE[name]}"
-    near = get_close_matches(name, sorted(known), n=1, cutoff=0.8)
-    hint = f" (did you mean {near[0]}?)" if near else ""
+    hint = did_you_mean(name, sorted(known), similarity=0.8)
     return f"there is no such setting{hint}; see docs/settings.md"
 
 

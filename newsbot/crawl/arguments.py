@@ -6,7 +6,6 @@ values.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -21,7 +20,7 @@ from defusedxml.ElementTree import fromstring
 
 from newsbot.clock import parse_duration
 from newsbot.config.table import as_switch
-from newsbot.errors import MAX_QUOTE, ArgumentError
+from newsbot.errors import MAX_QUOTE, ArgumentError, did_you_mean
 from newsbot.pages.rules.rule import FOLLOW, Follow, RuleSet
 from newsbot.urls import canonicalize, meant
 
@@ -129,9 +128,8 @@ def given_values(given: Mapping[str, Any], known: Mapping[str, str]) -> dict[str
     given = {name: value for name, value in given.items() if name != SCRAPYD_JOB}
     for name in given:
         if name not in known:
-            close = difflib.get_close_matches(name, known, n=1)
-            hint = f"; did you mean '{close[0]}'?" if close else ""
-            raise ArgumentError(f"unknown argument '{name}'{hint} (allowed: {', '.join(known)})")
+            hint = did_you_mean(name, known)
+            raise ArgumentError(f"unknown argument '{name}'{hint}; allowed: {', '.join(known)}")
     return {name: str(value).strip() for name, value in given.items() if value is not None}
 
 

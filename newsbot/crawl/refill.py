@@ -21,8 +21,7 @@ from itertools import islice
 
 from newsbot.clock import Clock
 from newsbot.crawl.entries import entry_again
-from newsbot.frontier.base import Entry, LeanFrontier, known_of
-from newsbot.frontier.base import Refill as Turn
+from newsbot.frontier.base import Entry, LeanFrontier, RefillTurn, known_of
 from newsbot.items import PageRecord
 from newsbot.storage.base import Storage
 
@@ -154,7 +153,7 @@ class Refill:
             asked - now,
         )
 
-    def _ask(self, turn: Turn) -> None:
+    def _ask(self, turn: RefillTurn) -> None:
         """Begin to read the pages that are due after ``turn.until``, or all pages if it is None."""
         self._until = turn.now + self._frontier.keep_within
         self._anew = turn.until is None or turn.since is not None
@@ -162,7 +161,7 @@ class Refill:
         self._at, self._told_at = b"", self._clock()
         self._pages = self._stream(turn)
 
-    def _stream(self, turn: Turn) -> Iterator[tuple[PageRecord, bytes]]:
+    def _stream(self, turn: RefillTurn) -> Iterator[tuple[PageRecord, bytes]]:
         pages = self._storage.pages
         if turn.since is not None:
             yield from ((page, b"") for page in pages.added(turn.since))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
-from difflib import get_close_matches
 from functools import lru_cache
 
 from scrapy.settings import BaseSettings
@@ -16,7 +15,7 @@ from newsbot import backends
 from newsbot.config.table import SETTINGS
 from newsbot.crawl.arguments import Arguments
 from newsbot.crawl.context import MAX_HOSTS, Context
-from newsbot.errors import ArgumentError
+from newsbot.errors import ArgumentError, did_you_mean
 from newsbot.items import Article, Bounded
 from newsbot.pages.rules import RuleSet
 from newsbot.pages.rules.rule import Rule
@@ -113,10 +112,9 @@ def check_scope(settings: BaseSettings, rules: RuleSet, arguments: Arguments) ->
     """
     for site in arguments.sites:
         if rules.get(site) is None:
-            near = get_close_matches(site, [rule.domain for rule in rules], n=1)
-            hint = f"did you mean '{near[0]}'? Otherwise, " if near else ""
+            hint = did_you_mean(site, [rule.domain for rule in rules])
             raise ArgumentError(
-                f"sites={site}: no rule for it in {backends.rules_folder(settings)}; {hint}add {site}.yaml "
+                f"sites={site}: no rule for it in {backends.rules_folder(settings)}{hint}; add {site}.yaml "
                 f"there with the line 'domain: {site}', or crawl without a rule: url=https://{site}/"
             )
     if not arguments.sites and not arguments.named:

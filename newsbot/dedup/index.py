@@ -96,7 +96,7 @@ _MAX_SOURCE = 2**16 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class IndexedText:
     """A decoded record: the data of one text in the index."""
 
     doc_id: str
@@ -126,16 +126,16 @@ def pack(doc_id: str, short: bytes, source: str, signature: Signature, at: int) 
     return b"".join((head, _LENGTH.pack(len(name)), name, short))
 
 
-def unpack(raw: bytes) -> Record:
+def unpack(raw: bytes) -> IndexedText:
     """Return the decoded record. ``raw`` is a result of :func:`pack`."""
     at, shingles, packed, place, length = _HEAD.unpack_from(raw)
     rest = raw[_HEAD.size :]
     if place != _ELSEWHERE:
         doc_id = lengthen(rest)
-        return Record(doc_id, doc_id[place : place + length], packed, shingles, at)
+        return IndexedText(doc_id, doc_id[place : place + length], packed, shingles, at)
     (length,) = _LENGTH.unpack_from(rest)
     name, rest = rest[_LENGTH.size : _LENGTH.size + length], rest[_LENGTH.size + length :]
-    return Record(lengthen(rest), lengthen(name), packed, shingles, at)
+    return IndexedText(lengthen(rest), lengthen(name), packed, shingles, at)
 
 
 def seconds(at: float) -> int:
@@ -233,7 +233,7 @@ def posting_hashes(doc_id: str, signature: Signature) -> NDArray[np.uint64]:
     return np.concatenate((signature.passages * _STEP, own)) if signature.comparable else own
 
 
-def near_of(mine: Signature, records: list[Record]) -> list[Near]:
+def near_of(mine: Signature, records: list[IndexedText]) -> list[Near]:
     """Return the candidates in ``records`` that are near texts of the text ``mine``, most similar first.
 
     Equally similar texts keep the order of ``records``.

@@ -37,8 +37,8 @@ from newsbot.dedup.index import (
     MAX_CANDIDATES,
     PIECES_ID,
     SHARED,
+    IndexedText,
     Near,
-    Record,
     near_of,
     pack,
     posting_hashes,
@@ -426,7 +426,7 @@ class SqliteIndex:
         self._database.close()
 
     # --- inside
-    def _insert(self, doc_id: str, record: bytes | None, hashes: list[int], oldest: int) -> list[Record]:
+    def _insert(self, doc_id: str, record: bytes | None, hashes: list[int], oldest: int) -> list[IndexedText]:
         """Store a record and delete the earlier text with this id. Return the candidates, oldest first.
 
         If ``record`` is None, only the earlier text is deleted.
@@ -480,7 +480,7 @@ class SqliteIndex:
         )
         self._recent.add(number, hashes, met)
 
-    def _texts(self, numbers: set[int]) -> dict[int, Record]:
+    def _texts(self, numbers: set[int]) -> dict[int, IndexedText]:
         if not numbers:
             return {}
         rows = self._database.execute(

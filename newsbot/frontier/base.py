@@ -80,7 +80,7 @@ class EntryData(TypedDict, total=False):
     """The reason why the entry was set aside, as text for people (:data:`ASIDE`)."""
 
 
-def to_json(data: Mapping[str, Any]) -> str:
+def entry_json(data: Mapping[str, Any]) -> str:
     """Return the data of an entry as JSON that can be encoded in UTF-8, as both backends store it."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     try:
@@ -376,7 +376,7 @@ def known_of(frontier: Frontier, urls: Iterable[Entry] | Iterable[PageRecord]) -
 
 
 @dataclass(frozen=True, slots=True)
-class Refill:
+class RefillTurn:
     """The result of :meth:`LeanFrontier.refill`. Times are those of the frontier's clock."""
 
     now: float
@@ -414,13 +414,14 @@ class LeanFrontier(Frontier, Protocol):
         until: float | None = None,
         reading: bool = False,
         at: bytes = b"",
-    ) -> Refill:
+    ) -> RefillTurn:
         """Acquire or renew the refill lock for ``ttl`` seconds. Only one worker holds it at a time.
 
         The holder passes ``until`` after it has queued all stored pages that are due until this time. This
         releases the lock. With ``reading``, the lock is only renewed. If the caller does not hold the lock
         any more, it must read the pages again. The holder loses the lock if the server process changes,
-        because the queue may have lost pages that were read before. ``at`` is stored as :attr:`Refill.at`.
+        because the queue may have lost pages that were read before. ``at`` is stored as
+        :attr:`RefillTurn.at`.
         """
 
     def remember(self, fetched: Mapping[bytes, float | None], hosts: Sequence[str]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import Any
 
 from scrapy.settings import BaseSettings
@@ -17,7 +16,7 @@ from newsbot.crawl.arguments import Arguments, arguments_for
 from newsbot.crawl.components import NewsbotSpider
 from newsbot.crawl.credentials import credentials_of
 from newsbot.crawl.scope import check_scope
-from newsbot.errors import ArgumentError
+from newsbot.errors import ArgumentError, did_you_mean
 
 
 def fill_in(settings: BaseSettings, words: list[str], spider_arguments: dict[str, Any]) -> None:
@@ -86,8 +85,7 @@ def _check_words(words: list[str], spiders: list[str]) -> None:
     if not words:
         raise ArgumentError(f"name a spider {there_is}")
     if words[0] not in spiders:
-        near = get_close_matches(words[0], spiders, n=1)
-        hint = f"; did you mean '{near[0]}'?" if near else ""
+        hint = did_you_mean(words[0], spiders)
         raise ArgumentError(f"'{words[0]}' is not a spider{hint} {there_is}")
     if "--json" in words:
         raise ArgumentError("has no --json; use -O -:jsonl for items, -s NEWSBOT_STATS_FILE=FILE for stats")

@@ -15,9 +15,9 @@ from typing import Any
 from newsbot.backends import open_rules, queued, stored
 from newsbot.cli.command import Call, plain
 from newsbot.cli.program import PROGRAM
-from newsbot.cli.terminal import columns, counted, did_you_mean, when
+from newsbot.cli.terminal import columns, counted, when
 from newsbot.clock import iso_of, utc_of
-from newsbot.errors import ArgumentError
+from newsbot.errors import ArgumentError, did_you_mean
 from newsbot.frontier.base import ASIDE, Entry
 from newsbot.items import ArticleFilter, Kind
 from newsbot.operations.verdict import Verdict, in_words, line_of, verdict

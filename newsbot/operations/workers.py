@@ -35,7 +35,7 @@ USAGE = 2
 """Exit code for wrong arguments."""
 SHORTEST, LONGEST = 1.0, 60.0
 """Bounds of the wait before a restart, in seconds."""
-PATIENCE = 90.0
+KILL_AFTER = 90.0
 """Seconds that workers have to finish their requests before they are killed.
 
 deploy/newsbot@.service has the same limit.
@@ -93,7 +93,7 @@ class Supervisor:
         if not self._stopping.is_set():
             workers = counted(self.running, "worker")
             self._say(f"stopping: {workers} finishing the pages in progress; Ctrl-C again stops at once")
-            self._killer = asyncio.get_running_loop().call_later(PATIENCE, self._signal, signal.SIGKILL)
+            self._killer = asyncio.get_running_loop().call_later(KILL_AFTER, self._signal, signal.SIGKILL)
         self._stopping.set()
         # Scrapy stops gracefully at the first signal, and at once at the second. SIGTERM also ends a process
         # in which Python has just begun; a KeyboardInterrupt may be lost there.

@@ -180,7 +180,7 @@ def notifiers(notes: Notes, now: float) -> list[Notifier]:
     return sorted(found, key=lambda one: (-one.notices, one.protocol, one.host))
 
 
-PATIENCE = 3600.0
+FORGET_NOTICE_AFTER = 3600.0
 """Seconds after which a notice is forgotten if no fetch followed it."""
 MAX_PLACES = 50_000
 """Maximum number of URLs that are observed."""
@@ -247,7 +247,7 @@ class Ledger:
                 self.changed.add(place.notifier)
             place.fetches, place.found, place.noticed = fetches, found, None
         # If no fetch follows, for example because the budget is used up, the notice is not judged.
-        elif place.noticed is not None and now - place.noticed > PATIENCE:
+        elif place.noticed is not None and now - place.noticed > FORGET_NOTICE_AFTER:
             place.noticed = None
 
     def _of(self, notifier: str) -> Trust:

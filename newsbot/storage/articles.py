@@ -52,7 +52,7 @@ class Stored:
     """The story of the article, if it was joined with the stories of the peers."""
 
 
-class Record(Protocol):
+class ArticleForm(Protocol):
     """An article in the form of a backend: a row or a document."""
 
     def __getitem__(self, name: str, /) -> Any:
@@ -64,7 +64,7 @@ class Decision:
     """The decision how an article is stored."""
 
     verdict: Verdict
-    of: Record
+    of: ArticleForm
     """The article that the verdict refers to: the given article, the stored article with the same URL, or the
     stored article with the same text."""
     version: int
@@ -78,7 +78,11 @@ class Decision:
 
 
 def decide(
-    given: Record, own: Record | None, owner: Record | None, led_to: Record | None, over: str | None = None
+    given: ArticleForm,
+    own: ArticleForm | None,
+    owner: ArticleForm | None,
+    led_to: ArticleForm | None,
+    over: str | None = None,
 ) -> Decision:
     """Decide how the article ``given`` is stored.
 
@@ -109,7 +113,7 @@ def decide(
     return Decision(Verdict.UPDATED, given, own["version"] + 1, fetched_address(given))
 
 
-def names_another_page(given: Record) -> bool:
+def names_another_page(given: ArticleForm) -> bool:
     """Return True if the canonical URL of an article is not the URL from which it was fetched."""
     return not of_one_page(given["canonical_url"], given["url"])
 
@@ -122,7 +126,7 @@ def of_one_page(one: str, other: str) -> bool:
         return True
 
 
-def may_be_plain(given: Sequence[Record]) -> list[bool]:
+def may_be_plain(given: Sequence[ArticleForm]) -> list[bool]:
     """Return a list with True for each article of a batch that differs from all earlier ones.
 
     True means that no earlier article of the batch has one of its URLs or its text. The result of storing the
@@ -142,7 +146,7 @@ def may_be_plain(given: Sequence[Record]) -> list[bool]:
     return found
 
 
-def _is_same(own: Record, given: Record) -> bool:
+def _is_same(own: ArticleForm, given: ArticleForm) -> bool:
     if own["title"] != given["title"]:
         return False
     if given["content_hash"] and own["content_hash"]:  # only the pipeline for exact copies sets the hash
@@ -150,7 +154,7 @@ def _is_same(own: Record, given: Record) -> bool:
     return bool(own["text"] == given["text"])
 
 
-def fetched_address(given: Record) -> tuple[str, ...]:
+def fetched_address(given: ArticleForm) -> tuple[str, ...]:
     """Return the fetched URL in a tuple if it is not the canonical URL; otherwise an empty tuple."""
     try:
         fetched = canonicalize(given["url"])

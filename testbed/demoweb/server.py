@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TextIO
 
 from newsbot.apps.demo.publishing import Manifest
-from newsbot.apps.demo.server import Record
+from newsbot.apps.demo.server import ServedRequest
 from newsbot.clock import from_iso
 from testbed.demoweb.manifest import make_manifest
 from testbed.demoweb.plan import MAX_ARTICLES, MIN_ARTICLES, make_plan
@@ -62,14 +62,14 @@ def this_hour() -> datetime:
     return datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
 
 
-def read_log(path: Path) -> list[Record]:
+def read_log(path: Path) -> list[ServedRequest]:
     """Read the records that a server wrote to its log file."""
     with path.open(encoding="utf-8") as file:
-        return [Record(**json.loads(line)) for line in file]
+        return [ServedRequest(**json.loads(line)) for line in file]
 
 
 def _writer(log: TextIO) -> Listener:
-    def write(record: Record) -> None:
+    def write(record: ServedRequest) -> None:
         log.write(json.dumps(asdict(record)) + "\n")
 
     return write

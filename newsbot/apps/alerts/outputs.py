@@ -31,9 +31,9 @@ from newsbot.errors import ArgumentError
 
 logger = logging.getLogger(__name__)
 
-PATIENCE = 15.0
+REQUEST_TIMEOUT = 15.0
 """Seconds to wait for the response of a webhook or a mail server."""
-COMMAND_PATIENCE = 60.0
+COMMAND_TIMEOUT = 60.0
 """Seconds after which a command is killed."""
 AT_ONCE = 50
 """Maximum number of messages in one call of :meth:`Output.send`.
@@ -89,7 +89,7 @@ class Webhook:
         """See :class:`Output`."""
         document = {"text": _joined(messages), "alerts": [one.plain() for one in messages]}
         body = json.dumps(document, ensure_ascii=False).encode("utf-8", "replace")
-        client = HttpClient(self.url, patience=PATIENCE, user_agent=self.user_agent)
+        client = HttpClient(self.url, patience=REQUEST_TIMEOUT, user_agent=self.user_agent)
         # The same messages have the same id when they are sent again, so that the receiver can drop them.
         message_id = f"msg_{blake2b(json.dumps(document['alerts']).encode(), digest_size=12).hexdigest()}"
         signed = webhook_headers(self.key, message_id, int(time.time()), body)
@@ -129,9 +129,9 @@ class Mail:
         context = ssl.create_default_context()
         try:
             server = (
-                smtplib.SMTP_SSL(self.host, self.port, timeout=PATIENCE, context=context)
+                smtplib.SMTP_SSL(self.host, self.port, timeout=REQUEST_TIMEOUT, context=context)
                 if self.ssl
-                else smtplib.SMTP(self.host, self.port, timeout=PATIENCE)
+                else smtplib.SMTP(self.host, self.port, timeout=REQUEST_TIMEOUT)
             )
             with server:
                 if self.tls and not self.ssl:
@@ -163,11 +163,11 @@ class Command:
                 input=document.encode(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                timeout=COMMAND_PATIENCE,
+                timeout=COMMAND_TIMEOUT,
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            raise OutputError(f"{self.words[0]} was killed after {COMMAND_PATIENCE:g} s") from None
+            raise OutputError(f"{self.words[0]} was killed after {COMMAND_TIMEOUT:g} s") from None
         except (OSError, ValueError) as error:
             raise OutputError(f"{self.words[0]} cannot be started ({type(error).__name__})") from None
         if done.returncode:

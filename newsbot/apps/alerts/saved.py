@@ -22,9 +22,8 @@ from typing import Any
 from newsbot.apps.search.labels import NO_LABELS, Labels, any_label
 from newsbot.apps.search.matching import matches
 from newsbot.apps.search.query import MAX_QUERY, Tagged, parse
-from newsbot.cli.terminal import did_you_mean
 from newsbot.clock import DAY, iso, utc
-from newsbot.errors import ArgumentError
+from newsbot.errors import ArgumentError, did_you_mean
 from newsbot.items import Article
 from newsbot.storage.articles import Change, Changes
 from newsbot.storage.base import Storage
@@ -53,7 +52,7 @@ FIELDS = ("url", "title", "source", "language", "published_at", "story")
 """The fields of an article in a notice, unless the search names others."""
 MAX_TEXT = 100_000
 """Maximum number of characters of a text in a notice. The rest is left out."""
-PATIENCE = 1.0
+TRY_SECONDS = 1.0
 """Maximum number of seconds that a round spends on reading changes. The next round reads the rest."""
 _KNOWN_FIELDS = frozenset(Article.__dataclass_fields__)
 TRIES = 5
@@ -256,7 +255,7 @@ def look(storage: Storage, tagged: Tagged, now: float, labels: Labels = NO_LABEL
     ``tagged`` returns the sites of a tag; ``now`` is in POSIX seconds; ``labels`` finds labels of articles.
     Raises :class:`newsbot.errors.DataError`; the next call then continues.
     """
-    give_up = time.monotonic() + PATIENCE
+    give_up = time.monotonic() + TRY_SECONDS
     while True:
         behind = False
         groups: dict[str, list[SavedSearch]] = {}

@@ -174,7 +174,7 @@ class Watch:
 
 SEARCHES_LOCK = ("alerts", "searches")
 """Name of the lock of the process that sends notices of saved searches."""
-LOCK_PATIENCE = 5.0
+LOCK_TIMEOUT = 5.0
 """Maximum number of seconds that :class:`SearchNotices` waits for this lock."""
 SENDING = 120.0
 """Maximum number of seconds for which a process keeps this lock."""
@@ -229,7 +229,7 @@ class SearchNotices(Follower):
             return
         storage, now = self._data(), system_clock()
         # A round of alerts may hold the lock for a moment. What it does not send is sent by the next round.
-        give_up = time.monotonic() + LOCK_PATIENCE
+        give_up = time.monotonic() + LOCK_TIMEOUT
         while not book.take_lock(storage.notes, self._owner, system_clock(), SENDING, SEARCHES_LOCK):
             if time.monotonic() > give_up:
                 return

@@ -60,7 +60,7 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class WarcRecord:
     """One record of a WARC file."""
 
     kind: str
@@ -74,7 +74,7 @@ class Record:
     """
 
 
-def read_records(stream: Stream, *, start: int = 0, max_body: int) -> Iterator[Record]:
+def read_records(stream: Stream, *, start: int = 0, max_body: int) -> Iterator[WarcRecord]:
     """Yield the records of a file from the offset ``start`` on.
 
     ``start`` must be 0 or the ``end`` of a record. ``max_body`` is the maximum size of a body in bytes, both
@@ -97,7 +97,7 @@ def read_records(stream: Stream, *, start: int = 0, max_body: int) -> Iterator[R
         else:
             source.skip(length)
         source.skip_blank()
-        yield Record(kind, page, source.boundary)
+        yield WarcRecord(kind, page, source.boundary)
 
 
 def next_record(stream: Stream, start: int) -> int | None:

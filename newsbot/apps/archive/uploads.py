@@ -18,7 +18,7 @@ from newsbot.connections.s3 import object_store
 logger = logging.getLogger(__name__)
 
 COPIED = ".copied"
-PATIENCE = 60.0
+UPLOAD_TIMEOUT = 60.0
 """Seconds to wait for a response of the store, and for the last copies at the end of a crawl."""
 _PIECE = 8 * 2**20
 
@@ -27,7 +27,7 @@ class Uploads:
     """Copies files to ``address``. Raises :class:`newsbot.errors.UserError` if it is not valid."""
 
     def __init__(self, address: str) -> None:
-        self._store, self._folder = object_store(address, "NEWSBOT_WARC_S3", patience=PATIENCE)
+        self._store, self._folder = object_store(address, "NEWSBOT_WARC_S3", patience=UPLOAD_TIMEOUT)
         self._waiting: SimpleQueue[Path | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="warc uploads", daemon=True)
         self._fault = ""
@@ -45,7 +45,7 @@ class Uploads:
     def close(self) -> None:
         """Wait for the copies. What is not copied in time is copied at the next start."""
         self._waiting.put(None)
-        self._thread.join(PATIENCE)
+        self._thread.join(UPLOAD_TIMEOUT)
         if self._thread.is_alive():
             logger.error("archive files are not copied yet bucket=%s; the next crawl goes on", self._folder)
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from newsbot.apps.demo.publishing import MAX_ARTICLES, MIN_ARTICLES, Expected, Manifest
-from newsbot.apps.demo.server import DEFAULT_ARTICLES, DemoServer, Record, this_hour
+from newsbot.apps.demo.server import DEFAULT_ARTICLES, DemoServer, ServedRequest, this_hour
 from newsbot.backends import open_storage
 from newsbot.cli.command import FAULT, Call, plain
 from newsbot.cli.program import PROGRAM
@@ -214,7 +214,7 @@ class Figures:
         return round(self.articles_fetched / self.pages_fetched, 4) if self.pages_fetched else 1.0
 
 
-def count_log(log: Iterable[Record], manifest: Manifest) -> Figures:
+def count_log(log: Iterable[ServedRequest], manifest: Manifest) -> Figures:
     """Return the counts of a request log. ``manifest`` describes the web that was crawled."""
     figures = Figures()
     owners = {_key(address): article.url for article in manifest.articles for address in article.addresses}

@@ -34,7 +34,7 @@ from newsbot.apps.demo.publishing import load_sites, make_manifest, publish, wit
 
 DEFAULT_ARTICLES = 300
 SLOW_SECONDS = 1.0
-PATIENCE = 10.0
+THREAD_TIMEOUT = 10.0
 """Maximum number of seconds to wait for the thread of the server to start, and to end."""
 _ONCE = {"error": 500, "busy": 503, "too-many": 429, "broken": 200, "hang-up": 0}
 """Status of the response, by name of the fault, for faults that affect only the first request."""
@@ -55,7 +55,7 @@ interval: {feed: 10m, sitemap: 10m, section: 10m, article: 30d, other: 30d}
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class ServedRequest:
     """One request in the log of the server."""
 
     at: float
@@ -97,7 +97,7 @@ class DemoServer:
         self.rules = folder
         self.manifest = make_manifest(published, now)
         self.manifest.save(folder / "manifest.json")
-        self.log: list[Record] = []
+        self.log: list[ServedRequest] = []
         """All requests, in the order of their responses. The thread of the server appends to it."""
         self.address = ""
         """URL of the server, ``http://127.0.0.1:PORT``, without a slash at the end."""
@@ -114,14 +114,14 @@ class DemoServer:
 
     def __enter__(self) -> Self:
         self._thread.start()
-        self._ready.wait(PATIENCE)
+        self._ready.wait(THREAD_TIMEOUT)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join(PATIENCE)
+        self._thread.join(THREAD_TIMEOUT)
 
     async def _serve(self) -> None:
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
@@ -141,7 +141,7 @@ class DemoServer:
         # A request that is not answered has the status 0 in the log.
         status, whole = response.status * (page.fault != "hang-up"), page.fault not in _CUT
         row = (arrived, request.method, host, path, page.kind, status, whole, bool(request.if_none_match))
-        self.log.append(Record(*row, self._active[host], request.headers.get("User-Agent")))
+        self.log.append(ServedRequest(*row, self._active[host], request.headers.get("User-Agent")))
         try:
             await _send(request, page, response)
         finally:

@@ -13,7 +13,6 @@ from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 from uuid import NAMESPACE_URL, uuid4, uuid5
@@ -23,7 +22,7 @@ from scrapy.exporters import CsvItemExporter
 from newsbot import __version__
 from newsbot.apps.archive.writer import packed, to_record, warc_date
 from newsbot.config.apps import load, load_optional
-from newsbot.errors import ArgumentError
+from newsbot.errors import ArgumentError, did_you_mean
 from newsbot.items import Article
 
 Write = Callable[..., None]
@@ -193,10 +192,10 @@ def format_of(path: Path | None) -> Format:
             return format_
     suffix = path.suffix.lower() if path is not None else ""
     known = [known for format_ in FORMATS.values() for known in format_.suffixes]
-    near = get_close_matches(suffix, known, n=1, cutoff=0.75)
-    if near or suffix.startswith((".xls", ".xsl", ".ods")):
-        hint = f"did you mean {near[0]!r}?" if near else "for spreadsheets use .csv and --excel"
-        raise ArgumentError(f"{path}: no format has the ending {suffix!r} ({hint}); or add --format NAME")
+    hint = did_you_mean(suffix, known, similarity=0.75)
+    if hint or suffix.startswith((".xls", ".xsl", ".ods")):
+        hint = hint or " (for spreadsheets use .csv and --excel)"
+        raise ArgumentError(f"{path}: no format has the ending {suffix!r}{hint}; or add --format NAME")
     return FORMATS["jsonl"]
 
 

@@ -22,9 +22,9 @@ from newsbot.apps.monitor.report import site_report
 from newsbot.backends import open_storage, stored
 from newsbot.cli.command import Call
 from newsbot.cli.program import PROGRAM
-from newsbot.cli.terminal import Column, columns, counted, did_you_mean, when
+from newsbot.cli.terminal import Column, columns, counted, when
 from newsbot.clock import iso, utc
-from newsbot.errors import ArgumentError, UserError
+from newsbot.errors import ArgumentError, UserError, did_you_mean
 from newsbot.storage.notes import Notes
 from newsbot.urls import ascii_host, canonicalize, fingerprint
 

@@ -19,7 +19,7 @@ LEASE = 10 * 86400
 """Length in seconds of the requested lease. The hub may grant a lease of a different length."""
 SHORTEST, LONGEST = 60.0, 30 * 86400.0
 """Shortest and longest lease in seconds. The length of a lease is limited to this range."""
-PATIENCE = 3600.0
+VERIFY_WITHIN = 3600.0
 """Seconds within which a hub must verify a request."""
 AFTER_DENIAL = 7 * 86400.0
 """Seconds between a denial and the next request."""
@@ -85,10 +85,10 @@ def was_asked(subscription: Subscription, now: float, fault: str = "") -> Subscr
 
     ``fault`` is the reason why the hub did not accept the request; it is empty if the hub accepted it. A
     failed request is repeated after 1, 2, 4 … minutes, with a maximum of one day. An accepted request is
-    repeated if the hub does not verify it within :data:`PATIENCE`.
+    repeated if the hub does not verify it within :data:`VERIFY_WITHIN`.
     """
     tries = subscription.tries + 1
-    pause = min(60.0 * 2.0 ** min(tries - 1, 20), MAX_PAUSE) if fault else PATIENCE
+    pause = min(60.0 * 2.0 ** min(tries - 1, 20), MAX_PAUSE) if fault else VERIFY_WITHIN
     # A subscription that is being ended stays "leaving". With the state "pending", the hub could confirm it
     # again.
     state: State = "pending" if subscription.state != "leaving" and not fault else subscription.state

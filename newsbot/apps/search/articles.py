@@ -249,7 +249,7 @@ MAX_IN_EVENT = 500
 their stories are added."""
 READ_FOR_WORD = 5
 """Maximum number of articles that are read to find the most frequent written form of a stem."""
-PATIENCE = 0.5
+CATCH_UP_SECONDS = 0.5
 """Maximum number of seconds for which a search updates the index before it searches."""
 
 
@@ -333,7 +333,7 @@ class ArticleSearch:
         limit: int = 20,
         skip: int = 0,
         by_time: bool = True,
-        patience: float = PATIENCE,
+        patience: float = CATCH_UP_SECONDS,
     ) -> list[Hit]:
         """Return the articles that match a query (see :mod:`newsbot.apps.search.query`) and a filter.
 
@@ -363,7 +363,9 @@ class ArticleSearch:
         stems = stems_of(parsed, languages)
         return [self._hit(article, stems, row.score) for row, article in islice(found, skip, skip + limit)]
 
-    def counts(self, query: str, where: ArticleFilter | None = None, *, patience: float = PATIENCE) -> Counts:
+    def counts(
+        self, query: str, where: ArticleFilter | None = None, *, patience: float = CATCH_UP_SECONDS
+    ) -> Counts:
         """Return how many articles match a query, by day, site and language.
 
         All articles of a story are counted. A blank query matches every article.
@@ -382,7 +384,7 @@ class ArticleSearch:
         parsed = self._parsed(query)
         if parsed.empty and not parsed.blank:
             return {}
-        self._catch_up(PATIENCE)
+        self._catch_up(CATCH_UP_SECONDS)
         found = self._index.label_counts(self._asked(parsed, where, self._index.languages()), field)
         return {self._labels.fields[field].title(label): number for label, number in found.items()}
 
@@ -481,7 +483,7 @@ class ArticleSearch:
 
         Before that, the index is updated as for a search. See :meth:`SearchIndex.first_reports`.
         """
-        self._catch_up(PATIENCE)
+        self._catch_up(CATCH_UP_SECONDS)
         return self._index.first_reports(since, until)
 
     def follow(self, seconds: float | None = None, tell: Tell = lambda _number: None) -> bool:

@@ -33,7 +33,7 @@ MAX_REGEX = 1000
 """Maximum length of an expression in characters."""
 WINDOW = 2000
 """Length of a window in characters."""
-PATIENCE = 1.0
+MATCH_TIMEOUT = 1.0
 """Maximum time in seconds for all expressions on one page. After this time, the rest of the page is not
 searched."""
 CONTEXT = 80
@@ -90,7 +90,7 @@ class Finder:
         lines = _Lines(text)
         for start, end, one in self._texts(text):
             _add(found[one], lines, start, end)
-        until = self._clock() + PATIENCE
+        until = self._clock() + MATCH_TIMEOUT
         for at, line in enumerate(text.split("\n") if self._regexes else ()):
             for one, expression in self._regexes.items():
                 begin = lines.starts[at]

@@ -31,8 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from newsbot.apps.simulator.requirements import require_memory
-from newsbot.cli.terminal import did_you_mean
-from newsbot.errors import ArgumentError, UserError
+from newsbot.errors import ArgumentError, UserError, did_you_mean
 from newsbot.items import Kind, PageRecord
 from newsbot.recrawl.pages import visits as page_visits
 from newsbot.recrawl.policy import DAY, HOUR, Array, Rows

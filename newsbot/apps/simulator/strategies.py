@@ -21,8 +21,7 @@ from newsbot.apps.simulator import allocation
 from newsbot.apps.simulator.allocation import Share
 from newsbot.apps.simulator.site_world import PAGE, SiteWorld
 from newsbot.apps.simulator.visits import WAYS, Visits, WholeRun, make_turns, take_turns
-from newsbot.cli.terminal import did_you_mean
-from newsbot.errors import ArgumentError, UserError
+from newsbot.errors import ArgumentError, UserError, did_you_mean
 from newsbot.items import Event, EventKind, Kind, PageRecord
 from newsbot.pages.rules.rule import Rule
 from newsbot.recrawl.pages import Ladder, Optimum, number_for, rough_rate

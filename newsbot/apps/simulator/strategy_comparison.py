@@ -15,9 +15,8 @@ from newsbot.apps.simulator.files import Rows
 from newsbot.apps.simulator.site_world import KINDS, SiteWorld, Worlds
 from newsbot.apps.simulator.strategies import MOST_A_DAY, Choice, PushSettings, Task
 from newsbot.apps.simulator.visits import MINUTE, UNITS, VisitFigures, measure, run_policy
-from newsbot.cli.terminal import did_you_mean
 from newsbot.clock import parse_duration
-from newsbot.errors import ArgumentError
+from newsbot.errors import ArgumentError, did_you_mean
 
 STUDENT: Final = (
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,

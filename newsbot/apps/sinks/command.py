@@ -15,15 +15,15 @@ from newsbot.apps.sinks.rules import FILE, Sink, read_sinks
 from newsbot.backends import open_storage, stored
 from newsbot.cli.command import Call
 from newsbot.cli.program import PROGRAM
-from newsbot.cli.terminal import columns, did_you_mean, lines
+from newsbot.cli.terminal import columns, lines
 from newsbot.clock import iso_of, system_clock
 from newsbot.config.check import SettingsLike
 from newsbot.crawl.followers import RENEWAL, renew
-from newsbot.errors import ArgumentError, UserError
+from newsbot.errors import ArgumentError, UserError, did_you_mean
 from newsbot.frontier.owners import owner_name
 from newsbot.storage.following import FollowerRun, FollowerState, Step, rewind, states
 
-BUSY_PATIENCE, BUSY_PAUSE = 30.0, 0.1
+BUSY_TIMEOUT, BUSY_PAUSE = 30.0, 0.1
 """Seconds to wait for a process that is numbering the changes, and between two attempts."""
 SHOWN = 100
 """Maximum number of refused rows that are shown."""
@@ -85,14 +85,14 @@ def run(call: Call) -> int:
             )
             tell = lines(call.note, {name: one.lag()})
             with closing(follower), _renewed(call.settings, one):
-                give_up = time.monotonic() + BUSY_PATIENCE
+                give_up = time.monotonic() + BUSY_TIMEOUT
                 while (step := one.step()) is Step.TAKEN or (
                     step is Step.BUSY and time.monotonic() < give_up
                 ):
                     if step is Step.BUSY:
                         time.sleep(BUSY_PAUSE)
                         continue
-                    give_up = time.monotonic() + BUSY_PATIENCE
+                    give_up = time.monotonic() + BUSY_TIMEOUT
                     tell(name, states(storage.notes)[name].taken)
                 one.release()
             if step is Step.ELSEWHERE:

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from newsbot.apps.sinks.rows import PATIENCE, Row, SinkError, to_json
+from newsbot.apps.sinks.rows import RESPONSE_TIMEOUT, Row, SinkError, as_json
 from newsbot.config.apps import load_optional
 from newsbot.connections.s3 import object_store
 
@@ -50,7 +50,7 @@ class FilesTarget:
             self._files: Any = self._fs.LocalFileSystem()
             self._folder = unquote(parts.path)
         else:
-            self._files, self._folder = object_store(address, "this sink", patience=PATIENCE)
+            self._files, self._folder = object_store(address, "this sink", patience=RESPONSE_TIMEOUT)
         self._schema = self._arrow.schema(
             [
                 ("key", self._arrow.string()),
@@ -114,7 +114,7 @@ class FilesTarget:
             **{name: _moment(article.get(name)) for name in _TIMES},
             "authors": [_clean(one) for one in article.get("authors") or ()],
             "tags": [_clean(one) for one in article.get("tags") or ()],
-            "article": None if row.article is None else to_json(row.article).decode(),
+            "article": None if row.article is None else as_json(row.article).decode(),
         }
 
 

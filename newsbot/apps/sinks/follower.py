@@ -12,7 +12,7 @@ from typing import BinaryIO
 from newsbot.apps.search.labels import NO_LABELS, Labels, open_labels
 from newsbot.apps.search.matching import matches
 from newsbot.apps.search.query import Tagged
-from newsbot.apps.sinks.rows import Row, RowsRefused, SinkError, Target, latest, to_json
+from newsbot.apps.sinks.rows import Row, RowsRefused, SinkError, Target, as_json, latest
 from newsbot.apps.sinks.rules import Sink, read_sinks
 from newsbot.backends import data_folder, present_rules
 from newsbot.cli.program import PROGRAM
@@ -125,7 +125,7 @@ class SinkFollower(Follower):
             if file.tell() and not _ends_a_line(file):  # a killed process has written a part of a line
                 file.write(b"\n")
             for row in rows:
-                file.write(to_json({"at": iso(utc(system_clock())), "fault": fault, **row.plain()}) + b"\n")
+                file.write(as_json({"at": iso(utc(system_clock())), "fault": fault, **row.plain()}) + b"\n")
 
 
 def _ends_a_line(file: BinaryIO) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from newsbot.apps.sinks.rows import PATIENCE, Row, RowsRefused, SinkError, to_json
+from newsbot.apps.sinks.rows import RESPONSE_TIMEOUT, Row, RowsRefused, SinkError, as_json
 from newsbot.config.apps import load_optional
 
 
@@ -33,8 +33,8 @@ class KafkaTarget:
             "client.id": "newsbot",
             "enable.idempotence": True,  # keeps the order of messages when the client tries again
             "compression.type": "gzip",
-            "message.timeout.ms": int(PATIENCE * 1000),
-            "socket.timeout.ms": int(PATIENCE * 1000),
+            "message.timeout.ms": int(RESPONSE_TIMEOUT * 1000),
+            "socket.timeout.ms": int(RESPONSE_TIMEOUT * 1000),
         }
         if user:
             self._settings |= {
@@ -49,7 +49,7 @@ class KafkaTarget:
     def check(self) -> None:
         """Ask the brokers for the topic."""
         try:
-            found = self._opened().list_topics(self._topic, timeout=PATIENCE)
+            found = self._opened().list_topics(self._topic, timeout=RESPONSE_TIMEOUT)
         except self._kafka.KafkaException as error:
             raise SinkError(f"Kafka: {error.args[0].str()}") from None
         fault = found.topics[self._topic].error
@@ -66,16 +66,16 @@ class KafkaTarget:
                 faults.append(error)
 
         for row in rows:
-            value = None if row.article is None else to_json(row.plain())
+            value = None if row.article is None else as_json(row.plain())
             try:
                 producer.produce(self._topic, key=row.key, value=value, on_delivery=delivered)
             except self._kafka.KafkaException as error:
                 faults.append(error.args[0])
                 break
             except BufferError:  # the queue of the client is full
-                producer.flush(PATIENCE)
+                producer.flush(RESPONSE_TIMEOUT)
                 producer.produce(self._topic, key=row.key, value=value, on_delivery=delivered)
-        left = producer.flush(PATIENCE + 1)
+        left = producer.flush(RESPONSE_TIMEOUT + 1)
         if left or faults:
             self.close()
             text = faults[0].str() if faults else "the brokers do not answer"

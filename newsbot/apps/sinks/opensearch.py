@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from newsbot.apps.sinks.rows import PATIENCE, Row, RowsRefused, SinkError, to_json
+from newsbot.apps.sinks.rows import RESPONSE_TIMEOUT, Row, RowsRefused, SinkError, as_json
 from newsbot.connections.http import HttpClient, HttpFault
 
 MAPPING = {
@@ -46,13 +46,15 @@ class OpenSearchTarget:
         parts = urlsplit(address.partition("+")[2])
         folder, _, self._index = parts.path.rstrip("/").rpartition("/")
         self._index = self._index or "articles"
-        self._client = HttpClient(urlunsplit(parts._replace(path=folder, query="")), patience=PATIENCE)
+        self._client = HttpClient(
+            urlunsplit(parts._replace(path=folder, query="")), patience=RESPONSE_TIMEOUT
+        )
 
     def check(self) -> None:
         """Create the index if it is missing."""
         status, body = self._send("HEAD", f"/{self._index}")
         if status == 404:
-            status, body = self._json("PUT", f"/{self._index}", to_json(MAPPING))
+            status, body = self._json("PUT", f"/{self._index}", as_json(MAPPING))
             if status == 400 and b"resource_already_exists" in body:
                 return
         if status >= 300:
@@ -68,7 +70,7 @@ class OpenSearchTarget:
     def _newer(self, rows: Sequence[Row]) -> list[Row]:
         """Return the rows that were not fetched before their documents, or that have none."""
         asked = {"docs": [{"_index": self._index, "_id": row.key} for row in rows]}
-        status, body = self._json("POST", "/_mget?_source_includes=fetched_at", to_json(asked))
+        status, body = self._json("POST", "/_mget?_source_includes=fetched_at", as_json(asked))
         try:
             found = {one["_id"]: one.get("_source", {}) for one in json.loads(body)["docs"] if one["found"]}
             times = {key: datetime.fromisoformat(one["fetched_at"]) for key, one in found.items() if one}
@@ -89,13 +91,13 @@ class OpenSearchTarget:
         for row in rows:
             place: dict[str, Any] = {"_index": self._index, "_id": row.key}
             if row.article is None:
-                lines.append(to_json({"delete": place}))
+                lines.append(as_json({"delete": place}))
             else:
                 # The version is 1 or more. Rights may change without a new version, so an equal one is
                 # written.
                 if versions:
                     place |= {"version": row.version, "version_type": "external_gte"}
-                lines += (to_json({"index": place}), to_json(row.document()))
+                lines += (as_json({"index": place}), as_json(row.document()))
         status, body = self._json("POST", "/_bulk", b"\n".join(lines) + b"\n")
         if status >= 300:
             kind = RowsRefused if status in (400, 413) else SinkError

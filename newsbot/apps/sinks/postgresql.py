@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import unquote
 
-from newsbot.apps.sinks.rows import PATIENCE, Row, RowsRefused, SinkError
+from newsbot.apps.sinks.rows import RESPONSE_TIMEOUT, Row, RowsRefused, SinkError
 from newsbot.config.apps import load_optional
 
 COLUMNS = {
@@ -49,7 +49,9 @@ class PostgresTarget:
         tables = [unquote(one.partition("=")[2]) for one in options if one.startswith("table=")]
         self._table = self._psycopg.sql.Identifier(*(tables[-1] if tables else "articles").split("."))
         options = [one for one in options if not one.startswith("table=")]
-        self._address = f"{address[:login]}{place}?{'&'.join([f'connect_timeout={int(PATIENCE)}', *options])}"
+        self._address = (
+            f"{address[:login]}{place}?{'&'.join([f'connect_timeout={int(RESPONSE_TIMEOUT)}', *options])}"
+        )
         try:
             found = load_optional("psycopg.conninfo", "postgresql", "this sink").conninfo_to_dict(
                 self._address

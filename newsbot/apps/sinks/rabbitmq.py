@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from newsbot.apps.sinks.rows import PATIENCE, Row, SinkError, to_json
+from newsbot.apps.sinks.rows import RESPONSE_TIMEOUT, Row, SinkError, as_json
 from newsbot.config.apps import load_optional
 
 
@@ -26,7 +26,11 @@ class RabbitTarget:
         options = dict(parse_qsl(parts.query))
         self._exchange = options.pop("exchange", "")
         self._queue = "" if self._exchange else options.pop("queue", "articles")
-        options = {"socket_timeout": str(PATIENCE), "blocked_connection_timeout": str(PATIENCE), **options}
+        options = {
+            "socket_timeout": str(RESPONSE_TIMEOUT),
+            "blocked_connection_timeout": str(RESPONSE_TIMEOUT),
+            **options,
+        }
         try:
             self._parameters = self._pika.URLParameters(urlunsplit(parts._replace(query=urlencode(options))))
         except (ValueError, TypeError, OSError) as error:
@@ -62,7 +66,7 @@ class RabbitTarget:
         )
         key = self._queue or f"articles.{row.source or 'removed'}"
         self._opened().basic_publish(
-            self._exchange, key, to_json(row.plain()), properties, mandatory=bool(self._queue)
+            self._exchange, key, as_json(row.plain()), properties, mandatory=bool(self._queue)
         )
 
     def _opened(self) -> Any:

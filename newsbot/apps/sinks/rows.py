@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from newsbot.clock import iso
 from newsbot.errors import UserError
 
-PATIENCE = 30.0
+RESPONSE_TIMEOUT = 30.0
 """Seconds to wait for a response of a target."""
 
 
@@ -79,6 +79,6 @@ def latest(rows: Iterable[Row]) -> list[Row]:
     return list(found.values())
 
 
-def to_json(value: Any) -> bytes:
+def as_json(value: Any) -> bytes:
     """Return JSON in UTF-8. A lone surrogate in a text is replaced."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from newsbot.apps.sinks.rows import PATIENCE, Row, RowsRefused, SinkError, to_json
+from newsbot.apps.sinks.rows import RESPONSE_TIMEOUT, Row, RowsRefused, SinkError, as_json
 from newsbot.connections.http import HttpClient, HttpFault, signing_key, webhook_headers
 
 REFUSED = frozenset({400, 409, 413, 415, 422})
@@ -18,7 +18,7 @@ class WebhookTarget:
     drops_known_batches = True
 
     def __init__(self, address: str, secret: str = "") -> None:
-        self._client = HttpClient(address, patience=PATIENCE)
+        self._client = HttpClient(address, patience=RESPONSE_TIMEOUT)
         self._key = signing_key(secret)
 
     def check(self) -> None:
@@ -27,7 +27,7 @@ class WebhookTarget:
     def write(self, rows: Sequence[Row], batch: str) -> None:
         """Post the rows. The id of the request is ``batch``."""
         now = int(time.time())
-        body = to_json({"type": "articles", "timestamp": now, "data": [row.plain() for row in rows]})
+        body = as_json({"type": "articles", "timestamp": now, "data": [row.plain() for row in rows]})
         headers = {"Content-Type": "application/json", **webhook_headers(self._key, batch, now, body)}
         try:
             status, _body = self._client.send("POST", "", body, headers)

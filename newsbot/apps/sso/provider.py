@@ -20,7 +20,7 @@ from aiohttp import ClientError, ClientSession, ClientTimeout
 from newsbot.config.apps import load_optional
 from newsbot.errors import DataUnavailable
 
-PATIENCE = 10.0
+REQUEST_TIMEOUT = 10.0
 """Maximum time in seconds of a request to the provider."""
 MAX_BODY = 2**20
 """Maximum number of bytes of a response."""
@@ -149,7 +149,7 @@ async def _ask(
 ) -> dict[str, Any]:
     try:
         async with (
-            ClientSession(timeout=ClientTimeout(PATIENCE), trust_env=False) as session,
+            ClientSession(timeout=ClientTimeout(REQUEST_TIMEOUT), trust_env=False) as session,
             session.request(
                 "GET" if form is None else "POST", url, data=form, headers=headers, allow_redirects=False
             ) as answer,

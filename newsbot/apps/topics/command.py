@@ -13,9 +13,9 @@ from newsbot.apps.topics.categories import Category, Definition, Examples, categ
 from newsbot.backends import stored
 from newsbot.cli.command import Call
 from newsbot.cli.program import PROGRAM
-from newsbot.cli.terminal import columns, counted, did_you_mean
+from newsbot.cli.terminal import columns, counted
 from newsbot.clock import iso, utc
-from newsbot.errors import ArgumentError
+from newsbot.errors import ArgumentError, did_you_mean
 from newsbot.operations.articles import find_article
 from newsbot.storage.base import Storage
 from newsbot.urls import canonicalize

@@ -20,10 +20,10 @@ from newsbot.apps.transfer.copying import (
 from newsbot.apps.transfer.side import Choice, Side
 from newsbot.backends import DATA_FILE, data_file, data_folder
 from newsbot.cli.command import FAULT, Call
-from newsbot.cli.terminal import Report, Totals, columns, did_you_mean, lines, make_console
+from newsbot.cli.terminal import Report, Totals, columns, lines, make_console
 from newsbot.clock import iso, system_clock, utc
 from newsbot.config.check import SettingsLike
-from newsbot.errors import ArgumentError, DataError
+from newsbot.errors import ArgumentError, DataError, did_you_mean
 
 SAMPLE = ("sites", "since", "until", "max_articles")
 """Options that choose a part of the data."""

@@ -27,7 +27,7 @@ MAX_BODY = 2**20
 """Maximum number of bytes of a response that are read. The rest is ignored."""
 MAX_HOPS = 5
 """Maximum number of redirects that a request follows."""
-PATIENCE = 10.0
+REQUEST_TIMEOUT = 10.0
 """Maximum time in seconds from a request to the end of its response."""
 
 
@@ -78,7 +78,7 @@ class Outgoing:
         self._session = ClientSession(
             # Without a DNS cache, the resolver checks each connection.
             connector=TCPConnector(resolver=resolver, use_dns_cache=False, limit=20),
-            timeout=ClientTimeout(total=PATIENCE),
+            timeout=ClientTimeout(total=REQUEST_TIMEOUT),
             headers={"User-Agent": user_agent},
             # Without cookies, a site cannot recognise later requests.
             cookie_jar=DummyCookieJar(),

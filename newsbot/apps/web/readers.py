@@ -28,7 +28,7 @@ from newsbot.storage.base import Storage
 
 _Answer = TypeVar("_Answer")
 
-PATIENCE = 8.0
+READ_TIMEOUT = 8.0
 """Maximum time in seconds of one read, including the time in the queue."""
 MAX_WAITING = 32
 """Maximum number of reads that wait or run at the same time."""
@@ -68,7 +68,7 @@ class Readers:
         """Return the present rules."""
         return self._rules.get()
 
-    async def call(self, work: Callable[[Data], _Answer], *, seconds: float = PATIENCE) -> _Answer:
+    async def call(self, work: Callable[[Data], _Answer], *, seconds: float = READ_TIMEOUT) -> _Answer:
         """Run ``work`` in the thread with the shortest queue and return its result.
 
         Raises :class:`newsbot.errors.DataUnavailable` if too many reads are waiting, or if ``work`` does not

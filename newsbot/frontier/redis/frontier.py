@@ -47,7 +47,7 @@ from newsbot.frontier.base import (
     Known,
     Lease,
     Outlook,
-    Refill,
+    RefillTurn,
     Resumed,
     Watch,
     Worker,
@@ -58,7 +58,7 @@ from newsbot.frontier.redis.layout import (
     STATES,
     Ahead,
     Keys,
-    Record,
+    StoredEntry,
     arguments,
     entry_copy,
     host_copy,
@@ -529,24 +529,24 @@ class RedisFrontier:
         until: float | None = None,
         reading: bool = False,
         at: bytes = b"",
-    ) -> Refill:
+    ) -> RefillTurn:
         """Acquire, renew or release the lock for refilling from the storage; see the protocol.
 
         Each queue has a lock. Only the holder of the first one acquires the others.
         """
         yours = True
 
-        def ask(one: Scripts) -> Refill:
+        def ask(one: Scripts) -> RefillTurn:
             nonlocal yours
             yours = yours or one is self._queues[0]
             given = (owner, ttl, until, reading, at) if yours else ("", ttl, None, True, b"")
             now, so_far, mine, since, behind = one.run("refill", *given)
             yours = yours and bool(mine)
-            return Refill(float(now), optional(so_far), bool(mine), optional(since), behind)
+            return RefillTurn(float(now), optional(so_far), bool(mine), optional(since), behind)
 
         turns = self._every(ask)
         unfilled = [turn.at for turn in turns if turn.until is None]
-        return Refill(
+        return RefillTurn(
             now=turns[0].now,
             until=None if unfilled else min(turn.until for turn in turns if turn.until is not None),
             yours=yours,
@@ -855,7 +855,7 @@ def _ahead(one: Scripts, horizon: float) -> tuple[float, int, Iterator[tuple[int
     return float(first[1]), int(first[2]), rows(first)
 
 
-def _records(found: Sequence[bytes]) -> Iterator[Record]:
+def _records(found: Sequence[bytes]) -> Iterator[StoredEntry]:
     """Decode a flat list of fingerprints and records."""
     return map(record_of, found[::2], found[1::2])
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from newsbot.errors import RecordRefused
-from newsbot.frontier.base import ASIDE, Entry, EntryCopy, HostCopy, to_json
+from newsbot.frontier.base import ASIDE, Entry, EntryCopy, HostCopy, entry_json
 from newsbot.items import Kind
 
 NAMES = (
@@ -119,7 +119,7 @@ _HEAD = struct.Struct(">cHBdddddH")  # the same as LAYOUT in lib.lua, up to the 
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class StoredEntry:
     """An entry with its counters and the time of its last fetch."""
 
     entry: Entry
@@ -136,7 +136,7 @@ def arguments(entry: Entry) -> list[bytes | str]:
     # the queue is sorted by these numbers, and NaN cannot be sorted
     if math.isnan(entry.due) or math.isnan(entry.priority):
         raise RecordRefused(f"{entry.url}: due {entry.due} and priority {entry.priority} must be numbers")
-    body = to_json({"url": entry.url, "kind": entry.kind.value, "depth": entry.depth, "data": entry.data})
+    body = entry_json({"url": entry.url, "kind": entry.kind.value, "depth": entry.depth, "data": entry.data})
     return [entry.fingerprint, entry.host, number(entry.priority), number(entry.due), body]
 
 
@@ -155,9 +155,9 @@ def host_of(raw: bytes) -> bytes:
     return raw[_HEAD.size : _HEAD.size + _HEAD.unpack_from(raw)[-1]]
 
 
-def record_of(fingerprint: bytes, raw: bytes) -> Record:
+def record_of(fingerprint: bytes, raw: bytes) -> StoredEntry:
     """Return the decoded record. The function ``pack`` of lib.lua has written ``raw``."""
-    # state, at and the number in the queue are not part of a Record
+    # state, at and the number in the queue are not part of a StoredEntry
     _, attempts, lost, _, priority, due, fetched, _, size = _HEAD.unpack_from(raw)
     host, rest = raw[_HEAD.size : _HEAD.size + size], raw[_HEAD.size + size :]
     # The rest has the length of the note in two bytes, the note (why the entry was set aside), and JSON.
@@ -175,7 +175,7 @@ def record_of(fingerprint: bytes, raw: bytes) -> Record:
         depth=body["depth"],
         data=body["data"],
     )
-    return Record(entry, attempts, lost, fetched if fetched >= 0 else None)
+    return StoredEntry(entry, attempts, lost, fetched if fetched >= 0 else None)
 
 
 _LETTERS = {"pending": "w", "held": "h", "done": "d", "aside": "a"}

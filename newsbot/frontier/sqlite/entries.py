@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from newsbot.connections.sqlite import select_in
-from newsbot.frontier.base import Added, Entry, EntryCopy, EntryData, HostCopy, to_json
+from newsbot.frontier.base import Added, Entry, EntryCopy, EntryData, HostCopy, entry_json
 from newsbot.items import Kind
 
 PUBLIC_STATES = {
@@ -229,7 +229,7 @@ class Adding:
         )
         db.executemany(
             _SET_DATA,
-            [(to_json(target.new_data), target.row) for target in changed if target.new_data is not None],
+            [(entry_json(target.new_data), target.row) for target in changed if target.new_data is not None],
         )
 
 
@@ -269,7 +269,7 @@ def _timing(target: _Target) -> tuple[object, ...]:
 
 
 def _columns(entry: Entry, hosts: Mapping[str, int]) -> tuple[object, ...]:
-    return entry.kind.value, entry.depth, entry.url, to_json(entry.data), hosts[entry.host]
+    return entry.kind.value, entry.depth, entry.url, entry_json(entry.data), hosts[entry.host]
 
 
 # --- transfer: reads copies of hosts and entries from the file, and stores such copies
@@ -315,7 +315,7 @@ def take_entries(database: sqlite3.Connection, copies: Sequence[EntryCopy]) -> N
         rows.append(
             (
                 *(entry.fingerprint, hosts[entry.host], state, at, entry.priority, entry.due),
-                *(entry.kind.value, entry.depth, entry.url, to_json(entry.data)),
+                *(entry.kind.value, entry.depth, entry.url, entry_json(entry.data)),
                 *(copy.attempts, copy.lost, copy.last_fetched),
             )
         )

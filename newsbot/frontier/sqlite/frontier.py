@@ -33,7 +33,7 @@ from newsbot.frontier.base import (
     Resumed,
     Watch,
     Worker,
-    to_json,
+    entry_json,
 )
 from newsbot.frontier.sqlite import entries as stored_entries
 from newsbot.frontier.sqlite.entries import PUBLIC_STATES, Adding, entry_of, find, mark_done
@@ -241,7 +241,7 @@ class SqliteFrontier:
         note, now = f"given up after attempt {lease.attempts + 1}", self._clock()
         with self._writing() as db:
             if aside:
-                return _end(db, lease, _GIVE_UP, at=now, data=to_json({**lease.entry.data, ASIDE: note}))
+                return _end(db, lease, _GIVE_UP, at=now, data=entry_json({**lease.entry.data, ASIDE: note}))
             return _end(db, lease, _NACK if counted else _PUT_BACK, at=now + max(0.0, delay))
 
     def release(self, owner: str, *, lost: bool = False) -> int:
@@ -442,7 +442,7 @@ def _take_again(db: sqlite3.Connection, owner: str, leases: Sequence[Lease], dea
             # An entry that was set aside for its lost leases has the reason in its data.
             data = json.loads(row["data"])
             data.pop(ASIDE, None)
-            db.execute(_TAKE, (deadline, owner, lease.token, to_json(data), row["id"]))
+            db.execute(_TAKE, (deadline, owner, lease.token, entry_json(data), row["id"]))
             kept.add(row["id"])
     # These are leases that the worker did not pass. Either their response did not reach the worker, or a
     # power failure has undone their end.
@@ -602,7 +602,7 @@ def _reclaim(db: sqlite3.Connection, rows: Iterable[sqlite3.Row], now: float) ->
             state, at, data = "waiting", row["due"], row["data"]  # the entry is due: settle() makes it ready
         else:
             note = f"{lost} leases lost in a row: the workers that held this entry died or hung"
-            state, at, data = "aside", now, to_json({**json.loads(row["data"]), ASIDE: note})
+            state, at, data = "aside", now, entry_json({**json.loads(row["data"]), ASIDE: note})
         db.execute(_RECLAIM, (state, at, data, lost, row["id"]))
 
 

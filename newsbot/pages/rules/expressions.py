@@ -271,7 +271,7 @@ def _translator() -> HTMLTranslator:
 
 def _from_css(text: str) -> str:
     if text.lstrip().startswith(("//", "./", "(//")):
-        raise ValueError(f"{text!r} looks like XPath — did you mean '{PREFIX}{text.strip()}'?")
+        raise ValueError(f"{text!r} looks like XPath (did you mean '{PREFIX}{text.strip()}'?)")
     try:
         return str(_translator().css_to_xpath(text))
     except (SelectorError, ValueError) as error:  # parsel raises ExpressionError, a SelectorError

@@ -19,7 +19,7 @@ from typing import Any, TypeVar, cast, get_args
 import yaml
 
 from newsbot.clock import parse_duration
-from newsbot.errors import Problem
+from newsbot.errors import Problem, did_you_mean
 from newsbot.items import Kind
 from newsbot.pages.rules.expressions import Selector, compile_pattern, read_selector
 from newsbot.pages.rules.rule import FIELDS, FOLLOW, RECRAWL, TLS, Layout, Pattern, Recrawl, ascii_domain
@@ -83,11 +83,10 @@ Reader = Callable[[yaml.Node, Place], T]
 """A function that returns the value of a node. Raises ``ValueError`` if it is faulty."""
 
 
-def did_you_mean(word: str, allowed: Iterable[str]) -> str:
-    """Return `` — did you mean 'x'?`` for the nearest allowed word, else the list of allowed words."""
+def _hint(word: str, allowed: Iterable[str]) -> str:
+    """Return the nearest allowed word, else the list of allowed words."""
     words = list(allowed)
-    near = get_close_matches(word.lower(), words, n=1)
-    return f" — did you mean {near[0]!r}?" if near else f"; allowed: {', '.join(words)}"
+    return did_you_mean(word.lower(), words) or f"; allowed: {', '.join(words)}"
 
 
 def entries(
@@ -110,7 +109,7 @@ def entries(
         name = key_node.value if isinstance(key_node, yaml.ScalarNode) else ""
         here = place.at(name)
         if name not in words:
-            here.fault(key_node, f"unknown {what}{did_you_mean(name, words)}")
+            here.fault(key_node, f"unknown {what}{_hint(name, words)}")
         elif name in seen:
             here.fault(key_node, f"given twice; the first is on line {seen[name]}")
         else:
@@ -181,7 +180,7 @@ def _url(value: str) -> str:
             raise ValueError(
                 f"{value!r} is not an address; write it in full: https://example.org/{value}{hint}"
             ) from error
-        if (hint := meant(value)).startswith(" —"):
+        if (hint := meant(value)).startswith(" ("):
             raise ValueError(f"{value!r} is not an address{hint}") from error
         raise ValueError(f"{error}; write for example https://example.org/rss.xml") from error
     if value.count("://") > 1 and re.search(r"[\s,]+https?://", value):
@@ -197,7 +196,7 @@ def _domain(value: str) -> str:
     except ValueError as error:
         host = value.partition("://")[2].partition("/")[0] or value.partition("/")[0].partition(":")[0]
         if host and host != value and " " not in host:
-            raise ValueError(f"{value!r} is not a bare domain — did you mean {host!r}?") from error
+            raise ValueError(f"{value!r} is not a bare domain (did you mean {host!r}?)") from error
         raise
 
 
@@ -226,7 +225,7 @@ def _timezone(value: str) -> str:
         ]
         # No similar name is suggested for an abbreviation: MSK (Moscow) is similar to MST (North America).
         near = [] if value.lower() in HOURS else near
-        hint = f" — did you mean {cities.get(near[0], near[0])!r}?" if near else ""
+        hint = f" (did you mean {cities.get(near[0], near[0])!r}?)" if near else ""
         raise ValueError(
             f"{value!r} is not a time zone; write for example Europe/Moscow or UTC{hint}"
         ) from error
@@ -263,7 +262,7 @@ def word(allowed: Iterable[str]) -> Reader[str]:
 
     def check(value: str) -> str:
         if value not in words:
-            raise ValueError(f"{value!r} is not allowed{did_you_mean(value, words)}")
+            raise ValueError(f"{value!r} is not allowed{_hint(value, words)}")
         return value
 
     return _checked(check)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -17,6 +16,8 @@ from itertools import chain
 from typing import Literal
 
 import yaml
+
+from newsbot.errors import did_you_mean
 
 FOLDER: Traversable = files("newsbot") / "pages" / "extraction" / "languages"
 ANY = "any"
@@ -97,9 +98,7 @@ def read(code: str, data: bytes, name: str) -> Language:
     pairs: dict[str, Mapping[str, str]] = {}
     for kind, key, value in _entries(root, name):
         if kind not in KINDS:
-            near = get_close_matches(kind, KINDS, n=1)
-            hint = f" (did you mean {near[0]!r}?)" if near else ""
-            raise _fault(name, key, f"unknown key {kind!r}{hint}")
+            raise _fault(name, key, f"unknown key {kind!r}{did_you_mean(kind, KINDS)}")
         if KINDS[kind].form == "pairs":
             pairs[kind] = {one: _scalar(node, name) for one, _, node in _entries(value, name)}
         else:

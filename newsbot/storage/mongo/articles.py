@@ -56,7 +56,7 @@ from newsbot.storage.stories import Joined, readdressed_story, story_id
 from newsbot.urls import fingerprint
 
 _AT_ONCE = 100
-_GROUP_PATIENCE = 0.1
+_RETRY_GROUP_SECONDS = 0.1
 """Number of seconds for which a transaction with several new articles is tried again if it conflicts."""
 _ORIGIN = (
     *("published_at", "published_source", "published_precision", "moment", "finer"),
@@ -124,7 +124,7 @@ class MongoArticles(Repository, Articles):
                 break
             try:
                 work = partial(_insert_new, database, documents, peers)
-                return self._server.transact(work, _GROUP_PATIENCE)
+                return self._server.transact(work, _RETRY_GROUP_SECONDS)
             except BulkWriteError as error:
                 if again or not all_duplicates(error):
                     raise

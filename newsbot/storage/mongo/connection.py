@@ -17,7 +17,7 @@ from newsbot.connections.mongo import Collections, Document, Place, Session, all
 
 _Answer = TypeVar("_Answer")
 _Record = TypeVar("_Record")
-_PATIENCE = 5.0
+_RETRY_CONFLICT_SECONDS = 5.0
 """Number of seconds for which a transaction is tried again if it conflicts with another transaction.
 
 If a worker is killed during a transaction, its documents stay locked until the server aborts the transaction
@@ -89,7 +89,9 @@ class Server:
             yield found
             after = found[-1]["_id"]
 
-    def transact(self, work: Callable[[Session], _Answer], patience: float = _PATIENCE) -> _Answer:
+    def transact(
+        self, work: Callable[[Session], _Answer], patience: float = _RETRY_CONFLICT_SECONDS
+    ) -> _Answer:
         """Run ``work`` in a transaction and return its result. ``work`` may run several times.
 
         This method does the same as the driver's ``with_transaction``, but with a shorter time limit. The

@@ -16,7 +16,7 @@ from newsbot.errors import DataError, DataFull, DataUnavailable
 from newsbot.storage.mongo.connection import Repository
 from newsbot.storage.notes import NoteName, Notes, Swap, key_of, packed_note, unpacked_note
 
-_PATIENCE = 0.1
+_RETRY_SWAPS_SECONDS = 0.1
 """Seconds for which a transaction with several notes is tried again if it conflicts with another
 transaction."""
 
@@ -54,7 +54,7 @@ class MongoNotes(Repository, Notes):
         if len(swaps) > 1:  # nearly always, no other worker has changed any of the notes
             try:
                 with self._server.readable() as database:
-                    self._server.transact(partial(_swap_all, database, swaps), _PATIENCE)
+                    self._server.transact(partial(_swap_all, database, swaps), _RETRY_SWAPS_SECONDS)
             except (DataUnavailable, DataFull):
                 raise
             except (DataError, ValueError, _Overtaken):

@@ -27,7 +27,7 @@ MAX_AT_ONCE = 1000
 """Maximum number of URLs in a notice."""
 GATHER = 1.0
 """Seconds for which URLs are collected before they are sent."""
-PATIENCE = 10.0
+RESPONSE_TIMEOUT = 10.0
 """Maximum number of seconds to wait for a response of newsbot."""
 FIRST_PAUSE, LONGEST_PAUSE = 5.0, 300.0
 """Bounds in seconds of the pause after a failure. Each pause is twice as long as the one before."""
@@ -73,7 +73,7 @@ class Notifier:
                 self._thread.start()
         self._wake.set()
 
-    def close(self, timeout: float = PATIENCE) -> None:
+    def close(self, timeout: float = RESPONSE_TIMEOUT) -> None:
         """Try once to send the URLs in the queue, and end the thread. Wait at most ``timeout`` seconds."""
         self._closed = True
         self._wake.set()
@@ -122,7 +122,7 @@ class Notifier:
         }
         request = urllib.request.Request(self._url, body, headers)  # noqa: S310  (its scheme was checked)
         try:
-            with urllib.request.urlopen(request, timeout=PATIENCE) as answer:  # noqa: S310  (as above)
+            with urllib.request.urlopen(request, timeout=RESPONSE_TIMEOUT) as answer:  # noqa: S310  (as above)
                 answer.read(1000)
         except urllib.error.HTTPError as error:
             error.close()

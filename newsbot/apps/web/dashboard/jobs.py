@@ -17,7 +17,7 @@ from newsbot.cli.terminal import clean
 from newsbot.errors import ArgumentError, DataUnavailable
 
 PROJECT, SPIDER = "newsbot", "news"
-PATIENCE, ACTING = 8.0, 60.0
+GET_TIMEOUT, POST_TIMEOUT = 8.0, 60.0
 """Maximum time in seconds of a GET request, and of a POST request.
 
 A POST request takes longer, because scrapyd runs ``scrapy list`` before it schedules a job.
@@ -122,7 +122,7 @@ class Jobs:
 
         Each request opens its own session, because requests are rare.
         """
-        timeout, body = ClientTimeout(ACTING if method == "POST" else PATIENCE), bytearray()
+        timeout, body = ClientTimeout(POST_TIMEOUT if method == "POST" else GET_TIMEOUT), bytearray()
         try:
             async with (
                 ClientSession(timeout=timeout) as session,

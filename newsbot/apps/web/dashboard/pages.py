@@ -50,7 +50,7 @@ from newsbot.apps.web.dashboard.plots import (
     range_names,
     reports_plot,
 )
-from newsbot.apps.web.dashboard.proposals import PATIENCE
+from newsbot.apps.web.dashboard.proposals import CRAWL_TIMEOUT
 from newsbot.apps.web.dashboard.rendering import answer
 from newsbot.apps.web.dashboard.schema import Parameter, flag, given, number, one_of, words
 from newsbot.apps.web.dashboard.service import (
@@ -266,7 +266,7 @@ async def new_source(board: Dashboard, asked: Given) -> Values:
     found = board.proposals.get(asked["site"]) if asked["site"] else None
     looking = found is not None and found.state == "looking"
     refresh = LOOK_AGAIN if looking else 0
-    return {"refresh": refresh, "found": found, "looking": looking, "seconds": PATIENCE}
+    return {"refresh": refresh, "found": found, "looking": looking, "seconds": CRAWL_TIMEOUT}
 
 
 @page("/sources/{site}", "source.html", "/sources", SITE_PLACE, RANGE, refresh=REFRESH)

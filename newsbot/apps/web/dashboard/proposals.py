@@ -32,7 +32,7 @@ from newsbot.items import Bounded
 
 ARTICLES, SECONDS = 20, 120
 """Limits of the small crawl: number of articles, and seconds after which no more pages are requested."""
-PATIENCE = 240.0
+CRAWL_TIMEOUT = 240.0
 """Seconds after which the process is killed."""
 LOOK_EVERY = 1.0
 """Seconds between two looks at what a running crawl has found."""
@@ -155,7 +155,7 @@ class Proposals:
     async def _look(self, found: Proposal, address: str) -> None:
         found.fault = "the crawl was stopped"  # this text stays only if the task is cancelled
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(CRAWL_TIMEOUT):
                 code, output, log = await self._run(found, address)
             if code:
                 lines = log.decode(errors="replace").strip().splitlines()
@@ -163,7 +163,7 @@ class Proposals:
             else:
                 _read(json.loads(output), found)
         except TimeoutError:
-            found.fault = f"the crawl of the site took longer than {PATIENCE:.0f} s"
+            found.fault = f"the crawl of the site took longer than {CRAWL_TIMEOUT:.0f} s"
         finally:
             if found.state == "looking":
                 found.state = "failed"
