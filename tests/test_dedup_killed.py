@@ -55,7 +55,7 @@ def life(worker: Worker, end: str | None, patch: pytest.MonkeyPatch) -> Iterator
             if name == "store" and end == "settle":
                 now.setattr(store.StorePipeline, "_settle", _kill)
             try:
-                process(step, article)
+                article = process(step, article)
             except Killed:
                 break
         yield
@@ -63,7 +63,6 @@ def life(worker: Worker, end: str | None, patch: pytest.MonkeyPatch) -> Iterator
             break
     else:
         return
-    worker.desk.crawl.peers.clear()
     yield
     yield from again(worker)
 
@@ -72,7 +71,7 @@ def again(worker: Worker) -> Iterator[None]:
     article = article_of(worker.number)
     try:
         for step in (worker.exact, *worker.steps):
-            process(step, article)
+            article = process(step, article)
             yield
     except DropItem:
         yield
@@ -147,7 +146,6 @@ def test_a_similar_update_is_in_the_story_after_a_restart(
         now.setattr(store.StorePipeline, "_settle", _kill)
         with pytest.raises(Killed):
             list(worker.work(after))
-    worker.desk.crawl.peers.clear()
     list(worker.work(article_of(1)))
     kept = {one.source: one for one in worker.desk.context.storage.articles.iter()}
     worker.desk.crawl.close()
@@ -174,7 +172,6 @@ def test_a_page_that_replaces_the_article_of_its_canonical_url_keeps_its_story(
         now.setattr(store.StorePipeline, "_settle", _kill)
         with pytest.raises(Killed):
             list(worker.work(longer()))
-    worker.desk.crawl.peers.clear()
     list(worker.work(longer()))
     kept = {one.source: one for one in worker.desk.context.storage.articles.iter()}
     worker.desk.crawl.close()

@@ -68,14 +68,15 @@ class Worker:
         """Yield between the pipelines."""
         try:
             for step in (self.exact, *self.steps):
-                process(step, article)
+                article = process(step, article)
                 yield
         except DropItem:
             yield
 
 
-def process(step: Any, article: Article) -> None:
-    asyncio.run(step.process_item(article))
+def process(step: Any, article: Article) -> Article:
+    item: Article = asyncio.run(step.process_item(article))
+    return item
 
 
 def check(storage: Storage, number: int) -> None:

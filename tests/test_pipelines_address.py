@@ -37,8 +37,7 @@ def names(number, other, **fields):
 async def through(desk, item, pipelines=PIPELINES):
     for pipeline in pipelines:
         answer = pipeline.from_crawler(desk.crawler).process_item(item)
-        if asyncio.iscoroutine(answer):
-            await answer
+        item = await answer if asyncio.iscoroutine(answer) else answer
     return item
 
 

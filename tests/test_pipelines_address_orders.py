@@ -53,8 +53,7 @@ def walk(desk: Desk, items, turns):
         kind = stages[place].pop(0)
         try:
             answer = kind.from_crawler(desk.crawler).process_item(items[place])
-            if asyncio.iscoroutine(answer):
-                await answer
+            items[place] = await answer if asyncio.iscoroutine(answer) else answer
         except DropItem:
             stages[place].clear()
 

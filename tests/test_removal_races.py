@@ -72,7 +72,6 @@ def test_an_article_removed_while_it_waits_is_not_stored(desk: Desk, what: Any) 
         asyncio.run(StorePipeline.from_crawler(desk.crawler).process_item(article))
     assert desk.context.storage.articles.count() == 0
     assert desk.context.index.count() == 0
-    assert desk.crawl.peers == {}
 
 
 @pytest.mark.parametrize("what", [{"urls": [URL]}, {"domain": "news.test"}])

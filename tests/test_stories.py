@@ -97,7 +97,7 @@ class Newsroom:
 
 def take(desk: Desk, article: Article) -> Article:
     for kind in (ExactDuplicatePipeline, NearDuplicatePipeline, StorePipeline):
-        asyncio.run(kind.from_crawler(desk.crawler).process_item(article))
+        article = asyncio.run(kind.from_crawler(desk.crawler).process_item(article))
     return article
 
 

@@ -25,7 +25,7 @@ from newsbot.config.check import SettingsLike, number_of
 from newsbot.crawl.arguments import Arguments
 from newsbot.crawl.completion import Completion
 from newsbot.crawl.consistency import notice_foreign_queue, notice_lost_index, notice_volatile_queue
-from newsbot.crawl.context import MAX_HOSTS, Context
+from newsbot.crawl.context import Context
 from newsbot.crawl.credentials import SiteCredentials
 from newsbot.crawl.group_calls import ReadAhead
 from newsbot.crawl.links.canonical import Canonical
@@ -47,7 +47,7 @@ from newsbot.crawl.source_state import Hubs, SourceRegistry
 from newsbot.errors import DataError
 from newsbot.frontier.base import LeanFrontier
 from newsbot.frontier.owners import owner_name
-from newsbot.items import Bounded, PageRecord
+from newsbot.items import PageRecord
 from newsbot.pages.rules import RuleSet
 from newsbot.ranking.session_keys import session_keys
 from newsbot.sites.pauses_and_removals import paused
@@ -142,12 +142,6 @@ class Crawl:
 
         It is None for other frontiers, and before :meth:`open`.
         """
-        self.peers = Bounded[str, tuple[str, ...]](MAX_HOSTS)
-        """The peers of each article that is being stored, by the URL of its page (several pages may name one
-        canonical URL; :mod:`newsbot.dedup.decision`)."""
-        self.parted = Bounded[str, bool](MAX_HOSTS)
-        """URLs of the pages whose articles were kept out of a story of similar articles
-        (:func:`newsbot.dedup.story_merge.without_bridges`)."""
         self.before_close: list[Callable[[], None]] = [self.removals.take_out, self.feed_details.finish]
         """Functions that :meth:`close` calls while the backends are still open."""
         self._throwaway: tempfile.TemporaryDirectory[str] | None = None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ParamSpec, TypeVar
 
 from scrapy.crawler import Crawler
@@ -43,6 +43,24 @@ async def _aside(
 
 
 @dataclass(slots=True)
+class PlacedArticle(Article):
+    """An article with its place among the stories, where :mod:`newsbot.pipelines.store` stores it."""
+
+    peers: tuple[str, ...] = ()
+    """Canonical URLs of its peers (:mod:`newsbot.dedup.decision`)."""
+    kept_apart: bool = False
+    """True if it was kept out of a story of similar articles, because it would have joined two stories
+    (:func:`newsbot.dedup.story_merge.without_bridges`)."""
+
+    def plain(self) -> Article:
+        """Return the article without its place."""
+        return Article(**{name: getattr(self, name) for name in _FIELDS})
+
+
+_FIELDS = tuple(field.name for field in fields(Article))
+
+
+@dataclass(slots=True)
 class _Found:
     """The neighbours of an article: similar texts that the index knows."""
 
@@ -67,10 +85,8 @@ class NearDuplicatePipeline(Component):
         self._stories = StoryFinder(Crawl.of(crawler))
 
     async def process_item(self, item: Any) -> Any:
-        """Return the article, with its story set. Wait while a backend is unavailable."""
-        if isinstance(item, Article):
-            await self._stories.find(item)
-        return item
+        """Return the article with its place. Wait while a backend is unavailable."""
+        return await self._stories.find(item) if isinstance(item, Article) else item
 
 
 class StoryFinder:
@@ -78,10 +94,9 @@ class StoryFinder:
 
     def __init__(self, crawl: Crawl) -> None:
         self._context, self._addresses = crawl.context, AddressChoice(crawl)
-        self._peers, self._parted = crawl.peers, crawl.parted
 
-    async def find(self, article: Article) -> None:
-        """Add the article to the index under its URL and find its story.
+    async def find(self, article: Article) -> PlacedArticle:
+        """Add the article to the index under its URL, find its story, and return it with its place.
 
         Wait while a backend is unavailable.
         """
@@ -118,9 +133,7 @@ class StoryFinder:
             decision = await self._context.outage.patiently(
                 without_bridges, self._context.storage, article, decision, found.kept
             )
-        if decision.peers != peers:
-            self._parted[article.url] = True
-        self._decide(article, decision)
+        return self._decided(article, decision, kept_apart=decision.peers != peers)
 
     def _ask(self, article: Article, mine: Signature) -> _Found:
         """Add the article to the index and return the similar texts that the index knows."""
@@ -151,17 +164,15 @@ class StoryFinder:
         for story in stories:
             await self._context.outage.patiently(part, self._context.storage, story, source)
 
-    def _decide(self, article: Article, decision: Decision) -> None:
+    def _decided(self, article: Article, decision: Decision, *, kept_apart: bool) -> PlacedArticle:
         article.story = decision.story
         article.duplicate_of = decision.duplicate_of
         article.derived_from = list(decision.derived_from)
         article.relation = decision.relation.value
         article.similarity = round(decision.similarity, 3) or None
-        self._peers.pop(article.url, None)
-        # An earlier decision for this URL may be left over from a visit that failed.
-        if decision.peers:
-            self._peers[article.url] = decision.peers
         if decision.relation is Relation.DERIVED:
             self._context.count("duplicates/derived")
         elif decision.relation is not Relation.NEW:
             self._context.count("duplicates/near")
+        given = {name: getattr(article, name) for name in _FIELDS}
+        return PlacedArticle(**given, peers=decision.peers, kept_apart=kept_apart)

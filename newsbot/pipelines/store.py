@@ -14,7 +14,7 @@ from newsbot.dedup.story_merge import reunite_around, settle
 from newsbot.errors import DataError, RecordBusy
 from newsbot.items import Article, Reason
 from newsbot.pipelines.exact import CopyFilter
-from newsbot.pipelines.near import StoryFinder
+from newsbot.pipelines.near import PlacedArticle, StoryFinder
 from newsbot.sites.pauses_and_removals import forget_texts, is_out
 from newsbot.storage.articles import NOTHING, Stored, Verdict
 from newsbot.storage.stories import is_settled, story_id
@@ -30,7 +30,6 @@ class StorePipeline(Component):
         super().__init__(crawler)
         crawl = Crawl.of(crawler)
         self._context, self._removals = crawl.context, crawl.removals
-        self._peers, self._parted = crawl.peers, crawl.parted
         self._copies, self._stories = CopyFilter(crawl), StoryFinder(crawl)
 
     async def process_item(self, item: Any) -> Any:
@@ -46,7 +45,7 @@ class StorePipeline(Component):
         for _ in range(TRIES):
             if stored.verdict is not Verdict.TAKEN:
                 break
-            kept = await self._look_again(item)
+            item, kept = await self._look_again(item)
             stored = await self._store(item, over if over is not None or kept is None else kept.content_hash)
         else:
             raise RecordBusy(f"{item.canonical_url}: other workers keep storing other texts under this URL")
@@ -57,12 +56,12 @@ class StorePipeline(Component):
         if stored.verdict is not Verdict.NEW or not await self._is_settled(item, stored):
             await self._context.outage.patiently(self._settle, item, stored)
         awaited = stored.joined is not None and stored.joined.awaited
-        if self._parted.pop(item.url, False) or (stored.verdict is Verdict.NEW and awaited):
+        kept_apart = isinstance(item, PlacedArticle) and item.kept_apart
+        if kept_apart or (stored.verdict is Verdict.NEW and awaited):
             await self._context.outage.patiently(
                 reunite_around, self._context.storage, self._context.index, item, self._context.clock()
             )
-        self._peers.pop(item.url, None)
-        return self._tell(item, stored)
+        return self._tell(item.plain() if isinstance(item, PlacedArticle) else item, stored)
 
     def _tell(self, item: Article, stored: Stored) -> Article:
         if stored.verdict is Verdict.SAME_TEXT:
@@ -79,7 +78,7 @@ class StorePipeline(Component):
 
     async def _store(self, article: Article, over: str | None = None) -> Stored:
         """Store the article. Wait while a backend is unavailable."""
-        peers, lost_answers = self._peers.get(article.url, ()), 0
+        peers, lost_answers = _peers(article), 0
 
         async def store() -> Stored:
             nonlocal lost_answers
@@ -99,11 +98,12 @@ class StorePipeline(Component):
             return replace(stored, verdict=Verdict.NEW if stored.version == 1 else Verdict.UPDATED)
         return stored
 
-    async def _look_again(self, article: Article) -> Article | None:
+    async def _look_again(self, article: Article) -> tuple[Article, Article | None]:
         """Choose the URL again, because the article of another page was stored under it in the meantime.
 
-        Returns the article that is stored under the new URL, or None. In the index, each of the two texts may
-        be under the URL of the other article, so both entries are written again.
+        Returns the article with its new place, and the article that is stored under the new URL, or None. In
+        the index, each of the two texts may be under the URL of the other article, so both entries are
+        written again.
         """
         before = article.canonical_url
         other = await self._context.outage.patiently(self._context.storage.articles.get, before)
@@ -113,10 +113,8 @@ class StorePipeline(Component):
                 self._context.index.check_and_insert,
                 *(other.canonical_url, other.source, text, self._context.clock()),
             )
-        self._peers.pop(article.url, None)
         kept = await self._copies.drop(article)
-        await self._stories.find(article)
-        return kept
+        return await self._stories.find(article), kept
 
     def _refuse_removed(self, article: Article) -> None:
         """Drop an article that a person removed after it was validated.
@@ -125,7 +123,6 @@ class StorePipeline(Component):
         """
         if is_out(article, self._removals.covers):
             forget_texts(self._context.index, [article.canonical_url], self._context.clock())
-            self._peers.pop(article.url, None)
             self._context.count(f"dropped/{Reason.REMOVED}")
             raise DropItem(Reason.REMOVED)
 
@@ -148,7 +145,11 @@ class StorePipeline(Component):
         Other workers may have changed them in the meantime.
         """
         url = article.canonical_url
-        peers = self._peers.get(article.url, ())
         with self._context.timed("store"):
             kept_as = stored.canonical_url if stored.verdict is Verdict.SAME_TEXT else None
-            article.story = settle(self._context.storage, url, peers, kept_as)
+            article.story = settle(self._context.storage, url, _peers(article), kept_as)
+
+
+def _peers(article: Article) -> tuple[str, ...]:
+    # Users may remove the pipeline that finds the peers.
+    return article.peers if isinstance(article, PlacedArticle) else ()
