@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,10 @@ from newsbot.crawl.arguments import Arguments
 from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.context import Context
 from newsbot.crawl.entries import entry_for, page_for
-from newsbot.crawl.visit import META_KEY, Visit
+from newsbot.crawl.visit import META_KEY, Answer, Check, Visit
 from newsbot.frontier.base import Entry, Lease
 from newsbot.items import Article, Kind, Link, PageRecord, Where
 from newsbot.ranking.judging import Judgement
-from newsbot.recrawl.policy import Outcome
 from newsbot.spiders.news import NewsSpider
 from newsbot.spiders.reading import Reader
 
@@ -106,10 +106,8 @@ class Desk:
         """Begin the visit of a lease."""
         entry = lease.entry
         rule = self.context.rules.get(entry.data["source"]) or self.context.rule_for(entry.url)
-        visit = Visit(lease=lease, rule=rule, started=self.clock(), outcome=Outcome(kind=entry.kind))
-        visit.url = entry.url
-        visit.record = self.context.storage.pages.get([entry.fingerprint]).get(entry.fingerprint)
-        return visit
+        record = self.context.storage.pages.get([entry.fingerprint]).get(entry.fingerprint)
+        return Visit(lease=lease, rule=rule, started=self.clock(), check=Check(record=record))
 
     def settle(self, visit: Visit) -> None:
         """Complete only this visit."""
@@ -120,6 +118,26 @@ class Desk:
                 self.context.storage.pages.save([step])
             elif step is not None:
                 self.context.frontier.ack_all([step])
+
+
+_OF_HEADERS = ("content_type", "content_length", "server", "etag", "last_modified")
+_OF_ANSWER = ("url", "status", "max_age", "retry_after")
+
+
+def fill(visit: Visit, **results: Any) -> Visit:
+    """Set results of a visit, each in its phase: ``status``, ``etag``, ``error``, ``links_count``, …"""
+    of_answer = {name: results.pop(name) for name in _OF_ANSWER if name in results}
+    headers = {name: results.pop(name) for name in _OF_HEADERS if name in results}
+    if of_answer or headers:
+        answer = visit.answer or Answer(url=visit.url, status=200)
+        visit.answer = replace(answer, **of_answer, fields={**answer.fields, **headers})
+    for name in ("redirected_to", "due"):
+        if name in results:
+            setattr(visit, name, results.pop(name))
+    if "new_items" in results:
+        visit.settling.new_items = results.pop("new_items")
+    visit.read(**results)
+    return visit
 
 
 def make_entry(

@@ -23,7 +23,6 @@ from newsbot.frontier.base import Entry, Lease
 from newsbot.items import Kind
 from newsbot.middlewares.addresses import AddressGuardMiddleware
 from newsbot.pages.rules import Rule
-from newsbot.recrawl.policy import Outcome
 from newsbot.urls import canonicalize, fingerprint
 from tests.crawls import World, article_html, feed_xml
 
@@ -279,8 +278,7 @@ def test_users_may_name_ports(where, allowed):
     key = fingerprint(canonicalize(page))
     entry = Entry(url=page, fingerprint=key, host="news.test:8080", kind=Kind.ARTICLE, data={"where": where})
     lease = Lease(entry=entry, owner="x", token="t", attempts=0, deadline=0.0)
-    outcome = Outcome(kind=entry.kind)
-    visit = Visit(lease=lease, rule=Rule(domain="news.test"), started=0.0, outcome=outcome)
+    visit = Visit(lease=lease, rule=Rule(domain="news.test"), started=0.0)
     request = Request(page, meta={META_KEY: visit})
     with nullcontext() if allowed else pytest.raises(Ignored, match="port 8080"):
         guard().process_request(request)

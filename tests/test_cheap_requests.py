@@ -17,7 +17,7 @@ from newsbot.items import Kind
 from newsbot.middlewares.compression import CompressionMiddleware
 from newsbot.middlewares.reprocessing import ReprocessingMiddleware
 from newsbot.recrawl.planning import FULL_FETCH_EVERY
-from tests.builders import make_request, make_response
+from tests.builders import fill, make_request, make_response
 
 FEED = "https://news.test/feed.xml"
 BODY = b"<html>" + b"news " * 40 + b"</html>"
@@ -57,7 +57,7 @@ def visit_of(desk, *, status, body=b"", **page):
     gate = ReprocessingMiddleware.from_crawler(desk.crawler)
     asyncio.run(gate.process_request(request))
     gate.process_response(request, make_response(request, body, status=status, headers={"ETag": '"1"'}))
-    visit.page.update(page)
+    fill(visit, **page)
     desk.settle(visit)
     return request
 

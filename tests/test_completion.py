@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from newsbot.crawl.visit import Ending, Found
+from newsbot.crawl.visit import Check, Due, Ending, Found
 from newsbot.errors import DataUnavailable
 from newsbot.items import Kind, Link, Where
 from newsbot.urls import fingerprint
-from tests.builders import START
+from tests.builders import START, fill
 
 STORY = "https://news.test/politics/2026/11/the-council-met-and-talked-about-a-bridge"
 FEED = "https://news.test/feed.xml"
@@ -21,8 +21,8 @@ def links_to(*urls, where=Where.FEED, referrer=FEED):
 
 
 def good(visit, digest="d1"):
-    visit.outcome.status = 200
-    visit.page.update(content_hash=digest, content_type="text/html", content_length=10, etag='"e"')
+    fill(visit, status=200)
+    fill(visit, content_hash=digest, content_type="text/html", content_length=10, etag='"e"')
     return visit
 
 
@@ -38,7 +38,7 @@ def known(desk, url):
 
 def test_a_good_visit_is_recorded_and_acknowledged(desk):
     visit = good(desk.visit(STORY))
-    visit.page.update(links_count=3, server="nginx", last_modified="yesterday", content_length=12)
+    fill(visit, links_count=3, server="nginx", last_modified="yesterday", content_length=12)
     desk.clock.now += 5
     desk.settle(visit)
     record = page(desk, STORY)
@@ -64,7 +64,7 @@ def test_changes_are_counted_from_the_second_text_on(desk):
 def test_not_modified_keeps_the_text_and_the_time_of_the_last_body(desk):
     desk.settle(good(desk.visit(STORY)))
     visit = desk.visit(STORY)
-    visit.outcome.status, visit.outcome.not_modified = 304, True
+    fill(visit, status=304)
     desk.clock.now += 100
     desk.settle(visit)
     record = page(desk, STORY)
@@ -114,7 +114,7 @@ def test_a_fault_between_the_steps_counts_the_visit_once(desk, monkeypatch, wher
 
 def test_a_temporary_fault_delays_the_url(desk):
     visit = desk.visit(STORY)
-    visit.outcome.error = "timeout"
+    fill(visit, error="timeout")
     desk.settle(visit)
     record = page(desk, STORY)
     assert (record.failures, record.last_fetched, record.state) == (1, None, "pending")
@@ -130,7 +130,7 @@ def test_a_temporary_fault_delays_the_url(desk):
 
 def test_retry_after_is_obeyed(desk):
     visit = desk.visit(STORY)
-    visit.outcome.status, visit.outcome.error, visit.outcome.retry_after = 429, "http_429", 500.0
+    fill(visit, status=429, error="http_429", retry_after=500.0)
     desk.settle(visit)
     assert desk.context.frontier.outlook(horizon=START + 3600).next_at == START + 500
     assert page(desk, STORY).last_fetched == START
@@ -139,7 +139,7 @@ def test_retry_after_is_obeyed(desk):
 def test_the_scale_of_retries_is_a_setting(make_desk):
     desk = make_desk(settings={"NEWSBOT_RETRY_SCALE": 0.01})
     visit = desk.visit(STORY)
-    visit.outcome.error = "timeout"
+    fill(visit, error="timeout")
     desk.settle(visit)
     assert desk.context.frontier.outlook(horizon=START + 3600).next_at <= START + 0.15
 
@@ -148,7 +148,7 @@ def test_after_the_last_attempt_the_plan_decides(desk):
     for attempt in range(4):
         visit = desk.visit(STORY)
         assert visit.lease.attempts == attempt
-        visit.outcome.error = "timeout"
+        fill(visit, error="timeout")
         desk.settle(visit)
         desk.clock.now += 3600
     record = page(desk, STORY)
@@ -159,7 +159,7 @@ def test_after_the_last_attempt_the_plan_decides(desk):
 
 def test_a_permanent_fault_is_not_retried(desk):
     visit = desk.visit(STORY)
-    visit.outcome.status, visit.outcome.error = 404, "http_404"
+    fill(visit, status=404, error="http_404")
     desk.settle(visit)
     record = page(desk, STORY)
     assert (record.state, record.http_status, record.failures) == ("gone", 404, 1)
@@ -180,8 +180,8 @@ def test_a_page_that_is_too_young_keeps_its_record(desk):
     before = page(desk, STORY)
     desk.clock.now += 60
     visit = desk.visit(STORY)
-    visit.outcome.error = "too_young"
-    visit.page["next_due"] = START + 86400
+    fill(visit, error="too_young")
+    fill(visit, due=Due(START + 86400))
     desk.settle(visit)
     record = page(desk, STORY)
     assert (record.checks, record.failures, record.last_fetched) == (1, 0, before.last_fetched)
@@ -200,7 +200,7 @@ def test_a_visit_that_is_handed_back_changes_nothing(desk):
 
 def test_a_page_without_a_record_gets_one(desk):
     visit = good(desk.visit(STORY))
-    visit.record = None
+    visit.check = Check()
     desk.settle(visit)
     assert page(desk, STORY).http_status == 200
 
@@ -213,7 +213,7 @@ def source_of(desk):
 
 def test_polls_of_a_source_are_recorded(desk):
     visit = good(desk.visit(FEED, Kind.FEED))
-    visit.outcome.shown = 1
+    fill(visit, shown=1)
     visit.found.append(links_to(STORY))
     desk.settle(visit)
     source = source_of(desk)
@@ -225,7 +225,7 @@ def test_polls_of_a_source_are_recorded(desk):
     assert (url, poll.at, poll.new, poll.unchanged) == (FEED, START, 1, False)
     desk.clock.now += 700
     visit = desk.visit(FEED, Kind.FEED)
-    visit.outcome.status, visit.outcome.not_modified = 304, True
+    fill(visit, status=304)
     desk.settle(visit)
     source = source_of(desk)
     assert (source.polls, source.unchanged, source.new_links) == (2, 1, 1)
@@ -235,14 +235,14 @@ def test_polls_of_a_source_are_recorded(desk):
 def test_failures_of_a_source_are_counted_until_it_works_again(desk):
     for number in range(2):
         visit = desk.visit(FEED, Kind.FEED)
-        visit.outcome.status, visit.outcome.error = 404, "http_404"
+        fill(visit, status=404, error="http_404")
         desk.settle(visit)
         assert source_of(desk).failures == number + 1
         desk.clock.now += 100
     source = source_of(desk)
     assert (source.failing_since, source.last_error) == (START, "http_404")
     visit = desk.visit(FEED, Kind.FEED)
-    visit.outcome.error = "too_young"
+    fill(visit, error="too_young")
     desk.settle(visit)
     assert (source_of(desk).failures, source_of(desk).polls) == (2, 2)
     desk.settle(good(desk.visit(FEED, Kind.FEED)))
@@ -260,7 +260,7 @@ def test_an_article_is_not_a_source(desk):
 def test_a_guessed_home_page_is_requested_by_http_if_https_does_not_answer(make_desk, cause, requested):
     desk = make_desk({"old.test": "domain: old.test\n"})
     visit = desk.visit("https://old.test/", Kind.SECTION, where=Where.SEED)
-    visit.outcome.error = cause
+    fill(visit, error=cause)
     desk.settle(visit)
     entry = desk.context.frontier.entry(fingerprint("https://old.test/"))
     assert entry.url == ("http://old.test/" if requested else "https://old.test/")
@@ -272,7 +272,7 @@ def test_http_is_not_used_after_a_refused_certificate(make_desk):
     desk = make_desk({"old.test": "domain: old.test\n"})
     for _ in range(3):
         visit = desk.visit("https://old.test/", Kind.SECTION, where=Where.SEED)
-        visit.outcome.error = "tls"
+        fill(visit, error="tls")
         desk.settle(visit)
         desk.clock.now += 3 * 86400
     assert desk.context.frontier.entry(fingerprint("https://old.test/")).url == "https://old.test/"
@@ -282,7 +282,7 @@ def test_only_the_home_page_that_answers_is_kept(make_desk):
     """All code that uses the record (refilling a frontier, the monitor) needs the URL that answers."""
     desk = make_desk({"old.test": "domain: old.test\n"})
     visit = desk.visit("https://old.test/", Kind.SECTION, where=Where.SEED)
-    visit.outcome.error = "refused"
+    fill(visit, error="refused")
     desk.settle(visit)
     assert desk.context.storage.sources.all("old.test") == []
     (lease,) = desk.context.frontier.lease("other", 1, horizon=desk.clock.now + 5, ttl=60)
@@ -303,14 +303,14 @@ def test_a_worker_killed_before_the_next_guess_is_queued_leaves_the_home_page_du
 
     desk = make_desk({"old.test": "domain: old.test\n"})
     visit = desk.visit("https://old.test/", Kind.SECTION, where=Where.SEED)
-    visit.outcome.error = "refused"
+    fill(visit, error="refused")
     with monkeypatch.context() as patch:
         patch.setattr(desk.crawl.links, "queue", killed)
         with pytest.raises(Killed):
             desk.settle(visit)
     (lease,) = desk.context.frontier.lease("other", 1, horizon=desk.clock.now + 5, ttl=60)
     again = desk.begin(lease)
-    again.outcome.error = "refused"
+    fill(again, error="refused")
     desk.settle(again)
     assert desk.context.frontier.entry(fingerprint("https://old.test/")).url == "http://old.test/"
 
@@ -320,7 +320,7 @@ def test_a_home_page_that_never_answers_is_given_up_after_its_attempts(make_desk
     visit = desk.visit("https://old.test/", Kind.SECTION, where=Where.SEED)
     tried = ["https://old.test/"]
     while len(tried) < 20:
-        visit.outcome.error = "refused"
+        fill(visit, error="refused")
         desk.settle(visit)
         desk.clock.now += 3600
         leases = desk.context.frontier.lease("test", 1, horizon=START + 9 * 60, ttl=60)
@@ -335,7 +335,7 @@ def test_a_home_page_that_never_answers_is_given_up_after_its_attempts(make_desk
 def rests(desk, url, *, where, new=0):
     """Return how long a section rests after a visit with this many new links."""
     visit = desk.visit(url, Kind.SECTION, where=where, why="list")
-    visit.outcome.status, visit.outcome.new_items, visit.outcome.shown = 200, new, 20
+    fill(visit, status=200, new_items=new, shown=20)
     desk.settle(visit)
     return page(desk, url).next_due - desk.clock()
 
@@ -363,8 +363,8 @@ def test_a_fixed_interval_is_used_unchanged(make_desk):
     rule = "domain: news.test\ninterval: {feed: 2h}\nrecrawl: {feed: fixed}\n"
     desk = make_desk({"news.test": rule})
     visit = desk.visit(FEED, Kind.FEED)
-    visit.outcome.status, visit.outcome.shown, visit.outcome.new_items = 200, 20, 20
-    visit.outcome.max_age = visit.outcome.ttl = 24 * HOUR
-    visit.outcome.skip_hours = frozenset(range(24))
+    fill(visit, status=200, shown=20, new_items=20)
+    fill(visit, max_age=24 * HOUR, ttl=24 * HOUR)
+    fill(visit, skip_hours=frozenset(range(24)))
     desk.settle(visit)
     assert page(desk, FEED).next_due - desk.clock() == 2 * HOUR

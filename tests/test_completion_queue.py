@@ -15,7 +15,7 @@ from newsbot.errors import DataUnavailable, RecordRefused
 from newsbot.items import Kind, Link, Where
 from newsbot.middlewares.links import LinksMiddleware
 from newsbot.pages.discovery.list_pages import ListTrials
-from tests.builders import make_request
+from tests.builders import fill, make_request
 from tests.test_robots import Site
 
 STORY = "https://news.test/story/{}"
@@ -74,7 +74,7 @@ def test_visits_wait_while_the_data_cannot_be_written(desk, ended, monkeypatch):
 def several(desk, ended, number=5):
     urls = [STORY.format(place) for place in range(number)]
     for visit in [desk.visit(url) for url in urls]:
-        visit.outcome.status = 200
+        fill(visit, status=200)
         ended.add(visit)
     return urls
 

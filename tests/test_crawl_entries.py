@@ -15,7 +15,6 @@ from newsbot.frontier.base import Lease
 from newsbot.items import Kind, Link, Where
 from newsbot.pages.rules.rule import Rule
 from newsbot.ranking.judging import Judgement
-from newsbot.recrawl.policy import Outcome
 from newsbot.urls import canonicalize, fingerprint
 from tests.builders import START
 
@@ -41,7 +40,7 @@ def visit_of(entry):
     data = json.loads(json.dumps(entry.data))
     assert data == entry.data
     lease = Lease(entry=entry, owner="me", token="t", deadline=START, attempts=0)
-    return Visit(lease=lease, rule=RULE, started=START + 50, outcome=Outcome(kind=entry.kind))
+    return Visit(lease=lease, rule=RULE, started=START + 50)
 
 
 @given(LINKS, st.none() | st.text(max_size=20), st.booleans())

@@ -11,7 +11,7 @@ from pymongo import MongoClient
 from newsbot.crawl.links.usual_places import AFTER_TROUBLE, ASK_AGAIN, NOTE_KIND
 from newsbot.items import Kind, Where
 from newsbot.pages.discovery.autodiscovery import usual_places
-from tests.builders import make_request, make_response
+from tests.builders import fill, make_request, make_response
 from tests.crawls import article_html, feed_xml
 
 HOST = "http://news.test"
@@ -166,7 +166,7 @@ def queued(desk) -> str | None:
 
 def end(desk, visit, body, status=200):
     response = make_response(make_request(visit), body, status, {"Content-Type": "text/html"})
-    visit.outcome.status = status
+    fill(visit, status=status)
     visit.found.extend(desk.read(response, visit))
     desk.clock.now += 1
     desk.settle(visit)

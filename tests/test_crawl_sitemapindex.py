@@ -11,7 +11,7 @@ from newsbot.clock import utc
 from newsbot.items import Kind, Where
 from newsbot.spiders.sitemap_index import AT_ONCE, LONGEST_REST, SHARE, UNDATED
 from testbed.messages import Answer
-from tests.builders import START, make_request, make_response
+from tests.builders import START, fill, make_request, make_response
 from tests.crawls import article_html, feed_xml
 from tests.newssite import sitemap_xml
 
@@ -88,7 +88,7 @@ def test_indexes_that_point_to_each_other_and_change_each_time_come_to_an_end(si
 # --- one reading at a time
 def read(desk, visit, body, status=200):
     response = make_response(make_request(visit), body, status, XML)
-    visit.outcome.status, visit.outcome.not_modified = status, status == 304
+    fill(visit, status=status)
     return list(desk.read(response, visit))
 
 

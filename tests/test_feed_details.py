@@ -12,7 +12,7 @@ from newsbot.crawl.visit import Found
 from newsbot.frontier.base import EntryData
 from newsbot.items import Kind, Link, Where
 from newsbot.urls import fingerprint
-from tests.builders import make_article
+from tests.builders import fill, make_article
 from tests.crawls import article_html
 
 HOME, FEED = "https://news.test/", "https://news.test/feed.xml"
@@ -45,8 +45,8 @@ def test_the_article_gets_the_time_and_the_authors_of_the_feed_in_any_order(make
     desk.context.storage.articles.store(article)
     if feed == "at the end":
         desk.crawl.feed_details.finish()
-    visit.outcome.status, visit.outcome.is_article = 200, True
-    visit.page["canonical_url"] = article.canonical_url
+    fill(visit, status=200, is_article=True)
+    fill(visit, canonical_url=article.canonical_url)
     desk.settle(visit)
     if feed == "stored":
         named(desk, Kind.FEED, article.url, **details)

@@ -14,7 +14,7 @@ from newsbot.middlewares.reprocessing import ReprocessingMiddleware
 from newsbot.recrawl.planning import tells_unchanged
 from testbed.messages import Answer, Request
 from testbed.mockserver import MockServer
-from tests.builders import make_request, make_response
+from tests.builders import fill, make_request, make_response
 from tests.crawls import Crawl, World, article_html, feed_xml
 
 HOST = "http://news.test"
@@ -132,7 +132,7 @@ def heads(make_desk):
     gate = ReprocessingMiddleware.from_crawler(desk.crawler)
     visit, request, _ = visit_of(desk, gate)
     assert request.method == "GET", "there is no earlier visit"
-    visit.page["content_hash"] = "h"
+    fill(visit, content_hash="h")
     desk.settle(visit)
     desk.clock.now += 3600
     return desk, gate

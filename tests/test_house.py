@@ -497,6 +497,29 @@ def test_the_other_package_still_has_the_private_name(name):
         )
 
 
+# --- phases of a visit
+PHASES: Mapping[str, tuple[str, ...]] = {
+    r"visit\.check = ": ("middlewares/reprocessing.py", "crawl/completion.py"),
+    r"visit\.answer = ": ("middlewares/reprocessing.py",),
+    r"visit\.read\(": (
+        "spiders/news.py",
+        "spiders/reading.py",
+        "spiders/feed_content.py",
+        "apps/spam/middleware.py",
+    ),
+    r"visit\.kept = ": ("crawl/completion.py",),
+    r"visit\.settling\.\w+ \W?= ": ("crawl/",),
+}
+"""The files that make each phase of a visit (:mod:`newsbot.crawl.visit`), by a pattern of their code."""
+
+
+@pytest.mark.parametrize("pattern", PHASES)
+def test_each_phase_of_a_visit_is_made_in_few_places(pattern: str) -> None:
+    files = {one.file.removeprefix("newsbot/") for one in modules().values() if re.search(pattern, one.text)}
+    assert files
+    assert not {file for file in files if not file.startswith(PHASES[pattern])}
+
+
 # --- what stands beside newsbot/
 IMPORTED_BY: Mapping[str, tuple[str, ...]] = {
     "newsbot": (),

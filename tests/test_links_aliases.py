@@ -8,7 +8,7 @@ from newsbot.crawl.entries import page_for
 from newsbot.crawl.links.canonical import alias_of
 from newsbot.items import Kind, Reason, read_reason
 from newsbot.urls import fingerprint
-from tests.builders import START
+from tests.builders import START, fill
 
 STORY = "https://news.test/story/1"
 OTHER = "https://news.test/story/2"
@@ -16,8 +16,8 @@ KEY = fingerprint(OTHER)
 
 
 def end(desk, visit, **page):
-    visit.outcome.status = 200
-    visit.page.update(page)
+    fill(visit, status=200)
+    fill(visit, **page)
     desk.settle(visit)
 
 
@@ -95,7 +95,7 @@ def test_a_url_marked_as_done_without_a_record_is_not_taken(desk):
 def test_the_other_url_of_a_fetched_page_is_taken(desk, how):
     visit = desk.visit(STORY)
     if how == "redirect":
-        visit.outcome.redirected_to = OTHER
+        fill(visit, redirected_to=OTHER)
         end(desk, visit)
     else:
         end(desk, visit, canonical_url=OTHER)

@@ -10,7 +10,7 @@ from newsbot.crawl.visit import Found
 from newsbot.items import Kind, Link, Where
 from newsbot.pipelines.store import StorePipeline
 from newsbot.urls import fingerprint
-from tests.builders import make_article
+from tests.builders import fill, make_article
 
 STORY = "https://news.test/story/1"
 NAMED = "https://news.test/politics/the-council-met-and-talked-about-a-bridge"
@@ -29,15 +29,15 @@ def named(desk, url):
     visit = desk.visit(STORY)
     article = make_article(1, url=STORY, canonical_url=url, title=TITLE, content_hash="1")
     asyncio.run(StorePipeline.from_crawler(desk.crawler).process_item(article))
-    visit.page.update(canonical_url=url, title=TITLE)
+    fill(visit, canonical_url=url, title=TITLE)
     end(desk, visit, is_article=True)
     assert state_of(desk, url) == "done"
     return desk
 
 
 def end(desk, visit, *, status=200, is_article=None):
-    visit.outcome.status, visit.outcome.is_article = status, is_article
-    visit.outcome.error = None if status < 400 else f"http_{status}"
+    fill(visit, status=status, is_article=is_article)
+    fill(visit, error=None if status < 400 else f"http_{status}")
     desk.settle(visit)
 
 
@@ -104,7 +104,7 @@ def test_a_fetched_page_is_looked_up_once_and_not_fetched_again(desk, monkeypatc
 
 def test_the_target_of_a_redirect_is_known_with_any_headline(desk):
     visit = desk.visit(STORY)
-    visit.outcome.redirected_to = NAMED
+    fill(visit, redirected_to=NAMED)
     end(desk, visit, is_article=True)
     offer(desk, NAMED, OTHER)
     assert state_of(desk, NAMED) == "done"
@@ -112,7 +112,7 @@ def test_the_target_of_a_redirect_is_known_with_any_headline(desk):
 
 def test_a_variant_of_a_url_is_known_with_any_headline(desk):
     visit = desk.visit(f"{NAMED}?from=rss")
-    visit.page.update(canonical_url=NAMED, title=TITLE)
+    fill(visit, canonical_url=NAMED, title=TITLE)
     end(desk, visit, is_article=True)
     offer(desk, NAMED, OTHER)
     assert state_of(desk, NAMED) == "done"
@@ -148,6 +148,6 @@ def test_a_missing_page_cannot_be_a_canonical_url_in_any_order(desk):
     gone = "https://news.test/2026/11/18/a-story-that-is-gone.html"
     assert desk.crawl.canonical.may_name("news.test", gone)
     visit = desk.visit(gone)
-    visit.outcome.status, visit.outcome.error = 404, "http_404"
+    fill(visit, status=404, error="http_404")
     desk.settle(visit)
     assert not desk.crawl.canonical.may_name("news.test", gone)

@@ -11,14 +11,13 @@ from newsbot import urls as urls_module
 from newsbot.clock import utc
 from newsbot.crawl.links import queue as intake
 from newsbot.crawl.links.judge import ASKED_PRIORITY
-from newsbot.crawl.visit import Found, Visit
+from newsbot.crawl.visit import Check, Found, Visit
 from newsbot.frontier.base import Entry, EntryData
 from newsbot.items import Kind, Link, Where
 from newsbot.pages.discovery.list_pages import ListTrials
 from newsbot.ranking.families import Result, family_of
-from newsbot.recrawl.policy import Outcome
 from newsbot.urls import fingerprint
-from tests.builders import START
+from tests.builders import START, fill
 
 HEADLINE = "The council met and talked about a bridge"
 STORY = "https://news.test/politics/2026/11/the-council-met-and-talked-about-a-bridge"
@@ -173,7 +172,7 @@ def test_urls_of_rules_and_users_are_fetched_whatever_they_look_like(make_desk):
 
 def test_a_user_can_request_a_known_page_again(section):
     visit = section.visit(STORY)
-    visit.outcome.status = 200
+    fill(visit, status=200)
     section.settle(visit)
     ask = found(STORY, where=Where.ARGUMENT)
     assert section.crawl.links.queue(ask) == 0
@@ -245,7 +244,7 @@ def test_links_of_a_section_that_redirects_to_another_site_are_ignored(make_desk
     desk = opened(make_desk(), "elsewhere.test")
     for where, taken in ((Where.NAVIGATION, 0), (Where.SEED, 1)):
         visit = desk.visit(f"https://news.test/jobs-{taken}/", Kind.SECTION, where=where)
-        visit.url = "https://jobs.elsewhere.test/"
+        fill(visit, url="https://jobs.elsewhere.test/")
         assert desk.crawl.links.queue(found(story(1, "elsewhere.test")), visit) == taken
 
 
@@ -262,7 +261,7 @@ def visit_on(desk, kind):
     on = Entry(url=SECTION, fingerprint=b"x" * 16, host="news.test", kind=kind, data=data)
     lease = desk.visit(STORY).lease
     object.__setattr__(lease, "entry", on)
-    return Visit(lease=lease, rule=desk.context.rule_for(SECTION), started=START, outcome=Outcome(kind=kind))
+    return Visit(lease=lease, rule=desk.context.rule_for(SECTION), started=START)
 
 
 @pytest.mark.parametrize(
@@ -351,9 +350,9 @@ def on_list(desk, url):
 
 
 def end(desk, visit, *links, status=200):
-    visit.outcome.status = status
+    fill(visit, status=status)
     if status >= 400:
-        visit.outcome.error = f"http_{status}"
+        fill(visit, error=f"http_{status}")
     else:
         visit.found.append(found(*links, depth=3, referrer=visit.url))
     desk.settle(visit)
@@ -385,7 +384,7 @@ def test_a_list_that_fails_is_replaced_by_the_next(section):
 
 def test_a_list_of_an_earlier_crawl_does_not_delay_other_lists(section):
     visit = on_list(section, archive(1))
-    visit.outcome.status = 200
+    fill(visit, status=200)
     section.context.frontier.ack(visit.lease, next_due=START + 86400)
     links = found(archive(1), archive(2), where=Where.NAVIGATION)
     section.crawl.links.queue(links, section.front)
@@ -408,9 +407,8 @@ def test_a_list_whose_articles_are_known_does_not_count_as_failed(section):
     section.clock.now += 30
     section.context.frontier.add([visit.lease.entry], force=True)
     again = on_list(section, archive(1))
-    again.record = section.context.storage.pages.get([again.lease.entry.fingerprint])[
-        again.lease.entry.fingerprint
-    ]
+    key = again.lease.entry.fingerprint
+    again.check = Check(record=section.context.storage.pages.get([key])[key])
     section.crawl.probing._trials = ListTrials()
     end(section, again, STORY, archive(2))
     assert entry(section, archive(2)) is not None

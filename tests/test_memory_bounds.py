@@ -37,7 +37,7 @@ from newsbot.sites.statistics import OTHERS, SiteCounters, site_figures, total
 from newsbot.storage.notes import MAX_NOTE
 from newsbot.storage.sources import SourceRecord
 from newsbot.storage.sqlite import SqliteStorage
-from tests.builders import Desk
+from tests.builders import Desk, fill
 
 
 def test_a_bounded_mapping_drops_the_oldest_entries() -> None:
@@ -98,7 +98,7 @@ def meet(desk: Desk, number: int) -> None:
         desk.settle(visit)
     for kind, url in ((Kind.ARTICLE, doubtful[0].url), (Kind.ARTICLE, doubtful[1].url)):
         visit = desk.visit(url, kind, where=Where.BODY, why="likely_article")
-        visit.outcome.status, visit.outcome.is_article = 200, False
+        fill(visit, status=200, is_article=False)
         desk.context.count_error(visit.rule.domain, "no_text")
         desk.settle(visit)
 

@@ -14,14 +14,15 @@ from scrapy.http import Response
 
 from newsbot.crawl.failures import Ignored
 from newsbot.crawl.politeness import MOST_TURNS
-from newsbot.crawl.visit import META_KEY, TURN_KEY, Found
+from newsbot.crawl.visit import META_KEY, TURN_KEY, Due, Found, Hop
 from newsbot.items import EventKind, Kind, Link, Where
+from newsbot.middlewares import MAX_RETRY_AFTER
 from newsbot.middlewares.links import LinksMiddleware
-from newsbot.middlewares.politeness import FIRST_PAUSE, LONGEST_PAUSE, MAX_RETRY_AFTER, PolitenessMiddleware
+from newsbot.middlewares.politeness import FIRST_PAUSE, LONGEST_PAUSE, PolitenessMiddleware
 from newsbot.middlewares.redirects import RedirectMiddleware
 from newsbot.middlewares.reprocessing import ReprocessingMiddleware
 from newsbot.urls import fingerprint
-from tests.builders import START, make_article, make_request, make_response
+from tests.builders import START, fill, make_article, make_request, make_response
 
 STORY = "https://news.test/story/1"
 OTHER = "https://news.test/story/2"
@@ -31,8 +32,8 @@ NUMBERS = count()
 def fetched(desk, url, status=200, **page):
     """Make one successful visit of a URL."""
     visit = desk.visit(url)
-    visit.outcome.status = status
-    visit.page.update(content_hash="h", **page)
+    fill(visit, status=status)
+    fill(visit, content_hash="h", **page)
     desk.settle(visit)
 
 
@@ -46,7 +47,7 @@ def test_a_new_page_is_requested_without_conditions(desk):
     request = make_request(visit)
     asyncio.run(gate_of(desk).process_request(request))
     assert not request.headers
-    assert visit.record is not None
+    assert visit.check.anew
 
 
 def test_a_page_within_its_interval_is_not_fetched(desk):
@@ -56,7 +57,7 @@ def test_a_page_within_its_interval_is_not_fetched(desk):
     with pytest.raises(Ignored) as caught:
         asyncio.run(gate_of(desk).process_request(make_request(visit)))
     assert caught.value.cause == "too_young"
-    assert visit.page["next_due"] == START + 86400
+    assert visit.due == Due(START + 86400)
     assert desk.stat("gated") == 1
 
 
@@ -73,13 +74,13 @@ def test_a_page_requested_by_a_user_is_fetched_immediately(desk):
     fetched(desk, STORY)
     visit = desk.visit(STORY, force=True)
     asyncio.run(gate_of(desk).process_request(make_request(visit)))
-    assert "next_due" not in visit.page
+    assert visit.due is None
 
 
 def test_retries_and_redirects_pass_the_gate(desk):
     fetched(desk, STORY)
     visit = desk.visit(STORY)
-    visit.hops.append("https://news.test/short")
+    visit.hops = (Hop("https://news.test/short", b""),)
     asyncio.run(gate_of(desk).process_request(make_request(visit)))
     desk.context.frontier.nack(visit.lease, delay=0)
     again = desk.visit(STORY)
@@ -106,7 +107,7 @@ def test_the_response_is_recorded_in_the_visit(desk):
     }
     response = make_response(request, "12345", headers=headers)
     assert gate_of(desk).process_response(request, response) is response
-    assert visit.page == {
+    assert visit.answer.fields == {
         "etag": '"e"',
         "last_modified": "then",
         "server": "s" * 500,
@@ -115,7 +116,17 @@ def test_the_response_is_recorded_in_the_visit(desk):
     }
     assert (visit.outcome.status, visit.outcome.max_age) == (200, 77.0)
     assert visit.outcome.not_modified is False
+    assert visit.outcome.retry_after is None
     assert desk.stat("bytes") == 5
+
+
+@pytest.mark.parametrize(("header", "seconds"), [("120", 120), ("99999999", MAX_RETRY_AFTER), ("soon", None)])
+def test_the_pause_that_a_host_asks_for_is_part_of_the_answer(desk, header, seconds):
+    visit = desk.visit(STORY)
+    request = make_request(visit)
+    response = make_response(request, status=503, headers={"Retry-After": header})
+    gate_of(desk).process_response(request, response)
+    assert visit.outcome.retry_after == visit.answer.retry_after == seconds
 
 
 def test_validators_are_removed_by_a_response_without_them_and_kept_by_304(desk):
@@ -126,10 +137,10 @@ def test_validators_are_removed_by_a_response_without_them_and_kept_by_304(desk)
     request.headers["If-None-Match"] = '"a"'
     gate_of(desk).process_response(request, make_response(request, status=304))
     assert visit.outcome.not_modified
-    assert "etag" not in visit.page
-    assert "content_length" not in visit.page
+    assert "etag" not in visit.answer.fields
+    assert "content_length" not in visit.answer.fields
     gate_of(desk).process_response(request, make_response(request, "x"))
-    assert visit.page["etag"] is visit.page["last_modified"] is None
+    assert visit.answer.fields["etag"] is visit.answer.fields["last_modified"] is None
 
 
 # --- redirects
@@ -152,8 +163,8 @@ def test_a_redirect_continues_the_visit(desk):
     assert hop.url == "https://news.test/story/2?utm_source=feed"
     assert hop.meta[META_KEY] is visit
     assert "Referer" not in hop.headers
-    assert visit.hops == [STORY]
-    assert visit.outcome.redirected_to == OTHER
+    assert visit.hops == (Hop(STORY, b""),)
+    assert visit.redirected_to == OTHER
     assert visit.events[-1] == {"at": START, "event": "redirect", "status": 302, "to": hop.url}
     assert state_of(desk, OTHER) is None  # it has not been fetched successfully yet
 
@@ -166,7 +177,7 @@ def test_other_responses_pass(desk):
         asyncio.run(RedirectMiddleware.from_crawler(desk.crawler).process_response(request, response))
         is response
     )
-    assert visit.hops == []
+    assert visit.hops == ()
 
 
 @pytest.mark.parametrize("taken", ["fetched", "leased"])
@@ -179,7 +190,7 @@ def test_a_redirect_to_a_taken_page_ends_the_visit(desk, taken):
     with pytest.raises(Ignored) as caught:
         redirected(desk, visit, OTHER)
     assert caught.value.cause == "redirect_known"
-    assert visit.outcome.redirected_to == OTHER
+    assert visit.redirected_to == OTHER
 
 
 def test_a_pending_target_is_fetched_by_this_visit(desk):
@@ -257,7 +268,6 @@ def rests(visit):
 def test_retry_after_pauses_the_host(desk, status):
     visit = desk.visit(STORY)
     answer(PolitenessMiddleware.from_crawler(desk.crawler), desk, visit, status, **{"Retry-After": "120"})
-    assert visit.outcome.retry_after == 120
     assert rest_of(desk) == 120
     assert rests(visit) == [120]
     assert desk.stat("backed_off") == 1
@@ -266,7 +276,6 @@ def test_retry_after_pauses_the_host(desk, status):
 def test_retry_after_is_capped(desk):
     visit = desk.visit(STORY)
     answer(PolitenessMiddleware.from_crawler(desk.crawler), desk, visit, 503, **{"Retry-After": "99999999"})
-    assert visit.outcome.retry_after == MAX_RETRY_AFTER
     assert rests(visit) == [MAX_RETRY_AFTER]
 
 
@@ -275,7 +284,6 @@ def test_without_retry_after_pauses_double_until_another_status_is_returned(desk
     visit = desk.visit(STORY)
     for _ in range(3):
         answer(middleware, desk, visit, 503, **{"Retry-After": "soon"})
-    assert visit.outcome.retry_after is None
     answer(middleware, desk, visit, 200)
     answer(middleware, desk, visit, 429)
     assert rests(visit) == [FIRST_PAUSE, 2 * FIRST_PAUSE, 4 * FIRST_PAUSE, FIRST_PAUSE]

@@ -18,7 +18,7 @@ from newsbot.pipelines.validate import ValidatePipeline
 from newsbot.sites.pauses_and_removals import keep_out
 from newsbot.storage.stories import story_id
 from newsbot.urls import fingerprint
-from tests.builders import make_article
+from tests.builders import fill, make_article
 
 PIPELINES = (ValidatePipeline, ExactDuplicatePipeline, NearDuplicatePipeline, StorePipeline)
 
@@ -109,8 +109,8 @@ def test_one_article_under_two_urls_is_kept_under_the_canonical_url(desk, order)
 
 def test_a_canonical_url_named_by_two_different_pages_is_fetched(desk):
     visit = desk.visit(url(1))
-    visit.outcome.status = 200
-    visit.page.update(canonical_url=url(9), title="Headline 1 of a long story")
+    fill(visit, status=200)
+    fill(visit, canonical_url=url(9), title="Headline 1 of a long story")
     keep(desk, names(1, 9))
     desk.settle(visit)
     entry = desk.entry(url(9))

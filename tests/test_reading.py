@@ -11,7 +11,7 @@ from newsbot.crawl.visit import Found
 from newsbot.items import Article, Kind, Where
 from newsbot.spiders import sitemap_index
 from newsbot.urls import canonicalize
-from tests.builders import START, make_request, make_response
+from tests.builders import START, fill, make_request, make_response
 from tests.crawls import article_html, feed_xml
 
 FEED = "https://news.test/feed.xml"
@@ -23,7 +23,7 @@ HTML = {"Content-Type": "text/html; charset=utf-8"}
 def read(desk, visit, body=b"", status=200, headers=None):
     request = make_request(visit)
     response = make_response(request, body, status, {**HTML, **(headers or {})})
-    visit.outcome.status = status
+    fill(visit, status=status)
     return list(desk.read(response, visit))
 
 
@@ -42,7 +42,7 @@ def test_a_feed_yields_its_items(desk):
     assert urls(found) == [STORY, "https://news.test/story/2"]
     assert (found.referrer, found.depth, found.force) == (FEED, 1, False)
     assert {link.where for link in found.links} == {Where.FEED}
-    assert visit.page["links_count"] == 2
+    assert visit.reading.links_count == 2
     assert visit.outcome.changed
     assert visit.outcome.error is None
     assert desk.stat("fetched/feed") == desk.stat("site/news.test/fetched") == 1
@@ -74,7 +74,7 @@ def test_responses_without_a_page(desk, status, cause, kind, pages):
     assert visit.outcome.error == cause
     assert desk.stat("unchanged") == (status == 304)
     assert desk.stat("site/news.test/pages") == pages
-    assert "content_hash" not in visit.page
+    assert visit.reading.content_hash is None
 
 
 def test_a_source_with_the_same_bytes_is_not_read_again(desk):
@@ -83,7 +83,7 @@ def test_a_source_with_the_same_bytes_is_not_read_again(desk):
         visit = desk.visit(FEED, Kind.FEED)
         assert len(read(desk, visit, body)) == expected
         assert visit.outcome.changed is (number == 0)
-        assert visit.page["content_hash"] == hashlib.blake2b(body.encode(), digest_size=16).hexdigest()
+        assert visit.reading.content_hash == hashlib.blake2b(body.encode(), digest_size=16).hexdigest()
         desk.settle(visit)
     assert desk.stat("unchanged") == 1
     assert len(read(desk, desk.visit(FEED, Kind.FEED), feed_xml([STORY, STORY + "0"]))) == 1
@@ -96,7 +96,7 @@ def test_a_sitemap_index_yields_its_parts_up_to_a_depth_limit(desk):
     assert [url for one in found for url in urls(one)] == [MAP, "https://news.test/map2.xml"]
     assert {(link.kind, link.where) for one in found for link in one.links} == {(Kind.SITEMAP, Where.SITEMAP)}
     assert {one.depth for one in found} == {2}
-    assert visit.page["links_count"] == 2
+    assert visit.reading.links_count == 2
     deep = desk.visit("https://news.test/deep.xml", Kind.SITEMAP, depth=5)
     assert not any(one.links for one in read(desk, deep, body))
 
@@ -137,7 +137,7 @@ def test_an_article_page_yields_the_article(desk):
     assert (article.discovered_at, article.fetched_at) == (utc(START), utc(START + 50))
     assert article.source == "news.test"
     assert visit.outcome.is_article
-    assert visit.page["canonical_url"] == STORY
+    assert visit.reading.canonical_url == STORY
     counted = ("pages", "pages/articles", "site/news.test/pages", "site/news.test/article_pages")
     assert [desk.stat(name) for name in counted] == [1, 1, 1, 1]
 

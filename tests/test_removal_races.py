@@ -32,7 +32,7 @@ from newsbot.urls import fingerprint
 from testbed.messages import Answer
 from testbed.mockserver import HTML, MockServer
 from testbed.redisserver import RedisServer
-from tests.builders import Desk, make_article, make_request, make_response
+from tests.builders import Desk, fill, make_article, make_request, make_response
 from tests.commandline import Place
 from tests.crawls import World, article_html, feed_xml
 from tests.searching import find
@@ -97,7 +97,7 @@ def test_a_page_removed_during_its_fetch_has_no_record(desk: Desk) -> None:
     out(desk, urls=[URL])
     desk.context.storage.removal.pages([fingerprint(URL)])
     desk.clock.now += REFRESH + 1
-    visit.outcome.status = 200
+    fill(visit, status=200)
     desk.settle(visit)
     assert list(desk.context.storage.pages.iter()) == []
     assert desk.context.frontier.owners() == []
@@ -129,7 +129,7 @@ def test_a_page_removed_during_its_fetch_is_not_archived(make_desk: Any, tmp_pat
     answers = []
     for url, canonical in ((URL, URL), (printed, URL), (other, None)):
         visit = desk.visit(url)
-        visit.page["canonical_url"] = canonical
+        fill(visit, canonical_url=canonical)
         request = make_request(visit)
         response = make_response(request, f"page {url}")
         request.meta[EXCHANGE_KEY] = _exchange(request, response)

@@ -34,7 +34,7 @@ async def keep_page(context: Context, removals: Removals, response: Response) ->
 
 def _was_taken_out(removals: Removals, response: Response) -> bool:
     visit: Visit | None = response.meta.get(META_KEY)
-    canonical_url = "" if visit is None else str(visit.page.get("canonical_url") or "")
+    canonical_url = "" if visit is None else visit.reading.canonical_url or ""
     drop = () if visit is None else visit.rule.drop_query
     urls = {canonicalize(url, drop) for url in (response.url, canonical_url) if url}
     return any(removals.covers(fingerprint(url), host_key(url)) for url in urls)

@@ -37,7 +37,7 @@ from newsbot.crawl.recrawl_policy import RecrawlPolicies
 from newsbot.crawl.scope import Removals, Scope
 from newsbot.crawl.site_knowledge import SiteKnowledge
 from newsbot.crawl.source_state import SourceState
-from newsbot.crawl.visit import META_KEY, Ending, Found, Visit
+from newsbot.crawl.visit import META_KEY, Ending, Found, Kept, Visit
 from newsbot.errors import DataError, RecordRefused
 from newsbot.frontier.base import Entry, Lease
 from newsbot.items import Article, Details, EventKind, GivenBy, Kind, Link, PageRecord, Reason, Where
@@ -91,12 +91,12 @@ class Completion:
         """
         while visit.found and not self._leaves_no_record(visit):
             some, *rest = parts(visit.found[0], visit)
-            steps = visit.queueing or self.links.steps(some, visit)
-            visit.queueing = None  # after an error, all these links are queued again
+            steps = visit.settling.steps or self.links.steps(some, visit)
+            visit.settling.steps = None  # after an error, all these links are queued again
             for new in steps:
-                visit.outcome.new_items += new
+                visit.settling.new_items += new
                 if time.monotonic() > until:
-                    visit.queueing = steps
+                    visit.settling.steps = steps
                     return False
             # Queued links leave the list, so that the next call does not count them again.
             visit.found[:1] = rest
@@ -110,9 +110,9 @@ class Completion:
         with the writes of other visits, and then continues. Raises :class:`newsbot.errors.DataError`; the
         caller then begins again.
         """
-        if visit.concluded is None:
-            visit.concluded = len(visit.events)
-        del visit.events[visit.concluded :]  # removes the events of an attempt that failed
+        if visit.settling.concluded is None:
+            visit.settling.concluded = len(visit.events)
+        del visit.events[visit.settling.concluded :]  # removes the events of an attempt that failed
         if self._leaves_no_record(visit):
             yield None
             yield from self._end_lease(visit)
@@ -123,14 +123,13 @@ class Completion:
         self.known.forget(key)
 
     def _conclude(self, visit: Visit) -> Iterator[Step]:
-        outcome = visit.outcome
         self.probing.end(visit)
         self.usual_places.guess(visit)
         if visit.ending is Ending.FAULT:
-            outcome.error = Reason.OURS.value
-        if visit.left_out:
-            visit.note(self.context.clock(), EventKind.QUEUE_FULL, left=visit.left_out)
-            visit.page.update(content_hash=None, etag=None, last_modified=None)  # it must be read again
+            visit.settling.error = Reason.OURS.value
+        if visit.settling.left_out:
+            visit.note(self.context.clock(), EventKind.QUEUE_FULL, left=visit.settling.left_out)
+            visit.reads_again = True
         record = self._record(visit)
         home = _next_guess(visit)
         # If a guessed home page does not exist, it is not tried again. The next guess is queued at once.
@@ -152,6 +151,7 @@ class Completion:
         self.usual_places.judge_source(visit)
         counted = visit.keeps_book and not absent and home is None
         book = SourceState(self.context, self.policies.budget, visit, record.url) if counted else None
+        outcome = visit.outcome if book is None else book.outcome
         decision = NOT_THERE
         if not absent:
             policy = self.policies.of(visit) if book is None else book.policy
@@ -165,7 +165,7 @@ class Completion:
                 jitter=_JITTER.random(),
             )
         record.state = decision.state
-        record.next_due = visit.page.get("next_due", decision.next_due)
+        record.next_due = decision.next_due if visit.due is None else visit.due.at
         if self.canonical.record_addresses(visit, record):
             record.next_due = None
         changed = seen_change(outcome, record)
@@ -184,7 +184,7 @@ class Completion:
         # The next guessed address of the home page has the same key as this page, so it can be queued only
         # after the lease has ended. The page is due at once, because the worker may be killed before the next
         # guess is queued.
-        if visit.left_out and visit.kind is Kind.SITEMAP:
+        if visit.settling.left_out and visit.kind is Kind.SITEMAP:
             self.context.frontier.nack(visit.lease, delay=WAIT)  # read again when there is room
             return
         yield visit.lease, record.next_due if home is None else self.context.clock()
@@ -221,14 +221,17 @@ class Completion:
         """Return a copy of the page record, updated with the results of this visit."""
         now, outcome = self.context.clock(), visit.outcome
         if visit.record is None:  # the record of a page that was never fetched is not read before the fetch
-            visit.record = self.pages.get(visit.lease.entry.fingerprint)
+            visit.check = replace(visit.check, record=self.pages.get(visit.lease.entry.fingerprint))
         known = visit.record or page_for(visit.lease.entry, visit.discovered_at())
         record = replace(known)  # a copy, because after a fault this method runs again on the old record
         if outcome.error in (Reason.TOO_YOUNG, Reason.UNNAMED):
             return record
-        for name in ("content_type", "content_length", "server", "etag", "last_modified", "links_count"):
-            if name in visit.page:
-                setattr(record, name, visit.page[name])
+        for name, value in ({} if visit.answer is None else visit.answer.fields).items():
+            setattr(record, name, value)
+        if visit.reading.links_count is not None:
+            record.links_count = visit.reading.links_count
+        if visit.reads_again:
+            record.etag = record.last_modified = None
         record.kind = visit.kind
         record.http_status = outcome.status
         record.checks += 1
@@ -241,7 +244,7 @@ class Completion:
             record.url, record.host = entry.url, entry.host  # this guessed address of the home page answers
         if not failed and not outcome.not_modified:
             record.last_full_fetch = now
-            digest = visit.page.get("content_hash")
+            digest = None if visit.reads_again else visit.reading.content_hash
             # The first fetch is not a change, because there is no earlier content.
             record.changes += None not in (record.content_hash, digest) and digest != record.content_hash
             record.content_hash = digest
@@ -252,14 +255,13 @@ class Completion:
 
         Returns None after success, after a final error, and after the last attempt.
         """
-        cause = visit.outcome.error
+        outcome = visit.outcome
+        cause = outcome.error
         attempts = visit.lease.attempts + 1
         if cause is None or not may_retry(cause, attempts):
             return None
         # a site's Retry-After is only a minimum; the growing delay still applies
-        delay = max(
-            self.retry_scale * retry_delay(attempts, _JITTER.random()), visit.outcome.retry_after or 0.0
-        )
+        delay = max(self.retry_scale * retry_delay(attempts, _JITTER.random()), outcome.retry_after or 0.0)
         visit.note(
             self.context.clock(), EventKind.RETRY, cause=cause, after=round(delay, 1), attempt=attempts
         )
@@ -284,7 +286,7 @@ class Completion:
 
     def _keep_price(self, visit: Visit) -> None:
         """Record at the stored article of the page that its server wants a payment now (status 402)."""
-        if price := visit.page.get("price"):
+        if price := visit.reading.price:
             articles = self.context.storage.articles
             kept = articles.get(canonicalize(visit.lease.entry.url, visit.rule.drop_query))
             if kept is not None:
@@ -292,31 +294,33 @@ class Completion:
 
     def _teach(self, visit: Visit) -> None:
         """Report to URL learning and site health whether the page was an article."""
-        is_article = visit.outcome.is_article
-        if visit.taught or visit.kind is not Kind.ARTICLE or self._is_chosen_elsewhere(visit, is_article):
+        is_article, no_article = visit.reading.is_article, visit.reading.no_article
+        if (
+            visit.settling.taught
+            or visit.kind is not Kind.ARTICLE
+            or self._is_chosen_elsewhere(visit, is_article)
+        ):
             return
         # The reason "" means that the page is an article. None means that nothing is known about the page.
         reason = visit.outcome.error
         if is_article is not None:
-            reason = "" if is_article else visit.no_article or Reason.NO_ARTICLE.value
+            reason = "" if is_article else no_article or Reason.NO_ARTICLE.value
         # With a session, articles are complete. If they are not, the session has probably ended.
-        if reason == "" and visit.is_teaser and (visit.rule.cookies or visit.rule.auth):
+        if reason == "" and visit.reading.is_teaser and (visit.rule.cookies or visit.rule.auth):
             reason = SESSION_ENDED
         if reason is not None and reason not in _OURS and visit.data.get("why") != Reason.SAMPLE:
             self.sites.health.saw(self.context.notes, visit.rule.domain, reason)
-        refusal = (
-            None if is_article is None else "" if is_article else visit.no_article or Reason.NO_ARTICLE.value
-        )
+        refusal = None if is_article is None else "" if is_article else no_article or Reason.NO_ARTICLE.value
         self.links.families.fetched(visit, refusal)
         if is_article is None:
-            visit.taught = True
+            visit.settling.taught = True
             return
-        if is_article and visit.text_key and GivenBy.of(visit.data).counts_for(visit.rule.domain):
+        if is_article and visit.kept.text_key and GivenBy.of(visit.data).counts_for(visit.rule.domain):
             # The last URL is used, because the text was read there.
-            self.sites.session_keys.read_text(visit.rule.domain, canonicalize(visit.url), visit.text_key)
+            self.sites.session_keys.read_text(visit.rule.domain, canonicalize(visit.url), visit.kept.text_key)
         url = canonicalize(visit.lease.entry.url, visit.rule.drop_query)
         self.sites.url_learning.fetched(visit.rule, url, article=is_article)
-        visit.taught = True
+        visit.settling.taught = True
 
     def _is_chosen_elsewhere(self, visit: Visit, is_article: bool | None) -> bool:
         """Return True if another site led to the page. The result then says nothing about the page's own
@@ -494,24 +498,21 @@ class CompletionQueue:
     def _item_scraped(self, item: Any, response: Response) -> None:
         visit = self._visit_of(response)
         if visit is not None:
-            visit.text_key = getattr(item, "content_hash", "")
+            others = (item.duplicate_of, *item.derived_from) if isinstance(item, Article) else ()
+            domains = {self._context.rule_for(url).domain for url in others if url is not None}
+            key = getattr(item, "content_hash", "")
+            visit.kept = Kept(text_key=key, is_copy=visit.rule.domain in domains)
             visit.note(self._context.clock(), EventKind.STORED, version=getattr(item, "version", None))
-            if isinstance(item, Article):
-                others = (item.duplicate_of, *item.derived_from)
-                visit.is_copy = any(
-                    url is not None and self._context.rule_for(url).domain == visit.rule.domain
-                    for url in others
-                )
 
     def _item_dropped(self, item: Any, response: Response, exception: Exception) -> None:
         visit = self._visit_of(response)
         if visit is not None:
-            visit.text_key = getattr(item, "content_hash", "")
-            visit.note(self._context.clock(), EventKind.DROPPED, reason=str(exception))
             reason = getattr(exception, "reason", None)
-            if reason == Reason.UNCHANGED:  # same text, although the markup may differ, for example in ads
-                visit.outcome.changed = False
-            elif reason == Reason.LIMIT:
+            visit.kept = Kept(
+                text_key=getattr(item, "content_hash", ""), is_unchanged=reason == Reason.UNCHANGED
+            )
+            visit.note(self._context.clock(), EventKind.DROPPED, reason=str(exception))
+            if reason == Reason.LIMIT:
                 visit.end(Ending.HELD)
 
     def _item_error(self, response: Response, failure: Any) -> None:

@@ -47,7 +47,6 @@ from newsbot.crawl.waiting import Waiting
 from newsbot.errors import DataError
 from newsbot.frontier.base import ALONE, Lease, Outlook
 from newsbot.frontier.owners import dead_owners
-from newsbot.recrawl.policy import Outcome
 from newsbot.sites.runs import Run, begin_run, end_run, note_run
 from newsbot.urls import host_key
 
@@ -544,8 +543,7 @@ class FrontierScheduler(Component, BaseScheduler):
         # The rule is the rule of the site that queued the entry, because a feed may be on another site's
         # host.
         rule = self._context.rules.get(entry.data.get("source", "")) or self._context.rule_for(entry.url)
-        visit = Visit(lease=lease, rule=rule, started=self._context.clock(), outcome=Outcome(kind=entry.kind))
-        visit.url = entry.url
+        visit = Visit(lease=lease, rule=rule, started=self._context.clock())
         self._crawl.pages.expect(entry.fingerprint)
         self._crawl.known.expect(entry.fingerprint)
         self._crawl.sites.expect(rule.domain, entry.url)
@@ -610,8 +608,8 @@ class FrontierScheduler(Component, BaseScheduler):
         if visit is None or visit.carrier is not request:
             return  # a request for robots.txt, or a redirected request: the next hop carries the visit
         self._wake_is_old = True
-        busy = self._context.clock() - visit.answered if visit.answered else 0.0
-        self._slots.end(visit.lease, answered=visit.outcome.error not in NO_ANSWER, busy=busy)
+        busy = self._context.clock() - visit.reading.began if visit.reading.began else 0.0
+        self._slots.end(visit.lease, answered=visit.reading.error not in NO_ANSWER, busy=busy)
         self.completed.add(visit)
         if self._settling is None:
             # Visits whose pages are being read end soon. Visits that end within this time are completed

@@ -12,7 +12,7 @@ from newsbot.crawl.arguments import Arguments
 from newsbot.crawl.context import Context
 from newsbot.crawl.failures import Ignored
 from newsbot.crawl.scope import Scope
-from newsbot.crawl.visit import Found, Visit
+from newsbot.crawl.visit import Due, Found, Visit
 from newsbot.items import Kind, Link, Reason, Where
 from newsbot.pages.discovery.list_pages import is_archive, is_pagination
 from newsbot.pages.rules.rule import Rule, classify
@@ -121,7 +121,7 @@ def refuse_unnamed(context: Context, scope: Scope, visit: Visit) -> None:
     """
     if is_unnamed(context, scope, visit):
         if visit.data.get("where") == Where.SEED:
-            visit.page["next_due"] = None
+            visit.due = Due(None)
         raise Ignored(Reason.UNNAMED, "no rule names this page any more")
 
 

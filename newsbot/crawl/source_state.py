@@ -132,7 +132,7 @@ class SourceState:
     """
 
     def __init__(self, context: Context, budget: PollBudget, visit: Visit, url: str) -> None:
-        self._context, self._visit = context, visit
+        self._context, self._visit, self.outcome = context, visit, visit.outcome
         known, domain = context.storage.sources.get(url), visit.rule.domain
         if known is None or known.source != domain:
             known = SourceRecord(url=url, source=domain, kind=visit.kind)
@@ -141,7 +141,7 @@ class SourceState:
         self.policy: Policy = FixedIntervals()
         self.as_written = visit.rule.recrawl.get(visit.kind) == "fixed"
         """True if the policy's interval is used even if the publisher's hints (such as ``ttl``) differ."""
-        if self.as_written or visit.outcome.error in _NO_POLL:
+        if self.as_written or self.outcome.error in _NO_POLL:
             return
         if _is_old_list(visit):
             self.policy, self.as_written = OldList(), True
@@ -153,13 +153,16 @@ class SourceState:
 
         They are restored if the response shows no items, for example because it is a 304 without a body.
         """
-        outcome, rhythm = self._visit.outcome, self._source.rhythm
+        outcome, rhythm = self.outcome, self._source.rhythm
         if outcome.shown:
             rhythm.update(ttl=outcome.ttl, skip_hours=sorted(outcome.skip_hours))
             return
         ttl, hours = rhythm.get("ttl"), rhythm.get("skip_hours")
-        outcome.ttl = float(ttl) if isinstance(ttl, int | float) else None
-        outcome.skip_hours = frozenset(hours) if isinstance(hours, list) else frozenset()
+        self.outcome = replace(
+            outcome,
+            ttl=float(ttl) if isinstance(ttl, int | float) else None,
+            skip_hours=frozenset(hours) if isinstance(hours, list) else frozenset(),
+        )
 
     def write(self, record: PageRecord) -> None:
         """Count the poll in the source's record.
@@ -168,8 +171,8 @@ class SourceState:
         nothing. This is needed because a visit is completed again after a fault. Raises
         :class:`newsbot.errors.DataError`.
         """
-        visit, source, outcome = self._visit, self._source, self._visit.outcome
-        if visit.booked:
+        visit, source, outcome = self._visit, self._source, self.outcome
+        if visit.settling.booked:
             return
         now = self._context.clock()
         if outcome.error not in _NO_POLL:
@@ -193,17 +196,17 @@ class SourceState:
             source.rhythm = self.policy.rhythm
         source.silent = is_silent(source)
         self._context.storage.sources.save([source])
-        visit.booked = True
+        visit.settling.booked = True
 
     def _log(self, now: float) -> None:
-        outcome = self._visit.outcome
+        outcome, answer = self.outcome, self._visit.answer
         if outcome.failed:
             return
         poll = Poll(
             at=int(now),
             new=outcome.new_items,
             shown=outcome.shown,
-            size=0 if outcome.not_modified else int(self._visit.page.get("content_length") or 0),
+            size=0 if outcome.not_modified else int((answer and answer.fields.get("content_length")) or 0),
             unchanged=outcome.not_modified or outcome.changed is False,
         )
         self._context.storage.sources.log_poll(self._source.url, poll)

@@ -1,14 +1,15 @@
 """The state of one visit: everything between the lease of a URL and its acknowledgement.
 
-The scheduler creates the visit. Middlewares, spider and pipelines add their results to it, and
-:mod:`newsbot.crawl.completion` reads them at the end. The visit is in ``request.meta["visit"]``. A redirect
-passes the visit on to the next request, so that a chain of hops is one visit.
+The scheduler creates the visit. It has four phases: the check before the request, the answer of the server,
+the reading of the page, and what the pipelines did with its article. The results of each phase are an object
+that does not change, and :mod:`newsbot.crawl.completion` reads them at the end. The visit is in
+``request.meta["visit"]``. A redirect passes the visit on to the next request, so that a chain of hops is one
+visit.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import IntEnum, auto
 from typing import Any, Unpack
@@ -31,6 +32,8 @@ PART_KEY = "part of"
 """Request meta key: the page whose scripts make the request (:mod:`newsbot.apps.rendering.middleware`)."""
 RULE_KEY = "rule"
 """Request meta key: the site's rule, for a page that is fetched within the visit of another page."""
+HEAD_KEY = "head was asked"
+"""Request meta key: a HEAD request did not suffice, and this GET request follows it."""
 GIVEN_KEY = "given"
 """Request meta key: the names of the headers that the rule of the site has given to the request."""
 EXCHANGE_KEY = "exchange"
@@ -69,66 +72,106 @@ class Ending(IntEnum):
     """A limit was reached. The worker keeps the lease until the crawl closes and releases it."""
 
 
-@dataclass(slots=True, kw_only=True)
-class Visit:
-    """The state of one visit. Times are POSIX seconds."""
+# --- the phases of a visit
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """What was known of the page before its request (:mod:`newsbot.middlewares.reprocessing`)."""
 
-    lease: Lease
-    rule: Rule
-    started: float
-    answered: float = 0.0
-    """The time of the answer; 0 if there is none yet."""
     record: PageRecord | None = None
     """The page record before the visit; None if there was no record or if the record was not read."""
-    outcome: Outcome
-    carrier: object = None
-    """The request that carries the visit now: the leased request, or the last hop of its redirects."""
-    url: str = ""
-    """The URL of the last request of this visit, after all redirects so far."""
-    hops: list[str] = field(default_factory=list)
-    """The URLs that redirected, in the order of the requests."""
-    sent: set[tuple[str, bytes]] = field(default_factory=set)
-    """The URLs of :attr:`hops`, each with the cookies of its request."""
-    found: list[Found] = field(default_factory=list)
-    """Links of the page that are not queued yet."""
-    left_out: int = 0
-    """Number of links that did not fit into the queue (:mod:`newsbot.crawl.links.room`)."""
-    queueing: Iterator[int] | None = None
-    """The remaining steps to queue ``found[0]`` (:meth:`newsbot.crawl.links.queue.Links.steps`)."""
-    parsed: asyncio.Future[Any] | None = None
-    """The parsed response, or the error of the parser, if it was parsed in a thread."""
-    events: list[Event] = field(default_factory=list)
-    """The events of this visit, in order. ``scrapy why`` shows them."""
-    concluded: int | None = None
-    """Number of events when the first attempt to conclude the visit began; None before this attempt."""
-    page: dict[str, Any] = field(default_factory=dict)
-    """Fields of the page record that were read from the response."""
-    rights: PageRights = field(default_factory=PageRights)
-    """The rights reservations that were found in the response so far."""
-    text_key: str = ""
-    """The ``content_hash`` of the page's article; empty if there is none."""
-    ending: Ending = Ending.COMPLETE
-    """How the visit ends; see :meth:`end`."""
-    no_article: str = ""
-    """The token of the reason why the page is not an article; empty if it is an article or was not read."""
-    evidence: Evidence | None = None
-    """What the page shows of being an article; None if it was not read as one."""
-    is_teaser: bool = False
-    """True if the page has only a part of its article."""
-    is_copy: bool = False
-    """True if the article has most of its text in common with another article of the site."""
     anew: bool = False
     """True if the page is read in full even if it has not changed.
 
     This is the case if the page was not read as this kind of page before, or if this crawl wants other links
     of a source (feed, sitemap or section) than the last visit did.
     """
-    asked_head: bool = False
-    """True if a HEAD request did not suffice. The present request is the GET request that follows it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """The last response of the visit (:mod:`newsbot.middlewares.reprocessing`)."""
+
+    url: str
+    status: int
+    max_age: float | None = None
+    """Seconds from the Cache-Control header."""
+    retry_after: float | None = None
+    """Seconds from the Retry-After header of a server that asks for fewer requests."""
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of the page record that are read from the headers of all responses."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What the spider read in the last response (:mod:`newsbot.spiders`)."""
+
+    began: float = 0.0
+    """The time when the spider got the response; 0 if it has none."""
+    error: str | None = None
+    """The reason why the content is missing, a token such as ``timeout``; None after a success."""
+    content_hash: str | None = None
+    """The digest of the body; None if there was no body to read."""
+    changed: bool | None = None
+    """True if the content differs from the previous visit; None if unknown."""
+    rights: PageRights = field(default_factory=PageRights)
+    """The rights reservations that were found in the response."""
+    price: str | None = None
+    """What the server asks for the page (status 402)."""
+    links_count: int | None = None
+    shown: int = 0
+    """Number of links in a source; 0 if unknown."""
+    span: float | None = None
+    """Age in seconds of the oldest link in the source; None if the links have no dates."""
+    ttl: float | None = None
+    """Seconds for which a feed asks clients not to poll it again."""
+    update_period: float | None = None
+    """Seconds between updates, as stated by a feed."""
+    skip_hours: frozenset[int] = frozenset()
+    """Hours of the day (UTC) that a feed excludes from polling."""
+    is_article: bool | None = None
+    """True if the page is an article, False if it is not; None if unknown."""
+    no_article: str = ""
+    """The token of the reason why the page is not an article; empty if it is an article or was not read."""
+    evidence: Evidence | None = None
+    """What the page shows of being an article; None if it was not read as one."""
+    is_teaser: bool = False
+    """True if the page has only a part of its article."""
+    canonical_url: str | None = None
+    title: str | None = None
+    published_at: str | None = None
+    """The fields of the article, as the page gives them."""
+    next_page: str | None = None
+    """The URL of the article's next page; see :mod:`newsbot.spiders.news`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """What the pipelines did with the article (:class:`newsbot.crawl.completion.CompletionQueue`)."""
+
+    text_key: str = ""
+    """The ``content_hash`` of the page's article; empty if there is none."""
+    is_copy: bool = False
+    """True if the article has most of its text in common with another article of the site."""
+    is_unchanged: bool = False
+    """True if the stored text is the same, although the page may differ, for example in ads."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Settling:
+    """The progress of the completion, which is repeated after a fault (:mod:`newsbot.crawl.completion`)."""
+
+    steps: Iterator[int] | None = None
+    """The remaining steps to queue ``found[0]`` (:meth:`newsbot.crawl.links.queue.Links.steps`)."""
+    concluded: int | None = None
+    """Number of events when the first attempt to conclude the visit began; None before this attempt."""
+    error: str | None = None
+    """A fault that only the completion sees."""
+    new_items: int = 0
+    """Number of links that were not known before."""
+    left_out: int = 0
+    """Number of links that did not fit into the queue (:mod:`newsbot.crawl.links.room`)."""
     goes_on: bool = False
     """True if the next pages of the list are worth reading (:mod:`newsbot.crawl.links.trials`)."""
-    has_other_kind: bool = False
-    """True if the page was queued as a page of another kind (:meth:`become`)."""
     tried: bool = False
     """True once the result of this list is recorded, if it was read as a trial for lists of its kind.
 
@@ -138,13 +181,97 @@ class Visit:
     """True once URL learning knows whether the page is an article (:mod:`newsbot.ranking.url_learning`)."""
     booked: bool = False
     """True once this visit is counted as a poll in the source's record."""
-    next_page: str | None = None
-    """The URL of the article's next page; see :mod:`newsbot.spiders.news`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """A request of the visit that was redirected."""
+
+    url: str
+    cookies: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """The time of the next visit, if it is known before the recrawl policy is asked. None: never."""
+
+    at: float | None
+
+
+@dataclass(slots=True, kw_only=True)
+class Visit:
+    """The state of one visit. Times are POSIX seconds.
+
+    Each phase replaces one of the objects ``check``, ``answer``, ``reading`` and ``kept``, which do not
+    change themselves. A later phase reads them. :attr:`outcome` is the result for the recrawl policies.
+    """
+
+    lease: Lease
+    rule: Rule
+    started: float
+    carrier: object = None
+    """The request that carries the visit now: the leased request, or the last hop of its redirects."""
+    hops: tuple[Hop, ...] = ()
+    """The requests that were redirected, in their order."""
+    redirected_to: str | None = None
+    """The canonical URL of the last target of a redirect."""
+    check: Check = Check()
+    answer: Answer | None = None
+    reading: Reading = Reading()
+    kept: Kept = Kept()
+    settling: Settling = field(default_factory=Settling)
+    found: list[Found] = field(default_factory=list)
+    """Links of the page that are not queued yet."""
+    events: list[Event] = field(default_factory=list)
+    """The events of this visit, in order. ``scrapy why`` shows them."""
+    ending: Ending = Ending.COMPLETE
+    """How the visit ends; see :meth:`end`."""
+    due: Due | None = None
+    """The time of the next visit; None if the recrawl policy decides."""
+    reads_again: bool = False
+    """True if the next visit must read the page in full, because links of the page were left out."""
+    has_other_kind: bool = False
+    """True if the page was queued as a page of another kind (:meth:`become`)."""
+
+    @property
+    def record(self) -> PageRecord | None:
+        """The page record before the visit (:attr:`Check.record`)."""
+        return self.check.record
+
+    @property
+    def url(self) -> str:
+        """The URL of the last response of this visit, or else of its first request."""
+        return self.lease.entry.url if self.answer is None else self.answer.url
+
+    @property
+    def outcome(self) -> Outcome:
+        """The result of the visit so far."""
+        answer, reading = self.answer, self.reading
+        return Outcome(
+            kind=self.kind,
+            status=None if answer is None else answer.status,
+            not_modified=answer is not None and answer.status == 304,
+            max_age=None if answer is None else answer.max_age,
+            retry_after=None if answer is None else answer.retry_after,
+            error=self.settling.error or reading.error,
+            changed=False if self.kept.is_unchanged else reading.changed,
+            new_items=self.settling.new_items,
+            ttl=reading.ttl,
+            update_period=reading.update_period,
+            skip_hours=reading.skip_hours,
+            shown=reading.shown,
+            span=reading.span,
+            is_article=reading.is_article,
+            redirected_to=self.redirected_to,
+        )
+
+    def read(self, **fields: Any) -> None:
+        """Add fields to :attr:`reading`. Only the spider and its middlewares call this method."""
+        self.reading = replace(self.reading, **fields)
 
     def become(self, kind: Kind) -> None:
         """Go on as a visit of another kind of page. The next visits are of this kind, too."""
         self.lease = replace(self.lease, entry=replace(self.lease.entry, kind=kind))
-        self.outcome.kind = kind
         self.has_other_kind = True
 
     @property
@@ -186,7 +313,7 @@ class Visit:
         A file of a sitemap index counts only if it was read before and has new links now.
         """
         known = self.record is not None and self.record.last_full_fetch is not None
-        return self.kind.is_source and (not self.of_index or (known and self.outcome.new_items > 0))
+        return self.kind.is_source and (not self.of_index or (known and self.settling.new_items > 0))
 
     def end(self, ending: Ending) -> None:
         """Set the ending, unless the present ending is later in the list of :class:`Ending`."""

@@ -21,6 +21,12 @@ from w3lib.encoding import http_content_type_encoding
 
 from newsbot.crawl.assembly import Component
 from newsbot.pages.extraction import parse_html
+from newsbot.recrawl.planning import parse_retry_after
+
+SLOW_DOWN = (429, 503)
+"""Statuses with which a host asks for fewer requests."""
+MAX_RETRY_AFTER = 24 * 3600.0
+"""Maximum length of a pause that the header Retry-After sets, in seconds."""
 
 
 class Middleware(Component):
@@ -30,6 +36,14 @@ class Middleware(Component):
         """Download a URL through all middlewares. ``request``: further arguments of :class:`Request`."""
         assert self.crawler.engine is not None
         return await self.crawler.engine.download_async(Request(url, callback=NO_CALLBACK, **request))
+
+
+def retry_after(response: Response, now: float) -> float | None:
+    """Return the seconds for which a host asks to be left alone; None if its response does not ask."""
+    if response.status not in SLOW_DOWN:
+        return None
+    asked = parse_retry_after((response.headers.get("Retry-After") or b"").decode("latin-1"), now)
+    return None if asked is None else min(asked, MAX_RETRY_AFTER)
 
 
 def content_type_of(response: Response) -> str:

@@ -69,7 +69,7 @@ def _may_ask(visit: Visit, netloc: str, port: int | None) -> bool:
     known = visit.record is not None and visit.record.last_fetched is not None
     if not visit.hops and (known or visit.data.get("where") in (Where.SEED, Where.ARGUMENT)):
         return True
-    before = (*visit.hops, visit.data.get("referrer") or "")
+    before = (*(hop.url for hop in visit.hops), visit.data.get("referrer") or "")
     if any(urlsplit(url).netloc == netloc for url in before):
         return True
     return _is_named(visit.rule, netloc, port)

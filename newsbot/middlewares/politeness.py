@@ -27,12 +27,9 @@ from newsbot.crawl.failures import NO_TLS, cause_of
 from newsbot.crawl.politeness import MOST_TURNS
 from newsbot.crawl.visit import ASIDE_KEY, META_KEY, PART_KEY, TURN_KEY, Turn, Visit
 from newsbot.items import Bounded, EventKind, Reason
-from newsbot.middlewares import Middleware
-from newsbot.recrawl.planning import parse_retry_after
+from newsbot.middlewares import SLOW_DOWN, Middleware, retry_after
 from newsbot.urls import host_key
 
-SLOW_DOWN = (429, 503)
-"""Statuses with which a host asks for fewer requests."""
 HOST_FAULTS = (
     Reason.TIMEOUT,
     Reason.REFUSED,
@@ -50,8 +47,6 @@ FIRST_PAUSE = 2.0
 """Length of the pause after the first fault of a host, in seconds."""
 LONGEST_PAUSE = 900.0
 """Maximum length of the doubled pauses, in seconds."""
-MAX_RETRY_AFTER = 24 * 3600.0
-"""Maximum length of a pause that the header Retry-After sets, in seconds."""
 _REFUSALS = frozenset(NO_TLS) - {Reason.TIMEOUT}
 """Faults that an https request to a host without TLS may cause."""
 _COUNTS = {ASIDE_KEY, PART_KEY}
@@ -115,12 +110,7 @@ class PolitenessMiddleware(Middleware):
             if request.url.startswith("http:") and not 300 <= response.status < 400:
                 self._plain.add(host)
             return response
-        header = (response.headers.get("Retry-After") or b"").decode("latin-1")
-        asked = parse_retry_after(header, self._context.clock())
-        asked = None if asked is None else min(asked, MAX_RETRY_AFTER)
-        if visit is not None:
-            visit.outcome.retry_after = asked
-        await self._rest(request.url, visit, asked)
+        await self._rest(request.url, visit, retry_after(response, self._context.clock()))
         return response
 
     def _is_strangers(self, visit: Visit, url: str) -> bool:
@@ -142,8 +132,7 @@ class PolitenessMiddleware(Middleware):
         if request.url.startswith("https:") and host in self._plain and cause in _REFUSALS:
             return  # the host has no TLS, but it answers to http, so it needs no pause
         if (visit is not None or _COUNTS.intersection(request.meta)) and cause in HOST_FAULTS:
-            asked = None if visit is None else visit.outcome.retry_after
-            await self._rest(request.url, visit, asked)
+            await self._rest(request.url, visit, None)
 
     async def _rest(self, url: str, visit: Visit | None, asked: float | None) -> None:
         """Pause the host of ``url``. After a redirect, it can differ from the host of the leased entry.

@@ -19,7 +19,7 @@ from newsbot.crawl.entries import without_user
 from newsbot.crawl.failures import Ignored
 from newsbot.crawl.links.canonical import Canonical, alias_of
 from newsbot.crawl.links.queue import Links
-from newsbot.crawl.visit import EXCHANGE_KEY, META_KEY, Visit
+from newsbot.crawl.visit import EXCHANGE_KEY, META_KEY, Hop, Visit
 from newsbot.items import EventKind, GivenBy, Reason
 from newsbot.middlewares import content_type_of
 from newsbot.middlewares.cookies import cookies_for
@@ -71,8 +71,7 @@ class RedirectMiddleware(redirect.RedirectMiddleware):
         if visit is None:
             return result
         result = await self._context.calls.run(self._check_target, visit, request, result)
-        visit.hops.append(request.url)
-        visit.sent.add(_sent(request))
+        visit.hops = (*visit.hops, _hop(request))
         visit.note(self._context.clock(), EventKind.REDIRECT, status=response.status, to=result.url)
         return result
 
@@ -99,9 +98,9 @@ class RedirectMiddleware(redirect.RedirectMiddleware):
         if ruled and from_stranger and not GivenBy.of(visit.data).counts_for(rule.domain):
             target = target.replace(url=canonical)
         # A site may redirect to the same address with another cookie. Such a chain is not a circle.
-        if (target.url, cookies_for(target)) in (_sent(request), *visit.sent):
+        if Hop(target.url, cookies_for(target)) in (_hop(request), *visit.hops):
             raise Ignored(Reason.REDIRECTS, f"redirects in a circle: {target.url}")
-        visit.outcome.redirected_to = canonical
+        visit.redirected_to = canonical
         here = fingerprint(canonical)
         # A source, or a page that a person requested, is read even if the target is known or denied by a
         # rule.
@@ -120,8 +119,8 @@ class RedirectMiddleware(redirect.RedirectMiddleware):
         return target
 
 
-def _sent(request: Request) -> tuple[str, bytes]:
-    return request.url, request.headers.get("Cookie") or b""
+def _hop(request: Request) -> Hop:
+    return Hop(request.url, request.headers.get("Cookie") or b"")
 
 
 def _text_of(location: bytes) -> str:

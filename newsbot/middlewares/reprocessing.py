@@ -7,6 +7,8 @@ in the visit.
 
 from __future__ import annotations
 
+from typing import Any
+
 from scrapy.crawler import Crawler
 from scrapy.http import Request, Response
 
@@ -15,9 +17,9 @@ from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.context import Context
 from newsbot.crawl.failures import Ignored, cause_of_status
 from newsbot.crawl.seeds import refuse_unnamed
-from newsbot.crawl.visit import META_KEY, Ending, Visit
-from newsbot.items import Bounded, EventKind, Reason, Where
-from newsbot.middlewares import Middleware
+from newsbot.crawl.visit import HEAD_KEY, META_KEY, Answer, Check, Due, Ending, Visit
+from newsbot.items import Bounded, EventKind, PageRecord, Reason, Where
+from newsbot.middlewares import Middleware, retry_after
 from newsbot.recrawl.planning import (
     LONGEST_SOURCE_REST,
     PASSING,
@@ -47,7 +49,7 @@ class ReprocessingMiddleware(Middleware):
         visit: Visit | None = request.meta.get(META_KEY)
         # Two kinds of requests are not checked: requests without a visit, such as requests for robots.txt,
         # and later requests of a visit whose first request was checked.
-        if visit is not None and not visit.hops and not visit.asked_head:
+        if visit is not None and not visit.hops and HEAD_KEY not in request.meta:
             await self._context.calls.run(self._check, request, visit)
 
     def _check(self, request: Request, visit: Visit) -> None:
@@ -61,27 +63,28 @@ class ReprocessingMiddleware(Middleware):
         refuse_unnamed(self._context, self._scope, visit)
         if self._canonical.other_name(visit) is not None:
             raise Ignored(Reason.SAME_PAGE, "the URL differs from a known URL only in a session id")
-        self._look_up(visit)
+        record = self._known(visit)
+        # A page that was read as a list may be read as an article, or the reverse.
+        kept_as = None if record is None else record.kind
+        anew = kept_as is not visit.kind or (visit.kind.is_source and self._scope.arguments.narrows)
+        visit.check = Check(record=record, anew=anew)
         interval = 0.0 if visit.forced else visit.rule.interval.get(visit.kind, 0.0)
         if visit.kind.is_source:
             interval = min(interval, LONGEST_SOURCE_REST)
-        decision = gate(visit.record, interval, now)
+        decision = gate(record, interval, now)
         # A retry is not refused, because the page may have been fetched in a visit that was not completed.
         if not decision.fetch and not visit.forced and visit.lease.attempts == 0:
             self._context.count("gated")
-            visit.page["next_due"] = decision.until
+            visit.due = Due(decision.until)
             raise Ignored(Reason.TOO_YOUNG, decision.reason)
-        kept_as = None if visit.record is None else visit.record.kind
-        # A page that was read as a list may be read as an article, or the reverse.
-        visit.anew = kept_as is not visit.kind or (visit.kind.is_source and self._scope.arguments.narrows)
-        if visit.anew:
+        if anew:
             return  # no conditional headers, because a 304 response would have neither links nor text
         for name, value in decision.headers.items():
             request.headers.setdefault(name, value)
         self._heads.begin(request, visit)
 
-    def _look_up(self, visit: Visit) -> None:
-        """Read the page's record into the visit, unless the frontier knows that the page was never fetched.
+    def _known(self, visit: Visit) -> PageRecord | None:
+        """Return the page's record, or None if the frontier knows that the page was never fetched.
 
         Without this exception, each new article would cost a query.
         """
@@ -89,8 +92,8 @@ class ReprocessingMiddleware(Middleware):
         untouched = lease.last_fetched is None and lease.attempts == 0
         found = not data.get("again") and data.get("where") != Where.REDIRECT
         if untouched and found and not visit.kind.is_source and self._frontier_knows_all():
-            return
-        visit.record = self._pages.get(lease.entry.fingerprint)
+            return None
+        return self._pages.get(lease.entry.fingerprint)
 
     def process_response(self, request: Request, response: Response) -> Request | Response:
         """Record status and validators of the response in the visit. After HEAD, send a GET if needed."""
@@ -101,12 +104,13 @@ class ReprocessingMiddleware(Middleware):
                 return following
             response = following
         if visit is not None:
-            visit.url = response.url
-            visit.outcome.status = response.status
-            visit.outcome.not_modified = response.status == 304
-            cache_control = response.headers.get("Cache-Control") or b""
-            visit.outcome.max_age = parse_max_age(cache_control.decode("latin-1"))
-            self._note_headers(visit, response)
+            visit.answer = Answer(
+                url=response.url,
+                status=response.status,
+                max_age=parse_max_age((response.headers.get("Cache-Control") or b"").decode("latin-1")),
+                retry_after=retry_after(response, self._context.clock()),
+                fields={**(visit.answer.fields if visit.answer else {}), **_fields(response)},
+            )
             self._context.count("bytes", len(response.body))
             if response.status == 304:
                 # The server violates HTTP: it answers 304 to a request without conditional headers, so the
@@ -121,18 +125,21 @@ class ReprocessingMiddleware(Middleware):
             kind = "head" if request.method == "HEAD" else "unchanged"
             self._context.count(f"bytes_saved/{kind}", visit.record.content_length)
 
-    @staticmethod
-    def _note_headers(visit: Visit, response: Response) -> None:
-        names = {"etag": "ETag", "last_modified": "Last-Modified", "server": "Server"}
-        if response.status != 304:
-            names["content_type"] = "Content-Type"
-            visit.page["content_length"] = len(response.body)
-        for field, name in names.items():
-            value = response.headers.get(name)
-            if value is not None:
-                visit.page[field] = value.decode("latin-1")[:500]
-            elif response.status == 200:  # the stored value is of old content; other responses may omit it
-                visit.page[field] = None
+
+def _fields(response: Response) -> dict[str, Any]:
+    """Return the fields of the page record that the headers of a response give."""
+    names = {"etag": "ETag", "last_modified": "Last-Modified", "server": "Server"}
+    found: dict[str, Any] = {}
+    if response.status != 304:
+        names["content_type"] = "Content-Type"
+        found["content_length"] = len(response.body)
+    for field, name in names.items():
+        value = response.headers.get(name)
+        if value is not None:
+            found[field] = value.decode("latin-1")[:500]
+        elif response.status == 200:  # the stored value is of old content; other responses may omit it
+            found[field] = None
+    return found
 
 
 def _is_conditional(request: Request) -> bool:
@@ -184,6 +191,5 @@ class Heads:
             self._context.count("head/refused")
             self._unwilling.add(host_key(request.url))
         # otherwise process_request() would turn the GET into HEAD again
-        visit.asked_head = True
         visit.note(self._context.clock(), EventKind.HEAD, status=response.status, unchanged=False)
-        return request.replace(method="GET")
+        return request.replace(method="GET", meta={**request.meta, HEAD_KEY: True})

@@ -24,9 +24,9 @@ WATCH_ARTICLES = 7 * 86400.0
 GONE_STATUSES = (404, 410)
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """The outcome of one visit. It is filled in during the visit."""
+    """The outcome of one visit."""
 
     kind: Kind
     """The expected kind of the page."""

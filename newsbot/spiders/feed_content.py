@@ -61,7 +61,7 @@ class FeedContent:
             return None
         article = await self._read(visit)
         if article is not None:
-            visit.rights = rights
+            visit.read(rights=rights)
         return article
 
     async def completed(self, article: Article, visit: Visit) -> Article:

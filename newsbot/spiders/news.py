@@ -66,7 +66,7 @@ class Paging:
         """
         pages = [article]
         seen = {_key(article.url)}  # the pages may link to each other in a circle
-        url = visit.next_page
+        url = visit.reading.next_page
         fault: str | None = None
         while url is not None and len(pages) < MAX_PAGES and _key(url) not in seen:
             if classify(visit.rule, url).denied:
@@ -82,7 +82,7 @@ class Paging:
                 now = self._context.now()
                 with self._context.timed("extract"):
                     page, url = await asyncio.to_thread(_read, response, visit, memory, now)
-                if visit.rights.archive:
+                if visit.reading.rights.archive:
                     await keep_page(self._context, self._removals, response)
             except DataError:
                 raise
@@ -212,18 +212,18 @@ class NewsSpider(NewsbotSpider):
             for one in read_one_page(response, open_rules(self.settings), documents):
                 yield one
             return
-        await self._reader.parse_ahead(response, visit)
-        results, run = self._reader.read(response, visit), self._crawl.context.calls.run
+        parsed = await self._reader.parse_ahead(response, visit)
+        results, run = self._reader.read(response, visit, parsed), self._crawl.context.calls.run
         while (result := await run(next, results, None)) is not None:
             if result is PAUSE:
                 await asyncio.sleep(0)
                 continue
             article: Found | Article | None = result
-            if isinstance(result, Article) and visit.next_page is not None:
+            if isinstance(result, Article) and visit.reading.next_page is not None:
                 article = await self._paging.whole(visit, result)
             if isinstance(article, Article) and article.partial:
                 article = await self._feed_content.completed(article, visit)
-                visit.is_teaser = article.partial
+                visit.read(is_teaser=article.partial)
             if article is not None:
                 yield article
         if response.status in REFUSALS and not visit.kind.is_source:
@@ -246,7 +246,7 @@ class NewsSpider(NewsbotSpider):
             visit.end(Ending.RETURNED)
             return
         cause = cause_for(request.url, failure.value)
-        visit.outcome.error = cause
+        visit.read(error=cause)
         visit.note(context.clock(), EventKind.NO_PAGE, cause=cause, text=text_of(failure.value))
         if cause not in _NO_ERROR and not visit.guessed:
             context.count_error(visit.rule.domain, cause)

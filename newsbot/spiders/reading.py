@@ -47,6 +47,10 @@ from newsbot.spiders.sitemap_index import SitemapIndexes
 
 logger = logging.getLogger(__name__)
 
+Parsed = asyncio.Future[Any]
+"""The finished parse of a response: a feed, a sitemap, an :class:`HtmlPage`, or the error of the parser."""
+_Work = Callable[[], Any]
+"""Parses a response."""
 _BY_LOOKS = (Reason.LIST, Reason.SUBJECT_LIST)
 """Reasons of pages that only their address makes lists."""
 _NOT_BY_RULE = (Where.AUTODISCOVERY, Where.FEED, Where.NEWS_SITEMAP, Where.ARGUMENT)
@@ -81,28 +85,28 @@ class Reader:
         self._indexes, self._obeys_noindex = SitemapIndexes(crawl), obeys_noindex
         self._one_page = asyncio.Lock()
 
-    async def parse_ahead(self, response: Response, visit: Visit) -> None:
+    async def parse_ahead(self, response: Response, visit: Visit) -> Parsed | None:
         """Read a page, or parse a large feed or sitemap, in a thread, so that the event loop is free.
 
-        :meth:`read` uses the result. Pages of all sizes are read in the thread, because a small page may be
-        slow too: a page of 16 kB took 170 ms. Pages are read one at a time, because the tree of a page may
-        take 50 MB. :meth:`read` itself parses small feeds and sitemaps.
+        Return the result for :meth:`read`. Pages of all sizes are read in the thread, because a small page
+        may be slow too: a page of 16 kB took 170 ms. Pages are read one at a time, because the tree of a page
+        may take 50 MB. :meth:`read` itself parses small feeds and sitemaps.
         """
-        visit.answered = self._context.clock()
+        visit.read(began=self._context.clock())
         if response.status >= 300:
-            return
+            return None
         # A person may ask for any address. Its content says whether it is a feed or a sitemap.
         asked = visit.data.get("where") == Where.ARGUMENT and not visit.kind.is_listing
         if asked and (kind := kind_of_source(response.body)) is not None:
             visit.become(kind)
-        if visit.kind.is_source and not visit.anew and _hash_before(visit) == _digest(response):
-            return  # read() will find that the source is unchanged
+        if visit.kind.is_source and not visit.check.anew and _hash_before(visit) == _digest(response):
+            return None  # read() will find that the source is unchanged
         if not visit.kind.is_listing:
-            page: Response | None = response
+            page: Response | Parsed = response
             if reader_of(self._documents, response.url, content_type_of(response), response.body):
-                page = await self._convert(response, visit)
-            if page is None:
-                return
+                page = await self._convert(response)
+            if not isinstance(page, Response):
+                return page
             # group_calls waits for the articles of these pages before it calls the storage.
             self._context.together.reading += 1
             try:
@@ -110,14 +114,15 @@ class Reader:
                 # meanwhile.
                 work = await self._context.calls.run(self._work, page, visit)
                 async with self._one_page:
-                    await _in_thread(work, visit)
+                    return await _in_thread(work)
             finally:
                 self._context.together.reading -= 1
-        elif len(response.body) > LARGE or response.body.startswith(_GZIP):
-            await _in_thread(self._work(response, visit), visit)
+        if len(response.body) > LARGE or response.body.startswith(_GZIP):
+            return await _in_thread(self._work(response, visit))
+        return None
 
-    async def _convert(self, response: Response, visit: Visit) -> Response | None:
-        """Return a document as a page. If it cannot be read, the result of the visit is the reason.
+    async def _convert(self, response: Response) -> Response | Parsed:
+        """Return a document as a page. If it cannot be read, return the reason.
 
         Other pages are read meanwhile, because a document may take half a minute.
         """
@@ -126,10 +131,9 @@ class Reader:
                 with self._context.timed("document"):
                     return await asyncio.to_thread(page_of, self._documents, response)
             except NotAnArticle as error:
-                await _in_thread(partial(HtmlPage, refusal=error.reason), visit)
-                return None
+                return await _in_thread(partial(HtmlPage, refusal=error.reason))
 
-    def _work(self, response: Response, visit: Visit) -> Callable[[], Any]:
+    def _work(self, response: Response, visit: Visit) -> _Work:
         """Return a function that parses the response.
 
         The function can run in a thread, because it changes no shared state.
@@ -152,14 +156,12 @@ class Reader:
             )
         return partial(read_html, response, visit, known)
 
-    def _result(self, response: Response, visit: Visit) -> Any:
-        """Return the result of :meth:`_work`, or raise its error."""
-        return self._work(response, visit)() if visit.parsed is None else visit.parsed.result()
+    def read(
+        self, response: Response, visit: Visit, parsed: Parsed | None = None
+    ) -> Iterator[Found | Article]:
+        """Yield the links and the article of a response. ``parsed`` is the result of :meth:`parse_ahead`.
 
-    def read(self, response: Response, visit: Visit) -> Iterator[Found | Article]:
-        """Yield the links and the article of a response.
-
-        Other data of the page are written into ``visit``.
+        The reading of the visit gets the other data of the page.
         """
         self._context.count(f"fetched/{visit.kind}")
         domain = visit.rule.domain
@@ -171,35 +173,36 @@ class Reader:
         if RENDERED in response.flags:
             details["rendered"] = True
         if response.status == 402:
-            details["price"] = visit.page["price"] = price_of(headers_of(response))
+            details["price"] = price_of(headers_of(response))
+            visit.read(price=details["price"])
         visit.note(self._context.clock(), EventKind.FETCHED, **details)
         if response.status == 304:
             self._unchanged(visit)
             return
         if response.status >= 300:
-            visit.outcome.error = cause_of_status(response.status)
+            cause = cause_of_status(response.status)
+            visit.read(error=cause)
             if not visit.guessed:  # a missing feed at a guessed address is not an error of the site
-                self._context.count_error(domain, visit.outcome.error)
+                self._context.count_error(domain, cause)
             if not visit.kind.is_source:
                 self._context.count_site(domain, "pages")
             return
         digest = _digest(response)
-        visit.page["content_hash"] = digest
-        if visit.kind.is_source and not visit.anew and _hash_before(visit) == digest:
-            visit.outcome.changed = False
+        visit.read(content_hash=digest, changed=_hash_before(visit) != digest)
+        if visit.kind.is_source and not visit.check.anew and not visit.reading.changed:
             self._unchanged(visit)
             return
         if visit.kind.is_source and self._scope.arguments.narrows:
             # This crawl leaves out some of the links. The next crawl must read the source in full even if it
             # is unchanged, so the validators are cleared.
-            visit.page.update(content_hash=None, etag=None, last_modified=None)
-        visit.outcome.changed = _hash_before(visit) != digest
+            visit.reads_again = True
         readers = {
             Kind.FEED: self._read_feed,
             Kind.SITEMAP: self._read_sitemap,
             Kind.SECTION: self._read_section,
         }
-        yield from readers.get(visit.kind, self._read_article)(response, visit)
+        work = self._work(response, visit) if parsed is None else parsed.result
+        yield from readers.get(visit.kind, self._read_article)(response, visit, work)
 
     def _unchanged(self, visit: Visit) -> None:
         self._context.count("unchanged")
@@ -208,22 +211,25 @@ class Reader:
 
     def _fault(self, visit: Visit, cause: str, text: str = "") -> None:
         """Record that the response cannot be parsed. ``cause`` is the token of the reason."""
-        visit.outcome.error = cause
+        visit.read(error=cause)
         visit.note(self._context.clock(), EventKind.UNREADABLE, cause=cause, text=text[:200])
         if not visit.guessed:
             self._context.count_error(visit.rule.domain, cause)
 
-    def _read_feed(self, response: Response, visit: Visit) -> Iterator[Found | Article]:
+    def _read_feed(self, response: Response, visit: Visit, parse: _Work) -> Iterator[Found | Article]:
         try:
             with self._context.timed("feed"):
-                feed: Feed = self._result(response, visit)
+                feed: Feed = parse()
         except FeedError as error:
             self._fault(visit, f"feed_{error.reason}", str(error))
             return
-        visit.page["links_count"] = len(feed.links)
-        visit.outcome.ttl, visit.outcome.skip_hours = feed.ttl, feed.skip_hours
-        visit.outcome.update_period = feed.update_period
-        self._note_window(visit, feed.links)
+        visit.read(
+            links_count=len(feed.links),
+            ttl=feed.ttl,
+            skip_hours=feed.skip_hours,
+            update_period=feed.update_period,
+            **self._window(feed.links),
+        )
         if feed.problems:
             self._context.count("feeds/problems", len(feed.problems))
             visit.note(self._context.clock(), EventKind.FEED_PROBLEMS, problems=feed.problems[:5])
@@ -231,25 +237,25 @@ class Reader:
         self._hubs.offer(response, visit, hubs, feed.self_url)
         yield Found(links=tuple(feed.links), referrer=response.url, depth=visit.lease.entry.depth + 1)
 
-    def _note_window(self, visit: Visit, links: Sequence[Link]) -> None:
-        """Record the number of links in the source, and how far back their dates go, for the recrawl policy.
+    def _window(self, links: Sequence[Link]) -> Mapping[str, Any]:
+        """Return the number of links in a source, and how far back their dates go, for the recrawl policy.
 
         A source that shows few links must be polled before new links replace them.
         """
         dates = [link.published_at.timestamp() for link in links if link.published_at is not None]
-        visit.outcome.shown = len(links)
-        if len(dates) > 1 and min(dates) < self._context.clock():
-            visit.outcome.span = self._context.clock() - min(dates)
+        now = self._context.clock()
+        span = now - min(dates) if len(dates) > 1 and min(dates) < now else None
+        return {"shown": len(links), "span": span}
 
-    def _read_sitemap(self, response: Response, visit: Visit) -> Iterator[Found | Article]:
+    def _read_sitemap(self, response: Response, visit: Visit, parse: _Work) -> Iterator[Found | Article]:
         try:
             with self._context.timed("sitemap"):
-                sitemap: Sitemap = self._result(response, visit)
+                sitemap: Sitemap = parse()
         except SitemapError as error:
             self._fault(visit, f"sitemap_{error.reason}", str(error))
             return
-        visit.page["links_count"] = len(sitemap.links) + len(sitemap.children)
-        self._note_window(visit, sitemap.links)
+        number = len(sitemap.links) + len(sitemap.children)
+        visit.read(links_count=number, **self._window(sitemap.links))
         dates = [moment for link in sitemap.links if (moment := link.published_at or link.modified_at)]
         self._indexes.rest(visit, max(dates, default=None))
         depth = visit.lease.entry.depth
@@ -257,32 +263,32 @@ class Reader:
         if depth < visit.rule.max_depth:
             yield from self._indexes.files(sitemap.children, response.url, visit)
 
-    def _read_html(self, response: Response, visit: Visit) -> HtmlPage | None:
+    def _read_html(self, visit: Visit, parse: _Work) -> HtmlPage | None:
         """Return the parsed page. If it cannot be parsed, record the reason in the visit and return None."""
-        page: HtmlPage = self._result(response, visit)
+        page: HtmlPage = parse()
         for step, seconds in page.seconds.items():
             self._context.spent(step, seconds)
         if page.fault is not None:
             self._fault(visit, page.fault)
             return None
-        visit.rights = page.rights
+        visit.read(rights=page.rights)
         return page
 
     def _links(self, page: HtmlPage, response: Response, visit: Visit) -> Found:
         """Return the links of a page. If the page says ``nofollow``, the result has no links."""
-        if not visit.rights.follow:
+        if not page.rights.follow:
             visit.note(self._context.clock(), EventKind.NOFOLLOW)
             self._context.count("links/nofollow_pages")
         else:
-            visit.page["links_count"] = page.links_count
+            visit.read(links_count=page.links_count)
         if page.links_count >= MAX_LINKS:
             self._context.count("links/cut")
             visit.note(self._context.clock(), EventKind.LINKS_CUT, kept=MAX_LINKS)
             logger.info("links cut domain=%s url=%s kept=%d", visit.rule.domain, response.url, MAX_LINKS)
         return Found(links=page.links, referrer=response.url, depth=visit.lease.entry.depth + 1)
 
-    def _read_section(self, response: Response, visit: Visit) -> Iterator[Found | Article]:
-        page = self._read_html(response, visit)
+    def _read_section(self, response: Response, visit: Visit, parse: _Work) -> Iterator[Found | Article]:
+        page = self._read_html(visit, parse)
         if page is None:
             return
         if visit.data.get("where") == Where.SEED and visit.hops:
@@ -294,10 +300,10 @@ class Reader:
             visit.note(self._context.clock(), EventKind.UNREADABLE, cause=Reason.SCRIPTS)
             self._context.count_error(visit.rule.domain, Reason.SCRIPTS)
         if page.article is not None:
-            visit.next_page = page.next_page
+            visit.read(next_page=page.next_page)
             yield self.accept(page.article, visit)
         yield self._links(page, response, visit)
-        if page.following and visit.rights.follow:
+        if page.following and page.rights.follow:
             # The link to the next page comes after the other links, because they show whether the next page
             # is worth reading (newsbot.crawl.links.trials).
             depth = visit.lease.entry.depth
@@ -307,7 +313,7 @@ class Reader:
             announced(visit.hint()) or self._families.standing(visit) is Standing.MEMBER
         ):
             visit.become(Kind.ARTICLE)
-            visit.evidence = page.evidence
+            visit.read(evidence=page.evidence)
 
     def _tell_move(self, response: Response, visit: Visit) -> None:
         """Log that a source that a rule names has moved to another site. The source's links belong to that
@@ -323,11 +329,11 @@ class Reader:
                 there,
             )
 
-    def _read_article(self, response: Response, visit: Visit) -> Iterator[Found | Article]:
+    def _read_article(self, response: Response, visit: Visit, parse: _Work) -> Iterator[Found | Article]:
         domain = visit.rule.domain
         self._context.count("pages")
         self._context.count_site(domain, "pages")
-        page = self._read_html(response, visit)
+        page = self._read_html(visit, parse)
         if page is None:
             return
         # If this is a further page of an article, only the link to the first page is yielded. The visit of
@@ -338,37 +344,42 @@ class Reader:
             yield Found(links=(first,), referrer=response.url, depth=visit.lease.entry.depth)
             return
         links = self._links(page, response, visit) if page.follows else None
-        article, visit.evidence = page.article, page.evidence
+        article = page.article
+        visit.read(evidence=page.evidence, next_page=page.next_page)
         if article is None:
-            self._no_article(visit, page.refusal, scripts=page.scripts, missing=self._missing(visit))
+            missing = self._missing(visit, page.evidence)
+            self._no_article(visit, page.refusal, scripts=page.scripts, missing=missing)
             if page.named is not None:
                 yield page.named  # the page may be a front page although its URL does not look like one
         else:
             self._context.count("pages/articles")
             self._context.count_site(domain, "article_pages")
-            visit.next_page = page.next_page
             yield self.accept(article, visit)
         if links is not None:
             yield links
 
     def accept(self, article: Article, visit: Visit) -> Article:
         """Complete the article of a page, and note it in the visit."""
-        visit.outcome.is_article, visit.is_teaser = True, article.partial
-        visit.page["canonical_url"], visit.page["title"] = article.canonical_url, article.title
-        visit.page["published_at"] = article.published_at and iso(article.published_at)
+        visit.read(
+            is_article=True,
+            is_teaser=article.partial,
+            canonical_url=article.canonical_url,
+            title=article.title,
+            published_at=article.published_at and iso(article.published_at),
+        )
         article.discovered_at = utc(visit.discovered_at())
         article.fetched_at = self._context.now()
-        article.rights = dict(visit.rights.signals)
+        article.rights = dict(visit.reading.rights.signals)
         # This comes after extraction, because a page must not be compared with its own lines.
         self._lines.of(visit.rule.domain).learn(article.url, article.shown.splitlines())
         return article
 
-    def _missing(self, visit: Visit) -> Sequence[str]:
+    def _missing(self, visit: Visit, evidence: Evidence | None) -> Sequence[str]:
         """Return what the page lacks of what the site's articles have."""
-        if visit.evidence is None:
+        if evidence is None:
             return ()
         witnesses = self._families.of(visit.rule.domain).witnesses
-        return witnesses.lacking(visit.evidence) if witnesses.number else visit.evidence.missing
+        return witnesses.lacking(evidence) if witnesses.number else evidence.missing
 
     def _no_article(
         self, visit: Visit, reason: str, *, scripts: bool = False, missing: Sequence[str] = ()
@@ -378,7 +389,7 @@ class Reader:
             details["missing"] = list(missing)
         if scripts:
             details["scripts"] = True
-        visit.outcome.is_article, visit.no_article = False, reason
+        visit.read(is_article=False, no_article=reason)
         visit.note(self._context.clock(), EventKind.NOT_AN_ARTICLE, **details)
         self._context.count(f"not_article/{reason}")
 
@@ -391,10 +402,11 @@ def _zone(visit: Visit) -> tzinfo:
     return ZoneInfo(visit.rule.timezone) if visit.rule.timezone else UTC
 
 
-async def _in_thread(work: Callable[[], Any], visit: Visit) -> None:
-    visit.parsed = asyncio.ensure_future(asyncio.to_thread(work))
+async def _in_thread(work: _Work) -> Parsed:
+    parsed = asyncio.ensure_future(asyncio.to_thread(work))
     # wait() does not raise the error of the work. read() raises it when it uses the result.
-    await asyncio.wait([visit.parsed])
+    await asyncio.wait([parsed])
+    return parsed
 
 
 # --- sources

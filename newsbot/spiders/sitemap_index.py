@@ -24,7 +24,7 @@ from itertools import chain, zip_longest
 from operator import itemgetter
 
 from newsbot.crawl.assembly import Crawl
-from newsbot.crawl.visit import Found, Visit
+from newsbot.crawl.visit import Due, Found, Visit
 from newsbot.items import EventKind, Kind, Link, PageRecord, Where, batched
 from newsbot.pages.discovery.sitemaps import MAX_URLS, Child, is_news_file
 from newsbot.ranking.judging import PATIENT_PRIORITY
@@ -124,7 +124,7 @@ class SitemapIndexes:
         if not visit.of_index:
             return
         now, before = self._context.clock(), visit.record
-        if visit.outcome.not_modified or visit.outcome.changed is False:
+        if visit.outcome.not_modified or visit.reading.changed is False:
             last = LONGEST_SOURCE_REST / 2  # doubled below to the longest interval of other sources
             if before is not None and before.next_due is not None and before.last_fetched is not None:
                 last = before.next_due - before.last_fetched
@@ -133,7 +133,7 @@ class SitemapIndexes:
             rest = 0.0 if newest is None else (now - newest.timestamp()) * _OLD_BY
         # A shorter interval is left to the recrawl policy. ``next_due`` overrides what the policy plans.
         if rest >= LONGEST_SOURCE_REST:
-            visit.page["next_due"] = now + min(rest, LONGEST_SOURCE_REST if _is_live(visit) else LONGEST_REST)
+            visit.due = Due(now + min(rest, LONGEST_SOURCE_REST if _is_live(visit) else LONGEST_REST))
 
     def _choose(self, children: Sequence[Child], visit: Visit) -> Generator[Found, None, _Choice]:
         choice, unread = _Choice(), _Unread()
@@ -193,7 +193,7 @@ class SitemapIndexes:
         if not choice.left:
             return
         # The next visit must read the remaining files, so the index must not count as unchanged then.
-        visit.page.update(content_hash=None, etag=None, last_modified=None)
+        visit.reads_again = True
         visit.note(
             self._context.clock(), EventKind.SITEMAPS_LEFT, left=choice.left, old=choice.old, of=number
         )

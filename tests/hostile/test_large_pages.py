@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from dataclasses import replace
 
 import pytest
 
@@ -20,7 +21,7 @@ from newsbot.pages.extraction.page import page as pages
 from newsbot.pipelines import near
 from newsbot.spiders import reading
 from newsbot.spiders.reading import Reader
-from tests.builders import Desk, make_request, make_response
+from tests.builders import Desk, fill, make_request, make_response
 from tests.crawls import article_html
 
 HOME = "https://news.test/"
@@ -91,7 +92,7 @@ def threads(monkeypatch):
 
 
 def seen(visit):
-    return visit.page, visit.events, visit.rights, visit.next_page, visit.outcome, visit.no_article
+    return replace(visit.reading, began=0.0), visit.events, visit.outcome
 
 
 PAGES = {
@@ -114,11 +115,12 @@ def test_a_page_is_read_in_a_thread_with_the_same_outcome(make_desk, threads, na
         reader = Reader(desk.crawl, obeys_noindex=True)
         visit = desk.visit(url, kind, where=where)
         response = make_response(make_request(visit), text, 200, HTML)
+        parsed = None
         if ahead:
             threads.clear()
-            asyncio.run(reader.parse_ahead(response, visit))
-            assert visit.parsed is not None
-        results.append((list(reader.read(response, visit)), seen(visit)))
+            parsed = asyncio.run(reader.parse_ahead(response, visit))
+            assert parsed is not None
+        results.append((list(reader.read(response, visit, parsed)), seen(visit)))
     assert results[0] == results[1]
     assert threading.main_thread() not in set().union(*threads.values())
     assert ("tree_of" in threads) == (name != "not HTML")
@@ -141,8 +143,7 @@ def test_the_event_loop_goes_on_while_a_page_is_read(desk, reader, monkeypatch):
         ]
         await asyncio.sleep(0)  # if the loop were blocked, this coroutine would not continue
         may_go_on.set()
-        await asyncio.gather(*work)
-        return [one.parsed.result() for one in visits]
+        return [parsed.result() for parsed in await asyncio.gather(*work)]
 
     story, home = asyncio.run(both())
     assert story.article is not None
@@ -153,10 +154,10 @@ def test_an_unchanged_section_is_not_read(desk, reader):
     for known in (False, True):
         visit = desk.visit(HOME, Kind.SECTION, where=Where.SEED)
         response = make_response(make_request(visit), front(), 200, HTML)
-        asyncio.run(reader.parse_ahead(response, visit))
-        assert (visit.parsed is None) == known
-        list(reader.read(response, visit))
-        visit.outcome.status = 200
+        parsed = asyncio.run(reader.parse_ahead(response, visit))
+        assert (parsed is None) == known
+        list(reader.read(response, visit, parsed))
+        fill(visit, status=200)
         desk.settle(visit)
 
 
@@ -197,7 +198,7 @@ def test_elements_that_are_considered_are_bounded(monkeypatch):
 
 def page_of_links(desk, reader):
     visit = desk.visit(HOME, Kind.SECTION, where=Where.SEED)
-    visit.outcome.status = 200
+    fill(visit, status=200)
     visit.found = list(reader.read(make_response(make_request(visit), front(), 200, HTML), visit))
     return visit
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from newsbot.items import Kind, Where
 from newsbot.pages.discovery.sitemaps import SitemapError
 from newsbot.spiders import reading
 from newsbot.spiders.reading import Reader
-from tests.builders import make_request, make_response
+from tests.builders import fill, make_request, make_response
 from tests.newssite import sitemap_xml
 
 LINKS = 2000
@@ -32,14 +33,13 @@ def answer(desk, visit, text=None):
 def parse(reader, response, visit):
     """Return how often other tasks ran while the source was parsed."""
 
-    async def both() -> int:
+    async def both() -> tuple[int, Any]:
         turns = 0
         work = asyncio.ensure_future(reader.parse_ahead(response, visit))
         while not work.done():
             turns += 1
             await asyncio.sleep(0)
-        await work
-        return turns
+        return turns, await work
 
     return asyncio.run(both())
 
@@ -48,35 +48,32 @@ def test_a_large_sitemap_is_parsed_beside_the_event_loop(desk, reader):
     visit = desk.visit(URL, Kind.SITEMAP, where=Where.SEED)
     response = answer(desk, visit)
     assert len(response.body) > reading.LARGE
-    assert parse(reader, response, visit) > 5
-    assert visit.parsed is not None
-    (found,) = reader.read(response, visit)
+    turns, parsed = parse(reader, response, visit)
+    assert turns > 5
+    (found,) = reader.read(response, visit, parsed)
     assert len(found.links) == LINKS
 
 
 def test_a_fault_of_a_large_sitemap_is_recorded_like_that_of_a_small_one(desk, reader):
     visit = desk.visit(URL, Kind.SITEMAP, where=Where.SEED)
     response = answer(desk, visit, "<html><body>" + "x" * reading.LARGE)
-    parse(reader, response, visit)
-    assert visit.parsed is not None
+    _, parsed = parse(reader, response, visit)
     with pytest.raises(SitemapError):
-        visit.parsed.result()
-    assert list(reader.read(response, visit)) == []
+        parsed.result()
+    assert list(reader.read(response, visit, parsed)) == []
     assert visit.outcome.error is not None
     assert visit.outcome.error.startswith("sitemap_")
 
 
 def test_an_unchanged_or_small_sitemap_is_not_parsed_ahead(desk, reader):
     visit = desk.visit(URL, Kind.SITEMAP, where=Where.SEED)
-    parse(reader, answer(desk, visit, sitemap_xml({"https://news.test/a": TODAY})), visit)
-    assert visit.parsed is None
+    assert parse(reader, answer(desk, visit, sitemap_xml({"https://news.test/a": TODAY})), visit)[1] is None
     response = answer(desk, visit)
     list(reader.read(response, visit))
-    visit.outcome.status = 200
+    fill(visit, status=200)
     desk.settle(visit)
     again = desk.visit(URL, Kind.SITEMAP, where=Where.SEED)
-    parse(reader, answer(desk, again), again)
-    assert again.parsed is None
+    assert parse(reader, answer(desk, again), again)[1] is None
 
 
 def test_links_are_queued_in_pieces_and_later_visits_do_not_wait(make_desk):
@@ -86,9 +83,9 @@ def test_links_are_queued_in_pieces_and_later_visits_do_not_wait(make_desk):
     queue = CompletionQueue(desk.crawler, desk.context, crawl.scope, crawl.completion, crawl.reachability)
     visit = desk.visit(URL, Kind.SITEMAP, where=Where.SEED)
     visit.found = list(reader.read(answer(desk, visit), visit))
-    visit.outcome.status = 200
+    fill(visit, status=200)
     small = desk.visit("https://news.test/section/", Kind.SECTION, where=Where.SEED)
-    small.outcome.status = 200
+    fill(small, status=200)
     queue.add(visit)
     queue.add(small)
     pieces = 0

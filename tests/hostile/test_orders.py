@@ -18,7 +18,7 @@ from newsbot.items import Kind, Link, Where
 from newsbot.middlewares.redirects import RedirectMiddleware
 from newsbot.middlewares.reprocessing import ReprocessingMiddleware
 from testbed.redisserver import RedisServer
-from tests.builders import Desk, make_request, make_response
+from tests.builders import Desk, fill, make_request, make_response
 
 STRANGE = (
     "http://victim.test/news/{}?utm_source=bad",
@@ -49,6 +49,8 @@ class Life:
         self.gate = ReprocessingMiddleware.from_crawler(desk.crawler)
         self.redirects = RedirectMiddleware.from_crawler(desk.crawler)
         self.flying: list[Visit] = []
+        self.goes_to: dict[int, str] = {}
+        """The targets of redirects, by :func:`id` of their visit."""
         self.read = False
 
     def link(self, url: str, site: str) -> None:
@@ -56,13 +58,13 @@ class Life:
         visit = self.desk.visit(f"http://{site}/feed{next(NUMBERS)}.xml", Kind.FEED, where=Where.SEED)
         found = Found(links=(link,), referrer=f"http://{site}/feed.xml", depth=1)
         self.desk.crawl.links.queue(found, visit)
-        visit.outcome.status = 200
+        fill(visit, status=200)
         self.desk.settle(visit)
 
     def redirect(self, url: str, site: str) -> None:
         """An article of ``site`` redirects to ``url``: the visit is now in progress."""
         self.flying.append(self.desk.visit(f"http://{site}/go/{next(NUMBERS)}"))
-        self.flying[-1].page["goes_to"] = url
+        self.goes_to[id(self.flying[-1])] = url
 
     def lease(self) -> bool:
         leases = self.desk.context.frontier.lease(
@@ -79,22 +81,23 @@ class Life:
         try:
             request = make_request(visit)
             asyncio.run(self.gate.process_request(request))
-            if to := visit.page.pop("goes_to", None):
+            if to := self.goes_to.pop(id(visit), None):
                 answer = make_response(request, status=301, headers={"Location": to})
                 request = asyncio.run(self.redirects.process_response(request, answer))  # type: ignore[assignment]
                 url = request.url
             self.answer(visit, url)
         except Ignored as fault:
-            visit.outcome.error = fault.cause
+            fill(visit, error=fault.cause)
         self.desk.settle(visit)
 
     def answer(self, visit: Visit, url: str) -> None:
         if url == self.good:
-            visit.outcome.status, visit.outcome.is_article, self.read = 200, True, True
+            fill(visit, status=200, is_article=True)
+            self.read = True
         elif url.startswith("https:"):
-            visit.outcome.error = "refused"
+            fill(visit, error="refused")
         else:
-            visit.outcome.status, visit.outcome.error = 404, "http_404"
+            fill(visit, status=404, error="http_404")
 
 
 STEPS: dict[str, Callable[[Life, int], Any]] = {

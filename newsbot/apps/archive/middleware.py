@@ -70,7 +70,7 @@ class ArchiveMiddleware(Middleware):
         async for output in result:
             yield output
         visit: Visit | None = response.meta.get(META_KEY)
-        if visit is None or visit.rights.archive:
+        if visit is None or visit.reading.rights.archive:
             await keep_page(self._context, self._removals, response)
 
 

@@ -47,7 +47,7 @@ class SpamMiddleware(Middleware):
             if isinstance(output, Article) and found is not None and self._does == "drop":
                 visit: Visit | None = response.meta.get(META_KEY)
                 if visit is not None:
-                    visit.outcome.is_article, visit.no_article = False, "spam"
+                    visit.read(is_article=False, no_article="spam")
                 self._context.count("not_article/spam")
                 continue
             yield output

@@ -122,11 +122,9 @@ class Canonical:
         """Return True if a queued address is probably another address of the visited page."""
         if waiting.data.get("force"):
             return False  # a person requested this URL, so it is read
-        agree = headlines_agree(str(waiting.data.get("title") or ""), str(visit.page.get("title") or ""))
+        agree = headlines_agree(str(waiting.data.get("title") or ""), visit.reading.title or "")
         # Columns and daily summaries have the same headline each day, so the publication time counts too.
-        return agree is True and not _are_apart(
-            waiting.data.get("published_at"), visit.page.get("published_at")
-        )
+        return agree is True and not _are_apart(waiting.data.get("published_at"), visit.reading.published_at)
 
     def offered_by_themselves(self, entries: list[Entry]) -> list[Entry]:
         """Return the entries that were marked as done by a claim and must be read nevertheless.
@@ -225,7 +223,7 @@ class Canonical:
         gone = visit.outcome.error in NOT_THERE
         first = visit.record is None or visit.record.last_fetched is None
         list_of_links = visit.kind is Kind.SECTION and first and not visit.outcome.failed
-        page_without = visit.kind is Kind.ARTICLE and (gone or visit.outcome.is_article is False)
+        page_without = visit.kind is Kind.ARTICLE and (gone or visit.reading.is_article is False)
         if not (list_of_links or page_without):
             return
         url = canonicalize(visit.lease.entry.url, visit.rule.drop_query)
@@ -244,7 +242,7 @@ class Canonical:
             # known page.
             return False
         moved = False
-        target = visit.outcome.redirected_to
+        target = visit.redirected_to
         if target and self._may_speak_for(visit, target) and (key := self._other_page(visit, target)):
             moved = not visit.kind.is_source
             alias = alias_of(visit, target, key, self._context.clock())
@@ -253,7 +251,7 @@ class Canonical:
         # The URL without this parameter has another fingerprint, which is marked as done as well.
         if "?" in visit.lease.entry.url and (key := self._other_page(visit, visit.lease.entry.url)):
             self._record_alias(alias_of(visit, visit.lease.entry.url, key, self._context.clock()), None)
-        canonical = visit.page.get("canonical_url")
+        canonical = visit.reading.canonical_url
         if canonical and canonical != target and (key := self._other_page(visit, canonical)):
             form = is_own_form(visit, canonical)
             believed = form or self.is_settled(visit, canonical, key)
@@ -278,7 +276,7 @@ class Canonical:
             return True
         waiting = self._context.frontier.entry(fingerprint(target), host_key(target))
         misled = waiting and canonicalize(waiting.url, rule_for(target).drop_query) != target
-        return visit.outcome.is_article is True and not misled
+        return visit.reading.is_article is True and not misled
 
     def _other_page(self, visit: Visit, url: str) -> bytes | None:
         """Return the fingerprint of ``url`` if it can be another address of the visited page, else None."""
@@ -338,7 +336,7 @@ class Canonical:
 
 def is_own_form(visit: Visit, claim: str) -> bool:
     """Return True if ``claim`` is another form (AMP, print, mobile) of the address that was read."""
-    own = visit.outcome.redirected_to or canonicalize(visit.lease.entry.url, visit.rule.drop_query)
+    own = visit.redirected_to or canonicalize(visit.lease.entry.url, visit.rule.drop_query)
     return is_variant(own, claim)
 
 

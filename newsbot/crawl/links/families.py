@@ -123,9 +123,9 @@ class Families:
                 for event in visit.events
                 if event["event"] == EventKind.DROPPED
             }
-            is_copy = dropped & _COPIES or (visit.is_copy and why == Reason.SAMPLE)
+            is_copy = dropped & _COPIES or (visit.kept.is_copy and why == Reason.SAMPLE)
             refusal = Reason.COPY.value if is_copy else ""
-        evidence = visit.evidence
+        evidence = visit.reading.evidence
         site = self.of(domain)
         strong = evidence is not None and (
             evidence.odds + site.witnesses.agreement(evidence) >= REQUIRED[Standing.ALONE]
@@ -194,7 +194,7 @@ class Families:
             if number >= MAX_WAITING and visit is not None:
                 # Older links were dropped. The next visit must read this page in full, even if it is
                 # unchanged.
-                visit.page.update(content_hash=None, etag=None, last_modified=None)
+                visit.reads_again = True
 
     def _wait_for_sources(self, domain: str, batch: Batch) -> None:
         """Record the feeds and sitemaps that a page names. Samples wait until one of them was visited.

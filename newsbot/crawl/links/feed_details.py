@@ -60,8 +60,8 @@ class FeedDetails:
         """After a visit, add the data of a feed to the page's article, if a feed has listed the article in
         the meantime."""
         key = visit.lease.entry.fingerprint
-        if key in self._waiting and visit.outcome.is_article:
-            self._fill([key], str(visit.page.get("canonical_url")))
+        if key in self._waiting and visit.reading.is_article:
+            self._fill([key], visit.reading.canonical_url or "")
 
     def finish(self) -> None:
         """Add the remaining data to articles that other workers have stored.

@@ -137,7 +137,7 @@ class Links:
         entries = list(batch.entries.values())
         if visit is not None and not force:
             every, entries = entries, self.room.fit(entries)
-            visit.left_out += len(every) - len(entries)
+            visit.settling.left_out += len(every) - len(entries)
         if not entries:
             return 0
         fitting = {entry.fingerprint for entry in entries}

@@ -20,7 +20,7 @@ from dataclasses import replace
 from itertools import islice
 
 from newsbot.crawl.context import MAX_HOSTS, Context
-from newsbot.crawl.visit import Found, Visit
+from newsbot.crawl.visit import Found, Reading, Settling, Visit
 from newsbot.frontier.base import Entry, HostCopy, Lease, known_of
 from newsbot.items import Bounded, GivenBy, Kind, Link, Where
 from newsbot.pages.discovery.sitemaps import is_news_file
@@ -169,10 +169,10 @@ class Room:
         site = visit.rule.domain
         held = self._held[site] = self._held.get(site) or deque()
         # Only what the judge of links needs is kept.
-        bare = replace(visit, parsed=None, found=[], events=[], page={}, queueing=None)
+        bare = replace(visit, reading=Reading(), settling=Settling(), found=[], events=[])
         for link in islice(links, MAX_HELD - len(held)):
             held.append((replace(found, links=(link,)), bare))
-        visit.page.update(content_hash=None, etag=None, last_modified=None)
+        visit.reads_again = True
 
     def released(self, visit: Visit) -> list[tuple[Found, Visit]]:
         """Return the held links that can be queued after a visit, each with the visit of its source."""

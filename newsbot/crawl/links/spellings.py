@@ -177,7 +177,7 @@ class Spellings:
         if not (has_failed and from_elsewhere):
             return None
         spellings = [canonicalize(entry.url, visit.rule.drop_query)]
-        if visit.outcome.error in NO_TLS and visit.outcome.error != Reason.TIMEOUT:
+        if (error := visit.outcome.error) in NO_TLS and error != Reason.TIMEOUT:
             # The host seems to have no TLS, so the same spelling is tried with http. This is not done after a
             # timeout, which may have other causes.
             spellings.insert(0, re.sub("^https:", "http:", spellings[0]))
@@ -192,7 +192,7 @@ class Spellings:
         The redirect may have used a broken spelling, so the entry has the canonical spelling. The caller
         queues the entry if the page is not known.
         """
-        url = visit.outcome.redirected_to
+        url = visit.redirected_to
         if url is None or visit.kind is not Kind.ARTICLE or not _has_failed(visit, from_elsewhere=True):
             return None
         domain = self._context.rule_for(url).domain

@@ -67,7 +67,7 @@ class ListProbing:
         """
         worth: bool | None = True
         # The reader passes links to next pages in a separate batch, after the other links. The result of the
-        # first batch is then in visit.goes_on.
+        # first batch is then in visit.settling.goes_on.
         if visit is not None and visit.kind is Kind.SECTION and not _of_next_pages(batch):
             worth = self._worth(batch, visit)
             if visit.lease.entry.depth == 0:
@@ -100,9 +100,9 @@ class ListProbing:
                 if visit is not None:
                     # Held links are in memory only. If the worker dies, the next visit must read this page
                     # again. The validators are cleared, because an unchanged page would be skipped.
-                    visit.page.update(content_hash=None, etag=None, last_modified=None)
+                    visit.reads_again = True
             _reject(batch, key)
-        if visit is not None and not visit.goes_on:
+        if visit is not None and not visit.settling.goes_on:
             for key in [key for key, entry in batch.entries.items() if is_next_page(entry)]:
                 _reject(batch, key)
         batch.pages = [page for page in batch.pages if page.fingerprint in batch.entries]
@@ -137,17 +137,17 @@ class ListProbing:
         """If the visited list was under trial and could not be read, end its trial, so that another list is
         tried."""
         # Many lists have no dates. The date of an article shows how far back the list that links to it goes.
-        published = from_iso(visit.page.get("published_at"))
+        published = from_iso(visit.reading.published_at)
         if published is not None and visit.data.get("referrer"):
             self._walks.dated(visit.data["referrer"] or "", published.timestamp())
-        if visit.tried or not _needs_trial(visit.lease.entry):
+        if visit.settling.tried or not _needs_trial(visit.lease.entry):
             return
         domain, url = visit.rule.domain, visit.lease.entry.url
         if visit.outcome.failed and visit.outcome.error not in (Reason.TOO_YOUNG, Reason.OURS):
             self._trials.tell(domain, url, fruitful=False)
         else:
             self._trials.release(domain, url)
-        visit.tried = True
+        visit.settling.tried = True
 
     def left(self, lease: Lease) -> Reason | None:
         """Return the reason why a leased list is no longer needed, or None if it must be read."""
@@ -171,9 +171,9 @@ class ListProbing:
         """Return True if a list led to new articles, None if it led only to known articles, and False
         otherwise.
 
-        Sets ``visit.goes_on``, which says whether the next page of the list is worth reading. At the first
-        visit of a page, or if the crawl has the argument ``since``, the page must show articles that are
-        recent enough and were not on the preceding pages. At later visits, at least half of the page's
+        Sets ``visit.settling.goes_on``, which says whether the next page of the list is worth reading. At the
+        first visit of a page, or if the crawl has the argument ``since``, the page must show articles that
+        are recent enough and were not on the preceding pages. At later visits, at least half of the page's
         articles must be new.
         """
         # Links that are held because of their URL shape count too, because the list has led to them.
@@ -189,12 +189,13 @@ class ListProbing:
                 self._walks.dated(url, listed.timestamp())
         first = visit.record is None or visit.record.last_full_fetch is None
         if self._names_all(visit.rule.domain) and not new:
-            visit.goes_on = False
+            visit.settling.goes_on = False
         elif first or self._scope.arguments.since is not None:
             since = self._scope.since_of_lists(self._walks.shown(visit.rule.domain))
-            visit.goes_on = unread and (since is None or not self._walks.is_older(url, since.timestamp()))
+            is_old = since is not None and self._walks.is_older(url, since.timestamp())
+            visit.settling.goes_on = unread and not is_old
         else:
-            visit.goes_on = bool(new) and 2 * new >= len(articles)
+            visit.settling.goes_on = bool(new) and 2 * new >= len(articles)
         if new or (articles and self._broke_off(articles, visit)):
             return True
         return None if articles else False
@@ -208,7 +209,7 @@ class ListProbing:
         domain, url = visit.rule.domain, visit.lease.entry.url
         if not _needs_trial(visit.lease.entry):
             return
-        visit.tried = True
+        visit.settling.tried = True
         below = any(
             _needs_trial(entry) and _leads_on(entry, url)
             for entry in batch.entries.values()

@@ -117,7 +117,8 @@ class UsualPlaces:
         domain, outcome = visit.rule.domain, visit.outcome
         # A feed or sitemap without links at a guessed address is not worth polling.
         if not outcome.failed and not outcome.shown:
-            outcome.error = Reason.NOTHING_THERE.value
+            visit.settling.error = Reason.NOTHING_THERE.value
+            outcome = visit.outcome
         if not outcome.failed:
             self._registry.of(domain).add(visit.kind)
             self._context.count("guessed/found")
@@ -180,7 +181,7 @@ def _is_dead(visit: Visit) -> bool:
         return is_no_source(outcome.cause)
     # An unchanged source was not read, so the number of its links is unknown.
     read = not outcome.not_modified and outcome.changed is not False
-    return read and not visit.page.get("links_count")
+    return read and not visit.reading.links_count
 
 
 def _is_home(visit: Visit) -> bool:
