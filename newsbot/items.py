@@ -216,7 +216,6 @@ class EventKind(StrEnum):
 
     DISCOVERED = "discovered"
     FETCHED = "fetched"
-    HEAD = "head"
     NEXT_PAGE = "next_page"
     """The next page of a list."""
     REDIRECT = "redirect"

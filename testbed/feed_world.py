@@ -16,8 +16,9 @@ from typing import Final
 
 import numpy as np
 
+from newsbot.apps.simulator.rivals import MinifluxType, NutchType
 from newsbot.recrawl.policy import DAY, HOUR, SHORTEST, Array, Polled, PollPolicy, Rows
-from newsbot.recrawl.sources import Controller, MinifluxType, NutchType, Rates, SquareRootIndex
+from newsbot.recrawl.sources import Controller, Rates, SquareRootIndex
 
 HOURS, DAYS = 24, 7
 TWELVE_HOURS: Final = 12 * HOUR

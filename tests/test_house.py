@@ -520,6 +520,46 @@ def test_each_phase_of_a_visit_is_made_in_few_places(pattern: str) -> None:
     assert not {file for file in files if not file.startswith(PHASES[pattern])}
 
 
+# --- calls to servers
+SERVERS = {"storage", "frontier", "index", "notes"}
+"""Names of the objects whose methods may wait for a server."""
+
+
+def calls_of_servers(tree: ast.Module) -> Iterator[int]:
+    """Return the lines at which asynchronous functions call a server themselves."""
+    for function in ast.walk(tree):
+        inner = list(ast.iter_child_nodes(function)) if isinstance(function, ast.AsyncFunctionDef) else []
+        while inner:
+            node = inner.pop()
+            if isinstance(node, ast.Call) and SERVERS & set(_chain(node.func)[1:]):
+                yield node.lineno
+            if not isinstance(node, ast.FunctionDef | ast.Lambda):
+                inner += ast.iter_child_nodes(node)
+
+
+def _chain(node: ast.AST) -> list[str]:
+    """Return the attributes of an expression such as ``a.b().c``, the last one first."""
+    if isinstance(node, ast.Attribute):
+        return [node.attr, *_chain(node.value)]
+    return _chain(node.func) if isinstance(node, ast.Call) else []
+
+
+@pytest.mark.parametrize("package", ["crawl", "spiders", "middlewares", "pipelines", "extensions"])
+def test_asynchronous_functions_of_a_crawl_do_not_call_servers_themselves(package: str) -> None:
+    """They pass the call to ``calls.run`` or ``outage.patiently``, so their own lines never wait."""
+    for name, one in modules().items():
+        if name.split(".")[1:2] == [package]:
+            assert not [f"{one.file}:{line}" for line in calls_of_servers(one.tree)]
+
+
+def test_a_call_of_a_server_is_found():
+    text = (
+        "async def f(self):\n    self.storage.pages.get(1)\n    await run(self.storage.pages.get, 1)\n"
+        "    def g():\n        self.notes.all('x')\n    await run(lambda: self.frontier.owners())\n"
+    )
+    assert list(calls_of_servers(ast.parse(text))) == [2]
+
+
 # --- what stands beside newsbot/
 IMPORTED_BY: Mapping[str, tuple[str, ...]] = {
     "newsbot": (),

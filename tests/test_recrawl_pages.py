@@ -1,4 +1,4 @@
-"""Intervals of articles by age, and of pages as in Nutch: only the page's own record is used."""
+"""Intervals of articles by age, and of old lists: only the page's own record is used."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from newsbot.items import Kind, PageRecord
 from newsbot.pages.rules.rule import RECHECK, Rule
-from newsbot.recrawl.pages import LONGEST_REST, Ladder, NutchPages, seen_change, unchanged_in_a_row
+from newsbot.recrawl.pages import Ladder, seen_change, unchanged_in_a_row
 from newsbot.recrawl.policy import Outcome
 
 NOW = 1_800_000_000.0
@@ -86,14 +86,3 @@ def test_the_number_of_checks_is_at_most_the_number_of_steps(age: float, finding
         steps += 1
         rest = Ladder().interval(record(now - begin, tuple(findings)), article(changed=True), RULE, NOW)
     assert steps <= len(RECHECK)
-
-
-def test_nutch_shortens_the_interval_after_a_change_and_lengthens_it_otherwise() -> None:
-    page = Outcome(kind=Kind.OTHER, status=200, changed=True, is_article=False)
-    same = Outcome(kind=Kind.OTHER, status=304, not_modified=True, is_article=False)
-    known = record(10 * DAY, (None, True), every=5 * HOUR)
-    assert NutchPages().interval(known, page, RULE, NOW) == pytest.approx(4 * HOUR)
-    assert NutchPages().interval(known, same, RULE, NOW) == pytest.approx(7 * HOUR)
-    assert NutchPages().interval(record(), page, RULE, NOW) == HOUR
-    assert NutchPages().interval(record(99 * DAY, (None,), every=29 * DAY), same, RULE, NOW) == LONGEST_REST
-    assert NutchPages().interval(record(DAY, (None,), every=HOUR), page, RULE, NOW) == HOUR

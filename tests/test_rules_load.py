@@ -71,6 +71,13 @@ PROBLEMS = [
     ("interval:\n  feed: 5:30", 3, "interval.feed", "'5:30' is not a duration"),
     ("interval:\n  feed: 4000d", 3, "interval.feed", "at most 3660 days"),
     ("recrawl:\n  feed: off", 3, "recrawl.feed", "off"),
+    ("head: article", 2, "head", "unknown key: it no longer exists; newsbot sends conditional requests"),
+    (
+        "recrawl:\n  other: nutch",
+        3,
+        "recrawl.other",
+        "'nutch' is not allowed: it no longer exists; use optimum",
+    ),
     ("recrawl:\n  article: fixd", 3, "recrawl.article", "did you mean 'fixed'?"),
     ("delay: 2h", 2, "delay", "too long; at most 3600 seconds"),
     ("delay: .inf", 2, "delay", "not a duration"),

@@ -17,7 +17,7 @@ from newsbot.crawl.context import MAX_HOSTS, Context
 from newsbot.crawl.visit import Visit
 from newsbot.items import Bounded, Kind
 from newsbot.pages.rules.rule import RECRAWL
-from newsbot.recrawl.pages import Ladder, NutchPages, Optimum, number_for, rough_rate
+from newsbot.recrawl.pages import Ladder, Optimum, number_for, rough_rate
 from newsbot.recrawl.planning import DEAD_AFTER
 from newsbot.recrawl.policy import HOUR, FixedIntervals, Never, Policy
 from newsbot.recrawl.sources import (
@@ -170,7 +170,6 @@ class PagePrices:
 
 PAGES: Mapping[str, Policy] = {
     "ladder": Ladder(),
-    "nutch": NutchPages(),
     "fixed": FixedIntervals(),
     "off": Never(),
 }

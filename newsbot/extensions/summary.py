@@ -38,7 +38,7 @@ SHOWN_FAMILIES = 5
 """Maximum number of families with waiting links in the summary."""
 SHOWN_REASONS = 4
 """The summary shows at most this number of reasons why links were not followed."""
-SAVED_BY = {"unchanged": "304", "head": "HEAD"}
+SAVED_BY = {"unchanged": "304"}
 """The ways to save downloads: name in the stats -> name in the summary."""
 
 COLUMNS = columns(

@@ -1,6 +1,6 @@
 """The middlewares of newsbot, in the order in which a request passes them.
 
-* ``reprocessing``: refuses pages before their interval has passed; sends conditional requests, or HEAD first
+* ``reprocessing``: refuses pages before their interval has passed; sends conditional requests
 * ``addresses``: refuses private addresses
 * ``robots``, ``tdmrep``: robots.txt and tdmrep.json of the site
 * ``politeness``: pauses hosts that answer 429 or 503 or do not answer

@@ -14,21 +14,16 @@ from scrapy.http import Request, Response
 
 from newsbot.cli.program import PROGRAM
 from newsbot.crawl.assembly import Crawl
-from newsbot.crawl.context import Context
 from newsbot.crawl.failures import Ignored, cause_of_status
 from newsbot.crawl.seeds import refuse_unnamed
-from newsbot.crawl.visit import HEAD_KEY, META_KEY, Answer, Check, Due, Ending, Visit
-from newsbot.items import Bounded, EventKind, PageRecord, Reason, Where
+from newsbot.crawl.visit import META_KEY, Answer, Check, Due, Ending, Visit
+from newsbot.items import PageRecord, Reason, Where
 from newsbot.middlewares import Middleware, retry_after
 from newsbot.recrawl.planning import (
     LONGEST_SOURCE_REST,
-    PASSING,
-    UNWILLING,
     gate,
     parse_max_age,
-    tells_unchanged,
 )
-from newsbot.urls import host_key
 
 
 class ReprocessingMiddleware(Middleware):
@@ -39,7 +34,7 @@ class ReprocessingMiddleware(Middleware):
         crawl = Crawl.of(crawler)
         self._context, self._scope, self._removals = crawl.context, crawl.scope, crawl.removals
         self._canonical, self._frontier_knows_all = crawl.canonical, crawl.frontier_knows_all
-        self._pages, self._heads = crawl.pages, Heads(crawl.context)
+        self._pages = crawl.pages
 
     async def process_request(self, request: Request) -> None:
         """Let the request pass with conditional headers, or raise :class:`Ignored` with the reason.
@@ -49,7 +44,7 @@ class ReprocessingMiddleware(Middleware):
         visit: Visit | None = request.meta.get(META_KEY)
         # Two kinds of requests are not checked: requests without a visit, such as requests for robots.txt,
         # and later requests of a visit whose first request was checked.
-        if visit is not None and not visit.hops and HEAD_KEY not in request.meta:
+        if visit is not None and not visit.hops:
             await self._context.calls.run(self._check, request, visit)
 
     def _check(self, request: Request, visit: Visit) -> None:
@@ -81,7 +76,6 @@ class ReprocessingMiddleware(Middleware):
             return  # no conditional headers, because a 304 response would have neither links nor text
         for name, value in decision.headers.items():
             request.headers.setdefault(name, value)
-        self._heads.begin(request, visit)
 
     def _known(self, visit: Visit) -> PageRecord | None:
         """Return the page's record, or None if the frontier knows that the page was never fetched.
@@ -95,14 +89,9 @@ class ReprocessingMiddleware(Middleware):
             return None
         return self._pages.get(lease.entry.fingerprint)
 
-    def process_response(self, request: Request, response: Response) -> Request | Response:
-        """Record status and validators of the response in the visit. After HEAD, send a GET if needed."""
+    def process_response(self, request: Request, response: Response) -> Response:
+        """Record status and validators of the response in the visit."""
         visit: Visit | None = request.meta.get(META_KEY)
-        if visit is not None and request.method == "HEAD":
-            following = self._heads.answer(visit, request, response)
-            if isinstance(following, Request):
-                return following
-            response = following
         if visit is not None:
             visit.answer = Answer(
                 url=response.url,
@@ -117,13 +106,9 @@ class ReprocessingMiddleware(Middleware):
                 # response has no body.
                 if not _is_conditional(request):
                     raise Ignored(cause_of_status(304), "status 304, although the request had no condition")
-                self._count_saving(visit, request)
+                if visit.record is not None and visit.record.content_length:
+                    self._context.count("bytes_saved/unchanged", visit.record.content_length)
         return response
-
-    def _count_saving(self, visit: Visit, request: Request) -> None:
-        if visit.record is not None and visit.record.content_length:
-            kind = "head" if request.method == "HEAD" else "unchanged"
-            self._context.count(f"bytes_saved/{kind}", visit.record.content_length)
 
 
 def _fields(response: Response) -> dict[str, Any]:
@@ -144,52 +129,3 @@ def _fields(response: Response) -> dict[str, Any]:
 
 def _is_conditional(request: Request) -> bool:
     return "If-None-Match" in request.headers or "If-Modified-Since" in request.headers
-
-
-MAX_HOSTS = 10_000
-"""Maximum number of hosts without support for HEAD that are remembered."""
-
-
-class Heads:
-    """Sends HEAD first if the site's rule says so (``head``). If needed, a GET follows in the same visit.
-
-    The GET waits for its host's turn like the next hop of a redirect, so that the rule's delay is kept. Hosts
-    that do not support HEAD are remembered as long as the crawl runs.
-    """
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
-        self._unwilling = Bounded[str, None](MAX_HOSTS)
-
-    def begin(self, request: Request, visit: Visit) -> None:
-        """Turn a conditional request into a HEAD request if the rule says so.
-
-        Requests for pages that a person requested, and retries, are not changed.
-        """
-        if visit.kind not in visit.rule.head or visit.forced or visit.lease.attempts:
-            return
-        if _is_conditional(request) and host_key(request.url) not in self._unwilling:
-            request.method = "HEAD"
-
-    def answer(self, visit: Visit, request: Request, response: Response) -> Request | Response:
-        """Return what follows a HEAD response.
-
-        The result is the response itself if a GET would not help, a 304 response if the page is unchanged,
-        and a GET request otherwise.
-        """
-        self._context.count("head/asked")
-        if response.status in PASSING:
-            return response
-        fields = [response.headers.get(name) for name in ("ETag", "Last-Modified")]
-        etag, last_modified = (None if value is None else value.decode("latin-1") for value in fields)
-        if tells_unchanged(visit.record, response.status, etag, last_modified):
-            self._context.count("head/unchanged")
-            visit.note(self._context.clock(), EventKind.HEAD, status=response.status, unchanged=True)
-            # all other parts treat this page like a page that was unchanged at a conditional GET
-            return response.replace(status=304, body=b"")
-        if response.status in UNWILLING:
-            self._context.count("head/refused")
-            self._unwilling.add(host_key(request.url))
-        # otherwise process_request() would turn the GET into HEAD again
-        visit.note(self._context.clock(), EventKind.HEAD, status=response.status, unchanged=False)
-        return request.replace(method="GET", meta={**request.meta, HEAD_KEY: True})

@@ -20,7 +20,6 @@ from typing import Final
 from newsbot.items import EventKind, PageRecord
 from newsbot.pages.rules.rule import Rule
 from newsbot.recrawl.policy import DAY, Outcome
-from newsbot.recrawl.sources import NUTCH_FASTER, NUTCH_SLOWER
 
 QUIET_AFTER: Final = 3
 """An article is not visited again after this number of unchanged visits in a row."""
@@ -49,20 +48,6 @@ class Ladder:
         # A visit at 98 % of an age counts as the visit at this age, so the next visit is at the next age.
         step = next((step for step in rule.recheck if step * (1 - _SLACK) > age), None)
         return None if step is None else max(step - age, floor)
-
-
-class NutchPages:
-    """The rule of Apache Nutch: the interval is shortened after a change and lengthened otherwise."""
-
-    def interval(self, record: PageRecord | None, outcome: Outcome, rule: Rule, now: float) -> float | None:
-        """Return the seconds until the next visit, at least the rule's interval."""
-        floor = rule.interval.get(outcome.seen_as) or DAY
-        looks = visits(record)
-        changed = seen_change(outcome, record)
-        if not looks or changed is None:
-            return floor
-        factor = 1 - NUTCH_FASTER if changed else 1 + NUTCH_SLOWER
-        return min(max((now - looks[-1][0]) * factor, floor), max(LONGEST_REST, floor))
 
 
 class OldList:

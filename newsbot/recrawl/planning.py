@@ -1,8 +1,7 @@
 """Decides before a download whether it is made, and after a visit when the page is due again.
 
 Before a download, :func:`gate` decides whether the page is fetched, and with which conditional headers (RFC
-9110, 13.1). :func:`tells_unchanged` checks by the response to a HEAD request whether a page is unchanged. An
-unchanged page is not downloaded.
+9110, 13.1).
 
 After a visit, :func:`plan` takes the interval that a policy returns (:mod:`newsbot.recrawl.policy`) and
 applies the limits that hold for every policy:
@@ -83,29 +82,6 @@ def _validators(record: PageRecord, now: float) -> dict[str, str]:
 
 def _is_sendable(value: str) -> bool:
     return value.isascii() and value.isprintable() and len(value) < _MAX_VALIDATOR
-
-
-PASSING: Final = frozenset({429, 503})
-"""Statuses of temporary refusals. A GET request would be refused as well and would add to the load."""
-UNWILLING: Final = frozenset({405, 501})
-"""Statuses of a server that does not support HEAD requests (RFC 9110, 15.5.6 and 15.6.2)."""
-
-
-def tells_unchanged(
-    record: PageRecord | None, status: int, etag: str | None, last_modified: str | None
-) -> bool:
-    """Return True if the response to a HEAD request shows that the page has not changed since ``record``.
-
-    The entity tags are compared (weak comparison, RFC 9110, 8.8.3.2). If the response or the record has no
-    tag, the dates of the last modification are compared.
-    """
-    if status == 304:
-        return True
-    if status != 200 or record is None:
-        return False
-    if etag and record.etag:
-        return etag.removeprefix("W/") == record.etag.removeprefix("W/")
-    return bool(last_modified) and last_modified == record.last_modified
 
 
 _SECONDS = re.compile(r"[0-9]{1,10}(?:\.[0-9]{1,9})?")  # the RFC has no fractions, but some servers send them

@@ -15,6 +15,7 @@ Files for the comparison of polling policies on feeds, section pages and article
 * ``visits``: the visits that a policy makes, their cost, and figures such as freshness and delays
 * ``allocation``: formulas that distribute a budget of visits
 * ``strategies``: the strategies by name, and strategies in files of users
+* ``rivals``: the polling policies of Nutch and Miniflux
 * ``strategy_comparison``: computes figures with confidence intervals, and the smallest budget for a target
 
 Files for both:

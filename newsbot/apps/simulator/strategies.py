@@ -19,6 +19,7 @@ import numpy as np
 
 from newsbot.apps.simulator import allocation
 from newsbot.apps.simulator.allocation import Share
+from newsbot.apps.simulator.rivals import MinifluxType, NutchType
 from newsbot.apps.simulator.site_world import PAGE, SiteWorld
 from newsbot.apps.simulator.visits import WAYS, Visits, WholeRun, make_turns, take_turns
 from newsbot.errors import ArgumentError, UserError, did_you_mean
@@ -26,7 +27,7 @@ from newsbot.items import Event, EventKind, Kind, PageRecord
 from newsbot.pages.rules.rule import Rule
 from newsbot.recrawl.pages import Ladder, Optimum, number_for, rough_rate
 from newsbot.recrawl.policy import DAY, HOUR, SHORTEST, Array, Outcome, Policy, Polled, PollPolicy, Rows
-from newsbot.recrawl.sources import Controller, MinifluxType, NutchType, SquareRootIndex, first_threshold
+from newsbot.recrawl.sources import Controller, SquareRootIndex, first_threshold
 
 MOST_A_DAY: Final = DAY / SHORTEST
 """Largest number of visits of a source per day. No source is visited twice within 5 minutes."""

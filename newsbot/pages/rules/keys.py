@@ -83,9 +83,18 @@ Reader = Callable[[yaml.Node, Place], T]
 """A function that returns the value of a node. Raises ``ValueError`` if it is faulty."""
 
 
+GONE = {
+    "head": "newsbot sends conditional requests; remove this key",
+    "nutch": "use optimum, which adapts the pauses of a page within a budget",
+}
+"""Keys and words that no longer exist -> what to do instead."""
+
+
 def _hint(word: str, allowed: Iterable[str]) -> str:
-    """Return the nearest allowed word, else the list of allowed words."""
+    """Return what to write instead: what replaces a former word, the nearest allowed word, or all of them."""
     words = list(allowed)
+    if word in GONE:
+        return f": it no longer exists; {GONE[word]}"
     return did_you_mean(word.lower(), words) or f"; allowed: {', '.join(words)}"
 
 
@@ -377,10 +386,6 @@ def _recheck(node: yaml.Node, place: Place) -> tuple[float, ...]:
     return tuple(sorted(set(many(duration())(node, place))))
 
 
-def _head(node: yaml.Node, place: Place) -> tuple[Kind, ...]:
-    return tuple(Kind(kind) for kind in many(word(_KINDS))(node, place))
-
-
 def secret(node: yaml.Node, place: Place) -> Secret:
     """Read a secret. A number is a secret, too."""
     return Secret(text(node, place) if node.tag != "tag:yaml.org,2002:int" else str(node.value))
@@ -479,7 +484,6 @@ KEYS: Mapping[str, Key] = {
     "interval": Key(_by_kind(lambda _kind: duration()), adds=True),
     "recrawl": Key(_by_kind(_recrawl), adds=True),
     "recheck": Key(_recheck),
-    "head": Key(_head),
     "delay": Key(duration(MAX_DELAY)),
     "concurrency": Key(whole(1, 64)),
     "tls": Key(word(get_args(TLS))),

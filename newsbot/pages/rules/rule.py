@@ -25,14 +25,14 @@ Follow = Literal["feeds", "sitemaps", "sections", "links"]
 FOLLOW: tuple[Follow, ...] = ("feeds", "sitemaps", "sections", "links")
 
 TLS = Literal["verify", "ignore"]
-Recrawl = Literal["index", "ladder", "optimum", "nutch", "fixed", "off"]
+Recrawl = Literal["index", "ladder", "optimum", "fixed", "off"]
 RECRAWL: Mapping[Kind, tuple[Recrawl, ...]] = MappingProxyType(
     {
         Kind.FEED: ("index", "fixed"),
         Kind.SITEMAP: ("index", "fixed"),
         Kind.SECTION: ("index", "fixed"),
-        Kind.ARTICLE: ("ladder", "optimum", "nutch", "fixed", "off"),
-        Kind.OTHER: ("fixed", "optimum", "nutch", "off"),
+        Kind.ARTICLE: ("ladder", "optimum", "fixed", "off"),
+        Kind.OTHER: ("fixed", "optimum", "off"),
     }
 )
 """Kind of a page -> allowed policies for fetching such pages again. The first policy is the default."""
@@ -98,8 +98,6 @@ class Rule:
     """Kind of a page -> the policy that schedules its next visit."""
     recheck: tuple[float, ...] = RECHECK
     """Seconds after the discovery of an article at which the policy ``ladder`` fetches it again."""
-    head: tuple[Kind, ...] = ()
-    """Kinds of pages that are first requested with HEAD if they were fetched before."""
     delay: float = 1.0
     """Seconds between two requests to a host."""
     concurrency: int = 1
