@@ -136,7 +136,7 @@ def test_posts_whose_links_look_like_sections_are_articles(site, world):
     world.crawl("-a", f"url={HOST}/")
     assert sorted(world.urls()) == posts
     with world.storage() as storage:
-        kinds = {page.url: page.kind for page in storage.pages.iter(source="news.test")}
+        kinds = {page.url: page.kind for page in storage.pages.iter(site="news.test")}
     assert {kinds[url] for url in posts} == {Kind.ARTICLE}
 
 

@@ -251,7 +251,7 @@ def test_links_of_a_section_that_redirects_to_another_site_are_ignored(make_desk
 def test_a_source_on_any_host_belongs_to_the_rule_that_names_it(make_desk):
     desk = make_desk(OTHER_RULE)
     link = Link(url="https://feeds.test/news", where=Where.SEED, kind=Kind.FEED)
-    desk.crawl.links.queue(Found(links=(link,), referrer=None, depth=0, source="news.test"))
+    desk.crawl.links.queue(Found(links=(link,), referrer=None, depth=0, site="news.test"))
     assert entry(desk, "https://feeds.test/news").data["source"] == "news.test"
 
 

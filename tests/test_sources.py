@@ -45,7 +45,7 @@ def test_sources_on_other_hosts_belong_to_their_rule(make_desk):
     away = "domain: b.test\nfeeds: https://a.test/of-b\n"
     desk = make_desk({"a.test": FULL, "b.test": away, "c.test": "domain: c.test\n"})
     founds = start_links(desk)
-    assert [found.source for found in founds] == ["b.test", None]
+    assert [found.site for found in founds] == ["b.test", None]
     for found in founds:
         desk.crawl.links.queue(found)
     pages = {page.url: page.source for page in desk.context.storage.pages.iter()}

@@ -299,7 +299,7 @@ def test_search_and_streams_use_their_indexes(
     storage.pages.discover([make_page(str(number)) for number in range(30)])
     database.command("profile", 2)
     find(storage, "слово -двадцать")
-    list(storage.pages.iter(source="example.org"))
+    list(storage.pages.iter(site="example.org"))
     list(storage.articles.iter(ArticleFilter(source="example.org")))
     storage.articles.count()
     storage.stories.recent()

@@ -160,7 +160,7 @@ class PagePrices:
         now = self._clock()
         at, policy = self._known.get((domain, kind), (0.0, None))
         if policy is None or not at <= now < at + ANEW_AFTER:
-            pages = islice(storage.pages.iter(source=domain, kind=kind), SAMPLE)
+            pages = islice(storage.pages.iter(site=domain, kind=kind), SAMPLE)
             rates = [rate for page in pages if (rate := rough_rate(page, self._visits_each)) is not None]
             number = number_for(rates, self._visits_each) if rates else 0.0
             policy = Optimum(number, self._visits_each)

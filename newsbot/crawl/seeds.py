@@ -40,7 +40,7 @@ def seeds(context: Context, scope: Scope) -> Iterator[Found]:
         if all(_is_at_home(context, rule, link) for link in links):
             at_home += links
         else:
-            yield Found(links=links, referrer=None, depth=0, source=rule.domain)
+            yield Found(links=links, referrer=None, depth=0, site=rule.domain)
         if len(at_home) >= TOGETHER:
             yield Found(links=tuple(at_home), referrer=None, depth=0)
             at_home = []

@@ -360,5 +360,5 @@ class Found:
     """True if a person requested the links. They are fetched now even if they are known."""
     patient: bool = False
     """True if these sitemaps have a lower priority than articles."""
-    source: str | None = None
+    site: str | None = None
     """Domain of the rule that names the links. None if each link belongs to the site of its host."""

@@ -122,19 +122,19 @@ class Decision:
     """The stories in which fillings of a template were joined before the template was known."""
 
 
-def decide(url: str, source: str, neighbours: Iterable[Neighbour]) -> Decision:
+def decide(url: str, site: str, neighbours: Iterable[Neighbour]) -> Decision:
     """Decide which story the article with the canonical ``url`` belongs to.
 
     The order of ``neighbours`` does not matter. Among neighbours with equal J, neighbours from the article's
-    ``source`` are preferred. A neighbour that is the article itself (the same URL, with http or https) is
+    ``site`` are preferred. A neighbour that is the article itself (the same URL, with http or https) is
     ignored.
     """
     own = story_id(url)  # the id is the same for http and https
     others = [one for one in neighbours if story_id(one.near.doc_id) != own]
     # The id comes last in the key, so that equal neighbours have the same order in every process.
-    others.sort(key=lambda one: (_jaccard(one), one.near.source == source, one.near.doc_id), reverse=True)
-    template = _is_template([one for one in others if one.near.source == source])
-    likely = _of_the_same_news(source if template else None, others)
+    others.sort(key=lambda one: (_jaccard(one), one.near.source == site, one.near.doc_id), reverse=True)
+    template = _is_template([one for one in others if one.near.source == site])
+    likely = _of_the_same_news(site if template else None, others)
     peers = _peers(likely)
     basis = [
         one
@@ -143,14 +143,14 @@ def decide(url: str, source: str, neighbours: Iterable[Neighbour]) -> Decision:
     ]
     basis.sort(key=lambda one: (_contained(one), _jaccard(one), one.near.doc_id), reverse=True)
     named = tuple(one.near.doc_id for one in basis[:MAX_DERIVED])
-    mixed = _mixed([one for one in others if one.near.source == source], peers) if template else ()
+    mixed = _mixed([one for one in others if one.near.source == site], peers) if template else ()
     if not peers:
         similarity = _jaccard(basis[0]) if basis else 0.0
         relation = Relation.DERIVED if basis else Relation.NEW
         return Decision(own, relation, None, similarity, derived_from=named, mixed=mixed)
     best = peers[0]
     story = next((peer.story for peer in peers if peer.story), own)
-    twins = [one for one in peers if one.near.source == source and _jaccard(one) >= SAME_ARTICLE]
+    twins = [one for one in peers if one.near.source == site and _jaccard(one) >= SAME_ARTICLE]
     nearest = twins[0] if twins else best
     return Decision(
         story,

@@ -109,7 +109,7 @@ class IndexedText:
     """Time of the fetch, POSIX seconds."""
 
 
-def pack(doc_id: str, short: bytes, source: str, signature: Signature, at: int) -> bytes:
+def pack(doc_id: str, short: bytes, site: str, signature: Signature, at: int) -> bytes:
     """Return the encoded record of a text.
 
     ``short`` is ``doc_id`` compressed by :func:`shorten`. A URL usually contains its source. The source is
@@ -117,12 +117,12 @@ def pack(doc_id: str, short: bytes, source: str, signature: Signature, at: int) 
     """
     shingles = min(signature.shingles, MAX_SHINGLES)
     # an empty source would be found at position 0
-    place = doc_id.find(source) if source else -1
-    inside = 0 <= place < _ELSEWHERE and len(source) <= 0xFF
+    place = doc_id.find(site) if site else -1
+    inside = 0 <= place < _ELSEWHERE and len(site) <= 0xFF
     if inside:
-        return _HEAD.pack(at, shingles, signature.packed(), place, len(source)) + short
+        return _HEAD.pack(at, shingles, signature.packed(), place, len(site)) + short
     head = _HEAD.pack(at, shingles, signature.packed(), _ELSEWHERE, 0)
-    name = shorten(source)[:_MAX_SOURCE]
+    name = shorten(site)[:_MAX_SOURCE]
     return b"".join((head, _LENGTH.pack(len(name)), name, short))
 
 
@@ -205,7 +205,7 @@ class NearIndex(Protocol):
         """Seconds after which a text is forgotten. If processes use different values, the lowest value
         applies."""
 
-    def check_and_insert(self, doc_id: str, source: str, signature: Signature, at: float) -> list[Near]:
+    def check_and_insert(self, doc_id: str, site: str, signature: Signature, at: float) -> list[Near]:
         """Insert a text and return its near texts, the most similar first, in one atomic step.
 
         If two processes insert similar texts at the same time, at least one process finds the text of the

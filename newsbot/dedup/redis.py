@@ -131,7 +131,7 @@ class RedisIndex:
             self.close()
             raise
 
-    def check_and_insert(self, doc_id: str, source: str, signature: Signature, at: float) -> list[Near]:
+    def check_and_insert(self, doc_id: str, site: str, signature: Signature, at: float) -> list[Near]:
         """See :meth:`newsbot.dedup.index.NearIndex.check_and_insert`."""
         moment = seconds(at)
         with readable_errors(self._place):
@@ -142,7 +142,7 @@ class RedisIndex:
                 for part in range(self._first, self._last + 1):
                     self._tend(part, moment)
             self._insertions += 1
-            found = self._insert(doc_id, source, signature, moment)
+            found = self._insert(doc_id, site, signature, moment)
         return near_of(signature, [unpack(raw) for raw in found]) if found else []
 
     def count(self) -> int:
@@ -164,10 +164,10 @@ class RedisIndex:
         stored: Any = self._client.hmget(self._keys.meta, ["first", "last"])
         self._first, self._last = (int(value or 0) for value in stored)
 
-    def _insert(self, doc_id: str, source: str, signature: Signature, moment: int) -> list[bytes]:
+    def _insert(self, doc_id: str, site: str, signature: Signature, moment: int) -> list[bytes]:
         short = shorten(doc_id)
         # An empty record tells the script to delete an earlier text with this id, and to store nothing.
-        record = pack(doc_id, short, source, signature, moment) if signature.comparable else b""
+        record = pack(doc_id, short, site, signature, moment) if signature.comparable else b""
         places = places_of(doc_id, signature)
 
         def insert(part: int, record: bytes, newer: bytes) -> list[bytes]:

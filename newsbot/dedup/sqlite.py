@@ -399,10 +399,10 @@ class SqliteIndex:
             self._database.close()
             raise
 
-    def check_and_insert(self, doc_id: str, source: str, signature: Signature, at: float) -> list[Near]:
+    def check_and_insert(self, doc_id: str, site: str, signature: Signature, at: float) -> list[Near]:
         """See :meth:`newsbot.dedup.index.NearIndex.check_and_insert`."""
         moment = seconds(at)
-        record = pack(doc_id, shorten(doc_id), source, signature, moment) if signature.comparable else None
+        record = pack(doc_id, shorten(doc_id), site, signature, moment) if signature.comparable else None
         hashes = _hashes(doc_id, signature)
         oldest = moment - int(self.keep)
         try:

@@ -56,7 +56,7 @@ class RulesReload(Extension):
                 links = [
                     link
                     for link in found.links
-                    if (rule := context.rules.get(found.source or context.rule_for(link.url).domain))
+                    if (rule := context.rules.get(found.site or context.rule_for(link.url).domain))
                     and not _is_same(rule, old.get(rule.domain))
                 ]
                 if links:

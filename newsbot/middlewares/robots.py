@@ -252,4 +252,4 @@ class RobotsMiddleware(Middleware):
             place = f"{robots.origin}/robots.txt"
             links = tuple(from_robots(robots.text, place))
             if links:
-                visit.found.append(Found(links=links, referrer=place, depth=0, source=rule.domain))
+                visit.found.append(Found(links=links, referrer=place, depth=0, site=rule.domain))

@@ -81,7 +81,7 @@ def queue_by_hand(
 
 
 def _host_is_known(storage: Storage, domain: str, host: str) -> bool:
-    return any(page.host == host for page in islice(storage.pages.iter(source=domain), LOOKED_AT))
+    return any(page.host == host for page in islice(storage.pages.iter(site=domain), LOOKED_AT))
 
 
 def _must_be_allowed(entries: Iterable[Entry], notes: Notes) -> None:

@@ -104,9 +104,7 @@ def find_domain(domain: str, storage: Storage) -> Found:
             if belongs(article.canonical_url, site):
                 found.articles.append(article.canonical_url)
                 found.versions += article.version - 1
-        found.pages += [
-            page.fingerprint for page in storage.pages.iter(source=site) if belongs(page.url, site)
-        ]
+        found.pages += [page.fingerprint for page in storage.pages.iter(site=site) if belongs(page.url, site)]
         found.sources += [record.url for record in storage.sources.all(site) if belongs(record.url, site)]
     return found
 

@@ -40,7 +40,7 @@ class Pages(Protocol):
         New events of ``history`` are added to the stored events, see :func:`merged`.
         """
 
-    def iter(self, *, source: str | None = None, kind: Kind | None = None) -> Iterator[PageRecord]:
+    def iter(self, *, site: str | None = None, kind: Kind | None = None) -> Iterator[PageRecord]:
         """Stream all records that match all given conditions, in no particular order.
 
         Pages that are added after the start of the stream are not included.

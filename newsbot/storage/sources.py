@@ -79,16 +79,16 @@ class Sources(Protocol):
     def save(self, records: Iterable[SourceRecord]) -> None:
         """Write whole records. A record replaces the stored record with the same URL."""
 
-    def all(self, source: str | None = None) -> list[SourceRecord]:
+    def all(self, site: str | None = None) -> list[SourceRecord]:
         """Return all records, or those of one site, sorted by URL."""
 
-    def iter(self, source: str | None = None) -> Iterator[SourceRecord]:
+    def iter(self, site: str | None = None) -> Iterator[SourceRecord]:
         """Yield the same records as :meth:`all`, without keeping them in memory."""
 
     def get(self, url: str) -> SourceRecord | None:
         """Return the record with this URL, or None."""
 
-    def best(self, source: str, kind: Kind, limit: int) -> list[SourceRecord]:
+    def best(self, site: str, kind: Kind, limit: int) -> list[SourceRecord]:
         """Return up to ``limit`` records of a site and kind. Those with the fewest failures come first."""
 
     def sample(self, limit: int, *, failures: int) -> list[SourceRecord]:
@@ -210,7 +210,7 @@ class Activity(Protocol):
         Counters with names that are not in :data:`COUNTED` are ignored.
         """
 
-    def hours(self, since: float, source: str = ALL) -> list[Hour]:
+    def hours(self, since: float, site: str = ALL) -> list[Hour]:
         """Return the hours of a site from ``since`` (POSIX seconds) on, oldest first.
 
         Hours without activity are left out.

@@ -152,13 +152,13 @@ class Checks(Protocol):
     def get(self, fingerprints: Sequence[bytes]) -> dict[bytes, CheckedPage]:
         """Return the checks of these URLs by fingerprint. URLs that were never checked are left out."""
 
-    def iter(self, source: str | None = None, *, unlisted: bool = False) -> Iterator[CheckedPage]:
+    def iter(self, site: str | None = None, *, unlisted: bool = False) -> Iterator[CheckedPage]:
         """Stream all checked pages, or those of a site, in no particular order.
 
         With ``unlisted``, only pages that have no record in the crawl database are returned.
         """
 
-    def forget(self, *, source: str | None = None, url: str | None = None) -> int:
+    def forget(self, *, site: str | None = None, url: str | None = None) -> int:
         """Delete all checks of a site, of a URL, or of all pages. Return the number of pages."""
 
 
@@ -185,14 +185,14 @@ def packed_check(check: PageCheck) -> dict[str, Any]:
     return values
 
 
-def unpacked_checks(url: str, source: str, kept: Sequence[Mapping[str, Any]]) -> CheckedPage:
+def unpacked_checks(url: str, site: str, kept: Sequence[Mapping[str, Any]]) -> CheckedPage:
     """Return a page with its checks. ``kept`` has the stored forms of the checks (:func:`packed_check`)."""
     checks = []
     for one in kept:
         values = {name: one[name] for name in _KEPT if name in one}
         hops = tuple((int(status), str(to)) for status, to in values.pop("hops", ()))
-        checks.append(PageCheck(url=url, source=source, hops=hops, **values))
-    return CheckedPage(url=url, source=source, checks=tuple(checks))
+        checks.append(PageCheck(url=url, source=site, hops=hops, **values))
+    return CheckedPage(url=url, source=site, checks=tuple(checks))
 
 
 MAX_CONTEXT = 200
@@ -247,11 +247,11 @@ class Searches(Protocol):
         """
 
     def results(
-        self, search: str, *, text: str | None = None, source: str | None = None
+        self, search: str, *, text: str | None = None, site: str | None = None
     ) -> Iterator[SearchResult]:
         """Stream the results of a search in no particular order.
 
-        ``text`` and ``source`` select the results of one text and of one site.
+        ``text`` and ``site`` select the results of one text and of one site.
         """
 
     def all(self) -> list[SearchSummary]:

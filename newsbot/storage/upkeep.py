@@ -60,7 +60,7 @@ class Removal(Protocol):
         Return the number of deleted records.
         """
 
-    def site(self, source: str) -> None:
+    def site(self, site: str) -> None:
         """Delete the counters of a site."""
 
     def old_versions(self, before: datetime) -> int:

@@ -37,10 +37,10 @@ class WaitingLinks(Protocol):
         Only the latest ``most`` links of each family are kept.
         """
 
-    def counts(self, source: str) -> dict[str, int]:
+    def counts(self, site: str) -> dict[str, int]:
         """Return the number of links of each family of a site."""
 
-    def of_family(self, source: str, family: str, limit: int) -> list[WaitingLink]:
+    def of_family(self, site: str, family: str, limit: int) -> list[WaitingLink]:
         """Return at most ``limit`` links of a family, highest priority first."""
 
     def get(self, fingerprints: Sequence[bytes]) -> dict[bytes, WaitingLink]:
@@ -49,5 +49,5 @@ class WaitingLinks(Protocol):
     def forget(self, fingerprints: Sequence[bytes]) -> int:
         """Delete links. Return the number of deleted links."""
 
-    def forget_site(self, source: str) -> int:
+    def forget_site(self, site: str) -> int:
         """Delete the links of a site. Return their number."""

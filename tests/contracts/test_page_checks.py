@@ -142,7 +142,7 @@ def test_checks_are_removed_by_site_or_by_url(kept: Checks) -> None:
     assert kept.forget(url=SITE + "c") == 1
     assert kept.forget(url=SITE + "c") == 0
     assert times(kept) == [1.0, 5.0]
-    assert kept.forget(source="example.org") == 1
+    assert kept.forget(site="example.org") == 1
     assert [page.url for page in kept.iter()] == [other.url]
     assert kept.forget() == 1
 

@@ -141,10 +141,10 @@ def test_pages_can_be_streamed_by_source_and_kind_while_pages_are_saved(storage:
         [make_page("feed", kind=Kind.FEED, state="done"), make_page("elsewhere", source="other.org")]
     )
     assert [page.url for page in storage.pages.iter(kind=Kind.FEED)] == ["https://example.org/feed"]
-    assert len(list(storage.pages.iter(source="example.org", kind=Kind.ARTICLE))) == 1200
-    assert [page.source for page in storage.pages.iter(source="other.org")] == ["other.org"]
+    assert len(list(storage.pages.iter(site="example.org", kind=Kind.ARTICLE))) == 1200
+    assert [page.source for page in storage.pages.iter(site="other.org")] == ["other.org"]
     seen: list[PageRecord] = []
-    for page in storage.pages.iter(source="example.org"):
+    for page in storage.pages.iter(site="example.org"):
         seen.append(page)
         if len(seen) in (1, 600):
             page.checks += 1

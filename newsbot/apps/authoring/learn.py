@@ -79,7 +79,7 @@ def examples_of(storage: Storage, domain: str) -> Labelled:
     """
     examples, _ = kept(storage.notes, domain)
     labels = dict(examples.labelled())
-    for number, page in enumerate(storage.pages.iter(source=domain, kind=Kind.ARTICLE)):
+    for number, page in enumerate(storage.pages.iter(site=domain, kind=Kind.ARTICLE)):
         if number >= MAX_PAGES:
             break
         label = _label(page)

@@ -86,7 +86,7 @@ def forget(call: Call) -> None:
     """Delete the monitor's data of a site."""
     with closing(open_storage(call.settings)) as storage:
         domain = ascii_host(call.options.domain)
-        pages = storage.checks.forget(source=domain)
+        pages = storage.checks.forget(site=domain)
         known = forget_report(storage.notes, domain)
     if not known and not pages:
         raise UserError(f"{domain}: has no results; {PROGRAM} monitor list shows the sites with results")

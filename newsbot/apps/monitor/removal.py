@@ -40,7 +40,7 @@ def _forget_checks(found: Found, storage: Storage) -> None:
         checks.forget(url=url)
     for site in monitored(notes):
         if within(site, only):
-            checks.forget(source=site)
+            checks.forget(site=site)
             forget_report(notes, site)
         elif any(within(host, frozenset((site,))) for host in hosts):
             # The removed domain may be only a part of the monitored site.

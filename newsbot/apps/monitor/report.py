@@ -224,7 +224,7 @@ def _pages(storage: Storage, domain: str) -> Iterator[tuple[PageRecord | None, C
 
     Each page is yielded once. If it has no record or no checks, None is yielded instead.
     """
-    for pages in batched(storage.pages.iter(source=domain), _AT_ONCE):
+    for pages in batched(storage.pages.iter(site=domain), _AT_ONCE):
         checked = storage.checks.get([page.fingerprint for page in pages])
         for page in pages:
             yield page, checked.get(page.fingerprint)

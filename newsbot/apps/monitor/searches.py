@@ -36,7 +36,7 @@ def show(call: Call) -> None:
     with stored(call.settings) as storage:
         found = storage.searches
         name = _known(found, options.name)
-        results = islice(found.results(name, text=options.text, source=options.site), options.limit)
+        results = islice(found.results(name, text=options.text, site=options.site), options.limit)
         if call.json:
             for result in results:
                 call.record({**asdict(result), "looked_at": iso_of(result.looked_at)})

@@ -109,7 +109,7 @@ def _check_sites(source: Side, choice: Choice) -> None:
     """Raise :class:`ArgumentError` if a chosen site has no pages."""
     assert source.storage is not None
     for site in choice.sites or ():
-        if next(source.storage.pages.iter(source=site), None) is None:
+        if next(source.storage.pages.iter(site=site), None) is None:
             known = sorted(
                 {*source.storage.sites.all(), *(record.source for record in source.storage.sources.all())}
             )

@@ -409,7 +409,7 @@ class Families:
     def _refused(self, domain: str) -> Iterator[Entry]:
         """Yield the pages of a site that were read as lists, or that had too little evidence of being
         articles."""
-        for page in self._context.storage.pages.iter(source=domain):
+        for page in self._context.storage.pages.iter(site=domain):
             refused = page.last(EventKind.NOT_AN_ARTICLE)
             lacks = refused is not None and refused.get("reason") in ("no_evidence", "section_front")
             if page.kind is Kind.SECTION or (lacks and page.last(EventKind.STORED) is None):

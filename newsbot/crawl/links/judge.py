@@ -126,8 +126,8 @@ class LinkJudge:
         A feed or sitemap belongs to the site that names it, on any host. Other pages belong to the site of
         their host. If a person requested the page, it speaks for all sites that have no rule.
         """
-        if visit is None or found.source is not None:
-            return GivenBy(found.source or rule.domain)
+        if visit is None or found.site is not None:
+            return GivenBy(found.site or rule.domain)
         here = self._context.rule_for(visit.url).domain
         asked = visit.data.get("where") == Where.ARGUMENT and not self._is_crawled(rule)
         listing = visit.kind.is_listing
@@ -189,7 +189,7 @@ class LinkJudge:
         This is normally the site of the link's host. A feed or sitemap belongs to the site that names it,
         because many sites have their feeds at a feed service.
         """
-        if found.source is not None and (named := self._context.rules.get(found.source)) is not None:
+        if found.site is not None and (named := self._context.rules.get(found.site)) is not None:
             return named
         if visit is not None and link.kind is not None and link.kind.is_listing:
             return visit.rule
@@ -207,7 +207,7 @@ class LinkJudge:
             kind = link.kind or Kind.ARTICLE
             priority = ASKED_PRIORITY if found.force else SOURCE_PRIORITY.get(kind, ASKED_PRIORITY)
             return Judgement(kind=kind, priority=priority, accepted=True, reason=link.where.value)
-        if visit is not None and found.source is None and not self.may_go_to(link, rule, visit):
+        if visit is not None and found.site is None and not self.may_go_to(link, rule, visit):
             return Judgement(kind=Kind.OTHER, priority=0.0, accepted=False, reason=Reason.OFFSITE)
         if link.kind is not None and link.kind.is_listing:
             priority = PATIENT_PRIORITY if found.patient else SOURCE_PRIORITY[link.kind]

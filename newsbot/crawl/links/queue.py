@@ -81,7 +81,7 @@ class Links:
         Yields after each step the number of links that were not known before. ``visit`` is the visit of the
         page that has the links; None for seeds.
         """
-        if visit is not None and visit.kind.is_listing and found.source is None:
+        if visit is not None and visit.kind.is_listing and found.site is None:
             found = self._without_new_hosts(found, visit)
         batch, judging = Batch(), self.judge.judge(found, visit)
         while True:

@@ -164,7 +164,7 @@ class UsualPlaces:
         self._context.count("guessed/asked")
         patient = urlsplit(place.url).path in RARE_PLACES
         found = Found(
-            links=(place,), referrer=None, depth=1, force=True, source=visit.rule.domain, patient=patient
+            links=(place,), referrer=None, depth=1, force=True, site=visit.rule.domain, patient=patient
         )
         self._links.queue(found, visit)
 

@@ -111,18 +111,18 @@ def current(database: Collections, where: ArticleFilter | None) -> ArticleFilter
     return where if joined is None else replace(where, story=str(joined["into"]))
 
 
-def text_key(source: str, content_hash: str) -> str:
+def text_key(site: str, content_hash: str) -> str:
     """Return the ``_id`` of a text: its site and its hash, separated by a space.
 
     Neither the site nor the hash contains a space.
     """
-    return clean(f"{source} {content_hash}")
+    return clean(f"{site} {content_hash}")
 
 
-def texts_of_site(source: str) -> Document:
+def texts_of_site(site: str) -> Document:
     """Return the condition on ``_id`` for all texts of a site."""
     # "!" is the character after the space
-    return {"$gte": f"{source} ", "$lt": f"{source}!"}
+    return {"$gte": f"{site} ", "$lt": f"{site}!"}
 
 
 def version_key(article: bytes, number: int) -> bytes:

@@ -84,8 +84,8 @@ class MongoPages(Repository, Pages):
                 write = database["pages"].bulk_write
                 write_in_turns(partial(write, [_saving(page) for page in some], ordered=True))
 
-    def iter(self, *, source: str | None = None, kind: Kind | None = None) -> Iterator[PageRecord]:
-        asked = {"source": source, "kind": kind}
+    def iter(self, *, site: str | None = None, kind: Kind | None = None) -> Iterator[PageRecord]:
+        asked = {"source": site, "kind": kind}
         query = {name: clean(str(value)) for name, value in asked.items() if value is not None}
         return self._server.streamed(self._batches(query))
 

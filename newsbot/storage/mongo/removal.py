@@ -65,10 +65,10 @@ class MongoRemoval(Repository, Removal):
             database["polls"].delete_many({"url": given})
             return database["sources"].delete_many({"_id": given}).deleted_count
 
-    def site(self, source: str) -> None:
+    def site(self, site: str) -> None:
         with self._server.readable() as database:
-            database["sites"].delete_one({"_id": clean(source)})
-            database["site_hours"].delete_many({"source": clean(source)})
+            database["sites"].delete_one({"_id": clean(site)})
+            database["site_hours"].delete_many({"source": clean(site)})
 
     def old_versions(self, before: datetime) -> int:
         with self._server.readable() as database:

@@ -55,19 +55,19 @@ class MongoSources(Repository, Sources):
             with self._server.readable() as database:
                 write_in_turns(partial(database["sources"].bulk_write, operations, ordered=True))
 
-    def all(self, source: str | None = None) -> list[SourceRecord]:
-        return list(self.iter(source))
+    def all(self, site: str | None = None) -> list[SourceRecord]:
+        return list(self.iter(site))
 
-    def iter(self, source: str | None = None) -> Iterator[SourceRecord]:
-        query = {} if source is None else {"source": clean(source)}
+    def iter(self, site: str | None = None) -> Iterator[SourceRecord]:
+        query = {} if site is None else {"source": clean(site)}
         batches = self._server.batches("sources", query, _BATCH)
         return self._server.streamed([_record(one) for one in some] for some in batches)
 
     def get(self, url: str) -> SourceRecord | None:
         return next(iter(self._read({"_id": clean(url)})), None)
 
-    def best(self, source: str, kind: Kind, limit: int) -> list[SourceRecord]:
-        query = {"source": clean(source), "kind": str(kind)}
+    def best(self, site: str, kind: Kind, limit: int) -> list[SourceRecord]:
+        query = {"source": clean(site), "kind": str(kind)}
         return self._read(query, sort=[("failures", 1)], limit=limit)
 
     def sample(self, limit: int, *, failures: int) -> list[SourceRecord]:
@@ -209,8 +209,8 @@ class MongoActivity(Repository, Activity):
                 # The driver sends consecutive operations of one kind as one command.
                 database["site_hours"].bulk_write([*added, *old], ordered=True)
 
-    def hours(self, since: float, source: str = ALL) -> list[Hour]:
-        query = {"source": clean(source), "hour": {"$gte": int(since // HOUR)}}
+    def hours(self, since: float, site: str = ALL) -> list[Hour]:
+        query = {"source": clean(site), "hour": {"$gte": int(since // HOUR)}}
         with self._server.showing() as database:
             return [
                 Hour(one["source"], one["hour"], {name: one[name] for name in COUNTED if one.get(name)})

@@ -78,8 +78,8 @@ class MongoChecks(Repository, Checks):
                 for one in database["page_checks"].find({"_id": {"$in": some}})
             }
 
-    def iter(self, source: str | None = None, *, unlisted: bool = False) -> Iterator[CheckedPage]:
-        query = {} if source is None else {"source": clean(source)}
+    def iter(self, site: str | None = None, *, unlisted: bool = False) -> Iterator[CheckedPage]:
+        query = {} if site is None else {"source": clean(site)}
         return self._server.streamed(self._unlisted(query) if unlisted else self._batches(query))
 
     def _batches(self, query: Document) -> Iterator[list[CheckedPage]]:
@@ -102,10 +102,10 @@ class MongoChecks(Repository, Checks):
             # The next batch starts after the last key. The documents of listed pages are never read.
             query["_id"] = {"$gt": keys[-1]}
 
-    def forget(self, *, source: str | None = None, url: str | None = None) -> int:
+    def forget(self, *, site: str | None = None, url: str | None = None) -> int:
         query: Document = {}
-        if source is not None:
-            query["source"] = clean(source)
+        if site is not None:
+            query["source"] = clean(site)
         if url is not None:
             query["_id"] = fingerprint(clean(url))
         with self._server.readable() as database:
@@ -132,9 +132,9 @@ class MongoSearches(Repository, Searches):
                         raise
 
     def results(
-        self, search: str, *, text: str | None = None, source: str | None = None
+        self, search: str, *, text: str | None = None, site: str | None = None
     ) -> Iterator[SearchResult]:
-        asked = {"search": search, "text": text, "source": source}
+        asked = {"search": search, "text": text, "source": site}
         query = {name: clean(value) for name, value in asked.items() if value is not None}
         return self._server.streamed(self._batches(query))
 

@@ -32,16 +32,16 @@ class MongoWaitingLinks(Repository, WaitingLinks):
                 if keys := [one["_id"] for one in left]:
                     waiting.delete_many({"_id": {"$in": keys}})
 
-    def counts(self, source: str) -> dict[str, int]:
+    def counts(self, site: str) -> dict[str, int]:
         stages: list[Document] = [
-            {"$match": {"source": clean(source)}},
+            {"$match": {"source": clean(site)}},
             {"$group": {"_id": "$family", "number": {"$sum": 1}}},
         ]
         with self._server.readable() as database:
             return {one["_id"]: one["number"] for one in database["waiting_links"].aggregate(stages)}
 
-    def of_family(self, source: str, family: str, limit: int) -> list[WaitingLink]:
-        asked = {"source": clean(source), "family": clean(family)}
+    def of_family(self, site: str, family: str, limit: int) -> list[WaitingLink]:
+        asked = {"source": clean(site), "family": clean(family)}
         order = [("priority", -1), ("at", -1), ("_id", 1)]
         with self._server.readable() as database:
             return [link_of(one) for one in database["waiting_links"].find(asked).sort(order).limit(limit)]
@@ -55,9 +55,9 @@ class MongoWaitingLinks(Repository, WaitingLinks):
         with self._server.readable() as database:
             return database["waiting_links"].delete_many({"_id": {"$in": list(fingerprints)}}).deleted_count
 
-    def forget_site(self, source: str) -> int:
+    def forget_site(self, site: str) -> int:
         with self._server.readable() as database:
-            return database["waiting_links"].delete_many({"source": clean(source)}).deleted_count
+            return database["waiting_links"].delete_many({"source": clean(site)}).deleted_count
 
 
 def document_of(link: WaitingLink) -> Document:

@@ -91,8 +91,8 @@ class SqlitePages(Repository, Pages):
                 rows.append(row_of(page, referrers_of(page), page.depth, history))
             database.executemany(_SAVE, rows)
 
-    def iter(self, *, source: str | None = None, kind: Kind | None = None) -> Iterator[PageRecord]:
-        return self._file.streamed(self._batches({"source": source, "kind": kind}))
+    def iter(self, *, site: str | None = None, kind: Kind | None = None) -> Iterator[PageRecord]:
+        return self._file.streamed(self._batches({"source": site, "kind": kind}))
 
     def due(self, *, after: float, until: float) -> Iterator[PageRecord]:
         return self._file.streamed(self._due_batches(after, until))

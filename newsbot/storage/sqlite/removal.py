@@ -71,10 +71,10 @@ class SqliteRemoval(Repository, Removal):
             database.execute(f"DELETE FROM poll_day WHERE url IN {THESE}", (given,))
             return database.execute(f"DELETE FROM source WHERE url IN {THESE}", (given,)).rowcount
 
-    def site(self, source: str) -> None:
+    def site(self, site: str) -> None:
         with self._file.writing() as database:
             for table in ("site", "site_counter", "site_hour"):
-                database.execute(f"DELETE FROM {table} WHERE source = ?", (source,))
+                database.execute(f"DELETE FROM {table} WHERE source = ?", (site,))
 
     def old_versions(self, before: datetime) -> int:
         return self._count(_OLD_VERSIONS, stamp(before))

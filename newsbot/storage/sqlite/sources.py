@@ -105,14 +105,14 @@ class SqliteSources(Repository, Sources):
         with self._file.writing() as database:
             database.executemany(_SAVE, rows)
 
-    def all(self, source: str | None = None) -> list[SourceRecord]:
-        return list(self.iter(source))
+    def all(self, site: str | None = None) -> list[SourceRecord]:
+        return list(self.iter(site))
 
-    def iter(self, source: str | None = None) -> Iterator[SourceRecord]:
-        return self._file.streamed(self._batches(source))
+    def iter(self, site: str | None = None) -> Iterator[SourceRecord]:
+        return self._file.streamed(self._batches(site))
 
-    def _batches(self, source: str | None) -> Iterator[list[SourceRecord]]:
-        chosen, values = ("", []) if source is None else ("AND source = ?", [source])
+    def _batches(self, site: str | None) -> Iterator[list[SourceRecord]]:
+        chosen, values = ("", []) if site is None else ("AND source = ?", [site])
         after = ""
         while rows := self._read(f"WHERE url > ? {chosen} ORDER BY url LIMIT {_BATCH}", [after, *values]):
             yield rows
@@ -121,9 +121,9 @@ class SqliteSources(Repository, Sources):
     def get(self, url: str) -> SourceRecord | None:
         return next(iter(self._read("WHERE url = ?", [url])), None)
 
-    def best(self, source: str, kind: Kind, limit: int) -> list[SourceRecord]:
+    def best(self, site: str, kind: Kind, limit: int) -> list[SourceRecord]:
         chosen = "WHERE source = ? AND kind = ? ORDER BY failures LIMIT ?"
-        return self._read(chosen, [source, str(kind), limit])
+        return self._read(chosen, [site, str(kind), limit])
 
     def sample(self, limit: int, *, failures: int) -> list[SourceRecord]:
         return self._read("", [failures, limit], _SAMPLE)
@@ -231,10 +231,10 @@ class SqliteActivity(Repository, Activity):
                     "DELETE FROM site_hour WHERE source = ? AND hour <= ?", (name, hour - KEEP_HOURS)
                 )
 
-    def hours(self, since: float, source: str = ALL) -> list[Hour]:
+    def hours(self, since: float, site: str = ALL) -> list[Hour]:
         query = "SELECT * FROM site_hour WHERE source = ? AND hour >= ? ORDER BY hour"
         with self._file.reading() as database:
-            rows = database.execute(query, (clean(source), int(since // HOUR)))
+            rows = database.execute(query, (clean(site), int(since // HOUR)))
             return [
                 Hour(row["source"], row["hour"], {name: row[name] for name in COUNTED if row[name]})
                 for row in rows

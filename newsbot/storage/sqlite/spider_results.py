@@ -80,19 +80,19 @@ class SqliteChecks(Repository, Checks):
             rows = select_in(database, "SELECT * FROM page_check WHERE fingerprint IN", fingerprints)
             return {row["fingerprint"]: _page(row) for row in rows}
 
-    def iter(self, source: str | None = None, *, unlisted: bool = False) -> Iterator[CheckedPage]:
-        return self._file.streamed(self._batches(source, _UNLISTED if unlisted else ""))
+    def iter(self, site: str | None = None, *, unlisted: bool = False) -> Iterator[CheckedPage]:
+        return self._file.streamed(self._batches(site, _UNLISTED if unlisted else ""))
 
-    def _batches(self, source: str | None, test: str) -> Iterator[list[CheckedPage]]:
-        of_site, values = ("", []) if source is None else (" AND source = ?", [clean(source)])
+    def _batches(self, site: str | None, test: str) -> Iterator[list[CheckedPage]]:
+        of_site, values = ("", []) if site is None else (" AND source = ?", [clean(site)])
         query = f"SELECT * FROM page_check WHERE id > ?{of_site}{test} ORDER BY id LIMIT {_CHECKS_AT_ONCE}"
         for rows in self._file.numbered(query, values):
             yield [_page(row) for row in rows]
 
-    def forget(self, *, source: str | None = None, url: str | None = None) -> int:
+    def forget(self, *, site: str | None = None, url: str | None = None) -> int:
         values: dict[str, str | bytes] = {}
-        if source is not None:
-            values["source"] = clean(source)
+        if site is not None:
+            values["source"] = clean(site)
         if url is not None:
             values["fingerprint"] = fingerprint(clean(url))
         tests = "".join(f" AND {name} = :{name}" for name in values)
@@ -120,9 +120,9 @@ class SqliteSearches(Repository, Searches):
                 database.execute(_SAVE_RESULT if result.positions else _NOT_FOUND, row)
 
     def results(
-        self, search: str, *, text: str | None = None, source: str | None = None
+        self, search: str, *, text: str | None = None, site: str | None = None
     ) -> Iterator[SearchResult]:
-        asked = {"search": search, "text": text, "source": source}
+        asked = {"search": search, "text": text, "source": site}
         given = {name: clean(value) for name, value in asked.items() if value is not None}
         return self._file.streamed(self._batches(given))
 

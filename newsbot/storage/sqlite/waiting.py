@@ -37,14 +37,14 @@ class SqliteWaitingLinks(Repository, WaitingLinks):
             families = {(source, family) for _, source, family, *_ in rows}
             database.executemany(_TRIM, [(*family, most) for family in sorted(families)])
 
-    def counts(self, source: str) -> dict[str, int]:
+    def counts(self, site: str) -> dict[str, int]:
         query = "SELECT family, count(*) FROM waiting_link WHERE source = ? GROUP BY family"
         with self._file.reading() as database:
-            return {str(family): int(number) for family, number in database.execute(query, (clean(source),))}
+            return {str(family): int(number) for family, number in database.execute(query, (clean(site),))}
 
-    def of_family(self, source: str, family: str, limit: int) -> list[WaitingLink]:
+    def of_family(self, site: str, family: str, limit: int) -> list[WaitingLink]:
         with self._file.reading() as database:
-            rows = database.execute(_OF_FAMILY, (clean(source), clean(family), limit))
+            rows = database.execute(_OF_FAMILY, (clean(site), clean(family), limit))
             return [_link(row) for row in rows]
 
     def get(self, fingerprints: Sequence[bytes]) -> dict[bytes, WaitingLink]:
@@ -57,9 +57,9 @@ class SqliteWaitingLinks(Repository, WaitingLinks):
             keys = [(key,) for key in fingerprints]
             return database.executemany("DELETE FROM waiting_link WHERE fingerprint = ?", keys).rowcount
 
-    def forget_site(self, source: str) -> int:
+    def forget_site(self, site: str) -> int:
         with self._file.writing() as database:
-            return database.execute("DELETE FROM waiting_link WHERE source = ?", (clean(source),)).rowcount
+            return database.execute("DELETE FROM waiting_link WHERE source = ?", (clean(site),)).rowcount
 
 
 def _link(row: sqlite3.Row) -> WaitingLink:

@@ -198,7 +198,7 @@ class MonitorSpider(auxiliary.SideSpider):
         if self.asked.follow == "links":
             for url in auxiliary.fronts(rule):
                 yield self.request_for(url, rule)
-        pages = self.storage.pages.iter(source=rule.domain)
+        pages = self.storage.pages.iter(site=rule.domain)
         for some in batched(pages, AHEAD):
             for page in self._old_enough(some):
                 yield self.request_for(page.url, rule, page)

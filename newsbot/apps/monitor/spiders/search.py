@@ -145,7 +145,7 @@ class SearchSpider(auxiliary.SideSpider):
             domains.setdefault(rule.domain, rule)
             yield self._request(url, rule)
         for rule in domains.values():
-            known = await context.calls.run(context.storage.pages.iter, source=rule.domain)
+            known = await context.calls.run(context.storage.pages.iter, site=rule.domain)
             while some := await context.calls.run(list, islice(known, AT_ONCE)):
                 for page in some:
                     if page.kind not in ("feed", "sitemap") and page.state != "gone":

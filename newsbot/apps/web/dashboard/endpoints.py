@@ -512,7 +512,7 @@ def searches(data: Data, _given: Given) -> list[SearchSummary]:
 @reading
 def search_results(data: Data, given: Given) -> list[dict[str, Any]]:
     """The pages that a search found (at most 500)."""
-    results = data.storage.searches.results(given["search"], source=given["source"])
+    results = data.storage.searches.results(given["search"], site=given["source"])
     return [plain(one) for one in islice(results, 500)]
 
 
