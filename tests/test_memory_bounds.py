@@ -19,10 +19,10 @@ from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 from scrapy.http import Response
 from w3lib.encoding import resolve_encoding
 
-from newsbot.crawl import auxiliary_scheduler, certificates
+from newsbot.crawl import auxiliary_scheduler, http_client
 from newsbot.crawl import memory as heap
 from newsbot.crawl.auxiliary_scheduler import SideScheduler
-from newsbot.crawl.certificates import HttpHandler
+from newsbot.crawl.http_client import HttpHandler
 from newsbot.crawl.source_state import HUB, Hubs
 from newsbot.crawl.visit import Found
 from newsbot.items import Bounded, Kind, Link, Where
@@ -354,7 +354,7 @@ def test_idle_connections_have_a_limit_and_hosts_without_connections_are_dropped
         return Response(request.url, status=status)
 
     monkeypatch.setattr(HTTP11DownloadHandler, "download_request", answer)
-    monkeypatch.setattr(certificates, "MAX_IDLE", 3, raising=False)
+    monkeypatch.setattr(http_client, "MAX_IDLE", 3, raising=False)
     handler = object.__new__(HttpHandler)
     timeouts = {number: Timeout() for number in range(8)}
     hosts: dict[str, list[int]] = {f"host{number}.test": [] for number in range(10)} | {"host3.test": [7]}

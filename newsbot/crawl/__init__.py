@@ -28,10 +28,10 @@ Files in reading order:
 * ``assembly``: builds all parts
 * ``followers``: runs the followers of the apps in a thread
 * ``archiving``: passes to an archive what was fetched
-* ``http_client``: reads odd heads of responses; checks the turn of each request when it is sent
+* ``http_client``: verifies TLS certificates unless a rule says otherwise; reads odd heads of responses;
+  checks the turn of each request when it is sent
 * ``components``: the components of newsbot as Scrapy's settings, and the base of the spiders that use them
 * ``credentials``: the secrets that the rule of a site gives to its requests
-* ``certificates``: verifies TLS certificates, unless a rule says otherwise
 * ``slots``: limits the requests to hosts that do not answer
 * ``memory``: returns free memory to the system
 * ``waiting``: reports what an idle crawl waits for

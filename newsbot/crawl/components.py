@@ -35,7 +35,7 @@ COMPONENTS: Mapping[str, Any] = {
     "REDIRECT_PRIORITY_ADJUST": 0,
     # --- parts
     "SCHEDULER": "newsbot.crawl.scheduler.FrontierScheduler",
-    "DOWNLOAD_HANDLERS": dict.fromkeys(("http", "https"), "newsbot.crawl.certificates.HttpHandler"),
+    "DOWNLOAD_HANDLERS": dict.fromkeys(("http", "https"), "newsbot.crawl.http_client.HttpHandler"),
     "DOWNLOAD_VERIFY_CERTIFICATES": True,  # the rule key tls makes exceptions for sites
     "DOWNLOADER_MIDDLEWARES": {
         "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware": None,  # links are judged

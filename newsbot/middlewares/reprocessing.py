@@ -19,11 +19,7 @@ from newsbot.crawl.seeds import refuse_unnamed
 from newsbot.crawl.visit import META_KEY, Answer, Check, Due, Ending, Visit
 from newsbot.items import PageRecord, Reason, Where
 from newsbot.middlewares import Middleware, retry_after
-from newsbot.recrawl.planning import (
-    LONGEST_SOURCE_REST,
-    gate,
-    parse_max_age,
-)
+from newsbot.recrawl.planning import LONGEST_SOURCE_REST, gate, parse_max_age
 
 
 class ReprocessingMiddleware(Middleware):

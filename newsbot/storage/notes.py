@@ -291,9 +291,3 @@ class SharedSites(Generic[_Known, _New]):
     def known_sites(self) -> list[str]:
         """Return the domains of the sites in memory."""
         return list(self._sites)
-
-    def read_again(self, notes: Notes) -> None:
-        """Read what other workers have written about the sites in memory."""
-        for domain, note in self._shared.read(notes, self._sites).items():
-            if domain not in self._new:  # otherwise the note lacks results of this worker
-                self._sites[domain] = self._read(note)
