@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 from types import SimpleNamespace
 
@@ -14,7 +15,7 @@ from scrapy.exceptions import DropItem, NotConfigured
 from newsbot.clock import utc
 from newsbot.crawl import group_calls
 from newsbot.dedup.minhash import text_key
-from newsbot.items import Reason
+from newsbot.items import Article, Reason
 from newsbot.pipelines import validate
 from newsbot.pipelines.exact import ExactDuplicatePipeline
 from newsbot.pipelines.limits import LimitReached, LimitsPipeline
@@ -333,6 +334,16 @@ def test_results_of_the_storage_are_counted(desk):
         prose(1),
         prose(5),
     ]
+
+
+def test_the_place_of_an_article_goes_with_it_and_is_not_exported(desk):
+    near, store = (kind.from_crawler(desk.crawler) for kind in (NearDuplicatePipeline, StorePipeline))
+    first = process(store, process(near, make_article(1, text=prose(1, 200), content_hash="1")))
+    second = make_article(2, text=prose(1, 190), source="other.test", content_hash="2")
+    placed = process(near, second)
+    assert placed.peers == (first.canonical_url,)
+    stored = process(store, replace(placed, title="Changed by a pipeline of a user"))
+    assert (type(stored), stored.story) == (Article, first.story)
 
 
 # --- several at once
