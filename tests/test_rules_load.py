@@ -433,7 +433,6 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
         {}, optional={kind.value: st.sampled_from(words) for kind, words in RECRAWL.items()}
     ),
     "recheck": st.lists(st.integers(1, 10**6), max_size=4, unique=True).map(sorted),
-    "head": st.lists(st.sampled_from([kind.value for kind in Kind]), max_size=5),
     "delay": st.integers(0, 3600),
     "concurrency": st.integers(1, 64),
     "tls": st.sampled_from(["verify", "ignore"]),
