@@ -257,7 +257,7 @@ def test_headlines_around_the_text_do_not_make_an_announced_article_a_list() -> 
     )
     assert read(html, hint=Link(url=URL, where=Where.FEED)).text.endswith(prose[-1])
     teasers = "".join(
-        f"<section><h4><a href=/n/{n}>The lower road is closed again, part {n}</a></h4><p>{text}</p></section>"
+        f"<section><h4><a href={n}>The lower road is closed again, part {n}</a></h4><p>{text}</p></section>"
         for n, text in enumerate(prose * 3)
     )
     front = f"<html><title>The valley news of today</title><body><div>{teasers}</div>".encode()
