@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime
 from enum import StrEnum
 from itertools import islice
-from typing import Any, Generic, Literal, Self, TypedDict, TypeVar
+from typing import Any, ClassVar, Generic, Literal, Self, TypedDict, TypeVar
 
 from newsbot.clock import iso
 from newsbot.urls import ascii_host
@@ -60,24 +60,68 @@ def batched(items: Iterable[_Item], most: int) -> Iterator[list[_Item]]:
         yield some
 
 
-class Kind(StrEnum):
-    """The kind of content that a URL is expected to have."""
+class Kind(str):
+    """The kind of content that a URL is expected to have.
 
-    FEED = "feed"
-    SITEMAP = "sitemap"
-    SECTION = "section"
-    ARTICLE = "article"
-    OTHER = "other"
+    A reader of sources declares its kind with ``Kind(name, like=...)``. The kind is *like* one of
+    :data:`KINDS`, so the keys of rules, the intervals and the priorities of that kind hold for it. There is
+    one object for each name. A name that nobody has declared is like ``feed``, because only sources have such
+    kinds: it is stored, and its reader is left out.
+    """
+
+    __slots__ = ("like",)
+    FEED: ClassVar[Kind]
+    SITEMAP: ClassVar[Kind]
+    SECTION: ClassVar[Kind]
+    ARTICLE: ClassVar[Kind]
+    OTHER: ClassVar[Kind]
+    like: Kind
+
+    def __new__(cls, name: str, like: Kind | None = None) -> Kind:
+        """Return the kind with this name."""
+        kind = _DECLARED.get(name)
+        if kind is None:
+            kind = _DECLARED[name] = super().__new__(cls, name)
+            kind.like = kind if name in _BUILT_IN else Kind.FEED
+        if like is not None:
+            kind.like = like.like
+        return kind
+
+    def __reduce__(self) -> tuple[type[Kind], tuple[str]]:
+        """Copies of a kind are the kind itself."""
+        return Kind, (self.value,)
+
+    @property
+    def value(self) -> str:
+        """The name as a plain text."""
+        return str(self)
 
     @property
     def is_source(self) -> bool:
         """True for kinds of pages that are read for their links. Such a page is called a source."""
-        return self.is_listing or self is Kind.SECTION
+        return self.is_listing or self.like is Kind.SECTION
 
     @property
     def is_listing(self) -> bool:
         """True for sources that list links for programs: feeds and sitemaps."""
-        return self in (Kind.FEED, Kind.SITEMAP)
+        return self.is_feed or self.is_sitemap
+
+    @property
+    def is_feed(self) -> bool:
+        """True for sources that are named and polled like feeds."""
+        return self.like is Kind.FEED
+
+    @property
+    def is_sitemap(self) -> bool:
+        """True for sources that are named and polled like sitemaps."""
+        return self.like is Kind.SITEMAP
+
+
+_DECLARED: dict[str, Kind] = {}
+_BUILT_IN = ("feed", "sitemap", "section", "article", "other")
+KINDS = tuple(map(Kind, _BUILT_IN))
+"""The kinds that rules name."""
+Kind.FEED, Kind.SITEMAP, Kind.SECTION, Kind.ARTICLE, Kind.OTHER = KINDS
 
 
 class GivenBy(str):

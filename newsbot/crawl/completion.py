@@ -184,7 +184,7 @@ class Completion:
         # The next guessed address of the home page has the same key as this page, so it can be queued only
         # after the lease has ended. The page is due at once, because the worker may be killed before the next
         # guess is queued.
-        if visit.left_out and visit.kind is Kind.SITEMAP:
+        if visit.left_out and visit.kind.is_sitemap:
             self.context.frontier.nack(visit.lease, delay=WAIT)  # read again when there is room
             return
         yield visit.lease, record.next_due if home is None else self.context.clock()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from newsbot.clock import iso
 from newsbot.frontier.base import Entry, EntryData
-from newsbot.items import Details, Event, EventKind, GivenBy, Kind, Link, PageRecord, Reason, Where
+from newsbot.items import Details, Event, EventKind, GivenBy, Link, PageRecord, Reason, Where
 from newsbot.pages.rules.rule import Rule
 from newsbot.ranking.judging import PATIENT_PRIORITY, SOURCE_PRIORITY, Judgement
 from newsbot.urls import canonicalize, fingerprint, host_key
@@ -118,9 +118,9 @@ def _priority_again(page: PageRecord, where: str) -> float:
 
     The lowest priority is for files of a sitemap index that have never changed.
     """
-    if page.kind is Kind.SITEMAP and where == Where.SITEMAP and not page.changes:
+    if page.kind.is_sitemap and where == Where.SITEMAP and not page.changes:
         return PATIENT_PRIORITY
-    return SOURCE_PRIORITY.get(page.kind, AGAIN_PRIORITY)
+    return SOURCE_PRIORITY.get(page.kind.like, AGAIN_PRIORITY)
 
 
 def page_for(entry: Entry, now: float) -> PageRecord:

@@ -16,6 +16,7 @@ from typing import Any, Unpack
 from newsbot.clock import from_iso
 from newsbot.frontier.base import EntryData, Lease
 from newsbot.items import Details, Event, EventKind, GivenBy, Kind, Link, PageRecord, Where
+from newsbot.pages.discovery.feeds import Feed
 from newsbot.pages.extraction.evidence import Evidence
 from newsbot.pages.rights import PageRights
 from newsbot.pages.rules.rule import Rule
@@ -144,7 +145,7 @@ class Visit:
     def become(self, kind: Kind) -> None:
         """Go on as a visit of another kind of page. The next visits are of this kind, too."""
         self.lease = replace(self.lease, entry=replace(self.lease.entry, kind=kind))
-        self.outcome.kind = kind
+        self.outcome.kind = kind.like
         self.has_other_kind = True
 
     @property
@@ -177,7 +178,7 @@ class Visit:
     @property
     def of_index(self) -> bool:
         """True for a sitemap that an index named (:mod:`newsbot.spiders.sitemap_index`)."""
-        return self.kind is Kind.SITEMAP and self.data.get("where") == Where.SITEMAP
+        return self.kind.is_sitemap and self.data.get("where") == Where.SITEMAP
 
     @property
     def keeps_book(self) -> bool:
@@ -237,3 +238,5 @@ class Found:
     """True if these sitemaps have a lower priority than articles."""
     source: str | None = None
     """Domain of the rule that names the links. None if each link belongs to the site of its host."""
+    feed: Feed | None = None
+    """The feed that has the links. Spider middlewares of apps use it."""

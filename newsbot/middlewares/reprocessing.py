@@ -62,7 +62,7 @@ class ReprocessingMiddleware(Middleware):
         if self._canonical.other_name(visit) is not None:
             raise Ignored(Reason.SAME_PAGE, "the URL differs from a known URL only in a session id")
         self._look_up(visit)
-        interval = 0.0 if visit.forced else visit.rule.interval.get(visit.kind, 0.0)
+        interval = 0.0 if visit.forced else visit.rule.interval.get(visit.kind.like, 0.0)
         if visit.kind.is_source:
             interval = min(interval, LONGEST_SOURCE_REST)
         decision = gate(visit.record, interval, now)
@@ -159,7 +159,7 @@ class Heads:
 
         Requests for pages that a person requested, and retries, are not changed.
         """
-        if visit.kind not in visit.rule.head or visit.forced or visit.lease.attempts:
+        if visit.kind.like not in visit.rule.head or visit.forced or visit.lease.attempts:
             return
         if _is_conditional(request) and host_key(request.url) not in self._unwilling:
             request.method = "HEAD"

@@ -12,7 +12,6 @@ Rules in files, in reading order:
 * ``yamlfile``, ``keys``, ``expressions``: read the YAML, keys, values, patterns and selectors of one file
 * ``hints``: warns about values that are probably mistakes
 * ``show``: shows rules in readable form
-* ``import_ftr``: converts site files of ftr-site-config to rules
 
 Forms of URLs:
 
