@@ -15,7 +15,7 @@ from newsbot.clock import iso
 from newsbot.urls import ascii_host
 
 Precision = Literal["second", "minute", "day"]
-Form = Literal["article", "live", "gallery"]
+Form = Literal["article", "live", "gallery", "post"]
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 _Item = TypeVar("_Item")
@@ -293,6 +293,19 @@ class EventKind(StrEnum):
     IMPORTED = "imported"
 
 
+class Medium(TypedDict, total=False):
+    """A picture, audio or video of an article: the type, the URL, and what is stated about the file."""
+
+    type: Literal["image", "audio", "video"]
+    url: str
+    mime: str
+    width: int
+    """In pixels, like ``height``."""
+    height: int
+    bytes: int
+    caption: str
+
+
 class Details(TypedDict, total=False):
     """The details of an event besides its time and kind. Each kind of event has some of these keys."""
 
@@ -308,6 +321,7 @@ class Details(TypedDict, total=False):
     """In ``discovered``: the domain of the site that has the link (:class:`GivenBy`)."""
     published_at: str
     authors: list[str]
+    media: list[Medium]
     ruled: bool
     status: int
     bytes: int
@@ -393,11 +407,13 @@ class Link:
     modified_at: datetime | None = None
     authors: tuple[str, ...] = ()
     """The authors that a feed names, as the feed writes them."""
+    media: tuple[Medium, ...] = ()
+    """The pictures, audio and video that a feed names."""
 
     @property
     def bare(self) -> Self:
         """The link without what its source states about the page."""
-        return replace(self, text=None, lead=None, published_at=None, modified_at=None, authors=())
+        return replace(self, text=None, lead=None, published_at=None, modified_at=None, authors=(), media=())
 
 
 @dataclass(slots=True, kw_only=True)
@@ -472,10 +488,13 @@ class Article:
     section: str | None = None
     tags: list[str] = field(default_factory=list)
     image: str | None = None
+    media: list[Medium] = field(default_factory=list)
+    """The pictures, audio and video of the article (:mod:`newsbot.pages.extraction.fields.media`)."""
     structure: dict[str, list[int]] = field(default_factory=dict)
     """Lines of ``text`` (from 0) that are not plain paragraphs, by kind: heading, quote, item, table."""
     form: Form = "article"
-    """The form of the text: one article, a live blog, or a gallery of pictures with captions."""
+    """The form of the text: one article, a live blog, a gallery of pictures with captions, or a post of a
+    microblog."""
     partial: bool = False
     """True if only a part of the text could be read, such as the teaser of an article for subscribers."""
     discovered_at: datetime | None = field(default=None, metadata=TIME)
@@ -598,6 +617,8 @@ class ArticleFilter:
     """The earliest publication time, inclusive. If it is unknown, the time of the fetch is compared."""
     until: datetime | None = None
     """The latest publication time, exclusive. If it is unknown, the time of the fetch is compared."""
+    posts: bool | None = None
+    """True: only posts (:attr:`Article.form`); False: no posts."""
 
     def __post_init__(self) -> None:
         """Convert the domain to ASCII, which is the form in the storage."""

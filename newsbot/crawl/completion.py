@@ -493,7 +493,9 @@ class CompletionQueue:
 
     def _item_scraped(self, item: Any, response: Response) -> None:
         visit = self._visit_of(response)
-        if visit is not None:
+        if visit is not None and visit.kind.is_listing:  # the posts of a source
+            visit.outcome.new_items += getattr(item, "version", None) == 1
+        elif visit is not None:
             visit.text_key = getattr(item, "content_hash", "")
             visit.note(self._context.clock(), EventKind.STORED, version=getattr(item, "version", None))
             if isinstance(item, Article):
@@ -505,10 +507,10 @@ class CompletionQueue:
 
     def _item_dropped(self, item: Any, response: Response, exception: Exception) -> None:
         visit = self._visit_of(response)
-        if visit is not None:
+        reason = getattr(exception, "reason", None)
+        if visit is not None and (not visit.kind.is_listing or reason == Reason.LIMIT):
             visit.text_key = getattr(item, "content_hash", "")
             visit.note(self._context.clock(), EventKind.DROPPED, reason=str(exception))
-            reason = getattr(exception, "reason", None)
             if reason == Reason.UNCHANGED:  # same text, although the markup may differ, for example in ads
                 visit.outcome.changed = False
             elif reason == Reason.LIMIT:

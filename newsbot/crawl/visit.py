@@ -213,6 +213,7 @@ class Visit:
             text=self.data.get("title"),
             published_at=from_iso(self.data.get("published_at")),
             authors=tuple(self.data.get("authors", ())),
+            media=tuple(self.data.get("media", ())),
         )
 
     def discovered_at(self) -> float:
