@@ -16,8 +16,9 @@ from newsbot.dedup.story_merge import rebuild, regroup, reunite
 from newsbot.errors import ArgumentError, UserError
 from newsbot.frontier.base import FrontierTransfer
 from newsbot.frontier.owners import check_idle
-from newsbot.items import Article, ArticleFilter
+from newsbot.items import Article, ArticleFilter, Medium
 from newsbot.pages.text.differences import version_lines, version_rows
+from newsbot.sites.statistics import size
 from newsbot.storage.base import Storage
 from newsbot.storage.stories import Story
 from newsbot.urls import canonicalize
@@ -49,10 +50,12 @@ def show(call: Call) -> None:
         call.document(row if versions is None else {**row, "versions": version_rows(versions)})
         return
     for name, value in article.to_dict().items():
-        if name not in ("text", "extraction") and value not in (None, [], ""):
+        if name not in ("text", "extraction", "media") and value not in (None, [], ""):
             method = article.extraction.get(name)
             shown = ", ".join(value) if isinstance(value, list) else value
             call.text(f"{name:<21}{shown}" + (f"  [{method}]" if method else ""))
+    for one in article.media:
+        call.text(f"{'media':<21}{_medium(one)}")
     call.text(
         f"{'text by':<21}{article.extraction.get('text', '-')}, {counted(len(article.text), 'character')}"
     )
@@ -61,6 +64,13 @@ def show(call: Call) -> None:
     call.text("\n" + article.text)
     for line in version_lines(versions or ()):
         call.text(line)
+
+
+def _medium(one: Medium) -> str:
+    pixels = f"{one.get('width', '?')}×{one.get('height', '?')}" if {"width", "height"} & one.keys() else ""
+    length = size(one["bytes"]) if "bytes" in one else ""
+    stated = filter(None, (one["type"], one.get("mime"), pixels, length, one["url"]))
+    return " ".join(stated) + (f"  [{one['caption']}]" if "caption" in one else "")
 
 
 def stories(call: Call) -> None:
