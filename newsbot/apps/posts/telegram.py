@@ -69,7 +69,8 @@ def _with(root: HtmlElement, name: str) -> list[HtmlElement]:
 def _post(message: HtmlElement) -> Post | None:
     """Return a post; None if it is forwarded from elsewhere."""
     address = _POST.fullmatch(message.get("data-post") or "")
-    if address is None or _with(message, "tgme_widget_message_forwarded_from"):
+    forwarded = ("tgme_widget_message_forwarded_from", "tgme_widget_message_forwarded_from_name")
+    if address is None or any(_with(message, name) for name in forwarded):
         return None
     texts = _with(message, "tgme_widget_message_text")
     # A quotation of another post has the same class, and is inside the part for answers.
