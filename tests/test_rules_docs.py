@@ -8,9 +8,9 @@ from typing import get_args
 
 import pytest
 
+from newsbot.apps.authoring.hints import find_hints
 from newsbot.items import KINDS
 from newsbot.pages.rules.expressions import MAX_LENGTH, compile_pattern
-from newsbot.pages.rules.hints import find_hints
 from newsbot.pages.rules.keys import KEYS
 from newsbot.pages.rules.load import INTERVALS, read_folder
 from newsbot.pages.rules.rule import FIELDS, FOLLOW, RECRAWL, TLS, Rule
