@@ -58,7 +58,6 @@ SMALL_ALLOWED: Mapping[str, str] = {
     "newsbot/pages/extraction/fields/evidence.py": "the type of every field, and names of methods",
     "newsbot/extensions/logs.py": "users' settings name it",
     "newsbot/extensions/followers.py": "Scrapy's settings name it",
-    "newsbot/pages/discovery/reader.py": "an interface for apps",
     "newsbot/pages/extraction/documents.py": "an interface for apps",
     "newsbot/connections/s3.py": "opens object stores, for sinks and the archive",
     "newsbot/middlewares/signatures.py": "Scrapy's settings name it",
