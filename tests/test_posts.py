@@ -522,6 +522,10 @@ def test_posts_are_stored_apart_from_articles_and_edits_are_versions(site, world
     assert post.title == "The eastern quay is closed to lorries until Sunday evening."
     assert found["https://t.me/harbournews/42"].language == "ru"
     assert (first.stat("posts/new"), first.stat("articles/new"), first.stat("posts/too_short")) == (4, 0, 1)
+    assert "0 new articles, 0 updated, 4 new posts, " in first.err
+    shown = world.scrapy("sources", "harbour.test").out
+    assert "0 + 4 posts" in shown
+    assert "posts      1        0 %          2" in shown
     with world.storage() as storage:
         counts = [storage.articles.count(ArticleFilter(posts=posts)) for posts in (None, True, False)]
     assert counts == [4, 4, 0]
