@@ -92,6 +92,27 @@ def test_a_picture_that_loads_late_has_its_real_address() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "markup",
+    [
+        '<picture><source srcset="/s.jpg 400w, /l.jpg 1600w"><img src="data:image/gif;base64,R0"></picture>',
+        '<img srcset="/s.jpg 1x, /l.jpg 2x">',
+        '<amp-img src="/l.jpg" width="800" height="450"></amp-img>',
+        '<a href="/l.jpg"><img src="/l.jpg"></a>',
+    ],
+)
+def test_the_largest_picture_of_a_choice_is_listed(markup: str) -> None:
+    found = page(f"<article><h1>Four new ferries</h1>{TEXT}{markup}</article>")
+    assert [one["url"] for one in found] == ["https://paper.example/l.jpg"]
+
+
+def test_a_text_without_paragraphs_has_the_pictures_of_its_article() -> None:
+    text = "<br><br>".join(LINES)
+    assert [one["url"] for one in page(f"<article><h1>F</h1>{text}<img src='/own.jpg'></article>")] == [
+        "https://paper.example/own.jpg"
+    ]
+
+
 def test_metadata_of_one_file_are_joined() -> None:
     node = {
         "@context": "https://schema.org",

@@ -87,3 +87,25 @@ def test_posts_are_found_only_if_the_query_asks_for_them(
         found = {hit.article.canonical_url.rpartition("/")[2] for hit in search.find(query)}
         assert found == expected
         assert search.counts(query).total == len(expected)
+
+
+def test_a_post_has_an_event_of_its_own(storage: Storage, tmp_path: Path) -> None:
+    text = "The council of Northport closed the harbour bridge after a crack was found on Tuesday morning."
+    for number, form in enumerate(("article", "article", "post")):
+        storage.articles.store(
+            make_article(
+                f"e{number}",
+                f"{text} {number}",
+                title="Bridge of Northport closed",
+                form=form,
+                language="en",
+                hours=number,
+                source=f"s{number}.example",
+            )
+        )
+    labels = Labels({"form": FormField({})})
+    with closing(ArticleSearch(tmp_path / "search.db", storage.articles, labels=labels)) as search:
+        search.follow()
+        events = search.events_of(storage.articles.iter())
+    assert events["https://s0.example/e0"] == events["https://s1.example/e1"]
+    assert events["https://s2.example/e2"] != events["https://s0.example/e0"]

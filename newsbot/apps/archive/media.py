@@ -49,7 +49,8 @@ class MediaFiles(Middleware):
         visit: Visit | None = response.meta.get(META_KEY)
         if not isinstance(item, Article) or visit is None or not visit.rights.archive:
             return
-        for url in [one["url"] for one in item.media][:MAX_FILES]:
+        # The video of a post is its own page.
+        for url in [one["url"] for one in item.media if one["url"] != item.url][:MAX_FILES]:
             if self._context.archive is None or self._context.outage.ending():
                 return
             if url not in self._known:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator
+from itertools import islice
 from typing import Any, cast
 
 from lxml.html import HtmlElement
@@ -37,6 +38,7 @@ _ENDINGS = {
 _FORMS = {ending: form for form, endings in _ENDINGS.items() for ending in endings}
 _NUMBER = re.compile(r"\s*(\d{1,12})(?:\.\d+)?\s*(?:px)?\s*")
 _SIZES = re.compile(r"[-_](?:\d{2,4}x\d{2,4}|\d{2,4}w|scaled)\b")
+_CANDIDATE = re.compile(r"(\S{1,2000})\s{1,9}(\d{1,5}(?:\.\d{1,3})?)[wx]")
 _LAZY = ("data-src", "data-lazy-src", "data-original", "src")
 _BOXES = ("aside", "nav", "footer", "form")
 _STATED = {"image": "image", "video": "video", "audio": "audio", "associatedMedia": "", "encoding": ""}
@@ -143,7 +145,7 @@ def _of_text(page: Page, text: str) -> Iterator[Medium | None]:
     around = next((one for one in (body, *body.iterancestors()) if one.tag in ("article", "main")), body)
     if sum(1 for _ in around.iter("article")) > 1 and body.tag != "article":
         around = body  # a list of articles
-    for number, element in enumerate(around.iter("img", "video", "audio")):
+    for number, element in enumerate(around.iter("img", "amp-img", "video", "audio")):
         if number >= MAX_ELEMENTS:
             return
         if not _is_beside(element, around):
@@ -162,6 +164,9 @@ def _body(tree: HtmlElement, lines: Collection[str]) -> HtmlElement | None:
             for box in paragraph.iterancestors():
                 counts[box] = counts.get(box, 0) + 1
     # the ancestors of a paragraph come from the inside to the outside
+    if not total:  # a text without paragraphs
+        articles = list(islice(tree.iter("article"), 2))
+        return articles[0] if len(articles) == 1 else None
     return next((box for box, count in counts.items() if 2 * count > total), None)
 
 
@@ -177,12 +182,12 @@ def _is_beside(element: HtmlElement, around: HtmlElement) -> bool:
 
 
 def _of_element(element: HtmlElement, base: str) -> Medium | None:
-    sources = [element, *element.iter("source")]
-    stated = (one.get(name) for one in sources for name in _LAZY)
+    # The parser does not know that <source> has no content, so the picture may be some levels above.
+    chosen = next((box for box in islice(element.iterancestors(), 5) if box.tag == "picture"), element)
+    sources = [element, *chosen.iter("source")]
+    stated = [*(one.get(name) for one in sources for name in _LAZY), *map(_largest, sources)]
     address = next((found for one in stated if one and (found := urls.resolve(base, one))), "")
-    if not address and element.get("srcset"):
-        address = urls.resolve(base, element.get("srcset", "").strip().split(None, 1)[0]) or ""
-    is_image = element.tag == "img"
+    is_image = element.tag in ("img", "amp-img")
     width, height = (_whole(element.get(name)) for name in ("width", "height"))
     if is_image and any(0 < side < MIN_SIDE for side in (width, height)):
         return None
@@ -191,11 +196,17 @@ def _of_element(element: HtmlElement, base: str) -> Medium | None:
     return medium(
         address,
         form="image" if is_image else str(element.tag),
-        mime=next((one.get("type") for one in sources[1:] if one.get("type")), "") or "",
+        mime="" if is_image else next((one.get("type") for one in sources[1:] if one.get("type")), ""),
         width=width,
         height=height,
         caption=captions[0] if captions else element.get("alt") or element.get("title") or "",
     )
+
+
+def _largest(element: HtmlElement) -> str:
+    """Return the address of the largest picture in ``srcset``."""
+    found = _CANDIDATE.findall(element.get("data-srcset") or element.get("srcset") or "")
+    return max(found, key=lambda one: float(one[1]), default=("", ""))[0]
 
 
 def _whole(stated: object) -> int:
