@@ -176,8 +176,23 @@ def test_the_files_of_the_feed_are_those_of_the_article() -> None:
     assert read_page(html.encode(), URL, hint=hint, vouched=True).media == [sound]
 
 
+def test_cuts_of_one_picture_are_one_file() -> None:
+    cuts = [f"https://a.example/{cut}/the-ferry-leaves-the-old-pier.jpg" for cut in ("1x1", "16x9", "big")]
+    assert [one["url"] for one in listed(map(medium, cuts))] == cuts[:1]
+    others = [f"https://a.example/{number}/photo.jpg" for number in range(3)]
+    assert len(listed(map(medium, others))) == 3
+
+
 @pytest.mark.parametrize(
-    "url", ["javascript:x", "/relative.jpg", "https://a.example/page.html", "", "x" * 5000]
+    "url",
+    [
+        "javascript:x",
+        "https://a.example/logo.svg",
+        "/relative.jpg",
+        "https://a.example/page.html",
+        "",
+        "x" * 5000,
+    ],
 )
 def test_other_addresses_are_no_files(url: str) -> None:
     assert medium(url) is None

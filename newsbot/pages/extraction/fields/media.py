@@ -25,6 +25,8 @@ MAX_URL = 2000
 MIN_SIDE = 100
 """Minimum width and height of a picture in the text, in pixels, if the page states them. Smaller ones are
 symbols."""
+MIN_NAME, MIN_NUMBER = 20, 12
+"""Minimum length of the name of a file that is unique, without and with a number in it."""
 MIN_LINE = 40
 """Minimum length of the lines by which the text is found in the page."""
 MAX_ELEMENTS = 2000
@@ -60,6 +62,8 @@ def medium(
     """
     kind = form or mime.partition("/")[0].lower() or _FORMS.get(_name_in(url).rpartition(".")[2].lower(), "")
     if kind not in _ENDINGS or not url.startswith(("http://", "https://")) or len(url) > MAX_URL:
+        return None
+    if _name_in(url).lower().endswith(".svg"):  # drawings are symbols and marks
         return None
     found = {
         "type": kind,
@@ -221,7 +225,4 @@ def _name_in(url: str) -> str:
 def _identity(url: str) -> str:
     """Return the name of a file without its size in pixels, if the name is long enough to be unique."""
     name = _SIZES.sub("", _name_in(url))
-    return name if len(name) > MIN_NAME and any(map(str.isdigit, name)) else url
-
-
-MIN_NAME = 12
+    return name if len(name) > (MIN_NUMBER if any(map(str.isdigit, name)) else MIN_NAME) else url
