@@ -539,3 +539,37 @@ def test_posts_are_stored_apart_from_articles_and_edits_are_versions(site, world
     edited = {article.url: article.version for article in world.articles()}
     assert edited[f"{SOCIAL}/@harbour/8"] == 2
     assert edited[f"{SOCIAL}/@harbour/7"] == 1
+
+
+def test_older_parts_are_read_and_nothing_that_a_service_forbids(site, world) -> None:
+    world.rule("harbour.test", f"domain: harbour.test\nfeeds: {SOCIAL}/@harbour\n")
+    world.rule("closed.test", "domain: closed.test\nfeeds: http://closed.test/@harbour\n")
+    world.rule("notes.test", "domain: notes.test\nfeeds: http://notes.test/feed.json\n")
+    full = [status(number, CLOSED.replace("eastern", f"{number}th")) for number in range(240, 200, -1)]
+    site.page(LOOKUP, json.dumps(ACCOUNT), headers=JSON)
+    site.page(STATUSES, json.dumps(full), headers=JSON)
+    site.page(f"{STATUSES}&max_id=201", json.dumps([status(9, CLOSED)]), headers=JSON)
+    site.page("http://closed.test/robots.txt", "User-agent: *\nDisallow: /api/v1/accounts/1\n")
+    for one in (LOOKUP, STATUSES):
+        address = one.replace("social.test", "closed.test")
+        site.page(address, json.dumps(ACCOUNT if one == LOOKUP else full), headers=JSON)
+    items = [
+        {
+            "id": str(number),
+            "url": url,
+            "content_text": f"A note about the harbour, the quay and ferry {number}.",
+        }
+        for number, url in enumerate(("http://notes.test/1", "http://harbour.test/forged"))
+    ]
+    notes = {"version": "https://jsonfeed.org/version/1.1", "title": "N", "items": items}
+    site.page("http://notes.test/feed.json", json.dumps(notes), headers=JSON)
+    crawl = world.crawl()
+    assert crawl.code == 0, crawl.err
+    urls = world.urls()
+    assert len([url for url in urls if url.startswith(f"{SOCIAL}/")]) == 41
+    assert [url for url in urls if not url.startswith(f"{SOCIAL}/")] == ["http://notes.test/1"]
+    assert crawl.stat("posts/bad_url") == 1
+    page = world.page("http://closed.test/@harbour")
+    assert page is not None
+    assert crawl.stat("errors/robots") == 1
+    assert any(event.get("cause") == "robots" for event in page.history)
