@@ -9,13 +9,13 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime
 from enum import StrEnum
 from itertools import islice
-from typing import Any, Generic, Literal, Self, TypedDict, TypeVar
+from typing import Any, ClassVar, Generic, Literal, Self, TypedDict, TypeVar
 
 from newsbot.clock import iso
 from newsbot.urls import ascii_host
 
 Precision = Literal["second", "minute", "day"]
-Form = Literal["article", "live", "gallery"]
+Form = Literal["article", "live", "gallery", "post"]
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 _Item = TypeVar("_Item")
@@ -60,24 +60,68 @@ def batched(items: Iterable[_Item], most: int) -> Iterator[list[_Item]]:
         yield some
 
 
-class Kind(StrEnum):
-    """The kind of content that a URL is expected to have."""
+class Kind(str):
+    """The kind of content that a URL is expected to have.
 
-    FEED = "feed"
-    SITEMAP = "sitemap"
-    SECTION = "section"
-    ARTICLE = "article"
-    OTHER = "other"
+    A reader of sources declares its kind with ``Kind(name, like=...)``. The kind is *like* one of
+    :data:`KINDS`, so the keys of rules, the intervals and the priorities of that kind hold for it. There is
+    one object for each name. A name that nobody has declared is like ``feed``, because only sources have such
+    kinds: it is stored, and its reader is left out.
+    """
+
+    __slots__ = ("like",)
+    FEED: ClassVar[Kind]
+    SITEMAP: ClassVar[Kind]
+    SECTION: ClassVar[Kind]
+    ARTICLE: ClassVar[Kind]
+    OTHER: ClassVar[Kind]
+    like: Kind
+
+    def __new__(cls, name: str, like: Kind | None = None) -> Kind:
+        """Return the kind with this name."""
+        kind = _DECLARED.get(name)
+        if kind is None:
+            kind = _DECLARED[name] = super().__new__(cls, name)
+            kind.like = kind if name in _BUILT_IN else Kind.FEED
+        if like is not None:
+            kind.like = like.like
+        return kind
+
+    def __reduce__(self) -> tuple[type[Kind], tuple[str]]:
+        """Copies of a kind are the kind itself."""
+        return Kind, (self.value,)
+
+    @property
+    def value(self) -> str:
+        """The name as a plain text."""
+        return str(self)
 
     @property
     def is_source(self) -> bool:
         """True for kinds of pages that are read for their links. Such a page is called a source."""
-        return self.is_listing or self is Kind.SECTION
+        return self.is_listing or self.like is Kind.SECTION
 
     @property
     def is_listing(self) -> bool:
         """True for sources that list links for programs: feeds and sitemaps."""
-        return self in (Kind.FEED, Kind.SITEMAP)
+        return self.is_feed or self.is_sitemap
+
+    @property
+    def is_feed(self) -> bool:
+        """True for sources that are named and polled like feeds."""
+        return self.like is Kind.FEED
+
+    @property
+    def is_sitemap(self) -> bool:
+        """True for sources that are named and polled like sitemaps."""
+        return self.like is Kind.SITEMAP
+
+
+_DECLARED: dict[str, Kind] = {}
+_BUILT_IN = ("feed", "sitemap", "section", "article", "other")
+KINDS = tuple(map(Kind, _BUILT_IN))
+"""The kinds that rules name."""
+Kind.FEED, Kind.SITEMAP, Kind.SECTION, Kind.ARTICLE, Kind.OTHER = KINDS
 
 
 class GivenBy(str):
@@ -248,6 +292,19 @@ class EventKind(StrEnum):
     IMPORTED = "imported"
 
 
+class Medium(TypedDict, total=False):
+    """A picture, audio or video of an article: the type, the URL, and what is stated about the file."""
+
+    type: Literal["image", "audio", "video"]
+    url: str
+    mime: str
+    width: int
+    """In pixels, like ``height``."""
+    height: int
+    bytes: int
+    caption: str
+
+
 class Details(TypedDict, total=False):
     """The details of an event besides its time and kind. Each kind of event has some of these keys."""
 
@@ -263,6 +320,7 @@ class Details(TypedDict, total=False):
     """In ``discovered``: the domain of the site that has the link (:class:`GivenBy`)."""
     published_at: str
     authors: list[str]
+    media: list[Medium]
     ruled: bool
     status: int
     bytes: int
@@ -348,11 +406,13 @@ class Link:
     modified_at: datetime | None = None
     authors: tuple[str, ...] = ()
     """The authors that a feed names, as the feed writes them."""
+    media: tuple[Medium, ...] = ()
+    """The pictures, audio and video that a feed names."""
 
     @property
     def bare(self) -> Self:
         """The link without what its source states about the page."""
-        return replace(self, text=None, lead=None, published_at=None, modified_at=None, authors=())
+        return replace(self, text=None, lead=None, published_at=None, modified_at=None, authors=(), media=())
 
 
 @dataclass(slots=True, kw_only=True)
@@ -427,10 +487,13 @@ class Article:
     section: str | None = None
     tags: list[str] = field(default_factory=list)
     image: str | None = None
+    media: list[Medium] = field(default_factory=list)
+    """The pictures, audio and video of the article (:mod:`newsbot.pages.extraction.fields.media`)."""
     structure: dict[str, list[int]] = field(default_factory=dict)
     """Lines of ``text`` (from 0) that are not plain paragraphs, by kind: heading, quote, item, table."""
     form: Form = "article"
-    """The form of the text: one article, a live blog, or a gallery of pictures with captions."""
+    """The form of the text: one article, a live blog, a gallery of pictures with captions, or a post of a
+    microblog."""
     partial: bool = False
     """True if only a part of the text could be read, such as the teaser of an article for subscribers."""
     discovered_at: datetime | None = field(default=None, metadata=TIME)
@@ -553,6 +616,8 @@ class ArticleFilter:
     """The earliest publication time, inclusive. If it is unknown, the time of the fetch is compared."""
     until: datetime | None = None
     """The latest publication time, exclusive. If it is unknown, the time of the fetch is compared."""
+    posts: bool | None = None
+    """True: only posts (:attr:`Article.form`); False: no posts."""
 
     def __post_init__(self) -> None:
         """Convert the domain to ASCII, which is the form in the storage."""

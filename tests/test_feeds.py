@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from newsbot.items import Kind, Where
 from newsbot.pages.discovery.feeds import Feed, FeedError, Hub, parse_feed
-from newsbot.pages.discovery.reader import read_source
+from newsbot.pages.discovery.reader import BUILT_IN, SourceReader, read_source
 
 DATA = Path(__file__).parent / "data" / "feeds"
 NOW = datetime(2025, 1, 2, tzinfo=UTC)
@@ -399,7 +399,7 @@ def test_a_feed_inside_a_page_that_has_nothing_else() -> None:
 
 
 def test_a_reader_that_raises_anything_is_an_invalid_feed(caplog):
-    class Broken:
+    class Broken(SourceReader):
         def recognises(self, url, content_type, body):
             return True
 
@@ -407,5 +407,5 @@ def test_a_reader_that_raises_anything_is_an_invalid_feed(caplog):
             return body["posts"]
 
     with pytest.raises(FeedError):
-        read_source([Broken()], b"{}", "https://news.example/api", "", UTC)
+        read_source([Broken(), *BUILT_IN], b"{}", "https://news.example/api", "", UTC)
     assert "reader=Broken failed url=https://news.example/api" in caplog.text

@@ -39,12 +39,12 @@ class Count:
 
 COUNTS: Mapping[str, Count] = {
     "lines": Count(
-        58_191, 42_000, "lines of code: not blank, no comment, no docstring (nor a string below a name)"
+        59_340, 42_000, "lines of code: not blank, no comment, no docstring (nor a string below a name)"
     ),
     "core_lines": Count(23_671, 16_000, "lines of code of the core"),
     "library_lines": Count(11_353, 10_500, "lines of code of the library, newsbot/pages/"),
     "app_lines": Count(4_500, 4_500, "lines of code of the largest app"),
-    "files": Count(513, 300, "Python files, __init__.py included"),
+    "files": Count(525, 300, "Python files, __init__.py included"),
     "top_modules": Count(8, 8, "modules at the top of newsbot/, without __init__.py and __main__.py"),
     "module_circles": Count(0, 0, "modules that are in an import circle"),
     "unit_circles": Count(0, 0, "modules and packages at the top that import each other in a circle"),
@@ -58,7 +58,6 @@ SMALL_ALLOWED: Mapping[str, str] = {
     "newsbot/pages/extraction/fields/evidence.py": "the type of every field, and names of methods",
     "newsbot/extensions/logs.py": "users' settings name it",
     "newsbot/extensions/followers.py": "Scrapy's settings name it",
-    "newsbot/pages/discovery/reader.py": "an interface for apps",
     "newsbot/pages/extraction/documents.py": "an interface for apps",
     "newsbot/connections/s3.py": "opens object stores, for sinks and the archive",
     "newsbot/middlewares/signatures.py": "Scrapy's settings name it",
@@ -506,6 +505,7 @@ PHASES: Mapping[str, tuple[str, ...]] = {
         "spiders/reading.py",
         "spiders/feed_content.py",
         "apps/spam/middleware.py",
+        "apps/posts/middleware.py",
     ),
     r"visit\.kept = ": ("crawl/completion.py",),
     r"visit\.settling\.\w+ \W?= ": ("crawl/",),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newsbot.items import Kind, PageRecord
+from newsbot.items import KINDS, Kind, PageRecord
 from newsbot.pages.rules.rule import Rule
 from newsbot.recrawl.planning import (
     DEAD_AFTER,
@@ -224,7 +224,7 @@ def test_readable_durations(seconds: float, text: str) -> None:
 _seconds = st.none() | st.floats(0, 1e9)
 outcomes = st.builds(
     Outcome,
-    kind=st.sampled_from(Kind),
+    kind=st.sampled_from(KINDS),
     status=st.none() | st.sampled_from([200, 206, 301, 302, 304, 308, 401, 403, 404, 410, 429, 500, 503]),
     error=st.none()
     | st.sampled_from(["timeout", "dns", "robots", "http_404", "http_5xx", "ours", "too_young"]),
@@ -245,7 +245,7 @@ records = st.none() | st.builds(
 )
 rules = st.builds(
     lambda intervals: Rule(domain="example.com", interval=MappingProxyType(intervals)),
-    st.dictionaries(st.sampled_from(Kind), st.floats(0, 1e9)),
+    st.dictionaries(st.sampled_from(KINDS), st.floats(0, 1e9)),
 )
 
 

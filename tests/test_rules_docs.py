@@ -8,9 +8,9 @@ from typing import get_args
 
 import pytest
 
-from newsbot.items import Kind
+from newsbot.apps.authoring.hints import find_hints
+from newsbot.items import KINDS
 from newsbot.pages.rules.expressions import MAX_LENGTH, compile_pattern
-from newsbot.pages.rules.hints import find_hints
 from newsbot.pages.rules.keys import KEYS
 from newsbot.pages.rules.load import INTERVALS, read_folder
 from newsbot.pages.rules.rule import FIELDS, FOLLOW, RECRAWL, TLS, Rule
@@ -49,14 +49,14 @@ def test_every_allowed_value_is_documented() -> None:
         ("extract", FIELDS),
         ("follow", FOLLOW),
         ("tls", get_args(TLS)),
-        ("interval", [kind.value for kind in Kind]),
+        ("interval", [kind.value for kind in KINDS]),
         ("recrawl", sorted({word for some in RECRAWL.values() for word in some})),
     ):
         assert [word for word in words if f"`{word}`" not in SECTIONS[key]] == []
 
 
 def test_documented_defaults_are_correct() -> None:
-    intervals = ", ".join(duration(INTERVALS[kind]).replace("1w", "7d") for kind in Kind)
+    intervals = ", ".join(duration(INTERVALS[kind]).replace("1w", "7d") for kind in KINDS)
     assert f"default {intervals}." in SECTIONS["interval"]
     assert f"default {Rule(domain='').max_depth}." in SECTIONS["max_depth"]
     assert f"default {Rule(domain='').concurrency}." in SECTIONS["concurrency"]

@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from newsbot.errors import RulesError
-from newsbot.items import Kind
+from newsbot.items import KINDS, Kind
 from newsbot.pages.rules import Rule, load_rules
 from newsbot.pages.rules.keys import KEYS
 from newsbot.pages.rules.load import INTERVALS, build_rule, read_files, read_rule_file, shipped_folder, shown
@@ -334,7 +334,7 @@ def test_the_shortest_rule_has_all_defaults(tmp_path: Path) -> None:
     rule = load_one(tmp_path, "domain: example.org")
     assert rule == Rule(domain="example.org", file=rule.file, interval=rule.interval)
     assert dict(rule.interval) == INTERVALS
-    assert set(INTERVALS) == set(Kind)
+    assert set(INTERVALS) == set(KINDS)
 
 
 def test_a_single_value_is_a_list_of_one(tmp_path: Path) -> None:
@@ -428,7 +428,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     **{key: st.lists(PATTERNS, max_size=3) for key in ("article", "section", "deny")},
     "drop_query": st.lists(WORDS, max_size=3),
     "max_depth": st.integers(0, 100),
-    "interval": st.dictionaries(st.sampled_from([kind.value for kind in Kind]), SECONDS),
+    "interval": st.dictionaries(st.sampled_from([kind.value for kind in KINDS]), SECONDS),
     "recrawl": st.fixed_dictionaries(
         {}, optional={kind.value: st.sampled_from(words) for kind, words in RECRAWL.items()}
     ),

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from newsbot.apps.authoring.hints import samples
 from newsbot.pages.rules.expressions import MAX_LENGTH, PatternSet, compile_pattern
-from newsbot.pages.rules.hints import samples
 
 REFUSED = [
     (r"(a)\1", "back-references are not supported"),

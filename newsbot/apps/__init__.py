@@ -15,6 +15,7 @@ possibilities (docs/extend.md).
 * ``archive``: WARC files and imports
 * ``rendering``: runs the scripts of pages in a browser
 * ``documents``: reads PDF and other documents as articles
+* ``posts``: posts of blogs and microblogs
 * ``mcp``: lets assistants search and read the articles
 * ``sinks``: sends all articles to other systems
 * ``export``: articles as files and feeds

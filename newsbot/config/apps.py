@@ -176,8 +176,12 @@ def active_apps(wanted_apps: Any) -> list[App]:
 
 
 def open_readers(wanted_apps: Any) -> list[Any]:
-    """Return the readers of the active apps (:class:`newsbot.pages.discovery.reader.SourceReader`)."""
-    return [load(place) for app in active_apps(wanted_apps) for place in app.readers]
+    """Return the readers of sources (:class:`newsbot.pages.discovery.reader.SourceReader`).
+
+    The readers of the active apps come before those of feeds and sitemaps.
+    """
+    built_in = load("newsbot.pages.discovery.reader:BUILT_IN")
+    return [*(load(place) for app in active_apps(wanted_apps) for place in app.readers), *built_in]
 
 
 def open_documents(wanted_apps: Any) -> list[Any]:

@@ -21,6 +21,7 @@ from scrapy.statscollectors import StatsCollector
 
 from newsbot import backends
 from newsbot.clock import Clock, system_clock
+from newsbot.config.apps import open_readers
 from newsbot.config.check import SettingsLike, number_of
 from newsbot.crawl.arguments import Arguments
 from newsbot.crawl.completion import Completion
@@ -76,7 +77,8 @@ class Crawl:
         self.started = clock()
         self.owner = owner_name(self.started)
         rules = backends.open_rules(settings, needed=arguments.needs_rules)
-        self.context = context = Context(rules, stats, clock)
+        readers = open_readers(settings.get("NEWSBOT_APPS"))
+        self.context = context = Context(rules, stats, clock, readers)
         self.scope = Scope(context, settings, arguments)
         self.politeness = Politeness(context, obeys_robots=settings.getbool("ROBOTSTXT_OBEY"))
         self.removals = Removals(context)

@@ -184,7 +184,7 @@ class Completion:
         # The next guessed address of the home page has the same key as this page, so it can be queued only
         # after the lease has ended. The page is due at once, because the worker may be killed before the next
         # guess is queued.
-        if visit.settling.left_out and visit.kind is Kind.SITEMAP:
+        if visit.settling.left_out and visit.kind.is_sitemap:
             self.context.frontier.nack(visit.lease, delay=WAIT)  # read again when there is room
             return
         yield visit.lease, record.next_due if home is None else self.context.clock()
@@ -497,7 +497,9 @@ class CompletionQueue:
 
     def _item_scraped(self, item: Any, response: Response) -> None:
         visit = self._visit_of(response)
-        if visit is not None:
+        if visit is not None and visit.kind.is_listing:  # the posts of a source
+            visit.settling.new_items += getattr(item, "version", None) == 1
+        elif visit is not None:
             others = (item.duplicate_of, *item.derived_from) if isinstance(item, Article) else ()
             domains = {self._context.rule_for(url).domain for url in others if url is not None}
             key = getattr(item, "content_hash", "")
@@ -506,8 +508,8 @@ class CompletionQueue:
 
     def _item_dropped(self, item: Any, response: Response, exception: Exception) -> None:
         visit = self._visit_of(response)
-        if visit is not None:
-            reason = getattr(exception, "reason", None)
+        reason = getattr(exception, "reason", None)
+        if visit is not None and (not visit.kind.is_listing or reason == Reason.LIMIT):
             visit.kept = Kept(
                 text_key=getattr(item, "content_hash", ""), is_unchanged=reason == Reason.UNCHANGED
             )

@@ -33,7 +33,7 @@ def notice_lost_index(storage: Storage, index: NearIndex, now: float) -> None:
     :class:`newsbot.errors.DataError`.
     """
     texts = index.count()
-    lately = storage.articles.count(ArticleFilter(since=utc(now - index.keep)))
+    lately = storage.articles.count(ArticleFilter(since=utc(now - index.keep), posts=False))
     if texts < lately * LEAST_INDEXED:
         logger.warning(
             "near-duplicate index has lost texts place=%s texts=%d articles=%d; near-duplicates of articles"

@@ -6,7 +6,7 @@ Anything else that a part needs is passed to its constructor. :mod:`newsbot.craw
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, Protocol, cast
@@ -18,6 +18,7 @@ from newsbot.crawl.availability import Guarded, Outage, guarded_storage
 from newsbot.crawl.group_calls import GroupCalls
 from newsbot.dedup.index import NearIndex
 from newsbot.frontier.base import Frontier
+from newsbot.pages.discovery.reader import BUILT_IN, SourceReader
 from newsbot.pages.rules import RuleSet
 from newsbot.pages.rules.rule import Rule
 from newsbot.sites.statistics import SiteCounters
@@ -58,8 +59,16 @@ class Context:
     It is used when the crawl opens, and for the first call after an outage.
     """
 
-    def __init__(self, rules: RuleSet, stats: StatsCollector, clock: Clock) -> None:
+    def __init__(
+        self,
+        rules: RuleSet,
+        stats: StatsCollector,
+        clock: Clock,
+        readers: Sequence[SourceReader] = BUILT_IN,
+    ) -> None:
         self.rules, self.stats, self.clock = rules, stats, clock
+        self.readers = readers
+        """The readers of sources: first those of apps, then those of feeds and sitemaps."""
         self.outage = Outage()
         self.calls = self.outage.calls
         self.archive: Archive | None = None

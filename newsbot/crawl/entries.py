@@ -8,13 +8,17 @@ from dataclasses import dataclass, field
 
 from newsbot.clock import iso
 from newsbot.frontier.base import Entry, EntryData
-from newsbot.items import Details, Event, EventKind, GivenBy, Kind, Link, PageRecord, Reason, Where
+from newsbot.items import Details, Event, EventKind, GivenBy, Link, PageRecord, Reason, Where
 from newsbot.pages.rules.rule import Rule
 from newsbot.ranking.judging import PATIENT_PRIORITY, SOURCE_PRIORITY, Judgement
 from newsbot.urls import canonicalize, fingerprint, host_key
 
 MAX_TITLE = 300
 """Maximum number of characters of a link's text that are stored."""
+MAX_MEDIA = 5
+"""Maximum number of files of a feed's item that are stored with its link."""
+MAX_ADDRESS = 1000
+"""Maximum number of characters of the address of such a file. Others are left out."""
 AGAIN_PRIORITY = 30.0
 """Priority of pages that were fetched before. It is lower than the priority of new articles."""
 
@@ -56,6 +60,8 @@ def entry_for(
         data["published_at"] = published_at
     if link.authors:
         data["authors"] = list(link.authors)
+    if media := [one for one in link.media if len(one["url"]) <= MAX_ADDRESS][:MAX_MEDIA]:
+        data["media"] = media
     if force:
         data["force"] = True
     return Entry(
@@ -99,6 +105,8 @@ def entry_again(page: PageRecord) -> Entry:
         data["published_at"] = found["published_at"]
     if found.get("authors"):
         data["authors"] = found["authors"]
+    if found.get("media"):
+        data["media"] = found["media"]
     if found.get("ruled"):
         data["ruled"] = found["ruled"]
     return Entry(
@@ -118,9 +126,9 @@ def _priority_again(page: PageRecord, where: str) -> float:
 
     The lowest priority is for files of a sitemap index that have never changed.
     """
-    if page.kind is Kind.SITEMAP and where == Where.SITEMAP and not page.changes:
+    if page.kind.is_sitemap and where == Where.SITEMAP and not page.changes:
         return PATIENT_PRIORITY
-    return SOURCE_PRIORITY.get(page.kind, AGAIN_PRIORITY)
+    return SOURCE_PRIORITY.get(page.kind.like, AGAIN_PRIORITY)
 
 
 def page_for(entry: Entry, now: float) -> PageRecord:
@@ -140,6 +148,8 @@ def page_for(entry: Entry, now: float) -> PageRecord:
         discovered["published_at"] = entry.data["published_at"]
     if "authors" in entry.data:
         discovered["authors"] = entry.data["authors"]
+    if "media" in entry.data:
+        discovered["media"] = entry.data["media"]
     if "ruled" in entry.data:
         discovered["ruled"] = entry.data["ruled"]
     return PageRecord(

@@ -47,6 +47,7 @@ from newsbot.crawl.waiting import Waiting
 from newsbot.errors import DataError
 from newsbot.frontier.base import ALONE, Lease, Outlook
 from newsbot.frontier.owners import dead_owners
+from newsbot.pages.discovery.reader import claiming
 from newsbot.sites.runs import Run, begin_run, end_run, note_run
 from newsbot.urls import host_key
 
@@ -543,21 +544,22 @@ class FrontierScheduler(Component, BaseScheduler):
         # The rule is the rule of the site that queued the entry, because a feed may be on another site's
         # host.
         rule = self._context.rules.get(entry.data.get("source", "")) or self._context.rule_for(entry.url)
-        visit = Visit(lease=lease, rule=rule, started=self._context.clock())
+        reader = claiming(self._context.readers, entry.url) if entry.kind.is_feed else None
+        address = entry.url if reader is None else reader.address(entry.url)
+        visit = Visit(lease=lease, rule=rule, started=self._context.clock(), address=address)
         self._crawl.pages.expect(entry.fingerprint)
         self._crawl.known.expect(entry.fingerprint)
         self._crawl.sites.expect(rule.domain, entry.url)
         request = Request(
-            entry.url,
+            visit.url,
             callback=self.spider.parse,
             errback=getattr(self.spider, "failed", None),
-            meta={
-                META_KEY: visit,
-                TURN_KEY: Turn(self._asked, leased=lease.turn),
-            },
+            meta={META_KEY: visit},
             # the frontier has removed known URLs already
             dont_filter=True,
         )
+        if host_key(visit.url) == entry.host:
+            request.meta[TURN_KEY] = Turn(self._asked, leased=lease.turn)
         if entry.kind.is_listing:
             request.meta["download_maxsize"] = self.source_maxsize
         visit.carrier = request

@@ -15,6 +15,7 @@ from newsbot.crawl.scope import Scope
 from newsbot.crawl.visit import Due, Found, Visit
 from newsbot.items import Kind, Link, Reason, Where
 from newsbot.pages.discovery.list_pages import is_archive, is_pagination
+from newsbot.pages.discovery.reader import claiming
 from newsbot.pages.rules.rule import Rule, classify
 from newsbot.pages.rules.shape import probability
 from newsbot.ranking.judging import article_odds
@@ -36,7 +37,7 @@ def seeds(context: Context, scope: Scope) -> Iterator[Found]:
     # Seeds on the site's own hosts need no ``source``, so seeds of many rules can be queued together.
     at_home: list[Link] = []
     for rule in scope.selected_rules():
-        links = tuple(_of_rule(rule, scope.arguments.follow))
+        links = tuple(_of_rule(context, rule, scope.arguments.follow))
         if all(_is_at_home(context, rule, link) for link in links):
             at_home += links
         else:
@@ -67,12 +68,12 @@ def _is_at_home(context: Context, rule: Rule, link: Link) -> bool:
         return False
 
 
-def _of_rule(rule: Rule, follow: tuple[str, ...] | None) -> Iterator[Link]:
+def _of_rule(context: Context, rule: Rule, follow: tuple[str, ...] | None) -> Iterator[Link]:
     chosen = follow or rule.follow
-    kinds = (("feeds", Kind.FEED, rule.feeds), ("sitemaps", Kind.SITEMAP, rule.sitemaps))
-    for name, kind, urls in kinds:
-        if chosen is None or name in chosen:
-            yield from (Link(url=url, where=Where.SEED, kind=kind) for url in urls)
+    if chosen is None or "feeds" in chosen:
+        yield from (Link(url=url, where=Where.SEED, kind=_kind_of_feed(context, url)) for url in rule.feeds)
+    if chosen is None or "sitemaps" in chosen:
+        yield from (Link(url=url, where=Where.SEED, kind=Kind.SITEMAP) for url in rule.sitemaps)
     yield from (Link(url=url, where=Where.SEED, kind=Kind.SECTION) for url in _fronts(rule, chosen))
 
 
@@ -92,9 +93,15 @@ def _fronts(rule: Rule, chosen: tuple[str, ...] | None) -> tuple[str, ...]:
 
 def _of_arguments(context: Context, arguments: Arguments) -> Iterator[Link]:
     for url in arguments.feeds:
-        yield Link(url=url, where=Where.ARGUMENT, kind=Kind.FEED)
+        yield Link(url=url, where=Where.ARGUMENT, kind=_kind_of_feed(context, url))
     for url in arguments.urls:
         yield Link(url=url, where=Where.ARGUMENT, kind=_kind_of(url, context.rule_for(url)))
+
+
+def _kind_of_feed(context: Context, url: str) -> Kind:
+    """Return the kind of a source that is named as a feed."""
+    reader = claiming(context.readers, url)
+    return Kind.FEED if reader is None else reader.kind
 
 
 def _kind_of(url: str, rule: Rule) -> Kind:

@@ -56,7 +56,7 @@ class SiteSources:
 
     def has(self, kind: Kind | None) -> bool:
         """Return True if a source of this kind, FEED or SITEMAP, is known."""
-        return self.sitemap if kind is Kind.SITEMAP else self.feed
+        return self.sitemap if kind is not None and kind.is_sitemap else self.feed
 
     def add(self, kind: Kind) -> None:
         """Add a feed or a sitemap."""
@@ -64,7 +64,7 @@ class SiteSources:
 
     def put(self, kind: Kind, *, known: bool) -> None:
         """Record whether a source of this kind, FEED or SITEMAP, is known."""
-        if kind is Kind.SITEMAP:
+        if kind.is_sitemap:
             self.sitemap = known
         else:
             self.feed = known
@@ -139,7 +139,7 @@ class SourceState:
         self._source = known
         self._recall_hints()
         self.policy: Policy = FixedIntervals()
-        self.as_written = visit.rule.recrawl.get(visit.kind) == "fixed"
+        self.as_written = visit.rule.recrawl.get(visit.kind.like) == "fixed"
         """True if the policy's interval is used even if the publisher's hints (such as ``ttl``) differ."""
         if self.as_written or self.outcome.error in _NO_POLL:
             return

@@ -17,6 +17,7 @@ from typing import Any, Unpack
 from newsbot.clock import from_iso
 from newsbot.frontier.base import EntryData, Lease
 from newsbot.items import Details, Event, EventKind, GivenBy, Kind, Link, PageRecord, Where
+from newsbot.pages.discovery.feeds import Feed
 from newsbot.pages.extraction.evidence import Evidence
 from newsbot.pages.rights import PageRights
 from newsbot.pages.rules.rule import Rule
@@ -126,6 +127,8 @@ class Reading:
     """Seconds between updates, as stated by a feed."""
     skip_hours: frozenset[int] = frozenset()
     """Hours of the day (UTC) that a feed excludes from polling."""
+    retry_after: float | None = None
+    """Seconds from the Retry-After header of a further response that belongs to the source."""
     is_article: bool | None = None
     """True if the page is an article, False if it is not; None if unknown."""
     no_article: str = ""
@@ -207,6 +210,8 @@ class Visit:
     lease: Lease
     rule: Rule
     started: float
+    address: str = ""
+    """The URL of the first request; empty if it is the URL of the entry."""
     carrier: object = None
     """The request that carries the visit now: the leased request, or the last hop of its redirects."""
     hops: tuple[Hop, ...] = ()
@@ -239,18 +244,18 @@ class Visit:
     @property
     def url(self) -> str:
         """The URL of the last response of this visit, or else of its first request."""
-        return self.lease.entry.url if self.answer is None else self.answer.url
+        return self.address or self.lease.entry.url if self.answer is None else self.answer.url
 
     @property
     def outcome(self) -> Outcome:
         """The result of the visit so far."""
         answer, reading = self.answer, self.reading
         return Outcome(
-            kind=self.kind,
+            kind=self.kind.like,
             status=None if answer is None else answer.status,
             not_modified=answer is not None and answer.status == 304,
             max_age=None if answer is None else answer.max_age,
-            retry_after=None if answer is None else answer.retry_after,
+            retry_after=reading.retry_after or (None if answer is None else answer.retry_after),
             error=self.settling.error or reading.error,
             changed=False if self.kept.is_unchanged else reading.changed,
             new_items=self.settling.new_items,
@@ -302,7 +307,7 @@ class Visit:
     @property
     def of_index(self) -> bool:
         """True for a sitemap that an index named (:mod:`newsbot.spiders.sitemap_index`)."""
-        return self.kind is Kind.SITEMAP and self.data.get("where") == Where.SITEMAP
+        return self.kind.is_sitemap and self.data.get("where") == Where.SITEMAP
 
     @property
     def keeps_book(self) -> bool:
@@ -337,6 +342,7 @@ class Visit:
             text=self.data.get("title"),
             published_at=from_iso(self.data.get("published_at")),
             authors=tuple(self.data.get("authors", ())),
+            media=tuple(self.data.get("media", ())),
         )
 
     def discovered_at(self) -> float:
@@ -362,3 +368,5 @@ class Found:
     """True if these sitemaps have a lower priority than articles."""
     site: str | None = None
     """Domain of the rule that names the links. None if each link belongs to the site of its host."""
+    feed: Feed | None = None
+    """The feed that has the links. Spider middlewares of apps use it."""

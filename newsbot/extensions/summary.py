@@ -148,10 +148,10 @@ def closing_lines(
     """
     now = figures(stats)
     ended = "" if reason == "finished" else f" ({reason})"
-    articles = (
-        f"{counted(now.new, 'new article')}, {now.updated} updated, useful share {percent(now.useful_share)}"
-    )
-    lines = [f"{articles}, {now.fetched} fetched in {duration(seconds)}{ended}"]
+    articles = f"{counted(now.new, 'new article')}, {now.updated} updated"
+    articles += f", {counted(now.posts, 'new post')}" if now.posts else ""
+    useful = f"useful share {percent(now.useful_share)}"
+    lines = [f"{articles}, {useful}, {now.fetched} fetched in {duration(seconds)}{ended}"]
     if now.errors:
         lines.append(f"errors: {causes(now)}")
     if Reason.TLS in now.errors:

@@ -32,7 +32,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final, Literal, Protocol, TypedDict, runtime_checkable
 
-from newsbot.items import Kind, PageRecord
+from newsbot.items import Kind, Medium, PageRecord
 
 ALONE: Final = 4
 """A suspect is tried alone after this number of its leases were lost in a row.
@@ -65,6 +65,8 @@ class EntryData(TypedDict, total=False):
     published_at: str
     authors: list[str]
     """Author names as written in the feed."""
+    media: list[Medium]
+    """The pictures, audio and video that the feed names (:attr:`newsbot.items.Article.media`)."""
     force: bool
     """True if a person requested the URL."""
     again: bool

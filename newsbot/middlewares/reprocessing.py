@@ -59,7 +59,7 @@ class ReprocessingMiddleware(Middleware):
         kept_as = None if record is None else record.kind
         anew = kept_as is not visit.kind or (visit.kind.is_source and self._scope.arguments.narrows)
         visit.check = Check(record=record, anew=anew)
-        interval = 0.0 if visit.forced else visit.rule.interval.get(visit.kind, 0.0)
+        interval = 0.0 if visit.forced else visit.rule.interval.get(visit.kind.like, 0.0)
         if visit.kind.is_source:
             interval = min(interval, LONGEST_SOURCE_REST)
         decision = gate(record, interval, now)

@@ -5,7 +5,7 @@ An action is a function that reads the options, does the work and prints the res
 package. Apps have the actions of their own commands.
 
 * ``add``, ``remove``, ``prune``: change data
-* ``articles``: shows articles and stories
+* ``articles``: finds and shows articles
 * ``families``: shows, opens and resets the families of a site's addresses
 * ``explain``: explains one URL (``scrapy why``)
 * ``verdict``: decides in one place whether the whole crawl works

@@ -26,7 +26,6 @@ from newsbot.items import (
     ArticleFilter,
     Event,
     EventKind,
-    Kind,
     Link,
     PageRecord,
     Reason,
@@ -164,8 +163,7 @@ def explain(
 
 
 def _lists(storage: Storage | None, rule: Rule) -> bool:
-    kinds = {source.kind for source in storage.sources.all(rule.domain)} if storage else set()
-    return not kinds.isdisjoint((Kind.FEED, Kind.SITEMAP))
+    return storage is not None and any(one.kind.is_listing for one in storage.sources.all(rule.domain))
 
 
 def _learned(storage: Storage | None, rule: Rule) -> LearnedRule | None:

@@ -39,6 +39,8 @@ class Site:
 
     domain: str
     articles: int
+    """The number of articles, without posts."""
+    posts: int
     record: SiteRecord
     sources: Sequence[SourceRecord]
     named: frozenset[str]
@@ -92,7 +94,8 @@ def sites_of(storage: Storage, rules: RuleSet, domain: str | None = None) -> Ite
         sources = [*sorted(polled[one], key=lambda record: (record.kind, record.url)), *never]
         yield Site(
             domain=one,
-            articles=storage.articles.count(ArticleFilter(source=one)),
+            articles=storage.articles.count(ArticleFilter(source=one, posts=False)),
+            posts=storage.articles.count(ArticleFilter(source=one, posts=True)),
             record=records.get(one) or SiteRecord(source=one),
             sources=sources,
             named=frozenset(record.url for record in sources if _is_named(record, rule)),
@@ -344,7 +347,10 @@ def _parted(sites: list[Site]) -> tuple[list[Site], list[str]]:
 def _is_read(site: Site) -> bool:
     """Return True if a page of the site was fetched, or if a fetch was tried."""
     return bool(
-        site.articles or site.record.counters or any(one.polls or one.failures for one in site.sources)
+        site.articles
+        or site.posts
+        or site.record.counters
+        or any(one.polls or one.failures for one in site.sources)
     )
 
 
@@ -357,7 +363,7 @@ def _site_row(site: Site, now: float) -> tuple[object, ...]:
     states = Counter(health(one, now) for one in site.sources)
     return (
         site.domain,
-        site.articles,
+        f"{site.articles} + {counted(site.posts, 'post')}" if site.posts else site.articles,
         percent(site.useful_share),
         when(site.record.last_article, now),
         site.counter("duplicates"),
@@ -397,6 +403,7 @@ def _site_document(site: Site, now: float) -> dict[str, Any]:
     return {
         "site": site.domain,
         "articles": site.articles,
+        "posts": site.posts,
         "useful_share": site.useful_share,
         "last_article": iso_of(site.record.last_article),
         "last_error": site.record.last_error,

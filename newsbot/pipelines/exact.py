@@ -33,7 +33,8 @@ class ExactDuplicatePipeline(Component):
         """Return the article, or raise ``DropItem``. Wait while a backend is unavailable."""
         if not isinstance(item, Article):
             return item
-        item.content_hash = text_key(item.shown)
+        # Two posts with the same text are two posts.
+        item.content_hash = text_key(f"{item.url} {item.shown}" if item.form == "post" else item.shown)
         await self._copies.drop(item)
         return item
 

@@ -20,6 +20,7 @@ from newsbot.dedup.minhash import Signature, signature
 from newsbot.dedup.story_merge import MAX_NEIGHBOURS, part, place, without_bridges
 from newsbot.items import Article
 from newsbot.pipelines.address import AddressChoice
+from newsbot.storage.stories import story_id
 
 WAITS = (0.02, 0.08, 0.3, 0.6)
 """Pauses in seconds between reads of a similar text that another worker is about to store."""
@@ -98,8 +99,13 @@ class StoryFinder:
     async def find(self, article: Article) -> PlacedArticle:
         """Add the article to the index under its URL, find its story, and return it with its place.
 
+        A post is never in a story.
+
         Wait while a backend is unavailable.
         """
+        if article.form == "post":
+            alone = Decision(story_id(article.canonical_url), Relation.NEW)
+            return self._decided(article, alone, kept_apart=False)
         self._context.together.deciding += 1
         try:
             with self._context.timed("dedup_near"):

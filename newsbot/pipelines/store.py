@@ -71,6 +71,9 @@ class StorePipeline(Component):
         if stored.verdict is Verdict.UNCHANGED:
             self._context.count("articles/unchanged")
             raise DropItem(Reason.UNCHANGED)
+        if item.form == "post":
+            self._context.count(f"posts/{stored.verdict}")
+            return item
         self._context.count(f"articles/{stored.verdict}")
         self._context.count_site(item.source, "articles" if stored.verdict is Verdict.NEW else "updated")
         self._context.books.last_article[item.source] = self._context.clock()

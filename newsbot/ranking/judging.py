@@ -133,7 +133,9 @@ def judge(
         return _rejected(obstacle)
     # a known feed or sitemap is never judged as an article, even if an article pattern matches its URL
     if (kind := _known_source(link, match)) is not None:
-        return Judgement(kind=kind, priority=SOURCE_PRIORITY[kind], accepted=True, reason=_why(link, match))
+        return Judgement(
+            kind=kind, priority=SOURCE_PRIORITY[kind.like], accepted=True, reason=_why(link, match)
+        )
     if match.kind is Kind.ARTICLE and link.where is not Where.NEXT_PAGE:
         score = max(probability(article_odds(link, url, learned) + _ODDS_OF_PATTERN), _SCORE_OF_PATTERN)
         return _article(link, score, now, _why(link, match))

@@ -31,6 +31,8 @@ class Figures:
     fetched: int = 0
     new: int = 0
     updated: int = 0
+    posts: int = 0
+    """New posts. They are no articles."""
     duplicates: int = 0
     """Articles that were not stored because their site already has the same text under another URL."""
     similar: int = 0
@@ -110,6 +112,7 @@ def figures(stats: Mapping[str, Any]) -> Figures:
         fetched=areas["fetched"].total(),
         new=areas["articles"]["new"],
         updated=areas["articles"]["updated"],
+        posts=areas["posts"]["new"],
         duplicates=areas["duplicates"]["text"],
         similar=areas["duplicates"]["near"],
         # a stat without a detail has the empty key

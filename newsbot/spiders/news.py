@@ -23,7 +23,7 @@ from twisted.python.failure import Failure
 
 from newsbot.backends import open_rules
 from newsbot.clock import system_clock, utc
-from newsbot.config.apps import open_documents, open_readers
+from newsbot.config.apps import open_documents
 from newsbot.crawl.archiving import keep_page
 from newsbot.crawl.arguments import Arguments, parse_arguments
 from newsbot.crawl.assembly import Crawl
@@ -164,7 +164,6 @@ class NewsSpider(NewsbotSpider):
         return Reader(
             self._crawl,
             obeys_noindex=self.settings.getbool("NEWSBOT_OBEY_NOINDEX"),
-            readers=open_readers(self.settings.get("NEWSBOT_APPS")),
             documents=open_documents(self.settings.get("NEWSBOT_APPS")),
         )
 

@@ -27,12 +27,12 @@ from newsbot.errors import NotAnArticle
 from newsbot.items import Article, Details, EventKind, Kind, Link, Reason, Where
 from newsbot.middlewares import content_type_of, tree_of
 from newsbot.pages.discovery.autodiscovery import find_sections, find_sources
-from newsbot.pages.discovery.feeds import Feed, FeedError
+from newsbot.pages.discovery.feeds import Feed, SourceError
 from newsbot.pages.discovery.hubs import hubs_in
 from newsbot.pages.discovery.list_pages import split_pages, stated_next
-from newsbot.pages.discovery.reader import SourceReader, read_source
+from newsbot.pages.discovery.reader import OTHER_ROOT, read_source, readers_like, recognising
 from newsbot.pages.discovery.sections import MAX_LINKS, PageLinks
-from newsbot.pages.discovery.sitemaps import Sitemap, SitemapError, parse_sitemap
+from newsbot.pages.discovery.sitemaps import Sitemap
 from newsbot.pages.extraction import Reading, SiteMemory, first_page, made_by_scripts, next_page, read
 from newsbot.pages.extraction.documents import HTML, DocumentReader, extensions_of, reader_of
 from newsbot.pages.extraction.evidence import Evidence, Witnesses
@@ -41,7 +41,6 @@ from newsbot.pages.extraction.verdict import Standing, announced
 from newsbot.pages.rights import PageRights, page_rights, price_of
 from newsbot.pages.rules.rule import classify
 from newsbot.pages.rules.shape import is_front_page
-from newsbot.pages.text.codings import gunzip
 from newsbot.sites.rights import headers_of
 from newsbot.spiders.sitemap_index import SitemapIndexes
 
@@ -69,15 +68,13 @@ class Reader:
         crawl: Crawl,
         *,
         obeys_noindex: bool,
-        readers: Sequence[SourceReader] = (),
         documents: Sequence[DocumentReader] = (),
     ) -> None:
         """``obeys_noindex``: True if articles that say ``noindex`` are not stored.
 
-        ``readers`` read kinds of sources that are not feeds in a common format. ``documents`` read files that
-        are articles but not HTML.
+        ``documents`` read files that are articles but not HTML.
         """
-        self._readers, self._documents = readers, documents
+        self._readers, self._documents = crawl.context.readers, documents
         self._extensions, self._one_document = extensions_of(documents), asyncio.Lock()
         self._context, self._scope, self._judge = crawl.context, crawl.scope, crawl.judge
         self._lines, self._rights, self._hubs = crawl.sites.shared_lines, crawl.sites.rights, crawl.hubs
@@ -97,8 +94,10 @@ class Reader:
             return None
         # A person may ask for any address. Its content says whether it is a feed or a sitemap.
         asked = visit.data.get("where") == Where.ARGUMENT and not visit.kind.is_listing
-        if asked and (kind := kind_of_source(response.body)) is not None:
-            visit.become(kind)
+        if asked:
+            found = recognising(self._readers, response.url, content_type_of(response), response.body)
+            if found is not None:
+                visit.become(found.kind)
         if visit.kind.is_source and not visit.check.anew and _hash_before(visit) == _digest(response):
             return None  # read() will find that the source is unchanged
         if not visit.kind.is_listing:
@@ -139,7 +138,8 @@ class Reader:
         The function can run in a thread, because it changes no shared state.
         """
         if visit.kind.is_listing:
-            return partial(_parse_source, self._readers, response, visit)
+            readers, kind = readers_like(self._readers, visit.kind), content_type_of(response)
+            return partial(read_source, readers, response.body, response.url, kind, _zone(visit))
         known = Known(self._rights.signals(response.url), self._extensions)
         where, is_section = visit.data.get("where"), visit.kind is Kind.SECTION
         # A person may ask for any page. Only its address says that it is a list.
@@ -197,12 +197,12 @@ class Reader:
             # is unchanged, so the validators are cleared.
             visit.reads_again = True
         readers = {
-            Kind.FEED: self._read_feed,
-            Kind.SITEMAP: self._read_sitemap,
             Kind.SECTION: self._read_section,
+            Kind.FEED: self._read_source,
+            Kind.SITEMAP: self._read_source,
         }
         work = self._work(response, visit) if parsed is None else parsed.result
-        yield from readers.get(visit.kind, self._read_article)(response, visit, work)
+        yield from readers.get(visit.kind.like, self._read_article)(response, visit, work)
 
     def _unchanged(self, visit: Visit) -> None:
         self._context.count("unchanged")
@@ -216,13 +216,20 @@ class Reader:
         if not visit.guessed:
             self._context.count_error(visit.rule.domain, cause)
 
-    def _read_feed(self, response: Response, visit: Visit, parse: _Work) -> Iterator[Found | Article]:
+    def _read_source(self, response: Response, visit: Visit, parse: _Work) -> Iterator[Found]:
+        form = visit.kind.like
         try:
-            with self._context.timed("feed"):
-                feed: Feed = parse()
-        except FeedError as error:
-            self._fault(visit, f"feed_{error.reason}", str(error))
+            with self._context.timed(form):
+                source: Feed | Sitemap = parse()
+        except SourceError as error:
+            self._fault(visit, f"{form}_{error.reason}", str(error))
             return
+        if isinstance(source, Feed):
+            yield from self._read_feed(source, response, visit)
+        else:
+            yield from self._read_sitemap(source, response, visit)
+
+    def _read_feed(self, feed: Feed, response: Response, visit: Visit) -> Iterator[Found]:
         visit.read(
             links_count=len(feed.links),
             ttl=feed.ttl,
@@ -235,7 +242,8 @@ class Reader:
             visit.note(self._context.clock(), EventKind.FEED_PROBLEMS, problems=feed.problems[:5])
         hubs = [hub.url for hub in feed.hubs if hub.protocol == "websub"]
         self._hubs.offer(response, visit, hubs, feed.self_url)
-        yield Found(links=tuple(feed.links), referrer=response.url, depth=visit.lease.entry.depth + 1)
+        links = tuple(feed.links)
+        yield Found(links=links, referrer=response.url, depth=visit.lease.entry.depth + 1, feed=feed)
 
     def _window(self, links: Sequence[Link]) -> Mapping[str, Any]:
         """Return the number of links in a source, and how far back their dates go, for the recrawl policy.
@@ -247,13 +255,7 @@ class Reader:
         span = now - min(dates) if len(dates) > 1 and min(dates) < now else None
         return {"shown": len(links), "span": span}
 
-    def _read_sitemap(self, response: Response, visit: Visit, parse: _Work) -> Iterator[Found | Article]:
-        try:
-            with self._context.timed("sitemap"):
-                sitemap: Sitemap = parse()
-        except SitemapError as error:
-            self._fault(visit, f"sitemap_{error.reason}", str(error))
-            return
+    def _read_sitemap(self, sitemap: Sitemap, response: Response, visit: Visit) -> Iterator[Found]:
         number = len(sitemap.links) + len(sitemap.children)
         visit.read(links_count=number, **self._window(sitemap.links))
         dates = [moment for link in sitemap.links if (moment := link.published_at or link.modified_at)]
@@ -413,13 +415,6 @@ async def _in_thread(work: _Work) -> Parsed:
 LARGE = 1 << 17
 """Minimum size in bytes of feeds and sitemaps that are parsed in a thread. Parsing this size takes 50 ms."""
 _GZIP = b"\x1f\x8b"
-
-
-def _parse_source(readers: Sequence[SourceReader], response: Response, visit: Visit) -> Any:
-    """Return the :class:`Feed` or :class:`Sitemap`. Raises ``FeedError`` or ``SitemapError``."""
-    if visit.kind is Kind.FEED:
-        return read_source(readers, response.body, response.url, content_type_of(response), _zone(visit))
-    return parse_sitemap(response.body, response.url, zone=_zone(visit))
 
 
 def _digest(response: Response) -> str:
@@ -627,36 +622,12 @@ def looks_like_html(body: bytes, content_type: str) -> bool:
     """
     head = body[:_HEAD].lstrip(b"\xef\xbb\xbf \t\r\n")
     if _TAG.search(head):
-        return not _OTHER_ROOT.search(head) or b"<html" in head.lower()
+        return not OTHER_ROOT.search(head) or b"<html" in head.lower()
     return not head.startswith((b"{", b"[")) and not content_type.lower().startswith(_NO_HTML)
-
-
-def kind_of_source(body: bytes) -> Kind | None:
-    """Return the kind of a feed or sitemap, also in gzip; None for all other content."""
-    head = gunzip(body, _HEAD)[:_HEAD].lstrip(b"\xef\xbb\xbf \t\r\n")
-    if _JSON_FEED.search(head):
-        return Kind.FEED
-    root = _OTHER_ROOT.search(head)
-    return None if root is None or b"<html" in head.lower() else _KINDS.get(root[1].lower())
 
 
 # Matches rel=next and rel="nofollow next". Up to 40 characters of other words may come before "next".
 _NEXT = re.compile(rb"""rel\s{0,3}=\s{0,3}["']?[\w ]{0,40}next""", re.IGNORECASE)
 _HEAD = 2048
 _TAG = re.compile(rb"<[a-z!?]", re.IGNORECASE)
-# Matches declarations, comments and a DOCTYPE, then <rss>, <atom:feed>, <urlset> and so on. "{0,20}+" is
-# possessive: it never backtracks, so a page that consists of comments takes no longer.
-_OTHER_ROOT = re.compile(
-    rb"^(?:<\?.{0,300}?\?>|<!--.{0,500}?-->|<!DOCTYPE.{0,300}?>|\s){0,20}+"
-    rb"<(?:\w{1,20}:)?(rss|rdf|feed|urlset|sitemapindex|opml)[\s>]",
-    re.IGNORECASE | re.DOTALL,
-)
-_KINDS = {
-    b"rss": Kind.FEED,
-    b"rdf": Kind.FEED,
-    b"feed": Kind.FEED,
-    b"urlset": Kind.SITEMAP,
-    b"sitemapindex": Kind.SITEMAP,
-}
-_JSON_FEED = re.compile(rb"^\{.{0,500}https?:\\?/\\?/(?:www\.)?jsonfeed\.org\\?/version", re.DOTALL)
 _NO_HTML = ("application/json", "application/ld+json", "application/feed+json", "text/plain", "text/csv")

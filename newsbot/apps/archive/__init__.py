@@ -9,6 +9,7 @@ Files in reading order:
 * ``uploads``: copies finished files to an object store
 * ``recording``: the archive of a crawl: writes its exchanges in a thread, and deletes old files
 * ``middleware``: passes requests and responses to the archive
+* ``media``: pictures, audio and video of articles
 * ``command``: ``scrapy articles show``, also with the archived page
 * ``pages``: the archived page in the dashboard
 * ``importing``: imports articles from WARC files

@@ -16,6 +16,7 @@ APP = App(
         "SPIDER_MIDDLEWARES": {
             "newsbot.apps.archive.middleware.ArchiveMiddleware": 400,
         },
+        "EXTENSIONS": {"newsbot.apps.archive.media.MediaFiles": 540},
     },
     checks=("newsbot.apps.archive.recording:check",),
     pages=("newsbot.apps.archive.pages:add",),

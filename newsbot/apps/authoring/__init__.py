@@ -7,6 +7,8 @@ Files in reading order:
 * ``new``: ``scrapy rules new``; proposes selectors from a few pages of a site
 * ``cases``: saved pages with their expected fields, for ``scrapy rules test``
 * ``importing``: ``scrapy rules import``
+* ``hints``: warns about values of rules that are probably mistakes
+* ``import_ftr``: converts site files of ftr-site-config to rules
 * ``command``: ``scrapy rules check|show|families``
 * ``article``: extracts the article of one page
 * ``project``: ``newsbot init``

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from newsbot.apps.authoring.hints import find_hints
 from newsbot.backends import rules_folder, stored
 from newsbot.cli.command import Call
 from newsbot.cli.terminal import columns, counted
 from newsbot.clock import system_clock, utc
 from newsbot.errors import ArgumentError, DataUnavailable, Problem, RulesError
 from newsbot.items import Link, Where
-from newsbot.pages.rules.hints import find_hints
 from newsbot.pages.rules.load import Loaded, read_files, read_folder
 from newsbot.pages.rules.rule import Rule
 from newsbot.pages.rules.show import Value, duration, effective, overview, verdict

@@ -15,13 +15,13 @@ from xml.etree.ElementTree import Element, ParseError
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
+from newsbot.apps.authoring.import_ftr import MAX_BYTES, import_ftr
 from newsbot.apps.authoring.learn import quoted
 from newsbot.apps.authoring.writing import rule_path, write_new
 from newsbot.backends import rules_folder
 from newsbot.cli.command import Call
 from newsbot.cli.terminal import Column, counted
 from newsbot.errors import MAX_QUOTE, ArgumentError, RulesError
-from newsbot.pages.rules.import_ftr import MAX_BYTES, import_ftr
 from newsbot.urls import canonicalize, host_key, site_of
 
 MAX_LIST_BYTES = 20 * 2**20

@@ -11,7 +11,7 @@ import io
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from hashlib import blake2b
 from pathlib import Path
@@ -109,7 +109,7 @@ def corpus(call: Call) -> None:
     tell = lines(call.note, {})
     try:
         with stored(call.settings, stale=True) as storage:
-            chosen_rows = _rows(storage.articles.iter(chosen(call)), totals, call)
+            chosen_rows = _rows(storage.articles.iter(replace(chosen(call), posts=False)), totals, call)
             write = _write_parquet if options.format == "parquet" else _write_jsonl
             for number, shard in enumerate(batched(chosen_rows, options.shard)):
                 write(folder / "data", number, shard)

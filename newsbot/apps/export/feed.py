@@ -22,7 +22,7 @@ from newsbot.backends import open_rules, stored
 from newsbot.cli.command import Call
 from newsbot.cli.files import atomic_target
 from newsbot.errors import ArgumentError, DataUnavailable
-from newsbot.items import Article, ArticleFilter, Kind
+from newsbot.items import Article, ArticleFilter
 from newsbot.pages.rules.rule import RuleSet
 from newsbot.pages.text.words import clean
 from newsbot.storage.sources import SourceRecord, Sources
@@ -146,7 +146,7 @@ def feeds_of(rules: RuleSet, records: Iterable[SourceRecord]) -> dict[str, list[
     """
     found: dict[str, list[str]] = defaultdict(list)
     for one in records:
-        if one.kind is Kind.FEED and one.polls and not one.failures:
+        if one.kind.is_feed and one.polls and not one.failures:
             found[one.source].append(one.url)
     named = {rule.domain: list(rule.feeds) for rule in rules if rule.feeds}
     return {site: feeds[:MAX_FEEDS] for site, feeds in sorted((found | named).items())}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import MISSING, asdict, fields
 from datetime import datetime
-from typing import Any, BinaryIO, Literal, get_args, get_origin, get_type_hints
+from typing import Any, BinaryIO, Literal, get_args, get_origin, get_type_hints, is_typeddict
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -34,6 +34,8 @@ def _type(kind: Any) -> pa.DataType:
         return pa.map_(*map(_type, arguments))
     if origin is Literal:
         return pa.string()
+    if is_typeddict(kind):
+        return pa.struct([pa.field(name, _type(hint)) for name, hint in get_type_hints(kind).items()])
     return _TYPES[kind] if origin is None else _type(arguments[0])  # X | None has the type of X
 
 

@@ -13,5 +13,6 @@ Files in reading order:
   finds words that are in a larger share of articles today than before
 * ``matching``: finds which of some articles in memory match queries
 * ``command``: ``scrapy articles search``, ``counts`` and ``index``
+* ``stories``: ``scrapy articles stories``, ``split`` and ``reindex``
 * ``phrases``: finds several texts and regular expressions in one page, for ``scrapy crawl search``
 """

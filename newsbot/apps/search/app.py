@@ -7,6 +7,7 @@ APP = App(
     package="newsbot.apps.search",
     machine_followers=("newsbot.apps.search.articles:machine_followers",),
     signs=("newsbot.apps.search.articles:signs",),
+    labels={"form": "newsbot.apps.search.labels:FormField"},
     commands={
         "search": ("Read", "Find articles"),
         "articles": ("Read", "Find, read, export and import articles"),

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import islice
@@ -349,7 +349,7 @@ class ArticleSearch:
         if limit <= 0 or (parsed.empty and not parsed.blank):
             return []
         if parsed.blank:
-            newest = self._library.newest(where, limit=skip + limit)
+            newest = self._library.newest(replace(where, posts=False), limit=skip + limit)
             return [Hit(one, snippet(one.title, one.text, frozenset()), 0.0) for one in newest[skip:]]
         self._catch_up(patience)
         languages = self._index.languages()  # after the update, which can add a language

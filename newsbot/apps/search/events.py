@@ -119,9 +119,11 @@ class Beginning:
     @classmethod
     def of(cls, key: bytes, article: Article, moment: int) -> Beginning:
         """Return the data of an article with this key and time."""
-        text, code = article.text[:BEGINNING], stemming(article.language)
+        # A post has an event of its own, because it has nothing that is compared.
+        title, text = ("", "") if article.form == "post" else (article.title, article.text[:BEGINNING])
+        code = stemming(article.language)
         language = crc32((article.language or "").lower().partition("-")[0].encode())
-        words = Counter(stems(article.title, code) * IN_TITLE + stems(text, code))
+        words = Counter(stems(title, code) * IN_TITLE + stems(text, code))
         names = (part for name in _NAME.findall(text) if name[0].isupper() for part in name.split("-"))
         return cls(
             key=key,
@@ -131,7 +133,7 @@ class Beginning:
             # the language is the start value of the checksum
             counts={crc32(one.encode(), language): number for one, number in words.items()},
             names=frozenset(crc32(stem(name, code).encode(), language) for name in names),
-            days=days_in(article.title),
+            days=days_in(title),
         )
 
 

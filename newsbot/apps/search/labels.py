@@ -38,6 +38,32 @@ class LabelField(Protocol):
         """Return a label in the form that people read."""
 
 
+FORMS = ("article", "live", "gallery", "post")
+
+
+class FormField:
+    """The field ``form``: the form of an article (:attr:`newsbot.items.Article.form`)."""
+
+    def __init__(self, settings: SettingsLike) -> None:
+        """All settings have the same forms."""
+
+    def version(self) -> str:
+        """See :class:`LabelField`."""
+        return "1"
+
+    def labels(self, article: Article, stems: Sequence[str]) -> Iterable[str]:  # noqa: ARG002  (an interface)
+        """See :class:`LabelField`."""
+        return (article.form,)
+
+    def named(self, value: str) -> Sequence[str]:
+        """Return the forms that a value names. ``any`` names all of them."""
+        return FORMS if value.lower() == "any" else [one for one in FORMS if one == value.lower()]
+
+    def title(self, label: str) -> str:
+        """See :class:`LabelField`."""
+        return label
+
+
 class Labels:
     """The fields of the active apps."""
 

@@ -36,6 +36,9 @@ MIN_BEGINNING = 2
 """Minimum number of letters before a ``*``."""
 FIELDS = ("title", "author", "site", "tag", "lang", "section", "since", "until", "story", "event")
 
+FORM, POST = "form", "post"
+"""The field of the form of articles (:class:`newsbot.apps.search.labels.FormField`), and a value of it."""
+
 _QUOTES = str.maketrans(dict.fromkeys("“”„«»", '"'))
 _TOKEN = re.compile(
     # The value of a field must be directly after the colon: ``title: bridge`` is two words.
@@ -405,7 +408,16 @@ def expression(query: Query, where: ArticleFilter, languages: Sequence[str]) -> 
     nodes = list(query.parts())
     nodes += [Mark("site", where.source)] if where.source is not None else []
     nodes += [Mark("lang", where.language)] if where.language is not None else []
+    # Posts are found only if the query asks for them.
+    nodes += [] if any(map(_names_form, nodes)) else [Not(Mark(FORM, POST, (POST,)))]
     return expression_of(All(tuple(nodes)), languages)
+
+
+def _names_form(node: Node) -> bool:
+    """Return True if a condition has the field ``form``."""
+    if isinstance(node, All | Any):
+        return any(map(_names_form, node.nodes))
+    return _names_form(node.node) if isinstance(node, Not) else isinstance(node, Mark) and node.field == FORM
 
 
 def expression_of(node: Node, languages: Sequence[str]) -> str:

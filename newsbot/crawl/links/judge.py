@@ -205,12 +205,12 @@ class LinkJudge:
         """
         if link.where in NAMED:
             kind = link.kind or Kind.ARTICLE
-            priority = ASKED_PRIORITY if found.force else SOURCE_PRIORITY.get(kind, ASKED_PRIORITY)
+            priority = ASKED_PRIORITY if found.force else SOURCE_PRIORITY.get(kind.like, ASKED_PRIORITY)
             return Judgement(kind=kind, priority=priority, accepted=True, reason=link.where.value)
         if visit is not None and found.site is None and not self.may_go_to(link, rule, visit):
             return Judgement(kind=Kind.OTHER, priority=0.0, accepted=False, reason=Reason.OFFSITE)
         if link.kind is not None and link.kind.is_listing:
-            priority = PATIENT_PRIORITY if found.patient else SOURCE_PRIORITY[link.kind]
+            priority = PATIENT_PRIORITY if found.patient else SOURCE_PRIORITY[link.kind.like]
             judgement = Judgement(kind=link.kind, priority=priority, accepted=True, reason=link.where.value)
         else:
             learned = self._learning.rule(rule)
@@ -266,7 +266,7 @@ class LinkJudge:
         """
         chosen = self._scope.arguments.follow or rule.follow
         if kind.is_listing:
-            return chosen is None or ("feeds" if kind is Kind.FEED else "sitemaps") in chosen
+            return chosen is None or ("feeds" if kind.is_feed else "sitemaps") in chosen
         if visit.kind.is_listing:
             return True
         if chosen is not None:

@@ -135,7 +135,7 @@ class Room:
         A sitemap whose links did not fit is read again when half of the waiting pages are done.
         """
         entry = lease.entry
-        if not self._limit or entry.kind is not Kind.SITEMAP or entry.data.get("force"):
+        if not self._limit or not entry.kind.is_sitemap or entry.data.get("force"):
             return False
         domain = entry.data["source"]
         hosts = self._hosts[domain] = self._hosts.get(domain) or Bounded(MAX_OF_SITE)

@@ -81,10 +81,10 @@ class UsualPlaces:
         self._registry.judged(url, dead=True)
         best = self._context.storage.sources.best(domain, visit.kind, 2)
         others = any(one.url != url and not one.failures for one in best)
-        named = visit.rule.sitemaps if visit.kind is Kind.SITEMAP else visit.rule.feeds
+        named = visit.rule.sitemaps if visit.kind.is_sitemap else visit.rule.feeds
         last_of_kind = not others and not named
         # An empty feed still counts as a feed, because it may have its first items tomorrow.
-        if last_of_kind and (visit.kind is Kind.SITEMAP or visit.outcome.failed):
+        if last_of_kind and (visit.kind.is_sitemap or visit.outcome.failed):
             site.put(visit.kind, known=False)
         if visit.rule.has_sources or visit.of_index or visit.data.get("where") != Where.AUTODISCOVERY:
             return

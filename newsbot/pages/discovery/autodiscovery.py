@@ -175,10 +175,10 @@ def _linked(tree: etree._Element, base: str) -> Iterator[tuple[str, str | None]]
 
 def _is_section(link: Link, name: str, rule: Rule, site: str) -> bool:
     match = classify(rule, name)
-    if match.denied or match.kind in (Kind.ARTICLE, Kind.FEED, Kind.SITEMAP) or _site(link.url) != site:
+    if match.denied or _site(link.url) != site:
         return False
-    if match.kind is Kind.SECTION:
-        return True
+    if match.kind is not None:
+        return match.kind is Kind.SECTION
     if link.where is not Where.NAVIGATION or "?" in name:
         return False
     shape = features(name)

@@ -26,9 +26,10 @@ from urllib.parse import urlsplit
 from w3lib.encoding import http_content_type_encoding
 
 from newsbot.clock import system_clock, utc
-from newsbot.items import Kind, Link, Where
+from newsbot.items import Kind, Link, Medium, Where
 from newsbot.pages.discovery.dates import has_two_readings, parse_date
 from newsbot.pages.discovery.xml_events import Enough, Handler, pieces, read, unescape
+from newsbot.pages.extraction.fields.media import MAX_MEDIA, listed, medium
 from newsbot.pages.extraction.page.charset import decode
 from newsbot.pages.extraction.strings import squash, untagged
 from newsbot.pages.text.codings import gunzip
@@ -60,7 +61,7 @@ _MAILED = re.compile(r"[^\s()]{1,200}@[^\s()]{1,200}\s?\(([^()]{1,100})\)")
 class SourceError(ValueError):
     """Raised if a body is not a source of the expected kind. ``reason`` is a short fixed word."""
 
-    def __init__(self, reason: Literal["empty", "html", "not_a_feed", "not_a_sitemap"]) -> None:
+    def __init__(self, reason: Literal["empty", "html", "not_a_feed", "not_a_sitemap", "no_posts"]) -> None:
         super().__init__(reason)
         self.reason = reason
 
@@ -231,12 +232,13 @@ class _Collector(SourceCollector):
         authors: Iterable[str],
         content: str = "",
         plain: bool = False,
+        media: Iterable[Medium | None] = (),
     ) -> None:
         """Convert an item to a link, or count the fault if it has no usable URL.
 
         ``addresses`` are pairs (href, base of relative URLs), most reliable first. ``lead`` is the text below
         the title, with its markup; ``content`` is the full text as HTML. If ``plain`` is true, the title is a
-        text without markup.
+        text without markup. ``media`` are its pictures, audio and video.
         """
         self._items += 1  # items without a link count too, because reading them takes time
         address = self._address(addresses)
@@ -254,6 +256,7 @@ class _Collector(SourceCollector):
             published_at=self.date(published, address, "published_at"),
             modified_at=self.date(modified, address, "modified_at"),
             authors=tuple(dict.fromkeys(name for text in authors if (name := _clean_author(text)))),
+            media=tuple(listed(media)),
         )
         self.take_content(address, content)
 
@@ -393,6 +396,7 @@ _TEXTS = frozenset((
     "language", "dc:language",
     "feedburner:origlink", "pheedo:origlink", "ttl", "hour", "sy:updateperiod", "sy:updatefrequency",
 ))  # fmt: skip
+_MEDIA = ("enclosure", "media:content")
 _PERIODS = {
     "hourly": 3600.0,
     "daily": 86400.0,
@@ -422,6 +426,8 @@ class _Item:
     atom: bool = False
     plain_title: bool = False
     """True if the title is declared as plain text."""
+    media: list[dict[str, str]] = field(default_factory=list)
+    """The attributes of the elements in :data:`_MEDIA`, and of Atom's links to files."""
 
     def add_to(self, found: _Collector) -> None:
         """Add the item to the feed.
@@ -451,6 +457,17 @@ class _Item:
             authors=self.authors,
             content=next((self.texts[key] for key in _CONTENTS if key in self.texts), ""),
             plain=self.plain_title,
+            media=[
+                medium(
+                    one.get("url") or one.get("href") or "",
+                    form=one.get("medium", ""),
+                    mime=one.get("type", ""),
+                    width=one.get("width"),
+                    height=one.get("height"),
+                    size=one.get("length") or one.get("filesize"),
+                )
+                for one in self.media
+            ],
         )
 
 
@@ -474,6 +491,8 @@ class FeedHandler(Handler, Generic[_Found]):
         if self._elements > _MAX_ELEMENTS:
             self.found.problem("too_long")
             raise Enough
+        if name in _MEDIA and self._item is not None and len(self._item.media) < MAX_MEDIA:
+            self._item.media.append(attributes)
         # Items are checked before skipped elements, because an item ends all open elements, even a skipped
         # element without a closing tag.
         if name in _ITEM_NAMES:
@@ -580,6 +599,8 @@ class FeedHandler(Handler, Generic[_Found]):
             # In RSS the URL is the text of the element; in Atom it is in an attribute.
             if text:
                 self._item.links.append((0, text, base))
+            if href and relation == "enclosure":
+                self._item.media.append(attributes)
             if href and relation not in _NO_ARTICLE:
                 self._item.links.append((_rank(relation, attributes.get("type", "")), href, base))
 
@@ -736,7 +757,17 @@ def _read_items(items: Iterator[Any], found: _Collector) -> None:
             lead=_lead(item),
             authors=_authors(item),
             content=_content(item),
+            media=[
+                medium(_text_of(one, "url"), mime=_text_of(one, "mime_type"), size=one.get("size_in_bytes"))
+                for one in _attachments(item)
+            ],
         )
+
+
+def _attachments(item: dict[str, Any]) -> list[dict[str, Any]]:
+    attached = item.get("attachments")
+    found = attached[:MAX_MEDIA] if isinstance(attached, list) else []
+    return [one for one in found if isinstance(one, dict)]
 
 
 def _authors(item: dict[str, Any]) -> list[str]:

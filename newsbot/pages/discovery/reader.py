@@ -1,48 +1,134 @@
-"""The interface of readers. A reader reads a kind of source that is not a feed in a common format.
+"""The readers of sources. A reader reads one kind of source for the crawl.
 
-Examples are the API of a service, or a page with posts. The address of such a source is named like that of a
-feed, and it is polled like a feed. Apps register readers (:attr:`newsbot.config.apps.App.readers`).
+Feeds and sitemaps are read by :data:`BUILT_IN`. Apps register readers for other kinds, such as the API of a
+service or a page with posts (:attr:`newsbot.config.apps.App.readers`). A reader declares its kind, which is
+like ``feed`` or ``sitemap``: the address of such a source is named in rules like that of a feed, and it is
+polled like a feed.
 """
 
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Sequence
 from datetime import tzinfo
-from typing import Protocol
 
-from newsbot.pages.discovery.feeds import Feed, FeedError, parse_feed
+from newsbot.items import Kind
+from newsbot.pages.discovery.feeds import Feed, FeedError, SourceError, parse_feed
+from newsbot.pages.discovery.sitemaps import Sitemap, parse_sitemap
+from newsbot.pages.text.codings import gunzip
 
 
-class SourceReader(Protocol):
-    """Reads one kind of source."""
+class SourceReader:
+    """Reads one kind of source. A class of your own overrides what differs."""
 
-    def recognises(self, url: str, content_type: str, body: bytes) -> bool:
+    kind: Kind = Kind.FEED
+    """The kind of the source, e.g. ``Kind("timeline", like=Kind.FEED)``."""
+
+    def claims(self, url: str) -> bool:  # noqa: ARG002  (an interface)
+        """Return True if the address alone shows that a source is of this kind."""
+        return False
+
+    def address(self, url: str) -> str:
+        """Return the address that is requested for a source that this reader claims."""
+        return url
+
+    def recognises(self, url: str, content_type: str, body: bytes) -> bool:  # noqa: ARG002  (an interface)
         """Return True if a response is of this kind. ``content_type`` is its header, empty if it has none."""
+        return self.claims(url)
 
-    def read(self, body: bytes, url: str, content_type: str, zone: tzinfo) -> Feed:
+    def read(self, body: bytes, url: str, content_type: str, zone: tzinfo) -> Feed | Sitemap:
         """Return the links of a source.
 
         ``zone`` is the time zone of dates without one. ``Feed.ttl`` says how often the source may be polled
-        at most. Raises :class:`newsbot.pages.discovery.feeds.FeedError`. The function may run in any thread.
+        at most. Raises :class:`newsbot.pages.discovery.feeds.SourceError`. The function may run in any
+        thread.
         """
+        raise NotImplementedError
+
+
+class Sitemaps(SourceReader):
+    """Reads sitemaps and their indexes."""
+
+    kind = Kind.SITEMAP
+
+    def recognises(self, url: str, content_type: str, body: bytes) -> bool:  # noqa: ARG002  (an interface)
+        """See :class:`SourceReader`."""
+        return _root_of(body) in (b"urlset", b"sitemapindex")
+
+    def read(self, body: bytes, url: str, content_type: str, zone: tzinfo) -> Sitemap:  # noqa: ARG002
+        """See :class:`SourceReader`."""
+        return parse_sitemap(body, url, zone=zone)
+
+
+class Feeds(SourceReader):
+    """Reads RSS, RDF, Atom and JSON Feed."""
+
+    def recognises(self, url: str, content_type: str, body: bytes) -> bool:  # noqa: ARG002  (an interface)
+        """See :class:`SourceReader`."""
+        return _root_of(body) in (b"rss", b"rdf", b"feed", _JSON)
+
+    def read(self, body: bytes, url: str, content_type: str, zone: tzinfo) -> Feed:
+        """See :class:`SourceReader`."""
+        return parse_feed(body, url, content_type, zone=zone)
+
+
+BUILT_IN: tuple[SourceReader, ...] = (Sitemaps(), Feeds())
+"""The readers of all crawls, after those of apps."""
+
+
+def claiming(readers: Sequence[SourceReader], url: str) -> SourceReader | None:
+    """Return the reader of a feed by its address; None if the address does not tell."""
+    return next((one for one in readers if one.claims(url)), None)
+
+
+def recognising(
+    readers: Sequence[SourceReader], url: str, content_type: str, body: bytes
+) -> SourceReader | None:
+    """Return the reader of a response by its content; None if it is no source."""
+    return next((one for one in readers if one.recognises(url, content_type, body)), None)
+
+
+def readers_like(readers: Sequence[SourceReader], kind: Kind) -> list[SourceReader]:
+    """Return the readers of sources that are like a kind. The last of them reads feeds or sitemaps."""
+    return [one for one in readers if one.kind.like is kind.like]
 
 
 def read_source(
     readers: Sequence[SourceReader], body: bytes, url: str, content_type: str, zone: tzinfo
-) -> Feed:
-    """Read a source with the first reader that recognises it; otherwise as a feed.
+) -> Feed | Sitemap:
+    """Read a source with the first reader that recognises it, otherwise with the last reader.
 
-    Any error of a reader counts as an invalid feed. Raises
-    :class:`newsbot.pages.discovery.feeds.FeedError`.
+    Any error of a reader counts as an invalid source. Raises
+    :class:`newsbot.pages.discovery.feeds.SourceError`.
     """
-    for one in readers:
-        try:
-            if one.recognises(url, content_type, body):
-                return one.read(body, url, content_type, zone)
-        except FeedError:
-            raise
-        except Exception as error:
-            logging.getLogger(__name__).exception("reader=%s failed url=%s", type(one).__name__, url)
-            raise FeedError("not_a_feed") from error
-    return parse_feed(body, url, content_type, zone=zone)
+    chosen = readers[-1]
+    try:
+        chosen = recognising(readers[:-1], url, content_type, body) or chosen
+        return chosen.read(body, url, content_type, zone)
+    except SourceError:
+        raise
+    except Exception as error:
+        logging.getLogger(__name__).exception("reader=%s failed url=%s", type(chosen).__name__, url)
+        raise FeedError("not_a_feed") from error
+
+
+# Matches declarations, comments and a DOCTYPE, then <rss>, <atom:feed>, <urlset> and so on. "{0,20}+" is
+# possessive: it never backtracks, so a page that consists of comments takes no longer.
+OTHER_ROOT = re.compile(
+    rb"^(?:<\?.{0,300}?\?>|<!--.{0,500}?-->|<!DOCTYPE.{0,300}?>|\s){0,20}+"
+    rb"<(?:\w{1,20}:)?(rss|rdf|feed|urlset|sitemapindex|opml)[\s>]",
+    re.IGNORECASE | re.DOTALL,
+)
+_JSON_FEED = re.compile(rb"^\{.{0,500}https?:\\?/\\?/(?:www\.)?jsonfeed\.org\\?/version", re.DOTALL)
+_JSON = b"{"
+_HEAD = 2048
+
+
+def _root_of(body: bytes) -> bytes | None:
+    """Return the name of the root element of a feed or sitemap, also in gzip; None for all other content."""
+    head = gunzip(body, _HEAD)[:_HEAD].lstrip(b"\xef\xbb\xbf \t\r\n")
+    if _JSON_FEED.search(head):
+        return _JSON
+    root = OTHER_ROOT.search(head)
+    return None if root is None or b"<html" in head.lower() else root[1].lower()

@@ -30,6 +30,7 @@ from newsbot.pages.extraction.fields.authors import (
 from newsbot.pages.extraction.fields.dates import published
 from newsbot.pages.extraction.fields.evidence import DERIVED, FEED, RULE, Candidate, best
 from newsbot.pages.extraction.fields.language import detect, normal_code
+from newsbot.pages.extraction.fields.media import media
 from newsbot.pages.extraction.fields.titles import choose_title, clean_title, site_names, title_candidates
 from newsbot.pages.extraction.kinds_and_paywalls import form_of, is_partial
 from newsbot.pages.extraction.page.canonical import base_of, canonical_url
@@ -216,6 +217,7 @@ class _Reader:
         article.text, article.structure = body.text, body.structure()
         article.form = form_of(self.page, article.title, article.text)
         article.partial = body.method == TEASER or is_partial(self.page, article.text)
+        article.media = media(self.page, article.image, article.text, self.hint.media if self.hint else ())
         self._language(article)
         return article
 

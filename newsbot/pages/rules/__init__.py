@@ -10,9 +10,7 @@ Rules in files, in reading order:
 * ``load``: loads a folder and reports all problems at once; reloads it while a crawl is running
 * ``secret``: values that are never shown
 * ``yamlfile``, ``keys``, ``expressions``: read the YAML, keys, values, patterns and selectors of one file
-* ``hints``: warns about values that are probably mistakes
 * ``show``: shows rules in readable form
-* ``import_ftr``: converts site files of ftr-site-config to rules
 
 Forms of URLs:
 

@@ -20,7 +20,7 @@ import yaml
 
 from newsbot.clock import parse_duration
 from newsbot.errors import Problem, did_you_mean
-from newsbot.items import Kind
+from newsbot.items import KINDS, Kind
 from newsbot.pages.rules.expressions import Selector, compile_pattern, read_selector
 from newsbot.pages.rules.rule import FIELDS, FOLLOW, RECRAWL, TLS, Layout, Pattern, Recrawl, ascii_domain
 from newsbot.pages.rules.secret import Secret
@@ -360,13 +360,13 @@ class Key:
     replaces the default."""
 
 
-_KINDS = [kind.value for kind in Kind]
+_KINDS = [kind.value for kind in KINDS]
 
 
 def _by_kind(reader_of: Callable[[Kind], Reader[T]]) -> Reader[dict[Kind, T]]:
     """Return a reader of a mapping whose keys are kinds of pages. ``reader_of`` returns the reader for a
     kind."""
-    by_name = mapping({kind.value: reader_of(kind) for kind in Kind}, "kind of page")
+    by_name = mapping({kind.value: reader_of(kind) for kind in KINDS}, "kind of page")
     return lambda node, place: {Kind(name): value for name, value in by_name(node, place).items()}
 
 

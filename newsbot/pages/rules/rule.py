@@ -15,7 +15,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Literal
 
-from newsbot.items import Kind
+from newsbot.items import KINDS, Kind
 from newsbot.pages.rules.expressions import PatternSet, Selector, pattern_set
 from newsbot.pages.rules.secret import Secret
 from newsbot.urls import canonicalize, host_key, site_of
@@ -251,7 +251,7 @@ class Match:
 
 
 _NOTHING = Match(None)
-_LISTED = {kind: Match(kind) for kind in Kind}
+_LISTED = {kind: Match(kind) for kind in KINDS}
 
 
 def classify(rule: Rule, url: str) -> Match:

@@ -199,6 +199,8 @@ class MongoArticles(Repository, Articles):
             return [from_document(one) for one in newest]
 
     def count(self, where: ArticleFilter | None = None) -> int:
+        if where is not None and where.posts is False:  # posts have an index
+            return self.count(replace(where, posts=None)) - self.count(replace(where, posts=True))
         with self._server.showing() as database:
             query = conditions(current(database, where))
             if not query:  # counting entries of the index is faster than reading documents

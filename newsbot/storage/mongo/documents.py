@@ -87,6 +87,8 @@ def conditions(where: ArticleFilter | None) -> Document:
         return {}
     asked = {"source": where.source, "language": where.language, "story": where.story}
     found: Document = {name: clean(value) for name, value in asked.items() if value is not None}
+    if where.posts is not None:
+        found["form"] = "post" if where.posts else {"$ne": "post"}
     if "story" in found:
         found["story"] = strings(found["story"])
     bounds = {"$gte": micros(where.since), "$lt": micros(where.until)}

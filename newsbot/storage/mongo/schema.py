@@ -217,6 +217,8 @@ MIGRATIONS: tuple[Migration, ...] = (
     ),
     # to compare a queue that has lost its last writes
     _indexes(pages=(_index("added"),)),
+    # to count posts
+    _indexes(articles=(_index("form", "source", "moment", only={"form": "post"}),)),
 )
 """``MIGRATIONS[n]`` upgrades version n to n + 1. Never change a released function. Add new functions at the
 end.

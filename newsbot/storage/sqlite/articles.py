@@ -214,6 +214,8 @@ class SqliteArticles(Repository, Articles):
             ]
 
     def count(self, where: ArticleFilter | None = None) -> int:
+        if where is not None and where.posts is False:  # posts have an index
+            return self.count(replace(where, posts=None)) - self.count(replace(where, posts=True))
         tests, values = conditions(where)
         with self._file.reading() as database:
             query = f"SELECT count(*) FROM article a {where_all(tests)}"

@@ -23,6 +23,7 @@ COLUMNS = (
 """Fields of an article that have a column."""
 READ = ", ".join(f"a.{name}" for name in (*COLUMNS, "data"))
 """The columns to read for :func:`from_row`. The table of articles must have the alias ``a``."""
+_IS_POST = "json_extract(a.data, '$.form') IS 'post'"
 IN_STORY = (
     "a.story = (SELECT ifnull(j.into_story, w.story) FROM (SELECT ? AS story) w"
     " LEFT JOIN story_joined j ON j.story = w.story)"
@@ -65,7 +66,8 @@ def conditions(where: ArticleFilter | None) -> tuple[list[str], list[Any]]:
         ("a.moment < ?", stamp(where.until)),
     )
     given = [(condition, value) for condition, value in asked if value is not None]
-    return [condition for condition, _ in given], [value for _, value in given]
+    of_form = [] if where.posts is None else [_IS_POST if where.posts else f"NOT ({_IS_POST})"]
+    return [*(condition for condition, _ in given), *of_form], [value for _, value in given]
 
 
 def where_all(tests: list[str]) -> str:

@@ -167,7 +167,7 @@ class Command(NewsbotCommand):
         Action(
             "stories",
             "List stories: groups of articles on the same news, the most recent first",
-            "newsbot.operations.articles:stories",
+            "newsbot.apps.search.stories:stories",
             Argument("--since", metavar="DATE", type=moment, help="only stories with articles since DATE"),
             Argument(
                 "--min-members", metavar="N", type=positive, default=2, help="minimum number of articles (2)"
@@ -180,7 +180,7 @@ class Command(NewsbotCommand):
         Action(
             "split",
             "Split a story whose articles do not belong together into one story for each group of them",
-            "newsbot.operations.articles:split",
+            "newsbot.apps.search.stories:split",
             Argument(
                 "story", metavar="STORY", help=f"id of a story, as in: {PROGRAM} articles stories --json"
             ),
@@ -200,7 +200,7 @@ class Command(NewsbotCommand):
             "reindex",
             "Put the texts of the last 30 days (NEWSBOT_NEAR_DAYS) back into the near-duplicate index after "
             "Redis has lost its data; add --anew if newsbot refuses the old index after an update",
-            "newsbot.operations.articles:reindex",
+            "newsbot.apps.search.stories:reindex",
             Argument("--anew", action="store_true", help="empty the index first (stop all crawls before)"),
             writes=True,
         ),

@@ -521,7 +521,7 @@ def newest_articles(data: Data, chosen: Choice = EVERYTHING) -> list[ArticleRow]
     Articles with a date in the future are left out, because they would stay at the top of the list.
     """
     articles, shown = data.storage.articles, dict[str, Article]()
-    where = ArticleFilter(until=utc(data.clock()), language=chosen.language)
+    where = ArticleFilter(until=utc(data.clock()), language=chosen.language, posts=False)
     if chosen.collection:
         hits = data.search.find(narrowed("", tag=chosen.collection), where, limit=NEWEST)
         return [row_of(one.article, opening(one.article.text), copies=one.copies) for one in hits]

@@ -355,7 +355,7 @@ def history(found: Explanation, now: float) -> list[Values]:
 def _fields(known: Whole) -> list[tuple[str, str, str | None]]:
     """Return name, value and extraction method of each field that has a value."""
     row = known.article.to_dict()
-    hidden = ("text", "extraction", "url", "content_hash")
+    hidden = ("text", "extraction", "url", "content_hash", "media")
     return [
         (name, (", ".join(map(str, value)) if isinstance(value, list) else str(value))[:2000], method)
         for name, value in row.items()

@@ -16,7 +16,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
 from enum import StrEnum
 from itertools import pairwise
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 from aiohttp import web
 
@@ -167,8 +167,15 @@ def schema_of(kind: Any, components: dict[str, Schema]) -> Schema:
         return {"enum": [str(one) for one in arguments or kind]}
     if origin in (list, tuple):
         return {"type": "array", "items": schema_of(arguments[0], components)}
-    if origin is dict:
-        return {"type": "object", "additionalProperties": schema_of(arguments[1], components)}
+    if origin is dict or is_typeddict(kind):
+        hints = get_type_hints(kind) if origin is None else {}
+        known = {name: schema_of(hint, components) for name, hint in hints.items()}
+        others = schema_of(arguments[1], components) if arguments else False
+        return {
+            "type": "object",
+            **({"properties": known} if known else {}),
+            "additionalProperties": others,
+        }
     raise TypeError(f"{kind}: there is no JSON Schema for this type")
 
 

@@ -51,13 +51,13 @@ _Value = TypeVar("_Value")
 
 def stored_articles(data: Data) -> int:
     """Return the number of stored articles."""
-    return data.storage.articles.count()
+    return data.storage.articles.count(ArticleFilter(posts=False))
 
 
 def published_today(data: Data) -> int:
     """Return the number of stored articles that were published in the last 24 hours."""
     now = utc(data.clock())
-    return data.storage.articles.count(ArticleFilter(since=now - WINDOW, until=now))
+    return data.storage.articles.count(ArticleFilter(since=now - WINDOW, until=now, posts=False))
 
 
 def known_languages(data: Data) -> list[str]:

@@ -7,5 +7,6 @@ Files in reading order:
 * ``authors``: the names of the authors and of news agencies
 * ``dates``: when the article was published and changed
 * ``language``: the language of the text
-* ``details``: summary, section, tags, picture
+* ``details``: summary, section, tags, main picture
+* ``media``: pictures, audio and video
 """

@@ -1,0 +1,11 @@
+"""Reads the posts of blogs and microblogs: Mastodon, Bluesky, Telegram, YouTube and feeds of short notes.
+
+The page of a post is not fetched, because the answer of the service has its text. A post is stored as an
+article of the form ``post``.
+
+Files in reading order:
+
+* ``post``: one post, its title, and the text of its HTML
+* ``mastodon``, ``bluesky``, ``telegram``, ``youtube``, ``notes``: the readers
+* ``middleware``: makes articles of posts, and reads the further parts of a source
+"""

@@ -1,0 +1,147 @@
+"""One post, as the readers of all services return it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from lxml import etree
+from lxml.html import HtmlElement, fragment_fromstring
+
+from newsbot.clock import system_clock, utc
+from newsbot.items import Kind, Medium
+from newsbot.pages.discovery.feeds import Feed, FeedError
+from newsbot.pages.extraction.strings import squash
+
+POSTS = Kind("posts", like=Kind.FEED)
+MAX_POSTS = 200
+"""Maximum number of posts that are read of one answer."""
+MAX_TEXT = 50_000
+"""Maximum number of characters of a post. The rest is left out."""
+MAX_TITLE = 100
+"""Maximum number of characters of a title that is made from the text."""
+MAX_TAGS = 30
+MAX_NAME = 200
+SENSITIVE = "sensitive"
+"""The tag of posts that their author or the service marks as sensitive. Their media are not listed."""
+_BLOCKS = ("p", "div", "li", "ul", "ol", "blockquote", "pre", "h1", "h2", "h3", "h4", "h5", "h6")
+
+
+@dataclass(slots=True, kw_only=True)
+class Post:
+    """One post."""
+
+    url: str
+    text: str
+    title: str = ""
+    """Empty if the first line of the text is the title."""
+    author: str = ""
+    published_at: datetime | None = None
+    modified_at: datetime | None = None
+    """The time of the last edit."""
+    language: str | None = None
+    tags: Sequence[str] = ()
+    media: Sequence[Medium] = ()
+    sensitive: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class PostFeed(Feed):
+    """A source with posts. ``next_url`` is the address of its next part, which has older posts."""
+
+    posts: list[Post] = field(default_factory=list)
+    rows: int = 0
+    """The number of all posts in the answer, with those that are left out."""
+    oldest: datetime | None = None
+    """The time of the oldest of them."""
+
+    def __post_init__(self) -> None:
+        times = [post.published_at for post in self.posts if post.published_at is not None]
+        self.rows = self.rows or len(self.posts)
+        self.oldest = self.oldest or min(times, default=None)
+
+
+def title_of(text: str) -> str:
+    """Return the first line of a text, shortened at a word."""
+    line = text.strip().partition("\n")[0].strip()
+    if len(line) <= MAX_TITLE:
+        return line
+    cut = line[: MAX_TITLE - 1]
+    return f"{(cut.rpartition(' ')[0] or cut).rstrip(' ,;:–—-')}…"
+
+
+def text_of_html(html: str) -> str:
+    """Return the text of a piece of HTML: one line for each paragraph, and the whole addresses of links."""
+    if not html.strip():
+        return ""
+    try:
+        return text_of_tree(fragment_fromstring(html[: 4 * MAX_TEXT], create_parent="div"))
+    except (etree.LxmlError, ValueError):  # ValueError: characters that XML forbids
+        return ""
+
+
+def text_of_tree(root: HtmlElement) -> str:
+    """Return the text of an element, with a line for each paragraph."""
+    parts: list[str] = []
+    for event, element in etree.iterwalk(root, events=("start", "end")):
+        is_text = isinstance(element.tag, str) and element.tag not in ("script", "style")
+        if event == "start":
+            parts.append("\n" if element.tag == "br" or element.tag in _BLOCKS else "")
+            parts.append((element.text or "") if is_text else "")
+        else:
+            parts.append("\n" if element.tag in _BLOCKS else "")
+            parts.append((element.tail or "") if element is not root else "")
+    lines = map(squash, "".join(parts).split("\n"))
+    return "\n".join(line for line in lines if line)[:MAX_TEXT]
+
+
+def json_of(body: bytes) -> Any:
+    """Return the content of a JSON document. Raises :class:`FeedError`."""
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise FeedError("not_a_feed") from error
+
+
+def mappings(value: Any) -> list[dict[str, Any]]:
+    """Return the objects in a list of a JSON document; an empty list for all other values."""
+    found = value[:MAX_POSTS] if isinstance(value, list) else ()
+    return [one for one in found if isinstance(one, dict)]
+
+
+def inner(value: Any, *names: str) -> dict[str, Any]:
+    """Return the object at a path in a JSON document; an empty one if there is none."""
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value if isinstance(value, dict) else {}
+
+
+def text(value: Mapping[str, Any], name: str) -> str:
+    """Return a text in a JSON object; empty if it is something else."""
+    found = value.get(name)
+    return found if isinstance(found, str) else ""
+
+
+def moment(stated: str | None) -> datetime | None:
+    """Return a time in ISO 8601 with a time zone; None if it is wrong or in the future."""
+    try:
+        found = datetime.fromisoformat(stated or "")
+    except ValueError:
+        return None
+    known = found.tzinfo is not None and found < utc(system_clock()) + timedelta(days=1)
+    return found if known else None
+
+
+def named(name: str, account: str) -> str:
+    """Return the author of a post: the shown name, and the account."""
+    name = squash(name)[:MAX_NAME]
+    return f"{name} (@{account[:MAX_NAME]})" if name and name != account else f"@{account[:MAX_NAME]}"
+
+
+def tags_of(names: Iterable[str]) -> list[str]:
+    """Return tags without their sign, each once."""
+    found = (squash(name).lstrip("#")[:MAX_NAME] for name in names)
+    return list(dict.fromkeys(name for name in found if name))[:MAX_TAGS]
