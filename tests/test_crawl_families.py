@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from newsbot.items import Kind
 from newsbot.sites.families import read_site
 from tests.crawls import article_html, feed_xml
@@ -118,6 +120,27 @@ def test_a_feed_and_a_sitemap_are_both_looked_for(site, world):
     site.page(f"{HOST}/", bare([]))
     site.page(f"{HOST}/feed", feed_xml(posts[:3]), headers=XML)
     site.page(f"{HOST}/sitemap.xml", sitemap_xml(posts), headers=XML)
+    for number, url in enumerate(posts):
+        site.page(url, article_html(number))
+    world.crawl("-a", f"url={HOST}/")
+    assert sorted(world.urls()) == sorted(posts)
+
+
+@pytest.mark.parametrize("sitemap", ["broken", "pages"])
+def test_lists_are_read_if_the_sitemap_does_not_name_the_articles(site, world, sitemap):
+    posts = [f"{HOST}/2026/11/a-story-of-the-town-{n}/" for n in range(16)]
+    for number in range(4):
+        following = f"<a href='/page/{number + 2}/'>Next page</a>" if number < 3 else ""
+        listed = bare(posts[4 * number : 4 * number + 4], feed="/feed")
+        site.page(
+            f"{HOST}/page/{number + 1}/" if number else f"{HOST}/", listed.replace("</body>", following)
+        )
+    site.page(f"{HOST}/feed", feed_xml(posts[:4]), headers=XML)
+    site.page(f"{HOST}/robots.txt", f"User-agent: *\nAllow: /\nSitemap: {HOST}/wp-sitemap.xml\n")
+    if sitemap == "broken":
+        site.page(f"{HOST}/wp-sitemap.xml", "", status=503)
+    else:
+        site.page(f"{HOST}/wp-sitemap.xml", sitemap_xml([f"{HOST}/about/", f"{HOST}/jobs/"]), headers=XML)
     for number, url in enumerate(posts):
         site.page(url, article_html(number))
     world.crawl("-a", f"url={HOST}/")

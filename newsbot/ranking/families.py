@@ -309,6 +309,17 @@ class SiteFamilies:
         """True if the site's feeds or news sitemaps name articles."""
         return any(family.is_witnessed for family in self.families.values())
 
+    @property
+    def lists_articles(self) -> bool:
+        """True if the site's sitemaps list members of the families of its articles.
+
+        If no articles are known, a family that may be one of articles suffices.
+        """
+        listed = [(name, family) for name, family in self.families.items() if family.listed]
+        if self.articles or self.names_articles:
+            return any(family.is_witnessed or family.good for _, family in listed)
+        return any(self.state(name) is not State.CLOSED for name, _ in listed)
+
     def state(self, name: str) -> State:
         """Return the state of a family."""
         family = self.families.get(name, _NEW)

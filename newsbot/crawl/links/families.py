@@ -315,8 +315,14 @@ class Families:
 
     # --- lists
     def needs_lists(self, domain: str, *, has_sitemap: bool) -> bool:
-        """Return True if lists lead to articles of the site that its feeds and sitemaps do not name."""
-        return not has_sitemap or self.of(domain).beside > 0
+        """Return True if lists lead to articles of the site that its feeds and sitemaps do not name.
+
+        This is also expected if the site's sitemaps cannot be read, or list no articles.
+        """
+        site = self.of(domain)
+        if not has_sitemap or site.beside > 0:
+            return True
+        return not site.lists_articles and not self._awaits_sources(domain)
 
     def may_read(self, entry: Entry) -> bool:
         """Return True if a list may be read on a site whose sources seem to name all articles.
