@@ -126,6 +126,25 @@ def test_a_feed_and_a_sitemap_are_both_looked_for(site, world):
     assert sorted(world.urls()) == sorted(posts)
 
 
+def test_the_second_page_of_a_home_page_is_not_asked_for_by_a_person(site, world):
+    posts = [f"{HOST}/a-story-of-the-town-{n}.html" for n in range(8)]
+    teaser = "<p>The bridge in the town was opened by the mayor on Monday, after two years of work. " * 4
+    for number, name in enumerate(("", "index2.html")):
+        teasers = "".join(
+            f"<article><h1><a href='{url}'>The story of the town, part {n}</a></h1>{teaser}</article>"
+            for n, url in enumerate(posts[4 * number : 4 * number + 4])
+        )
+        following = "" if number else "<a href=/index2.html rel=next>Next page</a>"
+        site.page(f"{HOST}/{name}", f"<html><title>News</title><body>{teasers}{following}</body></html>")
+    site.page(f"{HOST}/feed", feed_xml(posts[:4]), headers=XML)
+    for number, url in enumerate(posts):
+        site.page(url, article_html(number))
+    world.rule("news.test", f"domain: news.test\nseeds: {HOST}/\n")
+    world.crawl()
+    assert "/index2.html" in site.seen("news.test")
+    assert sorted(world.urls()) == posts
+
+
 @pytest.mark.parametrize("sitemap", ["broken", "pages"])
 def test_lists_are_read_if_the_sitemap_does_not_name_the_articles(site, world, sitemap):
     posts = [f"{HOST}/2026/11/a-story-of-the-town-{n}/" for n in range(16)]
