@@ -126,21 +126,28 @@ def test_a_feed_and_a_sitemap_are_both_looked_for(site, world):
     assert sorted(world.urls()) == sorted(posts)
 
 
-def test_the_second_page_of_a_home_page_is_not_asked_for_by_a_person(site, world):
+def test_lists_that_are_read_at_once_are_not_asked_for_as_articles(site, world):
     posts = [f"{HOST}/a-story-of-the-town-{n}.html" for n in range(8)]
+    menu = (
+        "<nav><ul><li><a href=/>Home</a><li><a href=/town/>Town</a><li><a href=/sport/>Sport</a></ul></nav>"
+    )
     teaser = "<p>The bridge in the town was opened by the mayor on Monday, after two years of work. " * 4
-    for number, name in enumerate(("", "index2.html")):
+    for number, name in enumerate(("", "index2.html", "town/")):
         teasers = "".join(
             f"<article><h1><a href='{url}'>The story of the town, part {n}</a></h1>{teaser}</article>"
-            for n, url in enumerate(posts[4 * number : 4 * number + 4])
+            for n, url in enumerate(posts[4 * number % 8 : 4 * number % 8 + 4])
         )
         following = "" if number else "<a href=/index2.html rel=next>Next page</a>"
-        site.page(f"{HOST}/{name}", f"<html><title>News</title><body>{teasers}{following}</body></html>")
+        site.page(
+            f"{HOST}/{name}", f"<html><title>News</title><body>{menu}{teasers}{following}</body></html>"
+        )
     site.page(f"{HOST}/feed", feed_xml(posts[:4]), headers=XML)
     for number, url in enumerate(posts):
         site.page(url, article_html(number))
     world.rule("news.test", f"domain: news.test\nseeds: {HOST}/\n")
     world.crawl()
+    world.crawl("-a", "now=yes")
+    assert site.seen("news.test").count("/town/") == 2
     assert "/index2.html" in site.seen("news.test")
     assert sorted(world.urls()) == posts
 

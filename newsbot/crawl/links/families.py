@@ -70,7 +70,7 @@ class Families:
     def standing(self, visit: Visit) -> Standing:
         """Return what is known of the page of a visit before it is read."""
         data = visit.data
-        if data.get("where") in (Where.ARGUMENT, Where.SEED) or _is_asked(data):
+        if data.get("where") in (Where.ARGUMENT, Where.SEED) or _is_asked(visit.lease.entry):
             return Standing.NAMED
         if data.get("why") == Reason.SAMPLE:
             return Standing.SAMPLE
@@ -111,7 +111,7 @@ class Families:
         if visit.record is not None and visit.record.last_full_fetch is not None:
             return
         why = read_reason(data.get("why"))[0]
-        named = data.get("where") in _NAMED or why == Reason.RULE or _is_asked(data)
+        named = data.get("where") in _NAMED or why == Reason.RULE or _is_asked(entry)
         name, domain = self._name(entry), visit.rule.domain
         if refusal is None:
             if not named:
@@ -441,9 +441,9 @@ def _is_unnamed(entry: Entry) -> bool:
     return entry.kind is Kind.ARTICLE and data.get("why") in OF_FAMILIES and not data.get("force")
 
 
-def _is_asked(data: EntryData) -> bool:
-    """Return True if a person asked for the page itself, and not only for the list that leads to it."""
-    return bool(data.get("force")) and data.get("where") != Where.NEXT_PAGE
+def _is_asked(entry: Entry) -> bool:
+    """Return True if a person asked for the page as an article, and not for a list that is read at once."""
+    return bool(entry.data.get("force")) and not entry.kind.is_source
 
 
 def _is_unread(known: Known) -> bool:
