@@ -25,7 +25,16 @@ from newsbot.items import Bounded, EventKind, Kind, Link, Reason, Where, read_re
 from newsbot.pages.discovery.list_pages import shape_of as list_shape
 from newsbot.pages.extraction.verdict import REQUIRED, Standing
 from newsbot.pages.rules.rule import Rule, classify
-from newsbot.ranking.families import LISTS, SAMPLES, Result, SiteFamilies, State, family_of, list_family
+from newsbot.ranking.families import (
+    LISTS,
+    SAMPLES,
+    Family,
+    Result,
+    SiteFamilies,
+    State,
+    family_of,
+    list_family,
+)
 from newsbot.ranking.judging import PATIENT_PRIORITY
 from newsbot.sites.families import MAX_SITES, FamilyNotes
 from newsbot.storage.waiting import WaitingLink
@@ -86,9 +95,8 @@ class Families:
         site = None
         for link in links:
             named = link.where in (Where.FEED, Where.NEWS_SITEMAP)
-            if (not named and link.where is not Where.SITEMAP) or (
-                link.kind is not None and link.kind.is_source
-            ):
+            listed = link.where in (Where.SITEMAP, Where.NEWS_SITEMAP)
+            if not (named or listed) or (link.kind is not None and link.kind.is_source):
                 continue
             site = site or self.of(rule.domain)
             try:
@@ -97,9 +105,9 @@ class Families:
                 continue
             self._listed[fingerprint(url)] = None
             name = family_of(url)
-            known = site.families.get(name)
-            if known is None or (named and not known.named) or (not named and not known.listed):
-                self._add(rule.domain, Result(family=name, is_named=named, is_listed=not named))
+            known = site.families.get(name) or Family()
+            if (named and not known.named) or (listed and not known.listed):
+                self._add(rule.domain, Result(family=name, is_named=named, is_listed=listed))
 
     def fetched(self, visit: Visit, refusal: str | None) -> None:
         """Record the result of the first visit of a page.
