@@ -26,7 +26,7 @@ QUERIES = {
     "/attention?q=bridge": 11,
     "/saved": 1,
     "/sources": 0,
-    f"/sources/{SITE}": 14,
+    f"/sources/{SITE}": 16,
     "/crawl": 1,
     f"/why?url={quote(address(1), safe='')}": 14,
     "/monitor": 1,

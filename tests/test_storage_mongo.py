@@ -173,7 +173,7 @@ def test_incomplete_collections_are_completed(
     again = MongoStorage(mongo_uri, database=database.name)
     again.articles.store(make_article("a"))
     assert len(find(again, "новость")) == 1
-    assert len(database["articles"].index_information()) == 10
+    assert len(database["articles"].index_information()) == 11
     again.close()
 
 

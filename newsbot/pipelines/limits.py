@@ -41,10 +41,11 @@ class LimitsPipeline(Component):
             raise NotConfigured
         self._taken: dict[str, int] = {}
         """The number of places taken by site, including places of articles that may still be dropped."""
-        self._under_way: set[int] = set()
-        """The ``id()`` of articles that have a place and are not stored yet.
+        self._under_way: set[str] = set()
+        """The URLs of articles that have a place and are not stored yet.
 
-        The signals below also report articles that were dropped before this pipeline and have no place.
+        The signals below also report articles that were dropped before this pipeline and have no place. The
+        pipelines may have replaced the object of an article.
         """
         self._closing: asyncio.Future[None] | None = None
         crawler.signals.connect(self._kept, signals.item_scraped)
@@ -64,14 +65,14 @@ class LimitsPipeline(Component):
         # The place is taken now, before the article is stored, because several articles are in the pipelines
         # at the same time.
         self._taken[item.source] = self._taken.get(item.source, 0) + 1
-        self._under_way.add(id(item))
+        self._under_way.add(item.url)
         return item
 
     def _kept(self, item: Any, **_: Any) -> None:
         """Close the spider after the last article of the limit, without waiting for a further article."""
-        if id(item) not in self._under_way:
+        if not isinstance(item, Article) or item.url not in self._under_way:
             return
-        self._under_way.remove(id(item))
+        self._under_way.remove(item.url)
         if self._under_way:
             return  # an article in progress may still be dropped, and its place then becomes free
         if self.per_site is not None and self._taken[item.source] >= self.per_site:
@@ -80,8 +81,8 @@ class LimitsPipeline(Component):
             self._close()
 
     def _given_back(self, item: Any, **_: Any) -> None:
-        if id(item) in self._under_way:
-            self._under_way.remove(id(item))
+        if isinstance(item, Article) and item.url in self._under_way:
+            self._under_way.remove(item.url)
             self._taken[item.source] -= 1
 
     def _close(self) -> None:

@@ -81,8 +81,8 @@ def test_results_of_several_texts_searches_and_sites_are_separate(found: Searche
     found.save([result(), other_text, other_site, other_search])
     assert kept(found) == [other_text, result(), other_site]
     assert kept(found, text="мост") == [other_text]
-    assert kept(found, source="other.org") == [other_site]
-    assert kept(found, text="мост", source="other.org") == []
+    assert kept(found, site="other.org") == [other_site]
+    assert kept(found, text="мост", site="other.org") == []
     assert kept(found, "rivers") == [other_search]
 
 

@@ -804,11 +804,9 @@ _JUNK = 1 << 16
 _JSON = re.compile(rb"(?:\xef\xbb\xbf)?\s{0,200}\{")
 _ROOT = re.compile(r"<(?:[A-Za-z][\w.\-]{0,20}:)?(?:rss|rdf|feed|channel)(?=[\s>/])", re.IGNORECASE)
 _HTML = re.compile(r"<(?:!doctype\s{1,9}html|html|head|body)(?=[\s>/])", re.IGNORECASE)
-# Possessive quantifiers (*+) never backtrack, so matching takes linear time. (?:[^-]|-(?!->)) is any
-# character that does not begin "-->".
-_PROLOGUE = re.compile(
-    r"(?:\s++|<\?[^>]*+>|<!--(?:[^-]|-(?!->))*+-->|<![A-Za-z][^>\[]*+(?:\[[^\]]*+\]\s*+)?>)*+"
-)
+# The alternatives begin with different characters, and (?!-->) ends a comment at its first end, so matching
+# takes linear time. Python before 3.11.5 matches possessive groups with alternatives wrongly.
+_PROLOGUE = re.compile(r"(?:\s+|<\?[^>]*>|<!--(?:(?!-->)[\s\S])*-->|<![A-Za-z][^>\[]*(?:\[[^\]]*\]\s*)?>)*")
 """Matches text that may precede the root element: declarations, comments, a DOCTYPE."""
 # <!ENTITY site "Example News">, but not a redefinition of the five entities of XML.
 _ENTITY = re.compile(

@@ -212,9 +212,9 @@ _ENTITY = re.compile(r"&(?:#([0-9]{1,7})|#[xX]([0-9A-Fa-f]{1,6})|([A-Za-z][A-Za-
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 # The beginning of a tag, CDATA, a comment, an instruction or a declaration. "<" before anything else is text.
 _TOKEN = re.compile(r"<(?:(?P<close>/)?(?P<name>[A-Za-z_][\w:.\-]{0,99})|!\[CDATA\[|!--|\?|![A-Za-z])")
-_TAG_REST = re.compile(r"""((?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+)>""")
-"""Matches the rest of a tag. Quoted values may contain ``>``. Possessive quantifiers keep the search
-linear."""
+_TAG_REST = re.compile(r"""(?=((?:[^<>"']+|"[^"<]*"|'[^'<]*')*))\1>""")
+"""Matches the rest of a tag. Quoted values may contain ``>``. A lookahead never backtracks, so the search is
+linear. Python before 3.11.5 matches possessive groups with alternatives, ``(?:…|…)*+``, wrongly."""
 _BROKEN_REST = re.compile(r"([^<>]*+)>?")
 """Matches the rest of a tag with an unclosed quote, up to the next bracket."""
 # name="value", name='value' or name=value. The look-behind prevents a match that begins inside a name.

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 
+# A lookahead with a group, and the group after it, never backtrack. Python before 3.11.5 matches possessive
+# groups with alternatives, (?:…|…)*+, wrongly (https://github.com/python/cpython/issues/106052).
 _TOKEN = re.compile(
     r"<!--(?:-?>|.*?(?:--!?>|\Z))"
     r"|<(?P<raw>script|style|title|noscript|template|textarea|svg)(?=[\s>/])[^>]*+(?:(?<=/)>|>.*?(?:</(?P=raw)(?=[\s>/])[^>]*+>|\Z))"
-    r"|<(?P<end>/?)(?P<shell>html|head|body)(?=[\s>/])(?P<attributes>(?:[^>\"']|\"[^\"]*+\"|'[^']*+')*+)>"
+    r"|<(?P<end>/?)(?P<shell>html|head|body)(?=[\s>/])(?=(?P<attributes>(?:[^>\"']|\"[^\"]*\"|'[^']*')*))(?P=attributes)>"
     r"|<[!?][^>]*+>"
     r"|</?(?P<other>[a-z][^\s>/]*+)[^>]*+>",
     re.IGNORECASE | re.DOTALL,
@@ -21,7 +23,7 @@ _IN_HEAD = frozenset({
 })  # fmt: skip
 _MOST_ATTRIBUTES = 2000
 """Number of characters after which no more attributes of repeated tags are kept."""
-_SHELL_END = re.compile(r"</html[^>]*>(?:\s|<!--.*?-->)*+", re.IGNORECASE | re.DOTALL)
+_SHELL_END = re.compile(r"</html[^>]*>(?:\s|<!--(?:(?!-->).)*-->)*", re.IGNORECASE | re.DOTALL)
 _CLOSED = re.compile(r"<html[^>]{0,300}/>", re.IGNORECASE)
 
 
