@@ -58,6 +58,8 @@ def answers(settings: dict[str, Any]) -> dict[str, Any]:
         _, text = await visitor.get(paths_of_reads()["article"])
         event = json.loads(text)["event"] or ""
         for name, place in paths_of_reads().items():
+            if name == "event" and not event:
+                continue  # the server is still computing its events
             path = place.replace(STORY_PLACE, story).replace(EVENT_PLACE, event)
             answer, text = await visitor.get(path)
             assert answer.status == 200, (path, text)
