@@ -118,6 +118,16 @@ def test_addresses_of_a_sitemap_are_tried_on_a_small_site_too() -> None:
     assert site.may_fetch("/posts/@/", NOW, EXPLORE)
 
 
+def test_a_sitemap_names_the_articles_if_it_lists_members_of_their_families() -> None:
+    site = site_with(*article("/posts/*", 3, named=True))  # a rule or a person named them
+    site.add(Result(family="/about", is_listed=True))
+    assert not site.lists_articles
+    site.add(Result(family="/posts/*", is_listed=True))
+    assert site.lists_articles
+    assert site_with(Result(family="/posts/*", is_listed=True)).lists_articles, "nothing is known yet"
+    assert not SiteFamilies().lists_articles
+
+
 def test_a_site_without_feeds_begins_with_a_few_samples() -> None:
     site, taken = SiteFamilies(), 0
     for number in range(20):

@@ -130,6 +130,31 @@ def test_max_articles_limits_the_articles_and_closes_the_crawl_once(make_desk):
     assert closed == ["max_articles"]
 
 
+def test_the_last_article_closes_the_crawl_although_a_pipeline_has_replaced_it(make_desk):
+    desk = make_desk(max_articles=3)
+    pipeline, closed = LimitsPipeline.from_crawler(desk.crawler), []
+
+    async def close_spider_async(*, reason):
+        closed.append(reason)
+
+    desk.crawler.engine = SimpleNamespace(close_spider_async=close_spider_async)
+
+    async def run():
+        # the same post may come from two sources
+        for number in (1, 1, 2):
+            process(pipeline, make_article(number))
+        for number in (1, 1, 2):
+            await asyncio.sleep(0)
+            assert not closed
+            desk.crawler.signals.send_catch_log(
+                signals.item_scraped, item=make_article(number), response=None
+            )
+        await asyncio.sleep(0)
+
+    asyncio.run(run())
+    assert closed == ["max_articles"]
+
+
 def test_an_article_dropped_later_does_not_count(make_desk):
     desk = make_desk(max_articles_per_site=1)
     pipeline = LimitsPipeline.from_crawler(desk.crawler)
@@ -161,7 +186,7 @@ def test_an_article_dropped_earlier_does_not_change_the_count(make_desk):
     drop(desk, make_article(2, title=""), "no_title")
     assert dropped(pipeline, make_article(3)) == "max_articles_per_site"
     desk.crawler.signals.send_catch_log(signals.item_scraped, item=kept, response=None)
-    drop(desk, kept)  # another object may get the memory, and so the id, of a stored article
+    drop(desk, kept)  # it is stored, so it has its place for good
     assert dropped(pipeline, make_article(3)) == "max_articles_per_site"
 
 

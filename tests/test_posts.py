@@ -447,6 +447,18 @@ def test_the_first_line_is_the_title_and_is_shortened_at_a_word() -> None:
     assert title_of("漢" * 300) == "漢" * (MAX_TITLE - 1) + "…"
 
 
+@pytest.mark.parametrize("body", [b"", b"no document", b"<rss/>"])
+def test_a_broken_document_is_no_feed(body: bytes) -> None:
+    with pytest.raises(FeedError, match="not_a_feed"):
+        youtube.READER.read(body, CHANNEL, "", UTC)
+
+
+def test_wrong_tags_of_a_note_do_not_lose_the_feed() -> None:
+    item = {"id": "1", "url": "https://ann.test/1", "content_text": "The quay is closed.", "tags": 5}
+    feed = {"version": "https://jsonfeed.org/version/1.1", "items": [item]}
+    assert len(read(notes.READER, feed, "https://ann.test/feed.json").posts) == 1
+
+
 @pytest.mark.parametrize("html", ["", "<", "<p>" * 5000 + "x", "\0<p>x</p>", "<script>alert(1)</script>"])
 def test_html_of_any_form_has_a_text(html: str) -> None:
     assert "alert" not in text_of_html(html)

@@ -6,6 +6,7 @@ An article over the limit is not lost. Its lease is given back, and the next cra
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from typing import Any
 
 from scrapy import signals
@@ -41,8 +42,8 @@ class LimitsPipeline(Component):
             raise NotConfigured
         self._taken: dict[str, int] = {}
         """The number of places taken by site, including places of articles that may still be dropped."""
-        self._under_way: set[str] = set()
-        """The URLs of articles that have a place and are not stored yet.
+        self._under_way = Counter[str]()
+        """The URLs of articles that have a place and are not stored yet, with their number.
 
         The signals below also report articles that were dropped before this pipeline and have no place. The
         pipelines may have replaced the object of an article.
@@ -65,14 +66,13 @@ class LimitsPipeline(Component):
         # The place is taken now, before the article is stored, because several articles are in the pipelines
         # at the same time.
         self._taken[item.source] = self._taken.get(item.source, 0) + 1
-        self._under_way.add(item.url)
+        self._under_way[item.url] += 1
         return item
 
     def _kept(self, item: Any, **_: Any) -> None:
         """Close the spider after the last article of the limit, without waiting for a further article."""
-        if not isinstance(item, Article) or item.url not in self._under_way:
+        if not self._has_arrived(item):
             return
-        self._under_way.remove(item.url)
         if self._under_way:
             return  # an article in progress may still be dropped, and its place then becomes free
         if self.per_site is not None and self._taken[item.source] >= self.per_site:
@@ -81,9 +81,16 @@ class LimitsPipeline(Component):
             self._close()
 
     def _given_back(self, item: Any, **_: Any) -> None:
-        if isinstance(item, Article) and item.url in self._under_way:
-            self._under_way.remove(item.url)
+        if self._has_arrived(item):
             self._taken[item.source] -= 1
+
+    def _has_arrived(self, item: Any) -> bool:
+        """Return True if the item is an article with a place, which is no longer under way."""
+        if not isinstance(item, Article) or item.url not in self._under_way:
+            return False
+        self._under_way[item.url] -= 1
+        self._under_way += Counter()  # removes the zero
+        return True
 
     def _close(self) -> None:
         engine = self.crawler.engine

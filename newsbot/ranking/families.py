@@ -317,7 +317,7 @@ class SiteFamilies:
         """
         listed = [(name, family) for name, family in self.families.items() if family.listed]
         if self.articles or self.names_articles:
-            return any(family.is_witnessed or family.good for _, family in listed)
+            return any(family.is_witnessed or family.good or family.named_good for _, family in listed)
         return any(self.state(name) is not State.CLOSED for name, _ in listed)
 
     def state(self, name: str) -> State:

@@ -32,7 +32,7 @@ class Figures:
     new: int = 0
     updated: int = 0
     posts: int = 0
-    """New posts. They are no articles."""
+    """New posts. Posts do not count as articles."""
     duplicates: int = 0
     """Articles that were not stored because their site already has the same text under another URL."""
     similar: int = 0

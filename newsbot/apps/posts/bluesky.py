@@ -20,6 +20,7 @@ from newsbot.apps.posts.post import (
     mappings,
     moment,
     named,
+    strings,
     tags_of,
     text,
 )
@@ -104,8 +105,8 @@ def _post(row: dict[str, Any]) -> Post | None:
         text=_with_whole_links(text(record, "text")[:MAX_TEXT], mappings(record.get("facets"))),
         author=named(text(author, "displayName"), text(author, "handle")),
         published_at=moment(text(record, "createdAt")) or moment(text(view, "indexedAt")),
-        language=next((one for one in _strings(record.get("langs"))), None),
-        tags=tags_of([*_strings(record.get("tags")), *_features(record, "tag")]),
+        language=next(iter(strings(record.get("langs"))), None),
+        tags=tags_of([*strings(record.get("tags")), *_features(record, "tag")]),
         media=[] if sensitive else listed(_media(inner(view, "embed"))),
         sensitive=sensitive,
     )
@@ -114,10 +115,6 @@ def _post(row: dict[str, Any]) -> Post | None:
 def _time_of(row: dict[str, Any]) -> datetime | None:
     """Return the time of a post or a repost in the account."""
     return moment(text(inner(row, "reason") or inner(row, "post"), "indexedAt"))
-
-
-def _strings(value: Any) -> list[str]:
-    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
 
 
 def _features(record: dict[str, Any], name: str) -> list[str]:

@@ -11,11 +11,8 @@ from __future__ import annotations
 
 import re
 from datetime import tzinfo
-from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
-
-from lxml import etree
 
 from newsbot.apps.posts.post import (
     MAX_POSTS,
@@ -30,6 +27,7 @@ from newsbot.apps.posts.post import (
     tags_of,
     text,
     text_of_html,
+    xml_of,
 )
 from newsbot.items import Medium
 from newsbot.pages.discovery.feeds import FeedError
@@ -148,20 +146,13 @@ def _medium(attachment: dict[str, Any]) -> Medium | None:
 
 
 def _of_feed(body: bytes) -> list[Post]:
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, recover=True)
-    root = etree.fromstring(body, parser)
-    if root is None:
-        raise FeedError("not_a_feed")
+    root = xml_of(body)
     channel = root.find("channel")
     author = "" if channel is None else (channel.findtext("title") or "")
     return [_of_item(item, author) for item in root.iter("item")][:MAX_POSTS]
 
 
 def _of_item(item: Any, author: str) -> Post:
-    try:
-        published = parsedate_to_datetime(item.findtext("pubDate") or "")
-    except ValueError:
-        published = None
     found = [
         medium(
             one.get("url") or "",
@@ -176,7 +167,7 @@ def _of_item(item: Any, author: str) -> Post:
         url=item.findtext("link") or item.findtext("guid") or "",
         text=text_of_html(item.findtext("description") or ""),
         author=author,
-        published_at=published,
+        published_at=moment(item.findtext("pubDate")),
         tags=tags_of(one.text or "" for one in item.iter("category")),
         media=[] if sensitive else listed(found),
         sensitive=sensitive,

@@ -24,13 +24,12 @@ from newsbot.crawl.failures import cause_for, cause_of_status, text_of
 from newsbot.crawl.visit import META_KEY, PART_KEY, RULE_KEY, Found, Visit
 from newsbot.errors import DataError
 from newsbot.items import Article, EventKind, Kind, Link, Where
-from newsbot.middlewares import Middleware, content_type_of
+from newsbot.middlewares import Middleware, content_type_of, retry_after
 from newsbot.pages.discovery.feeds import SourceError
 from newsbot.pages.discovery.reader import read_source, readers_like
 from newsbot.pages.extraction.fields.language import detect
 from newsbot.pages.rights import page_rights
 from newsbot.ranking.judging import Judgement
-from newsbot.recrawl.planning import parse_retry_after
 from newsbot.sites.rights import headers_of
 from newsbot.urls import canonicalize, fingerprint, host_key, site_of
 
@@ -98,8 +97,7 @@ class PostsMiddleware(Middleware):
                 if isinstance(feed, PostFeed):
                     return feed, response
             cause = cause_of_status(response.status) if response.status != 200 else "feed_not_a_feed"
-            header = (response.headers.get("Retry-After") or b"").decode("latin-1")
-            visit.read(retry_after=parse_retry_after(header, self._context.clock()))
+            visit.read(retry_after=retry_after(response, self._context.clock()))
         except DataError:
             raise
         except SourceError as error:

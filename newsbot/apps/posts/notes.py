@@ -19,6 +19,7 @@ from newsbot.apps.posts.post import (
     json_of,
     mappings,
     moment,
+    strings,
     tags_of,
     text,
     text_of_html,
@@ -83,7 +84,7 @@ def _note(item: dict[str, Any], feed: dict[str, Any], url: str) -> Post:
         published_at=moment(text(item, "date_published")),
         modified_at=moment(text(item, "date_modified")),
         language=text(item, "language") or text(feed, "language") or None,
-        tags=tags_of(one for one in item.get("tags") or () if isinstance(one, str)),
+        tags=tags_of(strings(item.get("tags"))),
         media=listed(files),
     )
 

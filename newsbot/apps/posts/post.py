@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from lxml import etree
@@ -13,6 +13,7 @@ from lxml.html import HtmlElement, fragment_fromstring
 
 from newsbot.clock import system_clock, utc
 from newsbot.items import Kind, Medium
+from newsbot.pages.discovery.dates import parse_date
 from newsbot.pages.discovery.feeds import Feed, FeedError
 from newsbot.pages.extraction.strings import squash
 
@@ -125,14 +126,26 @@ def text(value: Mapping[str, Any], name: str) -> str:
     return found if isinstance(found, str) else ""
 
 
-def moment(stated: str | None) -> datetime | None:
-    """Return a time in ISO 8601 with a time zone; None if it is wrong or in the future."""
+def strings(value: Any) -> list[str]:
+    """Return the texts in a list of a JSON document; an empty list for all other values."""
+    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+
+
+def xml_of(body: bytes) -> Any:
+    """Return the root of an XML document. Raises :class:`FeedError`."""
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, recover=True)
     try:
-        found = datetime.fromisoformat(stated or "")
-    except ValueError:
-        return None
-    known = found.tzinfo is not None and found < utc(system_clock()) + timedelta(days=1)
-    return found if known else None
+        root = etree.fromstring(body, parser)
+    except etree.XMLSyntaxError as error:
+        raise FeedError("not_a_feed") from error
+    if root is None:
+        raise FeedError("not_a_feed")
+    return root
+
+
+def moment(stated: str | None) -> datetime | None:
+    """Return a time in the form of ISO 8601 or RFC 822, in UTC; None if it is wrong or in the future."""
+    return parse_date(stated or "", now=utc(system_clock()))
 
 
 def named(name: str, account: str) -> str:

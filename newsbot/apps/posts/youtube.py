@@ -11,9 +11,7 @@ from datetime import tzinfo
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
-from lxml import etree
-
-from newsbot.apps.posts.post import MAX_POSTS, MAX_TEXT, POSTS, Post, PostFeed, moment
+from newsbot.apps.posts.post import MAX_POSTS, MAX_TEXT, POSTS, Post, PostFeed, moment, xml_of
 from newsbot.items import Medium
 from newsbot.pages.discovery.feeds import FeedError
 from newsbot.pages.discovery.reader import SourceReader
@@ -56,9 +54,8 @@ class YouTube(SourceReader):
             if (found := _LINK.search(body)) is None:
                 raise FeedError("no_posts")
             return PostFeed(next_url=_feed(url, "channel_id", found[1].decode()))
-        parser = etree.XMLParser(resolve_entities=False, no_network=True, recover=True)
-        root = etree.fromstring(body, parser)
-        if root is None or root.tag != f"{_ATOM}feed":
+        root = xml_of(body)
+        if root.tag != f"{_ATOM}feed":
             raise FeedError("not_a_feed")
         entries = list(root.iter(f"{_ATOM}entry"))[:MAX_POSTS]
         return PostFeed(posts=[post for one in entries if (post := _post(one)) is not None])

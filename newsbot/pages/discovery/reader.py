@@ -85,7 +85,7 @@ def claiming(readers: Sequence[SourceReader], url: str) -> SourceReader | None:
 def recognising(
     readers: Sequence[SourceReader], url: str, content_type: str, body: bytes
 ) -> SourceReader | None:
-    """Return the reader of a response by its content; None if it is no source."""
+    """Return the reader of a response by its content; None if the response is not a source."""
     return next((one for one in readers if one.recognises(url, content_type, body)), None)
 
 
