@@ -34,7 +34,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def opened(path: Path, *migrations: str, component: str = "test") -> sqlite3.Connection:
-    return open_database(path, component=component, migrations=migrations)
+    return open_database(path, component=component, migrations=dict(enumerate(migrations, 1)))
 
 
 def names(connection: sqlite3.Connection) -> list[str]:
@@ -103,7 +103,7 @@ def test_a_file_of_a_newer_newsbot_is_not_changed(path: Path) -> None:
 def _open_at_once(path: Path, barrier: Barrier) -> None:
     barrier.wait(60)
     for _ in range(3):
-        open_database(path, component="test", migrations=(ONE, TWO)).close()
+        open_database(path, component="test", migrations={1: ONE, 2: TWO}).close()
 
 
 def test_processes_may_create_the_file_at_the_same_time(path: Path) -> None:
@@ -273,7 +273,7 @@ def test_an_old_sqlite_is_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_only_the_owner_can_read_the_data_folder(tmp_path: Path) -> None:
     folder = tmp_path / "some" / "data"
-    open_database(folder / "newsbot.db", component="storage", migrations=[]).close()
+    open_database(folder / "newsbot.db", component="storage", migrations={}).close()
     assert folder.stat().st_mode & 0o777 == 0o700
 
 

@@ -119,11 +119,10 @@ def test_addresses_of_a_sitemap_are_tried_on_a_small_site_too() -> None:
 
 
 def test_a_sitemap_names_the_articles_if_it_lists_members_of_their_families() -> None:
-    site = site_with(*article("/posts/*", 3, named=True))  # a rule or a person named them
-    site.add(Result(family="/about", is_listed=True))
-    assert not site.lists_articles
-    site.add(Result(family="/posts/*", is_listed=True))
-    assert site.lists_articles
+    named = article("/posts/*", 3, named=True)  # a rule or a person named them
+    about, posts = Result(family="/about", is_listed=True), Result(family="/posts/*", is_listed=True)
+    assert not site_with(*named, about).lists_articles
+    assert site_with(*named, about, posts).lists_articles
     assert site_with(Result(family="/posts/*", is_listed=True)).lists_articles, "nothing is known yet"
     assert not SiteFamilies().lists_articles
 

@@ -210,7 +210,7 @@ def test_a_data_folder_that_cannot_be_created_is_reported_in_one_line(world, tmp
 
 def test_a_data_file_of_a_newer_newsbot_is_reported_in_one_line(world):
     world.rule("news.test")
-    open_database(world.data / "newsbot.db", component="storage", migrations=["SELECT 1"] * 99).close()
+    open_database(world.data / "newsbot.db", component="storage", migrations={99: "SELECT 1"}).close()
     crawl = world.crawl()
     assert crawl.code == 1
     [line] = lines(crawl)

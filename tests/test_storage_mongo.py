@@ -26,7 +26,7 @@ from pymongo.monitoring import (
 from newsbot.errors import DataError, SchemaError
 from newsbot.items import ArticleFilter
 from newsbot.storage.articles import Verdict
-from newsbot.storage.mongo import MongoStorage, changes, schema
+from newsbot.storage.mongo import MongoStorage
 from newsbot.storage.mongo.schema import MIGRATIONS
 from newsbot.storage.sources import SiteRecord
 from newsbot.urls import fingerprint
@@ -151,80 +151,36 @@ def test_no_referrer_event_or_count_is_lost_when_processes_write_one_page(
 # --- collections
 
 
-def test_collections_of_a_newer_version_are_refused(
-    mongo_uri: str, database: Database[dict[str, Any]]
+@pytest.mark.parametrize(
+    ("version", "message"),
+    [
+        (99, r"storage was written by a newer newsbot.*upgrade"),
+        (3, r"storage was written by a build before the first release.*MONGO_URI"),
+    ],
+)
+def test_collections_of_another_version_are_refused(
+    mongo_uri: str, database: Database[dict[str, Any]], version: int, message: str
 ) -> None:
     MongoStorage(mongo_uri, database=database.name).close()
-    assert database["schema"].find_one() == {"_id": "storage", "version": len(MIGRATIONS)}
-    database["schema"].update_one({"_id": "storage"}, {"$set": {"version": 99}})
-    with pytest.raises(SchemaError, match=r"storage was written by a newer newsbot.*upgrade"):
+    assert database["schema"].find_one() == {"_id": "storage", "version": max(MIGRATIONS)}
+    database["schema"].update_one({"_id": "storage"}, {"$set": {"version": version}})
+    with pytest.raises(SchemaError, match=message):
         MongoStorage(mongo_uri, database=database.name)
     kept = database["schema"].find_one()
     assert kept is not None
-    assert kept["version"] == 99
+    assert kept["version"] == version
 
 
 def test_incomplete_collections_are_completed(
     mongo_uri: str, database: Database[dict[str, Any]], storage: MongoStorage
 ) -> None:
     database["schema"].delete_many({})
-    database["words_waiting"].drop()
     database["articles"].drop_indexes()
     again = MongoStorage(mongo_uri, database=database.name)
     again.articles.store(make_article("a"))
     assert len(find(again, "новость")) == 1
     assert len(database["articles"].index_information()) == 11
     again.close()
-
-
-def test_exports_by_time_continue_by_number(
-    mongo_uri: str, database: Database[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(changes, "_AT_ONCE", 2)
-    before = MIGRATIONS.index(schema._number_changes)
-    with monkeypatch.context() as old:
-        old.setattr(schema, "MIGRATIONS", MIGRATIONS[:before])
-        opened = MongoStorage(mongo_uri, database=database.name)
-        for name in ("late", "early", "noon"):
-            opened.articles.store(make_article(name, f"Text of {name}."))
-        pending = {"until": 200.0, "number": 2, "file": "x"}
-        opened.notes.save("export", "daily", {"until": 100.0, "number": 1})
-        opened.notes.save("export", "broken", {"until": 100.0, "pending": pending})
-        opened.notes.save("export", "ahead", {"until": 9e9})
-        opened.close()
-    for name, stored in (("late", 300.0), ("early", 100.0), ("noon", 200.0)):
-        url = make_article(name).canonical_url
-        database["articles"].update_one({"canonical_url": url}, {"$set": {"stored": stored}})
-    storage = MongoStorage(mongo_uri, database=database.name)
-    states = storage.notes.all("export")
-
-    def later(cursor: str) -> list[str]:
-        found = storage.articles.changes_since(cursor).found
-        return [one.article.canonical_url.rpartition("/")[2] for one in found if one.article]
-
-    assert later(states["daily"]["cursor"]) == ["noon", "late"]
-    assert later(states["broken"]["pending"]["cursor"]) == ["late"]
-    assert later(states["ahead"]["cursor"]) == ["early", "noon", "late"]
-    storage.close()
-
-
-def test_articles_with_a_single_basis_are_read_and_renamed(
-    mongo_uri: str, database: Database[dict[str, Any]]
-) -> None:
-    with closing(MongoStorage(mongo_uri, database=database.name)) as storage:
-        for name in ("derived", "new", "basis"):
-            storage.articles.store(make_article(name, f"Text of {name}."))
-    derived, new, basis = (make_article(name).canonical_url for name in ("derived", "new", "basis"))
-    database["articles"].update_one({"canonical_url": derived}, {"$set": {"derived_from": basis}})
-    database["articles"].update_one({"canonical_url": new}, {"$set": {"derived_from": None}})
-    database["schema"].update_one(
-        {"_id": "storage"}, {"$set": {"version": MIGRATIONS.index(schema._name_several)}}
-    )
-    with closing(MongoStorage(mongo_uri, database=database.name)) as storage:
-        named = {one.canonical_url: one.derived_from for one in storage.articles.iter()}
-        assert named == {derived: [basis], new: [], basis: []}
-        storage.removal.articles([basis])
-        assert [one.derived_from for one in storage.articles.iter()] == [[], []]
 
 
 def test_data_of_another_program_is_refused_and_not_changed(

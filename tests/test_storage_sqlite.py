@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -15,10 +14,7 @@ from newsbot.dedup.sqlite import SqliteIndex
 from newsbot.errors import DataError, DataFull, DataUnavailable, SchemaError
 from newsbot.items import ArticleFilter
 from newsbot.storage.sqlite import SqliteStorage
-from newsbot.storage.sqlite.articles import insert
-from newsbot.storage.sqlite.connection import MIGRATIONS
-from newsbot.storage.sqlite.rows import conditions, to_row
-from newsbot.urls import fingerprint
+from newsbot.storage.sqlite.rows import conditions
 from tests.contracts.storage_samples import make_article, make_page
 
 
@@ -32,76 +28,40 @@ def test_a_file_of_an_earlier_version_is_migrated_and_keeps_its_rows(path: Path)
     second = (
         "ALTER TABLE thing ADD COLUMN size INTEGER NOT NULL DEFAULT 7; CREATE INDEX by_size ON thing (size);"
     )
-    old = open_database(path, component="things", migrations=[first])
+    old = open_database(path, component="things", migrations={1: first})
     old.execute("INSERT INTO thing VALUES ('kept')")
     old.close()
     for _ in range(2):
-        new = open_database(path, component="things", migrations=[first, second])
+        new = open_database(path, component="things", migrations={1: first, 2: second})
         assert [tuple(row) for row in new.execute("SELECT name, size FROM thing")] == [("kept", 7)]
         new.close()
 
 
-def test_exports_by_time_continue_by_number(path: Path) -> None:
-    before = next(number for number, script in enumerate(MIGRATIONS) if "TABLE article_change" in script)
-    with closing(open_database(path, component="storage", migrations=MIGRATIONS[:before])) as old:
-        for name, stored in (("late", 300.0), ("early", 100.0), ("noon", 200.0)):
-            article = make_article(name, f"Text of {name}.")
-            insert(old, to_row(article), fingerprint(article.canonical_url))
-            old.execute("UPDATE article SET stored = ? WHERE url = ?", (stored, article.url))
-        pending = {"until": 200.0, "number": 2, "file": "x"}
-        for key, state in (
-            ("daily", {"until": 100.0, "number": 1}),
-            ("broken", {"until": 100.0, "pending": pending}),
-            ("ahead", {"until": 9e9}),
-        ):
-            old.execute("INSERT INTO note VALUES ('export', ?, ?)", (key, json.dumps(state)))
-    with closing(SqliteStorage(path)) as storage:
-        states = storage.notes.all("export")
-
-        def later(cursor: str) -> list[str]:
-            found = storage.articles.changes_since(cursor).found
-            return [one.article.canonical_url.rpartition("/")[2] for one in found if one.article]
-
-        assert later(states["daily"]["cursor"]) == ["noon", "late"]
-        assert later(states["broken"]["pending"]["cursor"]) == ["late"]
-        assert later(states["ahead"]["cursor"]) == ["early", "noon", "late"]
-        assert "pending" not in states["daily"]
-
-
-def test_articles_with_a_single_basis_are_read_and_renamed(path: Path) -> None:
-    before = next(number for number, script in enumerate(MIGRATIONS) if "TABLE article_basis" in script)
-    basis = "https://example.org/basis"
-    with closing(open_database(path, component="storage", migrations=MIGRATIONS[:before])) as old:
-        for name, named in (("derived", basis), ("new", None)):
-            article = make_article(name, f"Text of {name}.")
-            row = to_row(article)
-            row["data"] = json.dumps(json.loads(row["data"]) | {"derived_from": named})
-            insert(old, row, fingerprint(article.canonical_url))
-    with closing(SqliteStorage(path)) as storage:
-        storage.articles.store(make_article("basis", "Text of the basis."))
-        assert sorted(one.derived_from for one in storage.articles.iter()) == [[], [], [basis]]
-        storage.removal.articles([make_article("basis").canonical_url])
-        assert [one.derived_from for one in storage.articles.iter()] == [[], []]
-
-
 def test_a_failed_migration_has_no_effect(path: Path) -> None:
     first = "CREATE TABLE thing (name TEXT NOT NULL);"
-    open_database(path, component="things", migrations=[first]).close()
+    open_database(path, component="things", migrations={1: first}).close()
     with pytest.raises(DataError, match="no such table"):
         open_database(
-            path, component="things", migrations=[first, "CREATE TABLE other (x); DROP TABLE missing;"]
+            path, component="things", migrations={1: first, 2: "CREATE TABLE other (x); DROP TABLE missing;"}
         )
-    again = open_database(path, component="things", migrations=[first])
+    again = open_database(path, component="things", migrations={1: first})
     assert again.execute("SELECT count(*) FROM sqlite_master WHERE name = 'other'").fetchone()[0] == 0
     again.close()
 
 
-def test_a_file_of_a_newer_version_is_refused(path: Path) -> None:
+@pytest.mark.parametrize(
+    ("version", "message"),
+    [
+        (99, r"storage was written by a newer newsbot.*upgrade"),
+        (3, r"storage was written by a build before the first release.*NEWSBOT_DATA"),
+    ],
+)
+def test_a_file_of_another_version_is_refused(path: Path, version: int, message: str) -> None:
     SqliteStorage(path).close()
     with sqlite3.connect(path) as database:
-        database.execute("UPDATE newsbot_schema SET version = 99 WHERE component = 'storage'")
+        database.execute("UPDATE newsbot_schema SET version = ? WHERE component = 'storage'", (version,))
     database.close()
-    with pytest.raises(SchemaError, match=r"storage was written by a newer newsbot.*upgrade"):
+    with pytest.raises(SchemaError, match=message):
         SqliteStorage(path)
     SqliteIndex(path).close()  # each component has its own version
 

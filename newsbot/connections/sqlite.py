@@ -10,7 +10,7 @@ import json
 import sqlite3
 import time
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
@@ -30,20 +30,24 @@ MAX_KEYS = 500
 OLDEST_SQLITE = (3, 35, 0)  # needed for UPDATE … RETURNING
 
 
-def migrations_in(folder: str) -> tuple[str, ...]:
-    """Return the SQL scripts of ``migrations/`` in a folder of the package, in the order of their numbers.
+def migrations_in(folder: str) -> dict[int, str]:
+    """Return the SQL scripts of ``migrations/`` in a folder of the package.
 
-    A script is never changed after its release. A new version of the tables needs a new script.
+    The keys are the numbers of the files: ``20_tables.sql`` makes version 20. The first script makes all
+    tables. A script is never changed after its release. A new version of the tables needs a new script.
     """
     scripts = (files("newsbot").joinpath(*folder.split("/")) / "migrations").iterdir()
-    ordered = sorted((script for script in scripts if script.name.endswith(".sql")), key=lambda one: one.name)
-    return tuple(script.read_text(encoding="utf8") for script in ordered)
+    return {
+        int(script.name.partition("_")[0]): script.read_text(encoding="utf8")
+        for script in scripts
+        if script.name.endswith(".sql")
+    }
 
 
-def open_database(path: Path, *, component: str, migrations: Sequence[str]) -> sqlite3.Connection:
+def open_database(path: Path, *, component: str, migrations: Mapping[int, str]) -> sqlite3.Connection:
     """Open or create the file, and migrate the tables of ``component`` to the newest version.
 
-    ``migrations[n]`` is the SQL script from version n to n + 1 (:func:`migrations_in`). The connection is in
+    ``migrations[n]`` is the SQL script from version n - 1 to n (:func:`migrations_in`). The connection is in
     autocommit mode: use :func:`transaction` to write. Raises subclasses of :class:`DataError`.
     """
     with readable_errors(path):
@@ -190,28 +194,38 @@ def _check_library() -> None:
         )
 
 
-def _migrate(connection: sqlite3.Connection, path: Path, component: str, migrations: Sequence[str]) -> None:
-    """Run the missing migrations in one transaction. Raises :class:`SchemaError` if the file is newer."""
+def _migrate(
+    connection: sqlite3.Connection, path: Path, component: str, migrations: Mapping[int, str]
+) -> None:
+    """Run the missing migrations in one transaction.
+
+    Raises :class:`SchemaError` if the file is newer than the last script or older than the first one.
+    """
+    oldest, newest = min(migrations, default=0), max(migrations, default=0)
     # The version is checked first without a lock. Usually there is nothing to migrate, and a crawl may hold
     # the lock.
-    if _version(connection, component) == len(migrations):
+    if _version(connection, component) == newest:
         return
     with transaction(connection):
         connection.execute(
             "CREATE TABLE IF NOT EXISTS newsbot_schema (component TEXT PRIMARY KEY, version INTEGER NOT NULL)"
         )
         version = _version(connection, component)  # another process may have migrated in the meantime
-        if version > len(migrations):
+        if version > newest:
             raise SchemaError(
                 f"{path}: {component} was written by a newer newsbot (format {version}; this version knows "
-                f"formats up to {len(migrations)}); upgrade newsbot or set NEWSBOT_DATA to another folder"
+                f"formats up to {newest}); upgrade newsbot or set NEWSBOT_DATA to another folder"
             )
-        for script in migrations[version:]:
-            for statement in _statements(script):
-                connection.execute(statement)
-        connection.execute(
-            "INSERT OR REPLACE INTO newsbot_schema VALUES (?, ?)", (component, len(migrations))
-        )
+        if 0 < version < oldest:
+            raise SchemaError(
+                f"{path}: {component} was written by a build before the first release (format {version}; "
+                f"this version knows formats from {oldest} on); set NEWSBOT_DATA to another folder"
+            )
+        for number in sorted(migrations):
+            if number > version:
+                for statement in _statements(migrations[number]):
+                    connection.execute(statement)
+        connection.execute("INSERT OR REPLACE INTO newsbot_schema VALUES (?, ?)", (component, newest))
 
 
 def _version(connection: sqlite3.Connection, component: str) -> int:

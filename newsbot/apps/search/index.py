@@ -73,19 +73,18 @@ _EPOCH = date(1970, 1, 1)
 _FIRST_DAY, _LAST_DAY = (date.min - _EPOCH).days, (date.max - _EPOCH).days
 _WEIGHTS = "5.0, 1.0, 1.0, 0.0"
 """BM25 weights of the columns. A match in the title counts as much as five matches in the text."""
-_MIGRATIONS = (
-    """
+_MIGRATIONS = {
+    2: """
     CREATE TABLE generation (
         number  INTEGER PRIMARY KEY,
-        active  INTEGER NOT NULL,      -- searches read it
+        active  INTEGER NOT NULL,         -- searches read it
         layout  INTEGER NOT NULL,
-        cursor  TEXT NOT NULL,         -- up to where in the changes of the storage, and of which storage
-        latest  INTEGER NOT NULL       -- how much later a row number can be than the article's time
+        cursor  TEXT NOT NULL,            -- up to where in the changes of the storage, and of which storage
+        latest  INTEGER NOT NULL,         -- how much later a row number can be than the article's time
+        labels  TEXT NOT NULL DEFAULT ''  -- the version of the labels of its articles
     );
-    """,
-    # the version of the labels of its articles
-    "ALTER TABLE generation ADD COLUMN labels TEXT NOT NULL DEFAULT '';",
-)
+    """
+}
 _TABLES = (
     # The articles. The key is the fingerprint of the canonical URL.
     """CREATE TABLE article_{0} (

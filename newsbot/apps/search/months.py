@@ -30,8 +30,8 @@ _OPEN = 64
 _MERGED = 250
 """Approximate number of pages of the file that one step of merging writes. Other writers wait for at most one
 step."""
-_MIGRATIONS = (
-    """
+_MIGRATIONS = {
+    1: """
     CREATE VIRTUAL TABLE words USING fts5 (title, text, authors, marks, content='', tokenize='ascii');
     -- FTS5 stores words in segments, and merges segments of one level. 0: no merging during insertions.
     -- merge() does it in its own short transactions, before a level has 64 segments. Then one insertion would
@@ -40,8 +40,8 @@ _MIGRATIONS = (
     INSERT INTO words (words, rank) VALUES ('crisismerge', 64);
     -- The words of each article, to delete it from the FTS5 table.
     CREATE TABLE stems (row INTEGER PRIMARY KEY, body BLOB NOT NULL);
-    """,
-)
+    """
+}
 
 Columns = tuple[str, str, str, str]
 """The columns of the FTS5 table."""

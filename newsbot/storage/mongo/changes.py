@@ -97,7 +97,7 @@ def number_some(database: Collections, session: Session) -> int:
         # None matches a missing field too: writers remove the field or never set it
         some = database[name].find({NUMBER: None}, {"_id": 1}, session=session)
         if room := _AT_ONCE - len(chosen):
-            chosen += [(name, one["_id"]) for one in some.sort({NUMBER: 1, "stored": 1}).limit(room)]
+            chosen += [(name, one["_id"]) for one in some.limit(room)]
     # Two readers that number at the same time conflict on this document, so one of the transactions is
     # repeated.
     counter = database["counters"].find_one_and_update(

@@ -37,6 +37,10 @@ CREATE TABLE frontier_urls (
 -- for lease: the best entry of a host; among entries of equal priority, the entry that was due first
 CREATE INDEX frontier_urls_ready ON frontier_urls (host, priority DESC, due, id) WHERE state = 'ready';
 
+-- for lease: suspects, which are leased one at a time; usually there are none
+CREATE INDEX frontier_urls_suspects ON frontier_urls (host, priority DESC, due, id)
+WHERE state = 'ready' AND lost > 0;
+
 -- states that end by themselves: due entries, delays, deadlines; with host and due, outlook need not read the
 -- table
 CREATE INDEX frontier_urls_at ON frontier_urls (state, at, host, due) WHERE at IS NOT NULL;
@@ -51,6 +55,10 @@ VALUES ('ready'), ('waiting'), ('held'), ('leased'), ('done'), ('aside');
 -- the latest horizon up to which entries have become ready
 CREATE TABLE frontier_horizon (furthest REAL NOT NULL);
 INSERT INTO frontier_horizon VALUES (0);
+
+-- the time of the last lease; a later time than now shows that the clock was ahead
+CREATE TABLE frontier_clock (latest REAL NOT NULL);
+INSERT INTO frontier_clock VALUES (0);
 
 CREATE TRIGGER frontier_count_new AFTER INSERT ON frontier_urls
 BEGIN

@@ -1,3 +1,0 @@
-CREATE TABLE near_scheme (scheme TEXT NOT NULL);
-CREATE TABLE near_doc (id INTEGER PRIMARY KEY);
-CREATE TABLE near_band (bucket INTEGER PRIMARY KEY);

@@ -1,2 +1,0 @@
--- The first search index.
-DROP TABLE IF EXISTS article_search;
