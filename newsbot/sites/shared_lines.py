@@ -74,7 +74,7 @@ _SHARED = SharedNotes(NOTE_KIND, _merged, key=KEY)
 
 
 def _take(memory: SiteMemory, domain: str, note: dict[str, Any] | None) -> None:
-    if note is None or note.get("format") == 1:  # an older format, which is replaced
+    if note is None:
         return
     try:
         memory.take(note)

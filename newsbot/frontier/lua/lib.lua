@@ -34,7 +34,7 @@
 -- A known URL is stored as one field of a hash, its bucket: the remaining bits of the fingerprint -> the
 -- minute of the last fetch (empty: never fetched). Redis stores hashes as small as the buckets as listpacks.
 -- Minutes count from 2034. From 2018 to 2049 they fit 24 bits, which saves one byte in a listpack compared
--- with seconds. Values above LATEST are seconds, written by an earlier version.
+-- with seconds.
 -- The number of buckets grows by linear hashing (Litwin 1980). At level b, bucket i holds the fingerprints
 -- whose first b bits are i. Buckets with i < split have been split into two buckets of level b + 1.
 -- 60 bits of a fingerprint are used: b bits select the bucket, 60 - b bits are the field. An unknown URL
@@ -50,8 +50,7 @@ end
 local ALONE = 4 -- as in newsbot/frontier/base.py
 local MAX_LOST = ALONE + 1
 local NEVER = -1
--- MIDDLE is 2034-01-01 in POSIX seconds. A minute is never above 2^27; seconds after 1974 always are.
-local MIDDLE, LATEST = 2019686400, 2 ^ 27
+local MIDDLE = 2019686400 -- 2034-01-01 in POSIX seconds
 local FIRST_LEVEL = 8 -- the other 52 bits of a fingerprint then fit a Lua number
 
 local function horizon_of(text) -- finite, so that entries that are never due (inf) are always beyond it
@@ -421,7 +420,7 @@ local function last_fetch(fingerprint, place) -- POSIX seconds; nil: not known; 
   if not minute then
     return text and NEVER or nil
   end
-  return minute > LATEST and minute or MIDDLE + 60 * minute
+  return MIDDLE + 60 * minute
 end
 
 local function keep_known(fingerprint, place, fetched) -- -> the number of known URLs
