@@ -170,14 +170,3 @@ def test_a_damaged_note_is_reported_and_replaced(
     assert "they are learned again" in caplog.text
     lines.write()
     assert removes(lines_of(workers[1]))
-
-
-def test_a_note_in_the_previous_format_is_replaced_without_a_warning(
-    workers: list[Notes], caplog: pytest.LogCaptureFixture
-) -> None:
-    workers[0].save(NOTE_KIND + DOMAIN, KEY, {"format": 1, "lines": "AAAA"})
-    lines = lines_of(workers[0])
-    learn(lines, *range(LEAST))
-    lines.write()
-    assert removes(lines_of(workers[1]))
-    assert caplog.text == ""
