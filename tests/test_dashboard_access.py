@@ -145,6 +145,17 @@ def test_attempts_to_guess_the_token_in_a_header_are_limited(kind: str) -> None:
     assert may_follow(TOKEN, "203.0.113.7")
 
 
+def test_a_wrong_token_is_one_guess_for_each_request() -> None:
+    access = make_access(TOKEN, "0.0.0.0", public=True)
+    for number in range(2):
+        given = {"Authorization": f"Bearer guess {number}"}
+        request = Mock(spec=["headers", "remote", "cookies"], headers=given, remote="203.0.113.9", cookies={})
+        for _ in range(3):  # several steps of a request ask for its sender
+            assert access.who(request) is None
+            assert not access.may_act(request, None)
+    assert access._guesses._wrong["203.0.113.9"][0] == 2
+
+
 def test_security_headers_forbid_content_of_other_sites(tmp_path: Path) -> None:
     async def check(visitor: Visitor) -> None:
         for path in ("/", "/login", "/assets/keys.js", "/metrics"):

@@ -51,8 +51,8 @@ MAX_GUESSERS = 10_000
 _HOST_NAMES = frozenset({"localhost", "ip6-localhost"})
 
 
-_BEARER = web.RequestKey[Person | None]("bearer")
-"""Key of a request: the person whose token it has, or None."""
+_bearer: ContextVar[tuple[web.Request, Person | None] | None] = ContextVar("bearer", default=None)
+"""The request that is being answered, and the person whose token it has."""
 _person: ContextVar[str] = ContextVar("person", default="")
 
 
@@ -213,11 +213,13 @@ class Access:
 
     def _bearer(self, request: web.Request) -> Person | None:
         # Several steps of a request ask for its sender, but a wrong token counts as one guess.
-        if _BEARER not in request:
+        known = _bearer.get()
+        if known is None or known[0] is not request:
             kind, _, given = request.headers.get("Authorization", "").partition(" ")
             is_bearer = kind.lower() == "bearer"
-            request[_BEARER] = self._owner_of(request, given.strip()) if is_bearer else None
-        return request[_BEARER]
+            known = request, self._owner_of(request, given.strip()) if is_bearer else None
+            _bearer.set(known)
+        return known[1]
 
     def _owner_of(self, request: web.Request, given: str) -> Person | None:
         # While a sender must wait, tokens are not compared. Otherwise the sender could continue to guess.
