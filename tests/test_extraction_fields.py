@@ -321,11 +321,36 @@ def test_sentences_that_only_begin_like_such_lines_are_kept(line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["By Jane Doe", "Von Jane Doe", "Автор: Jane Doe", "Par Jane Doe", "Jane Doe"]
+    "line",
+    [
+        *("By Jane Doe", "Von Jane Doe", "Автор: Jane Doe", "Par Jane Doe", "Jane Doe"),
+        *("By Jane Doe, Saltmarsh Courier", "Jane Doe, Political Editor", "Jane Doe in Dover"),
+        *("4 мая, 14:05", "Mon 4 May, 2:05 pm"),
+    ],
 )
-def test_a_byline_at_the_start_is_removed_in_each_language(line: str) -> None:
+def test_a_byline_or_date_at_the_start_is_removed_in_each_language(line: str) -> None:
     blocks = [Block("paragraph", text) for text in (line, *PROSE)]
     assert [block.text for block in trim_edges(blocks, "Rain in May", ["Jane Doe"])] == PROSE
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *(
+            "Jane Doe, mayor of Dover, has resigned",
+            "By Jane Doe, the council was late.",
+            "Jane Doe wins the cup",
+        ),
+        *(
+            "By Jane Doe’s account, the dam was safe",
+            "Saltmarsh Courier",
+            "4 May, 14:05: the ferry leaves Dover",
+        ),
+    ],
+)
+def test_a_first_line_about_the_author_is_kept(line: str) -> None:
+    blocks = [Block("paragraph", text) for text in (line, *PROSE)]
+    assert trim_edges(blocks, "Rain in May", ["Jane Doe"]) == blocks
 
 
 def test_lines_at_the_edges_are_removed() -> None:

@@ -11,7 +11,8 @@ from collections.abc import Collection
 from functools import lru_cache
 
 from newsbot.pages.extraction.blocks import Block
-from newsbot.pages.extraction.fields.dates.moments import find_date
+from newsbot.pages.extraction.fields.authors import clean_authors
+from newsbot.pages.extraction.fields.dates.moments import date_without_year, find_date
 from newsbot.pages.extraction.strings import key
 from newsbot.pages.text.languages import compiled
 
@@ -87,15 +88,19 @@ def _is_head(text: str, headline: str, names: set[str]) -> bool:
         return True
     if _is_byline(text, names):
         return True
-    return len(text) <= 45 and not _ENDS.search(text) and find_date(text) is not None
+    is_date = find_date(text) is not None or date_without_year(text) is not None
+    return len(text) <= 45 and not _ENDS.search(text) and is_date
 
 
 def _is_byline(text: str, names: set[str]) -> bool:
-    """True for a line that consists of names of authors."""
+    """True for a line of names of authors, possibly with roles and places.
+
+    After "by", it may also have a name that is not an author: "By Ann Lee, Harbour News".
+    """
     if not names or len(text) > 80:
         return False
     words = key(text)
     if words in names or compiled(_BY).sub("", words) in names:
         return True
-    # A line may have several authors in any order.
-    return all(name in words for name in names) and words == " ".join(sorted(names, key=words.find))
+    named = set() if _ENDS.search(text) else {key(name) for name in clean_authors([text])}
+    return bool(named & names) and (named <= names or compiled(_BY).match(words) is not None)
