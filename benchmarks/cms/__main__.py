@@ -17,8 +17,8 @@ site:
   ``again``: number of requests of the second crawl
 
 Pelican, Nikola and MkDocs come from PyPI (``benchmarks/requirements.txt``), Hugo, Jekyll (with
-jekyll-theme-minima and ruby-jekyll-feed) and WordPress from Debian, Hexo from npm (``NODE_PATH`` names the
-folder).
+jekyll-theme-minima and ruby-jekyll-feed) and WordPress from Debian, Hexo and Docusaurus (@docusaurus/core,
+@docusaurus/preset-classic, react, react-dom) from npm (``NODE_PATH`` names the folder).
 
     python -m benchmarks.cms [--posts 300] [--only pelican,hugo] [--keep FOLDER] [--json]
 """

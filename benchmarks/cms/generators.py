@@ -72,6 +72,7 @@ def static_sites(folder: Path) -> list[StaticSite]:
             (node / "hexo-theme-landscape").is_dir(),
             StaticSite("hexo", folder / "hexo", hexo, shows_authors=False),
         ),
+        ((node / "@docusaurus/core").is_dir(), StaticSite("docusaurus", folder / "docusaurus", docusaurus)),
     ]
     return [site for installed, site in sites if installed]
 
@@ -230,6 +231,41 @@ def hexo(folder: Path, url: str, posts: Sequence[Post], *, theme: str = "landsca
     )
     _run(folder, "node", str(node / "hexo-cli" / "bin" / "hexo"), "generate", "--silent")
     return folder / "public"
+
+
+_GUIDES = {
+    "install": "Get the package from the shop, put the box on a level floor, and connect the two hoses to the tap.",
+    "first-steps": "Open the lid, fill the tank up to the line, and turn the wheel until the lamp becomes green.",
+    "settings": "The wheel has four positions, which are explained in the table at the end of this guide.",
+    "cleaning": "Empty the tank every week, and wipe the seal with a damp cloth before you close the lid again.",
+    "repair": "If the lamp stays red, take the filter out, rinse it under warm water, and put it back.",
+    "questions": "Many people ask if the box may stand outside in winter, and how loud it is while it is running.",
+}
+
+
+def docusaurus(folder: Path, url: str, posts: Sequence[Post]) -> Path:
+    """Make a site with Docusaurus: a blog, and guides without dates (packages: ``NODE_PATH``)."""
+    for post in posts:
+        head = {"title": post.title, "slug": post.slug, "tags": [post.category]}
+        lines = "".join(f"{name}: {json.dumps(value)}\n" for name, value in head.items())
+        lines += f"authors: {json.dumps([{'name': post.author}])}\ndate: {post.published.isoformat()}\n"
+        _write(folder / f"blog/{post.slug}.md", f"---\n{lines}---\n\n{as_markdown(post)}")
+    for name, text in _GUIDES.items():
+        _write(folder / f"docs/{name}.md", f"# {name.title()}\n\n" + f"{text}\n\n" * 12)
+    config = {
+        "title": "Docusaurus News", "url": url, "baseUrl": "/", "onBrokenLinks": "ignore",
+        "markdown": {"format": "detect"},
+        "presets": [["classic", {"blog": {"onInlineTags": "ignore", "onInlineAuthors": "ignore"}}]],
+        "themeConfig": {"navbar": {"title": "News", "items": [{"to": "/blog", "label": "Blog"},
+                                                              {"to": "/docs/install", "label": "Guides"}]}},
+    }  # fmt: skip
+    _write(folder / "docusaurus.config.js", f"module.exports = {json.dumps(config)};")
+    _write(folder / "src/pages/index.md", "# Docusaurus News\n\n[Blog](/blog) [Guides](/docs/install)\n")
+    node = Path(os.environ["NODE_PATH"])
+    (folder / "node_modules").symlink_to(node)
+    _write(folder / "package.json", json.dumps({"name": "site", "private": True}))
+    _run(folder, "node", str(node / "@docusaurus/core/bin/docusaurus.mjs"), "build")
+    return folder / "build"
 
 
 def _write(path: Path, text: str) -> None:
