@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
+from typing import Any
 
 from newsbot.clock import from_stamp
 from newsbot.items import Kind
@@ -81,6 +82,7 @@ _ADD_HOUR = (
     f" VALUES (:source, :hour, {', '.join(f':{name}' for name in COUNTED)})"
     f" ON CONFLICT (source, hour) DO UPDATE SET {', '.join(f'{name} = {name} + :{name}' for name in COUNTED)}"
 )
+_NAMES = "SELECT source FROM site WHERE source > ? UNION SELECT source FROM source WHERE source > ?"
 # The source '' stands for all sites together.
 _TRENDS = """
     SELECT source, hour / 24, sum(articles) FROM site_hour
@@ -104,9 +106,6 @@ class SqliteSources(Repository, Sources):
             row["last_error"] = None if row["last_error"] is None else clean(row["last_error"])
         with self._file.writing() as database:
             database.executemany(_SAVE, rows)
-
-    def all(self, site: str | None = None) -> list[SourceRecord]:
-        return list(self.iter(site))
 
     def iter(self, site: str | None = None) -> Iterator[SourceRecord]:
         return self._file.streamed(self._batches(site))
@@ -148,9 +147,11 @@ class SqliteSources(Repository, Sources):
         chosen, values = _chosen(failures, math.inf, sites)
         return next(iter(self._read(f"{chosen} ORDER BY next_due, url LIMIT 1", values)), None)
 
-    def count_sites(self) -> int:
-        with self._file.reading() as database:
-            return int(database.execute("SELECT count(DISTINCT source) FROM source").fetchone()[0])
+    def failing(self, limit: int) -> list[SourceRecord]:
+        return self._read("WHERE failures > 0 ORDER BY failures DESC LIMIT ?", [limit])
+
+    def any_works(self) -> bool:
+        return bool(self._read("WHERE failures = 0 AND last_poll IS NOT NULL LIMIT 1", []))
 
     def _read(
         self, chosen: str, values: Sequence[object] | Mapping[str, object], query: str = _RECORDS
@@ -208,13 +209,30 @@ class SqliteSites(Repository, Sites):
                 database.executemany(ADD_COUNTER, counters)
                 database.execute(ADD_SITE, row)
 
-    def all(self) -> dict[str, SiteRecord]:
+    def all(self, names: Collection[str] | None = None) -> dict[str, SiteRecord]:
+        chosen = "" if names is None else "WHERE source IN (SELECT value FROM json_each(:names))"
+        given = {"names": json.dumps([*(names or ())])}
         with self._file.reading() as database:
-            rows = database.execute("SELECT * FROM site ORDER BY source")  # includes all sites with counters
+            # includes all sites with counters
+            rows = database.execute(f"SELECT * FROM site {chosen} ORDER BY source", given)
             found = {row["source"]: SiteRecord(**dict(row)) for row in rows}
-            for row in database.execute("SELECT source, name, value FROM site_counter"):
+            for row in database.execute(f"SELECT source, name, value FROM site_counter {chosen}", given):
                 found[row["source"]].counters[row["name"]] = row["value"]
         return found
+
+    def latest(self, limit: int) -> dict[str, SiteRecord]:
+        return self.all(self._column("SELECT source FROM site ORDER BY last_error_at DESC LIMIT ?", limit))
+
+    def names(self, after: str, limit: int) -> list[str]:
+        return self._column(f"{_NAMES} ORDER BY 1 LIMIT ?", after, after, limit)
+
+    def count(self, others: Collection[str] = ()) -> int:
+        query = f"SELECT count(*) FROM ({_NAMES} UNION SELECT value FROM json_each(?))"
+        return int(self._column(query, "", "", json.dumps([*others]))[0])
+
+    def _column(self, query: str, *values: object) -> list[Any]:
+        with self._file.reading() as database:
+            return [value for (value,) in database.execute(query, values)]
 
 
 class SqliteActivity(Repository, Activity):
