@@ -190,7 +190,7 @@ class Sites(Protocol):
         """
 
     def count(self, others: Collection[str] = ()) -> int:
-        """Return the number of sites with a record or a source. ``others`` are counted with them."""
+        """Return the number of records, and of ``others`` (domains) that have no record."""
 
 
 def site_names(sites: Sites, after: str = "") -> Iterator[str]:

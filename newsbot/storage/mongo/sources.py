@@ -192,11 +192,9 @@ class MongoSites(Repository, Sites):
         return sorted(name for name in {*sites, *sources} if name <= known)[:limit]
 
     def count(self, others: Collection[str] = ()) -> int:
-        with_sources = {"coll": "sources", "pipeline": [{"$group": {"_id": "$source"}}]}
-        one_each, new = {"$group": {"_id": "$_id"}}, {"$match": {"_id": {"$nin": [*others]}}}
-        steps: list[Document] = [{"$unionWith": with_sources}, one_each, new, {"$count": "sites"}]
         with self._server.readable() as database:
-            return len(others) + sum(int(row["sites"]) for row in database["sites"].aggregate(steps))
+            known = database["sites"].count_documents({"_id": {"$in": [*map(clean, others)]}})
+            return database["sites"].estimated_document_count() + len(others) - known
 
     def _read(self, query: Document, order: Document, limit: int = 0) -> dict[str, SiteRecord]:
         with self._server.readable() as database:

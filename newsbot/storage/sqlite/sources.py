@@ -82,7 +82,6 @@ _ADD_HOUR = (
     f" VALUES (:source, :hour, {', '.join(f':{name}' for name in COUNTED)})"
     f" ON CONFLICT (source, hour) DO UPDATE SET {', '.join(f'{name} = {name} + :{name}' for name in COUNTED)}"
 )
-_NAMES = "SELECT source FROM site WHERE source > ? UNION SELECT source FROM source WHERE source > ?"
 # The source '' stands for all sites together.
 _TRENDS = """
     SELECT source, hour / 24, sum(articles) FROM site_hour
@@ -224,11 +223,12 @@ class SqliteSites(Repository, Sites):
         return self.all(self._column("SELECT source FROM site ORDER BY last_error_at DESC LIMIT ?", limit))
 
     def names(self, after: str, limit: int) -> list[str]:
-        return self._column(f"{_NAMES} ORDER BY 1 LIMIT ?", after, after, limit)
+        sites, sources = (f"SELECT source FROM {kind} WHERE source > ?" for kind in ("site", "source"))
+        return self._column(f"{sites} UNION {sources} ORDER BY 1 LIMIT ?", after, after, limit)
 
     def count(self, others: Collection[str] = ()) -> int:
-        query = f"SELECT count(*) FROM ({_NAMES} UNION SELECT value FROM json_each(?))"
-        return int(self._column(query, "", "", json.dumps([*others]))[0])
+        new = "SELECT count(*) FROM json_each(?) WHERE value NOT IN (SELECT source FROM site)"
+        return int(self._column(f"SELECT count(*) + ({new}) FROM site", json.dumps([*others]))[0])
 
     def _column(self, query: str, *values: object) -> list[Any]:
         with self._file.reading() as database:
