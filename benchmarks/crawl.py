@@ -45,7 +45,7 @@ from benchmarks.webs import Web, papers, saved, tree, write_rules
 from testbed.servers import MongoServer
 from testbed.temporary import own_mongo, own_redis, process_seconds, redis_seconds
 
-QUIET = 10.0
+QUIET = 60.0
 """Seconds without a new page after which a crawl is over."""
 LOOK = 0.2
 """Seconds between two checks of the progress. A check puts little load on the servers."""

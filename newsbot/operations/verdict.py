@@ -87,7 +87,7 @@ class Facts:
     more_fail: bool = False
     """True if more sources may fail."""
     any_works: bool = False
-    """True if the last poll of any source succeeded."""
+    """True if the last poll of any source with a next poll succeeded."""
     records: Mapping[str, SiteRecord] = field(default_factory=dict)
     last_fetch: float | None = None
     """End of the last hour in which a page was fetched."""
@@ -137,7 +137,7 @@ def read_facts(
         sites=storage.sites.count({rule.domain for rule in rules}),
         sources=sources,
         more_fail=len(failing) == MOST_READ,
-        any_works=storage.sources.any_works(),
+        any_works=storage.sources.first_due(failures=1) is not None,
         records=records,
         # The end of the current hour is in the future.
         last_fetch=None if worked is None else min(now, (worked + 1) * HOUR),
@@ -241,9 +241,9 @@ def _signs(facts: Facts) -> Iterator[Sign]:
     failing = _since_of(facts)
     if failing and _cut_off(facts) is None:
         since = min(filter(None, failing.values()), default=0.0)
-        text = f"feeds or sitemaps of {counted(len(failing), 'site')} fail"
-        if facts.more_fail:
-            text = f"feeds or sitemaps of {counted(len(failing), 'site')} or more fail"
+        sites = counted(len(failing), "site")
+        more = facts.more_fail
+        text = f"feeds or sitemaps of {sites} or more fail" if more else f"feeds or sitemaps of {sites} fail"
         yield Sign(text=text, since=utc_of(since or None), page="/sources")
 
 
@@ -277,14 +277,13 @@ def _cut_off(facts: Facts) -> str | None:
     causes: Counter[str] = Counter()
     for site in {*facts.sources, *facts.records}:
         records, record = facts.sources.get(site, ()), facts.records.get(site)
-        tried = [one for one in records if one.polls or one.failures]
-        if not tried and not is_unanswered(record, records):
+        if not records and not is_unanswered(record, records):
             if record is not None and record.counters.get("fetched"):
                 return None
             continue
-        if any(not one.failures or one.last_error not in UNREACHED for one in tried):
+        if any(one.last_error not in UNREACHED for one in records):
             return None
-        cause = Counter(one.last_error or "" for one in tried).most_common(1)
+        cause = Counter(one.last_error or "" for one in records).most_common(1)
         causes[in_words(cause[0][0] if cause else (record.last_error if record else "") or "")] += 1
     if not causes:
         return None

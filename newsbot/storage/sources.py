@@ -124,9 +124,6 @@ class Sources(Protocol):
     def failing(self, limit: int) -> list[SourceRecord]:
         """Return up to ``limit`` records whose last poll failed. Those with the most failures come first."""
 
-    def any_works(self) -> bool:
-        """Return True if the last poll of any source succeeded."""
-
     def log_poll(self, url: str, poll: Poll) -> None:
         """Store a poll, and delete the polls of this source that are too old."""
 

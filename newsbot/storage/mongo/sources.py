@@ -112,9 +112,6 @@ class MongoSources(Repository, Sources):
     def failing(self, limit: int) -> list[SourceRecord]:
         return self._read({"failures": {"$gt": 0}}, sort=[("failures", -1)], limit=limit)
 
-    def any_works(self) -> bool:
-        return bool(self._read({"failures": 0, "last_poll": {"$ne": None}}, limit=1))
-
     def _read(self, query: Document, **options: Any) -> list[SourceRecord]:
         with self._server.readable() as database:
             return [_record(one) for one in database["sources"].find(query, **options)]

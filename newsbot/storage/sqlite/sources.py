@@ -149,9 +149,6 @@ class SqliteSources(Repository, Sources):
     def failing(self, limit: int) -> list[SourceRecord]:
         return self._read("WHERE failures > 0 ORDER BY failures DESC LIMIT ?", [limit])
 
-    def any_works(self) -> bool:
-        return bool(self._read("WHERE failures = 0 AND last_poll IS NOT NULL LIMIT 1", []))
-
     def _read(
         self, chosen: str, values: Sequence[object] | Mapping[str, object], query: str = _RECORDS
     ) -> list[SourceRecord]:
