@@ -30,7 +30,6 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from heapq import nsmallest
 from itertools import pairwise, product
 from math import fsum, hypot, log
 from typing import Any
@@ -345,7 +344,7 @@ class Events:
 
 
 def _heaviest(weights: Mapping[int, float], number: int) -> list[int]:
-    return [one for _, one in nsmallest(number, ((-weight, one) for one, weight in weights.items()))]
+    return [one for _, one in sorted([(-weight, one) for one, weight in weights.items()])[:number]]
 
 
 def _cut(weights: Mapping[int, float], number: int) -> Vector:
