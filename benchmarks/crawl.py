@@ -4,14 +4,16 @@ Makes three comparisons. The first two use 1 and 2 workers on a site of many hos
 
 ``scheduler``  a spider only follows links. scrapy-redis uses its scheduler and its dupefilter. newsbot uses
 its scheduler and the Redis frontier, with a storage that discards all data. Only newsbot also judges links,
-plans visits and acknowledges leases. ``articles``   both read feeds, extract each article and store it in
+plans visits and acknowledges leases. ``articles``   all read feeds, extract each article and store it in
 MongoDB (journaled, majority). scrapy-redis has a callback with ``newsbot.pages.extraction.extract`` and a
-pipeline with one upsert. newsbot is ``scrapy crawl news``, which also keeps the crawl database, versions and
-stories. ``polite``     1, 2 and 4 workers crawl one host with a delay of 0.5 s. The figure is the number of
-requests per second in the log of this host.
+pipeline with one upsert. ``trafilatura`` is the same worker with the extraction of trafilatura
+(benchmarks/requirements.txt). newsbot is ``scrapy crawl news``, which also keeps the crawl database, versions
+and stories. ``polite``     1, 2 and 4 workers crawl one host with a delay of 0.5 s. The figure is the number
+of requests per second in the log of this host.
 
-The two systems run alternately. A crawl ends when the last page is served and the last article is stored. CPU
-figures are totals over all processes of a type. The number of commands is read from MongoDB.
+The systems run alternately. A crawl ends when the last page is served and the last article is stored. CPU
+figures are totals over all processes of a type. The number of commands is read from MongoDB. The column
+``newsbot`` has newsbot's pages per second, divided by those of the row.
 
 The articles of the comparison ``articles`` are generated and have 6.5 kB each. With ``--saved FOLDER`` they
 are real pages (:func:`benchmarks.webs.saved`).
@@ -37,17 +39,17 @@ from pymongo import MongoClient
 from scrapy import Request, Spider
 from scrapy_redis.queue import PriorityQueue
 
-from benchmarks.crews import SYSTEMS, Crew
+from benchmarks.crews import SYSTEMS, TRAFILATURA, Crew
 from benchmarks.site import Site
 from benchmarks.webs import Web, papers, saved, tree, write_rules
 from testbed.servers import MongoServer
 from testbed.temporary import own_mongo, own_redis, process_seconds, redis_seconds
 
-QUIET = 10.0
+QUIET = 60.0
 """Seconds without a new page after which a crawl is over."""
 LOOK = 0.2
 """Seconds between two checks of the progress. A check puts little load on the servers."""
-DATABASES = {"scrapy-redis": "rival", "newsbot": "newsbot"}
+DATABASES = {"scrapy-redis": "rival", TRAFILATURA: "rival", "newsbot": "newsbot"}
 COMMANDS = (
     *("find", "getMore", "aggregate", "insert", "update", "delete", "findAndModify"),
     *("commitTransaction", "abortTransaction"),
@@ -106,7 +108,7 @@ class Bench:
             if served + stored > last:
                 last, done_at = served + stored, time.time()
                 after, answered = self._used(crew), self._commands()
-            elif served >= len(web.pages) and crew.system == "scrapy-redis" and time.time() - done_at > 1:
+            elif served >= len(web.pages) and crew.system != "newsbot" and time.time() - done_at > 1:
                 break
             time.sleep(LOOK)
         report = crew.site.report()
@@ -146,8 +148,9 @@ def compare(job: str, web: Web, turns: int, crews: Sequence[int]) -> Iterator[Ro
         mongo = servers.enter_context(own_mongo()) if job == "articles" else None
         bench = Bench(url, mongo)
         for workers in crews:
-            rows = [bench.run(system, job, web, workers) for _ in range(turns) for system in SYSTEMS]
-            for system in SYSTEMS:
+            systems = (SYSTEMS[0], TRAFILATURA, SYSTEMS[1]) if job == "articles" else SYSTEMS
+            rows = [bench.run(system, job, web, workers) for _ in range(turns) for system in systems]
+            for system in systems:
                 own = [row for row in rows if row["system"] == system]
                 middle = median(row["per_second"] for row in own)
                 yield min(own, key=lambda row: abs(row["per_second"] - middle))
@@ -194,10 +197,10 @@ def _pace(crew: Crew, web: Web, workers: int) -> Row:
 
 
 def _print(rows: list[Row]) -> None:
-    theirs = {(row["job"], row["workers"]): row["per_second"] for row in rows if row["system"] != "newsbot"}
-    print(f"{'job':11}{'workers':>8}  {'':14}{'pages':>7}{'pages/s':>10}{'ratio':>8}  CPU ms per page")
+    ours = {(row["job"], row["workers"]): row["per_second"] for row in rows if row["system"] == "newsbot"}
+    print(f"{'job':11}{'workers':>8}  {'':14}{'pages':>7}{'pages/s':>10}{'newsbot':>8}  CPU ms per page")
     for row in rows:
-        ratio = row["per_second"] / theirs[row["job"], row["workers"]]
+        ratio = ours[row["job"], row["workers"]] / row["per_second"]
         cost = ", ".join(f"{name} {value:.2f}" for name, value in row.get("cpu_ms", {}).items())
         if "commands" in row:
             cost += f"; commands to MongoDB {row['commands']:.2f}"

@@ -17,6 +17,8 @@ from testbed.temporary import process_seconds
 
 ROOT = Path(__file__).resolve().parent.parent
 SYSTEMS = ("scrapy-redis", "newsbot")
+TRAFILATURA = "trafilatura"
+"""scrapy-redis that extracts articles with trafilatura."""
 
 
 @dataclass(slots=True)
@@ -39,7 +41,7 @@ class Crew:
     def prepare(self, web: Web) -> None:
         """Queue the start URLs."""
         (self.folder / "starts").write_text("\n".join(web.starts), encoding="utf8")
-        if self.system == "scrapy-redis":
+        if self.system != "newsbot":
             with redis.Redis.from_url(self.redis_url) as client:
                 client.rpush("start", *web.starts)
 
@@ -50,8 +52,9 @@ class Crew:
         )
 
     def _command(self) -> Sequence[str]:
-        if self.system == "scrapy-redis":
-            return [sys.executable, "-m", "benchmarks.rival", self.job]
+        if self.system != "newsbot":
+            job = TRAFILATURA if self.system == TRAFILATURA else self.job
+            return [sys.executable, "-m", "benchmarks.rival", job]
         if self.job == "follow":
             return [sys.executable, "-m", "benchmarks.follower", str(self.folder / "starts")]
         options = {

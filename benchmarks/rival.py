@@ -1,10 +1,10 @@
 """A typical scrapy-redis worker, with which newsbot is compared.
 
-    python -m benchmarks.rival follow|articles|note      (REDIS_URL, MONGO_URI in the environment)
+    python -m benchmarks.rival follow|articles|trafilatura|note      (REDIS_URL, MONGO_URI in the environment)
 
 ``follow`` only follows links. ``note`` writes down the pages it read. ``articles`` reads feeds, extracts each
 article with newsbot's own extraction and stores it in MongoDB, with an upsert that waits for the journal of a
-majority.
+majority. ``trafilatura`` does the same with the extraction of trafilatura.
 """
 
 from __future__ import annotations
@@ -87,6 +87,29 @@ class Articles(RedisSpider):
                 yield article
 
 
+class Trafilatura(Articles):
+    """The same with the extraction of trafilatura."""
+
+    name = "trafilatura"
+
+    def __init__(self, **given: Any) -> None:
+        """Import the extraction, which takes long."""
+        from trafilatura import bare_extraction  # noqa: PLC0415 - in benchmarks/requirements.txt only
+
+        super().__init__(**given)
+        self._extract = bare_extraction
+
+    def parse(self, response: Response, **_: Any) -> Iterator[Any]:
+        """Yield requests for the articles of a feed, or the fields of an article."""
+        if response.url.endswith(".xml"):
+            yield from super().parse(response)
+            return
+        found = self._extract(response.body, url=response.url, with_metadata=True)
+        if found is not None:
+            fields = ("url", "title", "author", "date", "text", "sitename", "language", "image")
+            yield {"_id": response.url} | {name: getattr(found, name) for name in fields}
+
+
 class MongoPipeline:
     """Stores articles in MongoDB, one document per URL."""
 
@@ -95,20 +118,20 @@ class MongoPipeline:
         client = MongoClient[dict[str, Any]](os.environ["MONGO_URI"], w="majority", journal=True)
         self.articles = client["rival"]["articles"]
 
-    def process_item(self, item: Article) -> Article:
+    def process_item(self, item: Any) -> Any:
         """Insert or update the article."""
-        document = to_document(item)
+        document = to_document(item) if isinstance(item, Article) else dict(item)
         self.articles.update_one({"_id": document.pop("_id")}, {"$set": document}, upsert=True)
         return item
 
 
-SPIDERS = {spider.name: spider for spider in (Follow, Articles, Note)}
+SPIDERS = {spider.name: spider for spider in (Follow, Articles, Trafilatura, Note)}
 
 
 def main(job: str) -> None:
     """Run the spider until there is no more work."""
     more: dict[str, Any] = {"REDIS_URL": os.environ["REDIS_URL"]}
-    if job == "articles":
+    if job in ("articles", "trafilatura"):
         more["ITEM_PIPELINES"] = {MongoPipeline: 100}
     process = CrawlerProcess(SETTINGS | more)
     process.crawl(SPIDERS[job])

@@ -2,7 +2,8 @@
 
 The data has ``--known`` records of sources that are not polled in the crawl. One in ten fails, and one in a
 thousand is silent. The figures are those of the worker's process: CPU seconds and the highest memory. A round
-of alerts is measured apart. With MongoDB, the server's counters give the commands, and the documents that the
+of alerts, the verdict on the first page of the dashboard, and ``newsbot sources`` with 100 sites (the page)
+are measured apart. With MongoDB, the server's counters give the commands, and the documents that the
 server returned.
 
     python -m benchmarks.sources [--known 0,20000,200000] [--storages sqlite,mongo] [--json]
@@ -25,6 +26,8 @@ from typing import Any
 from newsbot.apps.alerts.rules import measure
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Kind, batched
+from newsbot.operations.verdict import read_facts
+from newsbot.pages.rules.load import load_rules
 from newsbot.recrawl.sources import Controller, SquareRootIndex
 from newsbot.storage.mongo import MongoStorage
 from newsbot.storage.sources import SourceRecord
@@ -71,7 +74,7 @@ def answer(request: Request) -> Answer:
 
 
 def crawl(folder: Path, environment: dict[str, str]) -> dict[str, float]:
-    """Run a crawl in a process of its own. Return its costs."""
+    """Run a crawl. Return its costs."""
     rules = folder / "rules"
     rules.mkdir(exist_ok=True)
     (rules / "_defaults.yaml").write_text("delay: 0\nconcurrency: 32\n", encoding="utf8")
@@ -80,18 +83,23 @@ def crawl(folder: Path, environment: dict[str, str]) -> dict[str, float]:
         (rules / f"f{place}.test.yaml").write_text(rule, encoding="utf8")
     command = [sys.executable, "-m", "scrapy", "crawl", "news", "-a", "now=yes"]
     command += ["-a", f"sites={','.join(f'f{place}.test' for place in range(FEEDS))}"]
+    return costs("crawl", [*command, "-L", "ERROR"], environment)
+
+
+def costs(name: str, command: list[str], environment: dict[str, str]) -> dict[str, float]:
+    """Run a command in a process of its own. Return its costs."""
     began = time.monotonic()
     process = subprocess.Popen(
-        [*command, "-L", "ERROR"], env=environment, cwd=ROOT, stderr=subprocess.DEVNULL
+        command, env=environment, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
-        raise SystemExit(f"the crawl failed with code {process.returncode}")
+        raise SystemExit(f"{name} failed with code {process.returncode}")
     return {
-        "crawl, s": time.monotonic() - began,
-        "crawl, s CPU": used.ru_utime + used.ru_stime,
-        "crawl, MB": used.ru_maxrss / 1024,
+        f"{name}, s": time.monotonic() - began,
+        f"{name}, s CPU": used.ru_utime + used.ru_stime,
+        f"{name}, MB": used.ru_maxrss / 1024,
     }
 
 
@@ -117,8 +125,15 @@ def row(kind: str, number: int) -> dict[str, Any]:
             storage.sources.save(some)
         counted = Counted(storage)
         found: dict[str, Any] = {"storage": kind, "known": number}
-        found |= crawl(folder, {**os.environ, **web.environment, **own}) | counted.since("crawl")
+        environment = {**os.environ, **web.environment, **own}
+        found |= crawl(folder, environment) | counted.since("crawl")
+        counted = Counted(storage)
+        page = [sys.executable, "-m", "scrapy", "sources", "--limit", "100", "--json"]
+        found |= costs("page", page, environment) | counted.since("page")
         with closing(SqliteFrontier(data / "newsbot.db")) as frontier:
+            began = time.process_time()
+            read_facts(storage, frontier, load_rules(folder / "rules"), now)
+            found["verdict, s CPU"] = time.process_time() - began
             began = time.process_time()
             measured = measure(storage, frontier, None, now, 3600.0)
             found["alerts, s CPU"] = time.process_time() - began

@@ -131,6 +131,23 @@ def test_sites_that_were_never_read_do_not_hide_other_sites(place: Place) -> Non
     assert "a.org" in {site["site"] for site in place.run("sources", "--json").json["sites"]}
 
 
+def test_a_part_of_the_sites(place: Place) -> None:
+    (place.folder / "rules" / "z.org.yaml").write_text("domain: z.org\nfeeds: https://z.org/f\n")
+    answer = place.run("sources", "--limit", "2", "--after", "d.org", "--json")
+    assert [site["site"] for site in answer.json["sites"]] == ["e.org", "example.org"]
+    assert answer.json["after"] == "example.org"
+    said = place.run("sources", "--limit", "2", "--after", "d.org").err
+    assert "9 sites in all; for the next ones: --after example.org\n" in said
+    rest = place.run("sources", "--after", "example.org", "--json").json
+    assert ([site["site"] for site in rest["sites"]], rest["after"]) == (
+        ["f.org", "found.net", "g.org", "z.org"],
+        None,
+    )
+    assert [site["site"] for site in place.run("sources", "--failing", "--json").json["sites"]] == [
+        "found.net"
+    ]
+
+
 def test_an_unknown_site(place: Place) -> None:
     answer = place.run("sources", "exampel.org")
     assert answer.code == 2

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import gc
 import os
+import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from weakref import ref
 
 import pytest
 import redis
 
 from newsbot.connections.redis import Script, connect, give_back, take
-from newsbot.errors import DataUnavailable
+from newsbot.errors import DataError, DataUnavailable
 from newsbot.frontier.redis import RedisFrontier
 from testbed import redisserver
 from testbed.servers import free_port
@@ -24,6 +25,7 @@ from tests.certificates import self_signed
 from tests.contracts.frontier_backends import make_entry
 
 ECHO = Script("return ARGV[1]")
+T = TypeVar("T")
 
 
 @pytest.fixture
@@ -185,3 +187,68 @@ def test_an_address_with_tls_is_used(tmp_path: Path) -> None:
             RedisFrontier(address)
     finally:
         server.kill()
+
+
+def test_a_sentinel_names_the_primary_also_after_a_failover(tmp_path: Path) -> None:
+    redisserver.need_redis()
+    servers: list[redisserver.RedisServer] = []
+    for number, login in enumerate(
+        (["--requirepass", "p/w"], ["--requirepass", "p/w", "--masterauth", "p/w"])
+    ):
+        (tmp_path / str(number)).mkdir()
+        servers.append(redisserver.RedisServer(tmp_path / str(number), *login, *_replica_of(servers)))
+        servers[-1].start()
+    port = free_port()
+    file = tmp_path / "sentinel.conf"
+    file.write_text(
+        f"port {port}\nbind 127.0.0.1\ndir {tmp_path}\nsentinel monitor news 127.0.0.1 {servers[0].port} 1\n"
+        "sentinel auth-pass news p/w\nsentinel down-after-milliseconds news 300\n"
+    )
+    log = (tmp_path / "sentinel.log").open("wb")
+    sentinel = subprocess.Popen(["redis-server", str(file), "--sentinel"], stdout=log)
+    address = f"redis+sentinel://:p%2Fw@127.0.0.1:{free_port()},127.0.0.1:{port}"
+    try:
+        with closing(patiently(lambda: RedisFrontier(f"{address}/news/1"))) as frontier:
+            frontier.add([make_entry("a")])
+            with redis.Redis(port=servers[0].port, db=1, password="p/w") as primary:
+                patiently(lambda: primary.wait(1, 100) == 1 or _fail("no replica"))
+                with redis.Redis(port=port) as asked:
+                    patiently(
+                        lambda: (
+                            asked.sentinel_slaves("news")[0]["master-link-status"] == "ok" or _fail("unknown")
+                        )
+                    )
+            servers[0].kill()
+            with pytest.raises(DataUnavailable, match=r"redis\+sentinel://127.*/news/1: cannot be reached"):
+                frontier.add([make_entry("b")])
+            patiently(lambda: frontier.add([make_entry("b")]))
+            assert frontier.counts()["pending"] == 2
+        with pytest.raises(DataUnavailable, match="No master found for 'other'"):
+            RedisFrontier(f"{address}/other")
+        with pytest.raises(DataError, match=r"redis\+sentinel://host1:26379,host2:26379/name"):
+            RedisFrontier(f"{address}/news?ssl=1")
+    finally:
+        sentinel.kill()
+        sentinel.wait()
+        log.close()
+        for server in servers:
+            server.kill()
+
+
+def _replica_of(servers: list[redisserver.RedisServer]) -> list[str]:
+    return ["--replicaof", f"127.0.0.1 {servers[0].port}"] if servers else []
+
+
+def _fail(what: str) -> bool:
+    raise DataUnavailable(what)
+
+
+def patiently(work: Callable[[], T]) -> T:
+    """Call a function until the servers are there."""
+    end = time.monotonic() + 60
+    while True:
+        try:
+            return work()
+        except (DataUnavailable, redis.exceptions.RedisError, IndexError):
+            assert time.monotonic() < end, "the servers are not there in time"
+            time.sleep(0.05)

@@ -7,6 +7,7 @@ import importlib
 import io
 import json
 import zlib
+from collections.abc import Iterator
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -285,8 +286,8 @@ def test_feeds_are_exported_with_a_folder_for_each_tag_and_can_be_imported() -> 
     ]
 
     class Records:
-        def all(self, source: str | None = None) -> list[SourceRecord]:
-            return records
+        def iter(self, source: str | None = None) -> Iterator[SourceRecord]:
+            return iter(records)
 
     body = as_opml(rules, cast("Sources", Records()))
     folders = fromstring(body.decode()).findall("body/outline")

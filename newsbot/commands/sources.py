@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from newsbot.cli.command import Action, Argument, NewsbotCommand
+from newsbot.cli.command import Action, Argument, NewsbotCommand, positive
 
 
 class Command(NewsbotCommand):
@@ -15,5 +15,7 @@ class Command(NewsbotCommand):
             "newsbot.operations.sources:sources",
             Argument("domain", nargs="?", metavar="DOMAIN", help="only this site"),
             Argument("--failing", action="store_true", help="only failing sites and sources"),
+            Argument("--limit", type=positive, default=1000, metavar="N", help="number of sites (1000)"),
+            Argument("--after", default="", metavar="DOMAIN", help="sites that follow this one"),
         ),
     )

@@ -19,7 +19,7 @@ from functools import cache
 from hashlib import sha1
 from importlib.resources import files
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 from weakref import WeakKeyDictionary, ref
 
 import redis
@@ -27,6 +27,7 @@ from redis.backoff import NoBackoff
 from redis.cluster import ClusterNode
 from redis.connection import ConnectionPool
 from redis.retry import Retry
+from redis.sentinel import Sentinel
 from scrapy_redis.connection import get_redis_from_settings
 
 from newsbot.config.check import SettingsLike
@@ -91,7 +92,7 @@ TIMEOUT = 5.0
 
 FORM = (
     "redis://host:6379/0 or redis://user:password@host:6379/0 (percent-encode : / ? # @ % in a password), or "
-    "redis://host1:6379,host2:6379 for a Redis Cluster"
+    "redis://host1:6379,host2:6379 for a Redis Cluster, or redis+sentinel://host1:26379,host2:26379/name/0"
 )
 
 Argument = bytes | str | int | float
@@ -99,7 +100,9 @@ Argument = bytes | str | int | float
 
 _NO_ADDRESS = "REDIS_URL"
 """Name of the server in messages if its URL is invalid. The URL is not shown: it may contain a password."""
-_SCHEMES = ("redis", "rediss", "unix")
+_SENTINEL = "redis+sentinel"
+_PATHS = {"redis": r"/?\d*", "rediss": r"/?\d*", "unix": r".*", _SENTINEL: r"/[\w.-]+(/\d+)?"}
+"""Paths of URLs by scheme. redis-py ignores other paths and uses database 0."""
 _NOT_NOW = ("MISCONF", "NOREPLICAS", "BUSY", "LOADING")
 """Beginnings of error messages after which the same command may succeed later."""
 _NO_RIGHTS = re.compile("executing the script can't|ACL failure in script")
@@ -145,15 +148,20 @@ def connect(settings: SettingsLike) -> redis.Redis:
     place = server_name(settings)
     if place == _NO_ADDRESS:
         raise DataError(f"{place}: cannot be used; write {FORM}")
-    url, nodes = _split(str(settings.get("REDIS_URL") or ""))
-    if nodes:
+    url, others = _split(str(settings.get("REDIS_URL") or ""))
+    if others and not url.startswith(_SENTINEL):
+        node: Callable[..., Any] = ClusterNode
+        nodes = [node(*other) for other in others]
         # redis_cls is before **params, so that REDIS_PARAMS may name another class.
         params = {"redis_cls": "redis.cluster.RedisCluster", **params, "startup_nodes": nodes}
     try:
         for name in _TIMEOUTS:
             params[name] = params[name] and float(params[name])
         with readable_errors(place):  # a cluster client connects at once
-            client: redis.Redis = get_redis_from_settings(_Settings(settings, url, params))
+            if url.startswith(_SENTINEL):
+                client: redis.Redis = _primary(url, others, params)
+            else:
+                client = get_redis_from_settings(_Settings(settings, url, params))
         pool = getattr(client, "connection_pool", None)
         if pool is not None:
             # This connection is created only as a check: unknown names in REDIS_PARAMS raise an error now.
@@ -165,18 +173,32 @@ def connect(settings: SettingsLike) -> redis.Redis:
     return client
 
 
-def _split(url: str) -> tuple[str, list[Any]]:
-    """Return the URL with only the first of its hosts, and the other hosts as nodes of a Redis Cluster."""
+def _split(url: str) -> tuple[str, list[tuple[str, int]]]:
+    """Return the URL with only the first of its hosts, and the other hosts and their ports."""
     parts = urlsplit(url)
     login, at, hosts = parts.netloc.rpartition("@")
     first, *others = hosts.split(",")
-    node: Callable[..., Any] = ClusterNode
     # After "//", urlsplit() finds the host and the port, also of an IPv6 address.
     nodes = [urlsplit(f"//{other}") for other in others]
-    return (
-        url.replace(parts.netloc, f"{login}{at}{first}", 1),
-        [node(each.hostname or "localhost", each.port or 6379) for each in nodes],
-    )
+    usual = 26379 if parts.scheme == _SENTINEL else 6379
+    hosts_and_ports = [(each.hostname or "localhost", each.port or usual) for each in nodes]
+    return url.replace(parts.netloc, f"{login}{at}{first}", 1), hosts_and_ports
+
+
+def _primary(url: str, others: Sequence[tuple[str, int]], params: Mapping[str, Any]) -> redis.Redis:
+    """Return a client that asks the Sentinels in the URL for the primary server before it connects.
+
+    The user name and the password of the URL are those of the server.
+    """
+    parts = urlsplit(url)
+    name, _, database = parts.path[1:].partition("/")
+    login = {"username": parts.username, "password": parts.password}
+    given = {key: unquote(value) for key, value in login.items() if value}
+    own = {key: params[key] for key in (*_TIMEOUTS, "retry")}
+    sentinel: Callable[..., Any] = Sentinel
+    found = sentinel([(parts.hostname, parts.port or 26379), *others], sentinel_kwargs=own)
+    client: redis.Redis = found.master_for(name, **{"db": int(database or 0), **given, **params})
+    return client
 
 
 def close(client: Any) -> None:
@@ -201,10 +223,10 @@ def server_name(settings: SettingsLike) -> str:
             _ = urlsplit(f"//{host}").port  # raises ValueError if it is a part of a password
     except ValueError:
         return _NO_ADDRESS
-    if parts.scheme not in _SCHEMES or "@" in f"{parts.path}{parts.query}{parts.fragment}":
+    if parts.scheme not in _PATHS or "@" in f"{parts.path}{parts.query}{parts.fragment}":
         return _NO_ADDRESS
-    if parts.scheme != "unix" and not re.fullmatch(r"/?\d*", parts.path):
-        return _NO_ADDRESS  # redis-py ignores such a path and uses database 0
+    if not re.fullmatch(_PATHS[parts.scheme], parts.path) or (parts.query and parts.scheme == _SENTINEL):
+        return _NO_ADDRESS
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 

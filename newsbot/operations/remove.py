@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
+from itertools import chain
 
 from newsbot.backends import open_index, open_rules, queued, stored
 from newsbot.cli.command import Call
@@ -29,6 +30,7 @@ from newsbot.sites.rendering import NOTE_KIND as RENDERING
 from newsbot.sites.rights import NOTE_KIND as FILES
 from newsbot.sites.shared_lines import NOTE_KIND as LINES
 from newsbot.storage.base import Storage
+from newsbot.storage.sources import site_names
 from newsbot.storage.upkeep import REMOVED_AT_ONCE
 from newsbot.urls import canonicalize, fingerprint, host_key
 
@@ -78,7 +80,7 @@ def find_url(url: str, rules: RuleSet, storage: Storage) -> Found:
         names.update(storage.removal.addresses([article.canonical_url]))
     found.addresses = sorted(names)
     found.pages = list(storage.pages.get([fingerprint(name) for name in found.addresses]))
-    found.sources = [record.url for record in storage.sources.all() if _canonical(record.url) in names]
+    found.sources = [record.url for record in storage.sources.iter() if _canonical(record.url) in names]
     return found
 
 
@@ -96,8 +98,8 @@ def find_domain(domain: str, storage: Storage) -> Found:
 
     # Two groups of sites are searched: sites of the domain and its subdomains, and sites of its parent
     # domains. A site of a parent domain may have pages on this domain.
-    sites = {domain, *storage.sites.all(), *(record.source for record in storage.sources.all())}
-    related = [site for site in sites if within(site, only) or within(domain, frozenset((site,)))]
+    sites = chain([domain], site_names(storage.sites))
+    related = {site for site in sites if within(site, only) or within(domain, frozenset((site,)))}
     found.sites = sorted(site for site in related if within(site, only))
     for site in sorted(related):
         for article in storage.articles.iter(ArticleFilter(source=site)):

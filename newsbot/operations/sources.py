@@ -6,10 +6,12 @@ A source is a page with links to articles: a feed, a sitemap or a section.
 from __future__ import annotations
 
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from heapq import merge
+from itertools import groupby, islice
 from typing import Any
 
 from newsbot.backends import open_rules, queued, stored
@@ -19,7 +21,7 @@ from newsbot.cli.terminal import columns, counted, when
 from newsbot.clock import iso_of, utc_of
 from newsbot.errors import ArgumentError, did_you_mean
 from newsbot.frontier.base import ASIDE, Entry
-from newsbot.items import ArticleFilter, Kind
+from newsbot.items import ArticleFilter, Kind, batched
 from newsbot.operations.verdict import Verdict, in_words, line_of, verdict
 from newsbot.pages.rules import RuleSet
 from newsbot.pages.rules.rule import Rule, classify
@@ -29,7 +31,7 @@ from newsbot.sites.notifier_trust import Notifier, notifiers
 from newsbot.sites.statistics import percent, share
 from newsbot.storage.articles import RepeatedText
 from newsbot.storage.base import Storage
-from newsbot.storage.sources import SiteRecord, SourceRecord
+from newsbot.storage.sources import PAGE, SiteRecord, SourceRecord, site_names
 from newsbot.urls import ascii_host, canonicalize
 
 
@@ -79,19 +81,22 @@ class SourceRow:
     last_error: str | None
 
 
-def sites_of(storage: Storage, rules: RuleSet, domain: str | None = None) -> Iterator[Site]:
-    """Yield all sites in the rules or the data, sorted by domain.
+def sites_of(storage: Storage, rules: RuleSet, chosen: Iterable[str] | None = None) -> Iterator[Site]:
+    """Yield the sites of the domains ``chosen``, or all sites in the rules or the data, sorted by domain.
 
-    If ``domain`` is given, only this site is yielded, even if it is unknown.
+    A chosen site may be unknown. Only the records of :data:`PAGE` sites are in memory at a time.
     """
-    records = storage.sites.all()
-    polled: dict[str, list[SourceRecord]] = defaultdict(list)
-    for record in storage.sources.all(domain):
-        polled[record.source].append(record)
-    for one in [domain] if domain else _known(records, polled, rules):
+    for some in batched(known_sites(storage, rules) if chosen is None else chosen, PAGE):
+        yield from _some_sites(storage, rules, some)
+
+
+def _some_sites(storage: Storage, rules: RuleSet, names: Sequence[str]) -> Iterator[Site]:
+    records = storage.sites.all(names)
+    for one in names:
         rule = rules.get(one)
-        never = never_polled(rule, polled[one]) if rule else []
-        sources = [*sorted(polled[one], key=lambda record: (record.kind, record.url)), *never]
+        polled = storage.sources.all(one)
+        never = never_polled(rule, polled) if rule else []
+        sources = [*sorted(polled, key=lambda record: (record.kind, record.url)), *never]
         yield Site(
             domain=one,
             articles=storage.articles.count(ArticleFilter(source=one, posts=False)),
@@ -102,9 +107,15 @@ def sites_of(storage: Storage, rules: RuleSet, domain: str | None = None) -> Ite
         )
 
 
-def known_sites(storage: Storage, rules: RuleSet) -> list[str]:
-    """Return the domains of all sites in the rules or the data, sorted."""
-    return _known(storage.sites.all(), (record.source for record in storage.sources.all()), rules)
+def known_sites(storage: Storage, rules: RuleSet, after: str = "") -> Iterator[str]:
+    """Yield the domains of all sites in the rules or the data that follow ``after``, sorted."""
+    own = sorted(rule.domain for rule in rules if rule.domain > after)
+    yield from (name for name, _ in groupby(merge(own, site_names(storage.sites, after))))
+
+
+def is_stored(domain: str, storage: Storage) -> bool:
+    """Return True if a site is in the data."""
+    return bool(storage.sites.all([domain]) or storage.sources.all(domain))
 
 
 def chosen_site(domain: str, storage: Storage, rules: RuleSet) -> str:
@@ -116,15 +127,10 @@ def chosen_site(domain: str, storage: Storage, rules: RuleSet) -> str:
     """
     rule = rules.get(domain)
     chosen = rule.domain if rule else ascii_host(domain)
-    known = known_sites(storage, rules)
-    if chosen not in known:
-        hint = did_you_mean(chosen, known)
+    if rule is None and not is_stored(chosen, storage):
+        hint = did_you_mean(chosen, known_sites(storage, rules))
         raise ArgumentError(f"{domain!r} is not a site in the rules or the data{hint}")
     return chosen
-
-
-def _known(records: Iterable[str], polled: Iterable[str], rules: RuleSet) -> list[str]:
-    return sorted({*records, *polled, *(rule.domain for rule in rules)})
 
 
 def _is_named(record: SourceRecord, rule: Rule | None) -> bool:
@@ -217,20 +223,19 @@ def sources(call: Call) -> None:
     now = time.time()
     with stored(call.settings) as storage, queued(call.settings) as frontier:
         chosen = chosen_site(call.options.domain, storage, rules) if call.options.domain else None
-        sites = list(sites_of(storage, rules, chosen))
+        fallen = alarms(storage.notes)
+        sites, after = _page(call, storage, rules, chosen, fallen)
+        known = 1 if chosen else storage.sites.count({rule.domain for rule in rules})
         ahead = next_due(storage.sources, [chosen] if chosen else None, now)
         aside = frontier.aside(LISTED)
         number = frontier.counts()["aside"]
         waiting = waiting_rows(storage.notes, {site.domain for site in sites})
         repeated = storage.texts.repeated(limit=OF_ALL_SITES if call.options.domain else MOST_REPEATED)
-        fallen = alarms(storage.notes)
         found = verdict(call.settings, storage, frontier, rules, now)
         senders = [] if call.options.domain or call.options.failing else notifiers(storage.notes, now)
     if call.options.domain:
         fallen = {domain: text for domain, text in fallen.items() if domain == sites[0].domain}
-    known, said = len(sites), _said(call, found, now)
-    if call.options.failing:
-        sites = [site for site in sites if site.domain in fallen or any(map(_fails, site.sources))]
+    said = _said(call, found, now)
     if call.options.domain:
         repeated = [one for one in repeated if one.source == sites[0].domain][:MOST_REPEATED]
         aside = [entry for entry in aside if entry.data.get("source") == sites[0].domain]
@@ -256,11 +261,13 @@ def sources(call: Call) -> None:
                 "waiting": [asdict(row) for row in waiting],
                 "repeated_texts": repeated,
                 "notifiers": senders,
+                "after": after,
             }
         )
         return
     if call.options.failing and not sites:
-        _notes(call, *said, f"no source is failing; {counted(known, 'site')} checked")
+        for line in (*said, f"no source is failing; {counted(known, 'site')} checked"):
+            call.note(line)
         return
     sites, unread = _parted(sites)
     # Sites with an alarm come first, then the sites with the most failing sources.
@@ -287,15 +294,25 @@ def sources(call: Call) -> None:
     due = due if ahead and not call.options.failing else []
     for line in (
         *said,
+        *([f"{counted(known, 'site')} in all; for the next ones: --after {after}"] if after else ()),
         *(*unread, *due, *alarmed, *aside_lines(aside, number)),
         *(*sentences(waiting, SHOWN_WAITING), *repeated_lines(repeated)),
     ):
         call.note(line)
 
 
-def _notes(call: Call, *some: str) -> None:
-    for line in some:
-        call.note(line)
+def _page(
+    call: Call, storage: Storage, rules: RuleSet, chosen: str | None, fallen: Iterable[str]
+) -> tuple[list[Site], str | None]:
+    """Return the sites to show, and the domain of the last one if others follow."""
+    limit = call.options.limit
+    names = [chosen] if chosen else list(islice(known_sites(storage, rules, call.options.after), limit + 1))
+    if call.options.failing and not chosen:
+        names = sorted({*fallen, *(one.source for one in storage.sources.failing(limit))})[:limit]
+    sites = list(sites_of(storage, rules, names[:limit]))
+    if call.options.failing:
+        sites = [site for site in sites if site.domain in fallen or any(map(_fails, site.sources))]
+    return sites, names[limit - 1] if len(names) > limit else None
 
 
 def _said(call: Call, found: Verdict, now: float) -> list[str]:

@@ -83,6 +83,11 @@ class Facts:
     sites: int = 0
     """Number of sites in the rules or the data."""
     sources: Mapping[str, Sequence[SourceRecord]] = field(default_factory=dict)
+    """Sources that fail, by site."""
+    more_fail: bool = False
+    """True if more sources may fail."""
+    any_works: bool = False
+    """True if the last poll of any source with a next poll succeeded."""
     records: Mapping[str, SiteRecord] = field(default_factory=dict)
     last_fetch: float | None = None
     """End of the last hour in which a page was fetched."""
@@ -111,11 +116,16 @@ def verdict(
 def read_facts(
     storage: Storage, frontier: Frontier, rules: RuleSet, now: float, signs: Sequence[Sign] = ()
 ) -> Facts:
-    """Read the state of the crawl. The number of read rows does not depend on the number of articles."""
+    """Read the state of the crawl.
+
+    The number of read records does not depend on the number of articles, and up to :data:`MOST_READ` sources
+    and sites are read. Sites whose sources all work are only counted.
+    """
+    records = storage.sites.latest(MOST_READ)
+    failing = storage.sources.failing(MOST_READ)
     sources: dict[str, list[SourceRecord]] = defaultdict(list)
-    for one in storage.sources.all():
+    for one in failing:
         sources[one.source].append(one)
-    records = storage.sites.all()
     hours = storage.activity.hours(now - 30 * DAY)
     worked = max((one.hour for one in hours if one.counts.get("fetched")), default=None)
     watch = cast("Watched", frontier).watch()
@@ -124,8 +134,10 @@ def read_facts(
         watch=watch,
         pending=frontier.counts()["pending"],
         runs=runs(storage.notes),
-        sites=len({*records, *sources, *(rule.domain for rule in rules)}),
+        sites=storage.sites.count({rule.domain for rule in rules}),
         sources=sources,
+        more_fail=len(failing) == MOST_READ,
+        any_works=storage.sources.first_due(failures=1) is not None,
         records=records,
         # The end of the current hour is in the future.
         last_fetch=None if worked is None else min(now, (worked + 1) * HOUR),
@@ -210,6 +222,8 @@ def _silent(number: int) -> str:
     return f"{counted(number, 'worker')} stopped without notice, and no other worker is running"
 
 
+MOST_READ = 1000
+"""Maximum number of failing sources, and of sites, that are read for the verdict."""
 LATE = 3600.0
 """The queue counts as late if its due pages are more than this number of seconds late while a crawl runs."""
 
@@ -227,7 +241,9 @@ def _signs(facts: Facts) -> Iterator[Sign]:
     failing = _since_of(facts)
     if failing and _cut_off(facts) is None:
         since = min(filter(None, failing.values()), default=0.0)
-        text = f"feeds or sitemaps of {counted(len(failing), 'site')} fail"
+        sites = counted(len(failing), "site")
+        more = facts.more_fail
+        text = f"feeds or sitemaps of {sites} or more fail" if more else f"feeds or sitemaps of {sites} fail"
         yield Sign(text=text, since=utc_of(since or None), page="/sources")
 
 
@@ -256,17 +272,18 @@ def is_unanswered(record: SiteRecord | None, sources: Iterable[SourceRecord]) ->
 
 def _cut_off(facts: Facts) -> str | None:
     """Return the number of sites and the causes if no site can be reached; otherwise None."""
+    if facts.any_works:
+        return None
     causes: Counter[str] = Counter()
     for site in {*facts.sources, *facts.records}:
         records, record = facts.sources.get(site, ()), facts.records.get(site)
-        tried = [one for one in records if one.polls or one.failures]
-        if not tried and not is_unanswered(record, records):
+        if not records and not is_unanswered(record, records):
             if record is not None and record.counters.get("fetched"):
                 return None
             continue
-        if any(not one.failures or one.last_error not in UNREACHED for one in tried):
+        if any(one.last_error not in UNREACHED for one in records):
             return None
-        cause = Counter(one.last_error or "" for one in tried).most_common(1)
+        cause = Counter(one.last_error or "" for one in records).most_common(1)
         causes[in_words(cause[0][0] if cause else (record.last_error if record else "") or "")] += 1
     if not causes:
         return None

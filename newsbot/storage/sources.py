@@ -22,6 +22,8 @@ COUNTED: Final = (
     "fetched", "pages", "article_pages", "articles", "updated", "duplicates", "unchanged", "errors", "polls",
 )  # fmt: skip
 """Counters that are stored by hour. The other counters of a site are stored as totals only."""
+PAGE: Final = 500
+"""Number of sites that are read at a time."""
 ALL: Final = ""
 """The name that stands for all sites together in :class:`Activity`."""
 
@@ -81,6 +83,7 @@ class Sources(Protocol):
 
     def all(self, site: str | None = None) -> list[SourceRecord]:
         """Return all records, or those of one site, sorted by URL."""
+        return list(self.iter(site))
 
     def iter(self, site: str | None = None) -> Iterator[SourceRecord]:
         """Yield the same records as :meth:`all`, without keeping them in memory."""
@@ -118,8 +121,8 @@ class Sources(Protocol):
     ) -> SourceRecord | None:
         """Return the record that is due first, or None. The conditions are those of :meth:`count`."""
 
-    def count_sites(self) -> int:
-        """Return the number of sites that have sources."""
+    def failing(self, limit: int) -> list[SourceRecord]:
+        """Return up to ``limit`` records whose last poll failed. Those with the most failures come first."""
 
     def log_poll(self, url: str, poll: Poll) -> None:
         """Store a poll, and delete the polls of this source that are too old."""
@@ -171,8 +174,27 @@ class Sites(Protocol):
         A time of a record replaces the stored time if it is later. Either all records are added or none.
         """
 
-    def all(self) -> dict[str, SiteRecord]:
-        """Return all records by domain."""
+    def all(self, names: Collection[str] | None = None) -> dict[str, SiteRecord]:
+        """Return all records by domain, or those of these domains."""
+
+    def latest(self, limit: int) -> dict[str, SiteRecord]:
+        """Return up to ``limit`` records: those with the latest errors, then those without errors."""
+
+    def names(self, after: str, limit: int) -> list[str]:
+        """Return up to ``limit`` domains of sites with a record or a source that follow ``after``, sorted.
+
+        There may be fewer, but none only if no such site follows.
+        """
+
+    def count(self, others: Collection[str] = ()) -> int:
+        """Return the number of records, and of ``others`` (domains) that have no record."""
+
+
+def site_names(sites: Sites, after: str = "") -> Iterator[str]:
+    """Yield the domains of all sites with a record or a source that follow ``after``, sorted."""
+    while some := sites.names(after, PAGE):
+        yield from some
+        after = some[-1]
 
 
 @dataclass(frozen=True, slots=True)

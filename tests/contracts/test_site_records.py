@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from contextlib import closing
+from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from newsbot.crawl.recrawl_policy import NOTE, PollBudget
+from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Kind
+from newsbot.operations.sources import is_stored, known_sites, sites_of
+from newsbot.operations.verdict import Verdict, verdict
+from newsbot.pages.rules import RuleSet
+from newsbot.pages.rules.rule import Rule
 from newsbot.sites.health import next_due
 from newsbot.storage.base import Storage
 from newsbot.storage.sources import DAY, SiteRecord, SourceRecord
@@ -41,6 +50,7 @@ def test_source_records_are_replaced_as_a_whole(storage: Storage) -> None:
 
 
 NOON = 20_000.5 * DAY
+Read = Callable[[Callable[[], None]], tuple[int, int]]
 
 
 def source(number: int, **fields: Any) -> SourceRecord:
@@ -64,7 +74,7 @@ def test_sources_are_counted_by_failures_due_time_and_site(storage: Storage) -> 
         1,
         0,
     )
-    assert (storage.sources.first_due(), storage.sources.count_sites()) == (records[0], 10)
+    assert storage.sources.first_due() == records[0]
     assert storage.sources.first_due(sites=["s7.org", "s3.org"]) == records[3]
     assert storage.sources.first_due(failures=3, sites={"s3.org"}) == records[13]
     assert storage.sources.first_due(sites=["unknown.org"]) is None
@@ -103,18 +113,23 @@ def test_sites_in_trouble_are_found_with_all_their_sources(storage: Storage) -> 
     assert {one.source for one in storage.sources.troubled(3)} == {"s1.org", "s4.org"}
 
 
-def test_the_work_of_a_crawl_does_not_grow_with_the_number_of_sources(
-    storage: Storage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def read(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> Read:
+    """Return a function that counts the records and the openings of the storage that some work needs."""
     records: list[str] = []
     calls: list[str] = []
+    kind = type(storage.sources).__module__
 
-    class Counted(SourceRecord):
+    class CountedSource(SourceRecord):
         def __post_init__(self) -> None:
             records.append(self.url)
 
-    kind = type(storage.sources).__module__
-    monkeypatch.setattr(f"{kind}.SourceRecord", Counted)
+    class CountedSite(SiteRecord):
+        def __post_init__(self) -> None:
+            records.append(self.source)
+
+    monkeypatch.setattr(f"{kind}.SourceRecord", CountedSource)
+    monkeypatch.setattr(f"{kind}.SiteRecord", CountedSite)
     place = storage.sources._file if storage.is_local else storage.sources._server  # type: ignore[attr-defined]
     name = "reading" if storage.is_local else "readable"
     opening = getattr(place, name)
@@ -124,11 +139,24 @@ def test_the_work_of_a_crawl_does_not_grow_with_the_number_of_sources(
         return opening()
 
     monkeypatch.setattr(place, name, opened)
-    monkeypatch.setattr("newsbot.crawl.recrawl_policy.SAMPLED", 5)
 
-    def work() -> tuple[int, int]:
+    def count(work: Callable[[], None]) -> tuple[int, int]:
         records.clear()
         calls.clear()
+        work()
+        return len(records), len(calls)
+
+    return count
+
+
+def test_the_work_of_a_crawl_does_not_grow_with_the_number_of_sources(
+    storage: Storage,
+    read: Read,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("newsbot.crawl.recrawl_policy.SAMPLED", 5)
+
+    def work() -> None:
         storage.notes.forget(*NOTE)
         assert PollBudget(0.0, lambda: NOON).threshold(storage) > 0
         assert "next source due" in next_due(storage.sources, None, NOON)
@@ -136,12 +164,82 @@ def test_the_work_of_a_crawl_does_not_grow_with_the_number_of_sources(
         assert len(storage.sources.best("s1.org", Kind.FEED, 2)) == 2
         assert storage.sources.troubled(3) == []
         assert storage.sources.count(failures=3, due=NOON) > 0
-        return len(records), len(calls)
 
     storage.sources.save(source(number, next_due=NOON) for number in range(30))
-    few = work()
+    few = read(work)
     storage.sources.save(source(number, next_due=NOON) for number in range(30, 600))
-    assert work() == few <= (10, 20)
+    assert read(work) == few <= (10, 20)
+
+
+def test_the_verdict_and_a_page_of_sites_do_not_read_all_sources(
+    storage: Storage,
+    read: Read,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.setattr("newsbot.operations.verdict.MOST_READ", 8)
+    rules = RuleSet([Rule(domain="rule.org"), Rule(domain="s1.org")])
+    seen: list[Verdict] = []
+
+    def write(numbers: range) -> None:
+        names = [f"s{number}.org" for number in numbers]
+        storage.sources.save(
+            SourceRecord(
+                url=f"https://{name}/{place}",
+                source=name,
+                kind=Kind.FEED,
+                failures=place % 2,
+                last_error="dns",
+                failing_since=NOON - 60,
+                last_poll=NOON,
+            )
+            for name in names
+            for place in range(2)
+        )
+        storage.sites.add([SiteRecord(source=name, counters={"errors": 1, "fetched": 2}) for name in names])
+
+    def work() -> None:
+        with closing(SqliteFrontier(tmp_path / "queue.db")) as frontier:
+            seen.append(verdict({}, storage, frontier, rules, NOON))
+        page = list(sites_of(storage, rules, islice(known_sites(storage, rules, "s2.org"), 4)))
+        assert [len(site.sources) for site in page] == [2, 2, 2, 2]
+        assert is_stored("s5.org", storage)
+        assert not is_stored("s5", storage)
+
+    write(range(30))
+    few = read(work)
+    write(range(30, 200))
+    monkeypatch.setattr("newsbot.storage.sources.PAGE", 31)
+    assert read(work) == few <= (30, 40)
+    assert [one.text for one in seen[-1].signs] == ["feeds or sitemaps of 8 sites or more fail"]
+    assert storage.sites.count({"rule.org", "s1.org"}) == 201
+
+
+def test_the_names_of_sites_are_read_in_parts(storage: Storage) -> None:
+    storage.sources.save([source(number) for number in range(30)])
+    storage.sites.add([SiteRecord(source=name) for name in ("a.org", "s3.org", "s55.org", "z.org", "é.org")])
+    names = ["a.org", *(f"s{number}.org" for number in range(6)), "s55.org"]
+    names += ["s6.org", "s7.org", "s8.org", "s9.org", "z.org", "é.org"]
+    for size in (1, 2, 3, 5, 100):
+        found, after = [], ""
+        while some := storage.sites.names(after, size):
+            assert len(some) <= size
+            found += some
+            after = some[-1]
+        assert found == names
+    assert (storage.sites.count(), storage.sites.count({"a.org", "b.org"})) == (5, 6)
+
+
+def test_the_latest_errors_and_the_most_failures_come_first(storage: Storage) -> None:
+    storage.sources.save(source(number, failures=number) for number in range(5))
+    assert [one.failures for one in storage.sources.failing(3)] == [4, 3, 2]
+    assert len(storage.sources.failing(9)) == 4
+    for at in (3, 1, 2):
+        storage.sites.add([SiteRecord(source=f"{at}.org", last_error="dns", last_error_at=float(at))])
+    storage.sites.add([SiteRecord(source="no.org", counters={"pages": 1})])
+    assert storage.sites.latest(2) == storage.sites.all(["2.org", "3.org", "-"])
+    assert storage.sites.latest(9).keys() == storage.sites.all().keys()
+    assert storage.sites.all(["no.org"])["no.org"].counters == {"pages": 1}
 
 
 def test_site_counters_add_up_and_later_times_win(storage: Storage) -> None:

@@ -57,7 +57,7 @@ class Measured:
     """All sources of each site that may be in trouble (:meth:`newsbot.storage.sources.Sources.troubled`), by
     domain."""
     active: int = 0
-    """Number of sites with sources."""
+    """Number of sites in the data."""
     alive: int = 0
     """Number of sources that have a next poll and are not dead."""
     late: int = 0
@@ -93,7 +93,7 @@ def measure(storage: Storage, frontier: Frontier, folder: Path | None, now: floa
     return Measured(
         now=now,
         sources=dict(sources),
-        active=storage.sources.count_sites(),
+        active=storage.sites.count(),
         alive=storage.sources.count(failures=DEAD_AFTER, due=math.inf) if late else 0,
         late=late,
         first_due=first.next_due if first else None,

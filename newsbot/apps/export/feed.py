@@ -162,7 +162,7 @@ def as_opml(rules: RuleSet, sources: Sources | None) -> bytes:
     tagged: Mapping[str, tuple[str, ...]] = {rule.domain: rule.tags for rule in rules}
     folders: dict[str, dict[str, list[str]]] = {tag: {} for tag in sorted(set(chain(*tagged.values())))}
     folders[""] = {}  # the sites without a tag; they come last, outside of the folders
-    for site, feeds in feeds_of(rules, sources.all() if sources else ()).items():
+    for site, feeds in feeds_of(rules, sources.iter() if sources else ()).items():
         for tag in tagged.get(site) or [""]:
             folders[tag][site] = [clean(feed) for feed in feeds]
     return _rendered("opml.xml", folders=folders)

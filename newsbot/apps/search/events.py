@@ -31,13 +31,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise, product
-from math import log, sqrt
+from math import fsum, hypot, log
 from typing import Any
 from zlib import crc32
 
 from newsbot.items import Article
 from newsbot.pages.text.names import MONTHS
-from newsbot.pages.text.stems import stem, stemming, stems
+from newsbot.pages.text.stems import stem, stemming
 from newsbot.pages.text.words import tokens
 
 BEGINNING = 1200
@@ -117,14 +117,17 @@ class Beginning:
     """The days that the headline names, see :func:`days_in`."""
 
     @classmethod
-    def of(cls, key: bytes, article: Article, moment: int) -> Beginning:
-        """Return the data of an article with this key and time."""
-        # A post has an event of its own, because it has nothing that is compared.
-        title, text = ("", "") if article.form == "post" else (article.title, article.text[:BEGINNING])
-        code = stemming(article.language)
+    def of(cls, key: bytes, article: Article, moment: int, title: list[str], text: list[str]) -> Beginning:
+        """Return the data of an article with this key and time.
+
+        ``title`` and ``text`` are the stems of the headline and of the beginning of the text.
+        """
         language = crc32((article.language or "").lower().partition("-")[0].encode())
-        words = Counter(stems(title, code) * IN_TITLE + stems(text, code))
-        names = (part for name in _NAME.findall(text) if name[0].isupper() for part in name.split("-"))
+        words, start = Counter(title * IN_TITLE + text), article.text[: end_of_beginning(article.text)]
+        if article.form == "post":  # it has an event of its own, because it has nothing that is compared
+            words, start = Counter(), ""
+        code = stemming(article.language)
+        names = (part for name in _NAME.findall(start) if name[0].isupper() for part in name.split("-"))
         return cls(
             key=key,
             story=event_key(article.story or "") or key,
@@ -133,8 +136,13 @@ class Beginning:
             # the language is the start value of the checksum
             counts={crc32(one.encode(), language): number for one, number in words.items()},
             names=frozenset(crc32(stem(name, code).encode(), language) for name in names),
-            days=days_in(title),
+            days=days_in(article.title if words else ""),
         )
+
+
+def end_of_beginning(text: str) -> int:
+    """Return where the beginning of a text ends: after a whole word, if words are separated by spaces."""
+    return len(text) if len(text) <= BEGINNING else text.rfind(" ", 0, BEGINNING) + 1 or BEGINNING
 
 
 def event_key(event: str) -> bytes:
@@ -224,7 +232,7 @@ class Events:
         # stem.
         articles = self._known[one.language] + ASSUMED + 1
         weights = {
-            found: (1 + log(number)) * log(articles / (self._known[found] + 0.5))
+            found: (1 + log(number) if number > 1 else 1.0) * log(articles / (self._known[found] + 0.5))
             for found, number in one.counts.items()
         }
         vector = _cut(weights, STEMS)
@@ -336,7 +344,7 @@ class Events:
 
 
 def _heaviest(weights: Mapping[int, float], number: int) -> list[int]:
-    return sorted(weights, key=lambda one: (-weights[one], one))[:number]
+    return [one for _, one in sorted([(-weight, one) for one, weight in weights.items()])[:number]]
 
 
 def _cut(weights: Mapping[int, float], number: int) -> Vector:
@@ -345,7 +353,7 @@ def _cut(weights: Mapping[int, float], number: int) -> Vector:
 
 def _length(vector: Vector) -> float:
     # 1.0 for an empty vector: the callers divide by the length
-    return sqrt(sum(weight * weight for weight in vector.values())) or 1.0
+    return hypot(*vector.values()) or 1.0
 
 
 def _cosine(one: Beginning, vector: Vector, event: Vector) -> float:
@@ -353,9 +361,10 @@ def _cosine(one: Beginning, vector: Vector, event: Vector) -> float:
 
     The article's vector has length 1, so the product is divided only by the length of the event's vector.
     """
-    parts = {found: weight * event.get(found, 0.0) for found, weight in vector.items()}
-    total = sum(parts.values())
-    if one.names and sum(part for found, part in parts.items() if found in one.names) < NAMES * total:
+    # fsum() is exact, so the order of a set does not matter.
+    shared = vector.keys() & event.keys()
+    total = fsum([vector[found] * event[found] for found in shared])
+    if one.names and fsum([vector[found] * event[found] for found in shared & one.names]) < NAMES * total:
         return 0.0
     return total / _length(event)
 

@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from newsbot.apps.search import events
-from newsbot.apps.search.events import Beginning, Events, event_key
+from newsbot.apps.search.events import Beginning, Events, end_of_beginning, event_key
 from newsbot.apps.search.labels import NO_LABELS, Labels
 from newsbot.apps.search.months import UNDATED, Months, Words, packed, stems_of, unpacked
 from newsbot.apps.search.query import (
@@ -211,7 +211,9 @@ class _Entry:
     @classmethod
     def of(cls, key: bytes, article: Article, labels: Labels) -> _Entry:
         language = stemming(article.language)
-        title, text = stems(article.title, language), stems(article.text, language)
+        end = end_of_beginning(article.text)
+        title, start = stems(article.title, language), stems(article.text[:end], language)
+        text = start + stems(article.text[end:], language)
         authors = f" {BETWEEN} ".join(" ".join(map(author_stem, stems(author))) for author in article.authors)
         marks = [EVERY, site_mark(article.source), language_mark(article.language or "")]
         marks += [section_mark(article.section)] if article.section else []
@@ -219,7 +221,7 @@ class _Entry:
         columns = (" ".join(title), " ".join(text), authors, " ".join(marks))
         first = first_row(article.published_at or article.fetched_at)
         counted = (clean(article.source), clean(article.language or ""))
-        beginning = Beginning.of(key, article, first // _PER_SECOND)
+        beginning = Beginning.of(key, article, first // _PER_SECOND, title, start)
         return cls(key, article.version, first, language, counted, columns, packed(columns), beginning)
 
 

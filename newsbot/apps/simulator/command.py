@@ -332,7 +332,7 @@ def _worlds(call: Call, settings: SiteSettings) -> Worlds:
     if not call.options.from_data:
         return Generated(settings)
     with stored(call.settings) as storage:
-        kinds = {one.url: one.kind for one in storage.sources.all()}
+        kinds = {one.url: one.kind for one in storage.sources.iter()}
         sources = from_polls(storage.sources.polls(), kinds)
         return Recorded([*sources, *from_pages(storage.pages.iter(kind=Kind.ARTICLE))], settings)
 

@@ -24,6 +24,7 @@ from newsbot.cli.terminal import Report, Totals, columns, lines, make_console
 from newsbot.clock import iso, system_clock, utc
 from newsbot.config.check import SettingsLike
 from newsbot.errors import ArgumentError, DataError, did_you_mean
+from newsbot.storage.sources import site_names
 
 SAMPLE = ("sites", "since", "until", "max_articles")
 """Options that choose a part of the data."""
@@ -110,10 +111,8 @@ def _check_sites(source: Side, choice: Choice) -> None:
     assert source.storage is not None
     for site in choice.sites or ():
         if next(source.storage.pages.iter(site=site), None) is None:
-            known = sorted(
-                {*source.storage.sites.all(), *(record.source for record in source.storage.sources.all())}
-            )
-            raise ArgumentError(f"--sites {site}: has no stored pages{did_you_mean(site, known)}")
+            hint = did_you_mean(site, site_names(source.storage.sites))
+            raise ArgumentError(f"--sites {site}: has no stored pages{hint}")
 
 
 def _move(call: Call, source: Side, target: Side, choice: Choice, journal: Journal) -> int:

@@ -17,6 +17,7 @@ from newsbot.frontier.owners import check_idle
 from newsbot.items import Article, batched
 from newsbot.sites.pauses_and_removals import REMOVED
 from newsbot.storage.base import Storage
+from newsbot.storage.sources import SourceRecord
 from newsbot.storage.upkeep import (
     AT_ONCE,
     AliasCopy,
@@ -91,7 +92,7 @@ class Side:
         storage, frontier = self.storage, self.frontier
         if storage is not None and any(islice(storage.pages.iter(), 1)):
             return True
-        if storage is not None and (storage.articles.count() or storage.sources.all()):
+        if storage is not None and (storage.articles.count() or storage.sources.count()):
             return True
         return frontier is not None and any(frontier.counts().values())
 
@@ -178,16 +179,23 @@ class Choice:
         If only a part of the data is moved, "notes and polls" has all joined stories, the notes in
         :data:`NOTES`, and the polls of the chosen sources.
         """
-        sources = [record for record in storage.sources.all() if self.has_site(record.source)]
-        yield "sources", iter(sources)
+        urls: set[str] = set()
+        yield "sources", self._sources(storage, urls)
         yield "sites", (one for one in storage.sites.all().values() if self.has_site(one.source))
         searches = storage.searches
         results = (one for search in searches.all() for one in searches.results(search.search))
         yield "search results", (one for one in results if self.has_site(one.source))
         pages = (page for page in storage.checks.iter() if self.has_site(page.source))
         yield "checks", (check for page in pages for check in page.checks)
-        urls = {record.url for record in sources}
         yield "notes and polls", (book for book in storage.dump.books() if self._has_book(book, urls))
+
+    def _sources(self, storage: Storage, urls: set[str]) -> Iterator[SourceRecord]:
+        """Yield the chosen sources. If only a part of the data is moved, add their addresses to ``urls``."""
+        for record in storage.sources.iter():
+            if self.has_site(record.source):
+                if not self.everything:
+                    urls.add(record.url)
+                yield record
 
     def _has_book(self, book: Book, urls: set[str]) -> bool:
         return (

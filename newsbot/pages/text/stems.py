@@ -12,7 +12,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
-from itertools import islice, product
+from itertools import islice, product, repeat
 
 import Stemmer
 
@@ -54,7 +54,9 @@ def stemming(language: str | None) -> str:
 def stems(text: str, language: str = "") -> list[str]:
     """Return the stem of every word of ``text`` in order. ``language`` is a result of :func:`stemming`."""
     text = _spaced(text)
-    return [found for word in word_pattern(text).findall(text) if (found := stem(word[:_MAX_WORD], language))]
+    words = word_pattern(text).findall(text)
+    short = words if max(map(len, words), default=0) <= _MAX_WORD else [word[:_MAX_WORD] for word in words]
+    return list(filter(None, map(stem, short, repeat(language))))
 
 
 def placed_stems(text: str, language: str = "") -> Iterator[tuple[str, int, int]]:

@@ -55,9 +55,6 @@ class MongoSources(Repository, Sources):
             with self._server.readable() as database:
                 write_in_turns(partial(database["sources"].bulk_write, operations, ordered=True))
 
-    def all(self, site: str | None = None) -> list[SourceRecord]:
-        return list(self.iter(site))
-
     def iter(self, site: str | None = None) -> Iterator[SourceRecord]:
         query = {} if site is None else {"source": clean(site)}
         batches = self._server.batches("sources", query, _BATCH)
@@ -112,10 +109,8 @@ class MongoSources(Repository, Sources):
         query = _query(failures, math.inf, sites)
         return next(iter(self._read(query, sort=[("next_due", 1), ("_id", 1)], limit=1)), None)
 
-    def count_sites(self) -> int:
-        with self._server.readable() as database:
-            steps: list[Document] = [{"$group": {"_id": "$source"}}, {"$count": "sites"}]
-            return next((int(row["sites"]) for row in database["sources"].aggregate(steps)), 0)
+    def failing(self, limit: int) -> list[SourceRecord]:
+        return self._read({"failures": {"$gt": 0}}, sort=[("failures", -1)], limit=limit)
 
     def _read(self, query: Document, **options: Any) -> list[SourceRecord]:
         with self._server.readable() as database:
@@ -176,9 +171,31 @@ class MongoSites(Repository, Sites):
                 sites = database["sites"]
                 self._server.transact(lambda session: sites.bulk_write(operations, session=session))
 
-    def all(self) -> dict[str, SiteRecord]:
+    def all(self, names: Collection[str] | None = None) -> dict[str, SiteRecord]:
+        query = {} if names is None else {"_id": {"$in": [*map(clean, names)]}}
+        return self._read(query, {"_id": 1})
+
+    def latest(self, limit: int) -> dict[str, SiteRecord]:
+        return self._read({}, {"last_error_at": -1}, limit)
+
+    def names(self, after: str, limit: int) -> list[str]:
         with self._server.readable() as database:
-            found = list(database["sites"].find().sort("_id", 1))
+            sites, sources = (
+                [one[key] for one in found.find({key: {"$gt": after}}, {key: 1}).sort(key).limit(limit)]
+                for found, key in ((database["sites"], "_id"), (database["sources"], "source"))
+            )
+        # If a list is full, further names may precede the last ones of the other list.
+        known = min(some[-1] if len(some) == limit else chr(0x10FFFF) for some in (sites, sources))
+        return sorted(name for name in {*sites, *sources} if name <= known)[:limit]
+
+    def count(self, others: Collection[str] = ()) -> int:
+        with self._server.readable() as database:
+            known = database["sites"].count_documents({"_id": {"$in": [*map(clean, others)]}})
+            return database["sites"].estimated_document_count() + len(others) - known
+
+    def _read(self, query: Document, order: Document, limit: int = 0) -> dict[str, SiteRecord]:
+        with self._server.readable() as database:
+            found = list(database["sites"].find(query).sort(order).limit(limit))
         return {
             document["_id"]: SiteRecord(
                 source=document["_id"],

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
+from typing import Any
 
 from newsbot.clock import from_stamp
 from newsbot.items import Kind
@@ -105,9 +106,6 @@ class SqliteSources(Repository, Sources):
         with self._file.writing() as database:
             database.executemany(_SAVE, rows)
 
-    def all(self, site: str | None = None) -> list[SourceRecord]:
-        return list(self.iter(site))
-
     def iter(self, site: str | None = None) -> Iterator[SourceRecord]:
         return self._file.streamed(self._batches(site))
 
@@ -148,9 +146,8 @@ class SqliteSources(Repository, Sources):
         chosen, values = _chosen(failures, math.inf, sites)
         return next(iter(self._read(f"{chosen} ORDER BY next_due, url LIMIT 1", values)), None)
 
-    def count_sites(self) -> int:
-        with self._file.reading() as database:
-            return int(database.execute("SELECT count(DISTINCT source) FROM source").fetchone()[0])
+    def failing(self, limit: int) -> list[SourceRecord]:
+        return self._read("WHERE failures > 0 ORDER BY failures DESC LIMIT ?", [limit])
 
     def _read(
         self, chosen: str, values: Sequence[object] | Mapping[str, object], query: str = _RECORDS
@@ -208,13 +205,31 @@ class SqliteSites(Repository, Sites):
                 database.executemany(ADD_COUNTER, counters)
                 database.execute(ADD_SITE, row)
 
-    def all(self) -> dict[str, SiteRecord]:
+    def all(self, names: Collection[str] | None = None) -> dict[str, SiteRecord]:
+        chosen = "" if names is None else "WHERE source IN (SELECT value FROM json_each(:names))"
+        given = {"names": json.dumps([*(names or ())])}
         with self._file.reading() as database:
-            rows = database.execute("SELECT * FROM site ORDER BY source")  # includes all sites with counters
+            # includes all sites with counters
+            rows = database.execute(f"SELECT * FROM site {chosen} ORDER BY source", given)
             found = {row["source"]: SiteRecord(**dict(row)) for row in rows}
-            for row in database.execute("SELECT source, name, value FROM site_counter"):
+            for row in database.execute(f"SELECT source, name, value FROM site_counter {chosen}", given):
                 found[row["source"]].counters[row["name"]] = row["value"]
         return found
+
+    def latest(self, limit: int) -> dict[str, SiteRecord]:
+        return self.all(self._column("SELECT source FROM site ORDER BY last_error_at DESC LIMIT ?", limit))
+
+    def names(self, after: str, limit: int) -> list[str]:
+        sites, sources = (f"SELECT source FROM {kind} WHERE source > ?" for kind in ("site", "source"))
+        return self._column(f"{sites} UNION {sources} ORDER BY 1 LIMIT ?", after, after, limit)
+
+    def count(self, others: Collection[str] = ()) -> int:
+        new = "SELECT count(*) FROM json_each(?) WHERE value NOT IN (SELECT source FROM site)"
+        return int(self._column(f"SELECT count(*) + ({new}) FROM site", json.dumps([*others]))[0])
+
+    def _column(self, query: str, *values: object) -> list[Any]:
+        with self._file.reading() as database:
+            return [value for (value,) in database.execute(query, values)]
 
 
 class SqliteActivity(Repository, Activity):

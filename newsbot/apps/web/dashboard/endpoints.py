@@ -562,7 +562,7 @@ def poll(data: Data, given: Given) -> Done:
     Raises :class:`ArgumentError` if the site or the source is not known.
     """
     domain, url = chosen_site(given["site"], data.storage, data.rules), given.get("url")
-    (known,) = sites_of(data.storage, data.rules, domain)
+    (known,) = sites_of(data.storage, data.rules, [domain])
     urls = [(one.url, one.kind) for one in known.sources if one.url == (url or one.url)]
     if not url:  # only sources in the rule, because a crawl finds many more sections
         urls = [one for one in urls if one[0] in known.named][:MAX_POLLED]

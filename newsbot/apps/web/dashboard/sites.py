@@ -13,7 +13,7 @@ from newsbot.apps.web.dashboard.overview import HOURS, Period, periods
 from newsbot.apps.web.readers import Data
 from newsbot.clock import utc_of
 from newsbot.frontier.base import ASIDE
-from newsbot.operations.sources import Site, SourceRow, known_sites, sites_of, source_row
+from newsbot.operations.sources import Site, SourceRow, is_stored, sites_of, source_row
 from newsbot.operations.verdict import is_unanswered
 from newsbot.ranking.url_learning import kept
 from newsbot.sites.families import FamilyRow, read_site, rows_of
@@ -130,10 +130,10 @@ def one_site(data: Data, domain: str) -> SiteSheet | None:
     """Return all data of one site, or None if the site is neither in the rules nor in the data."""
     rule = data.rules.get(domain)
     domain = rule.domain if rule else ascii_host(domain)
-    if rule is None and domain not in known_sites(data.storage, data.rules):
+    if rule is None and not is_stored(domain, data.storage):
         return None
     now = data.clock()
-    (site,) = sites_of(data.storage, data.rules, domain)
+    (site,) = sites_of(data.storage, data.rules, [domain])
     hours = data.storage.activity.hours(now - TREND_DAYS * 24 * HOUR, domain)
     days = periods(hours, now, 24 * HOUR, TREND_DAYS)
     trend = {one.at // (24 * HOUR): one.articles for one in days}
