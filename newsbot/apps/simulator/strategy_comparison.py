@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from newsbot.apps.simulator.files import Rows
+from newsbot.apps.simulator.requirements import Ended, ignore
 from newsbot.apps.simulator.site_world import KINDS, SiteWorld, Worlds
 from newsbot.apps.simulator.strategies import MOST_A_DAY, Choice, PushSettings, Task
 from newsbot.apps.simulator.visits import MINUTE, UNITS, VisitFigures, measure, run_policy
@@ -89,7 +90,7 @@ def compare(
     seeds: Sequence[int],
     push: PushSettings,
     *,
-    progress: Callable[[], None] = lambda: None,
+    progress: Ended = ignore,
 ) -> list[Compared]:
     """Return the results of each strategy on the world of each seed. All strategies see the same events.
 
@@ -102,7 +103,7 @@ def compare(
         world = worlds.of_seed(seed)
         for place, choice in enumerate(choices):
             runs[place].append(run_one(world, choice, a_day, seed, push))
-            progress()
+            progress("visits", seed, choice.label)
     return [
         Compared(
             choice,
