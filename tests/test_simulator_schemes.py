@@ -212,7 +212,12 @@ def place(log: RunLog) -> Iterator[str]:
 def test_an_experiment_is_paused_read_and_continued(log: RunLog, place: str) -> None:
     log.ended("visits", 1, "newsbot")
     assert ask(place, "/pause", "POST")[1]["paused"]
-    worker = threading.Thread(target=lambda: [log.ended("visits", 1, name) for name in ("cyclic", "push")])
+
+    def work() -> None:
+        for name in ("cyclic", "push"):
+            log.ended("visits", 1, name)
+
+    worker = threading.Thread(target=work)
     worker.start()
     while ask(place, "/")[1]["done"] < 2:
         time.sleep(0.01)

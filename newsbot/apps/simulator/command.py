@@ -65,7 +65,7 @@ MAX_SECONDS = 30 * 86_400.0
 BYTES_A_ROW = 24
 """Bytes of memory that one row of a log needs while the log is generated and written."""
 SHOWN = (
-    "freshness", "age", "median", "mean", "p95", "p99", "lost", "requests", "megabytes", "useful",
+    "freshness", "age", "median", "mean", "read", "p95", "p99", "lost", "requests", "megabytes", "useful",
     "host_peak",
 )  # fmt: skip
 """Figures in the printed table of policies. JSON and the report contain all figures."""

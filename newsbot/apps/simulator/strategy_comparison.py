@@ -25,7 +25,7 @@ STUDENT: Final = (
     2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
 )  # fmt: skip
 """The 97.5 % quantile of Student's t distribution for 1 to 30 degrees of freedom."""
-AIMS: Final = ("freshness", "age", "median", "mean", "p95", "p99", "lost", "over_12h")
+AIMS: Final = ("freshness", "age", "median", "mean", "read", "p95", "p99", "lost", "over_12h")
 """Figures that improve with a larger budget. Only these can be targets."""
 LEAST: Final = 0.25
 """The smallest budget that is tried, in visits per source and day."""
