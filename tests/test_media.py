@@ -11,6 +11,7 @@ from newsbot.items import Link, Where
 from newsbot.pages.discovery.feeds import parse_feed
 from newsbot.pages.extraction import read_page
 from newsbot.pages.extraction.fields.media import MAX_CAPTION, MAX_MEDIA, listed, medium
+from newsbot.pages.extraction.pagination import join_pages
 from tests.crawls import article_html
 from tests.newssite import HTML, XML
 
@@ -181,6 +182,34 @@ def test_cuts_of_one_picture_are_one_file() -> None:
     assert [one["url"] for one in listed(map(medium, cuts))] == cuts[:1]
     others = [f"https://a.example/{number}/photo.jpg" for number in range(3)]
     assert len(listed(map(medium, others))) == 3
+
+
+def test_pictures_of_other_days_with_the_same_name_are_two_files() -> None:
+    name = "the-picture-of-the-day.jpg"
+    days = [f"https://a.example/2026/11/{day}/{name}" for day in (19, 20)]
+    numbers = [f"https://a.example/media/{number}/{name}" for number in (184_467, 184_468)]
+    assert [one["url"] for one in listed(map(medium, days + numbers))] == days + numbers
+    cuts = [f"https://a.example/{width}/2026/11/20/{name}" for width in (640, 1920, "w_2048", "c_fill,1x1")]
+    assert len(listed(map(medium, cuts))) == 1
+
+
+def test_the_pages_of_an_article_join_their_media() -> None:
+    pages = [
+        read_page(
+            f"<html><head><title>Four new ferries</title></head><body><article><h1>Four new ferries</h1>"
+            f'<img src="/img/ferry-number-{number}-at-the-pier.jpg" width="900" height="600">'
+            f'<img src="/img/the-map-of-all-routes-2026.jpg" width="900" height="600">{TEXT}</article></body>'
+            "</html>".encode(),
+            f"{URL}?page={number}",
+            vouched=True,
+        )
+        for number in (1, 2)
+    ]
+    assert [one["url"].rpartition("/")[2] for one in join_pages(pages).media] == [
+        "ferry-number-1-at-the-pier.jpg",
+        "the-map-of-all-routes-2026.jpg",
+        "ferry-number-2-at-the-pier.jpg",
+    ]
 
 
 @pytest.mark.parametrize(

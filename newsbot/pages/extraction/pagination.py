@@ -14,6 +14,7 @@ from newsbot import urls
 from newsbot.clock import system_clock, utc
 from newsbot.items import Article
 from newsbot.pages.extraction.fields.dates.published import probable_day
+from newsbot.pages.extraction.fields.media import listed
 from newsbot.pages.extraction.page.page import Page, xpath
 from newsbot.pages.extraction.selectors import Selected, layout_for
 from newsbot.pages.extraction.strings import key
@@ -115,17 +116,15 @@ def _names_story(address: tuple[str, tuple[tuple[str, str], ...]]) -> bool:
 
 
 def join_pages(pages: Sequence[Article]) -> Article:
-    """Return one article with the fields of the first page and the text of all pages. ``pages`` are in order.
+    """Return one article with the fields of the first page, and the text and media of all pages, in order.
 
     A long line that occurs on an earlier page (headline, lead, box) is not repeated. Raises ``ValueError`` if
     there are no pages.
     """
     if not pages:
         raise ValueError("there are no pages to join")
-    lines: list[str] = []
-    site_lines: list[tuple[int, str]] = []
-    structure: dict[str, list[int]] = {}
-    seen: set[str] = set()
+    lines, seen = list[str](), set[str]()
+    site_lines, structure = list[tuple[int, str]](), dict[str, list[int]]()
     for page in pages[:MAX_PAGES]:
         removed = page.site_lines
         kinds = {number: kind for kind, numbers in page.structure.items() for number in numbers}
@@ -146,6 +145,7 @@ def join_pages(pages: Sequence[Article]) -> Article:
         first,
         text="\n".join(lines)[:MAX_TEXT],
         structure=structure,
+        media=listed(one for page in pages[:MAX_PAGES] for one in page.media),
         modified_at=modified,
         partial=any(page.partial for page in pages),
         extraction=first.extraction | {"pages": str(min(len(pages), MAX_PAGES))},
