@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from newsbot import backends
 from newsbot.apps.posts import bluesky, mastodon, notes, telegram, youtube
 from newsbot.apps.posts.post import MAX_TITLE, Post, PostFeed, text_of_html, title_of
+from newsbot.apps.search.articles import searching
 from newsbot.items import ArticleFilter
 from newsbot.pages.discovery.feeds import FeedError
 from newsbot.pages.discovery.reader import SourceReader, claiming, recognising
 from testbed.messages import Answer
+from tests.dashboarddata import make_article
+from tests.dashboards import settings_of
 
 READERS: list[SourceReader] = [bluesky.READER, telegram.READER, youtube.READER, mastodon.READER, notes.READER]
 SOCIAL = "http://social.test"
@@ -687,3 +693,19 @@ def test_the_version_of_a_json_feed_may_come_last() -> None:
     assert notes.READER.recognises("https://a.test/feed", "application/json", json.dumps(feed).encode())
     other = feed | {"version": 3, "home_page_url": "https://jsonfeed.org/version/1.1"}
     assert not notes.READER.recognises("https://a.test/feed", "application/json", json.dumps(other).encode())
+
+
+def test_posts_do_not_count_among_all_articles_of_a_day(tmp_path: Path) -> None:
+    settings = settings_of(tmp_path)
+    day = datetime(2026, 11, 19, 12, tzinfo=UTC)
+    with closing(backends.open_storage(settings)) as storage:
+        for number in range(5):
+            url = f"https://a.test/{number}"
+            more = {"form": "post"} if number < 2 else {}
+            fields = {"url": url, "canonical_url": url, "content_hash": url, "published_at": day, **more}
+            storage.articles.store(make_article(number, **fields))
+    with searching(settings) as search:
+        search.follow()
+        found = search.attention(["", "form:post"], ArticleFilter(), day + timedelta(hours=3))
+        assert found.articles[found.days.index("2026-11-19")] == 3
+        assert [one.counts.total for one in found.queries] == [3, 2]
