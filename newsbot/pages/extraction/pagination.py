@@ -63,8 +63,7 @@ def next_page(
         now = now or utc(system_clock())
         selected = Selected(tree, layout_for(rule, probable_day(page, None, now), now))
         for address in selected.addresses("next_page"):
-            found = _elsewhere(url, address)
-            if found is not None:
+            if (found := _elsewhere(url, address)) is not None:
                 return found
     stated = [*page.links.get("next", ())[:5], *(link.get("href") or "" for link in _NEXT(tree)[:5])]
     for address in stated:
@@ -139,16 +138,14 @@ def join_pages(pages: Sequence[Article]) -> Article:
                     structure.setdefault(kinds[number], []).append(len(lines))
                 lines.append(line)
         site_lines += [(len(lines), line) for _, line in removed]
-    first = pages[0]
-    modified = max((page.modified_at for page in pages if page.modified_at is not None), default=None)
     joined = replace(
-        first,
+        pages[0],
         text="\n".join(lines)[:MAX_TEXT],
         structure=structure,
         media=listed(one for page in pages[:MAX_PAGES] for one in page.media),
-        modified_at=modified,
+        modified_at=max((page.modified_at for page in pages if page.modified_at is not None), default=None),
         partial=any(page.partial for page in pages),
-        extraction=first.extraction | {"pages": str(min(len(pages), MAX_PAGES))},
+        extraction=pages[0].extraction | {"pages": str(min(len(pages), MAX_PAGES))},
     )
     joined.site_lines = site_lines
     return joined
