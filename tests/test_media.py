@@ -237,6 +237,7 @@ def test_sizes_and_numbers_are_bounded() -> None:
 def test_files_of_new_articles_are_archived_within_the_limits(site, world, tmp_path) -> None:
     picture = b"\xff\xd8\xff" + b"0" * 900
     files = "".join(f'<img src="/{name}" alt="x">' for name in ("a.jpg", "b.jpg", "c.jpg", "d.jpg"))
+    files += '<audio src="/e.mp3"></audio>'
     story = article_html(1).replace("</article>", f"{files}</article>")
     assert files in story
     site.page("http://news.test/story", story, headers=HTML)
@@ -248,13 +249,14 @@ def test_files_of_new_articles_are_archived_within_the_limits(site, world, tmp_p
     site.page("http://news.test/b.jpg", picture * 3000, headers=image)
     site.page("http://news.test/c.jpg", "<p>no picture</p>", headers=HTML)
     site.page("http://news.test/d.jpg", picture, headers=image)
+    site.page("http://news.test/e.mp3", b"ID3" * 300, headers={"Content-Type": "application/octet-stream"})
     world.rule("news.test", "domain: news.test\nfeeds: http://news.test/feed.xml\n")
     folder = tmp_path / "warc"
     crawl = world.crawl("-s", f"NEWSBOT_WARC_DIR={folder}", "-s", "NEWSBOT_WARC_MEDIA=1")
     assert crawl.code == 0, crawl.err
     (article,) = world.articles()
-    assert len(article.media) == 4
-    assert crawl.stat("archive/media/kept") == 1
+    assert len(article.media) == 5
+    assert crawl.stat("archive/media/kept") == 2
     assert (crawl.stat("archive/media/too_large"), crawl.stat("archive/media/robots")) == (1, 1)
     archived = b"".join(gzip.decompress(path.read_bytes()) for path in folder.glob("*.warc.gz"))
     assert b"http://news.test/a.jpg" in archived
