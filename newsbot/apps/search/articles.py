@@ -422,10 +422,8 @@ class ArticleSearch:
             Followed(query, self.counts(query, where), self.explain(query, found=True))
             for query in queries[:MAX_COMPARED]
         ]
-        known, posts = (
-            self._index.days(),
-            self.counts(f"{FORM}:{POST}", ArticleFilter(since=begin, until=end)).days,
-        )
+        asked = self._asked(self._parsed(f"{FORM}:{POST}"), ArticleFilter(since=begin, until=end), [])
+        known, posts = self._index.days(), self._index.counts(asked).days
         return Attention(days, [known.get(day, 0) - posts.get(day, 0) for day in days], followed)
 
     def rising(self, now: datetime, limit: int) -> list[RisingTerm]:
