@@ -11,6 +11,7 @@ parameter of each policy is set so that the policy uses the whole budget.
 ``true_rate``    like ``square_root``, with the true rates (without bursts) instead of learned rates
 ``oracle``       like ``square_root``, with the true rates, including bursts
 ``newsbot``      the policy of the crawler
+``useful``       like ``newsbot``, with weights from the reads of the first 14 days (NEWSBOT_POLL_USEFUL)
 
 The columns are:
 
@@ -18,9 +19,10 @@ The columns are:
 * delay from publication in minutes. The delay of a lost item ends with the poll that missed it
 * share of items that were lost, because the feed no longer listed them when it was polled
 * share of items that were found more than 12 hours after publication
+* mean delay of an item that is read. The number of reads of an item is lognormal by feed (``--useful``)
 
     python -m benchmarks.polling [--polls 6,12,24,48] [--only newsbot,…] [--feeds 2000] [--seed 1]
-        [--bursts 7] [--factor 40] [--json]
+        [--bursts 7] [--factor 40] [--useful 1.5] [--json]
 """
 
 from __future__ import annotations
@@ -34,6 +36,7 @@ import numpy as np
 
 from newsbot.recrawl.policy import DAY
 from testbed.feed_world import (
+    LEARNING,
     FeedWorld,
     Freshness,
     WorldSettings,
@@ -43,7 +46,6 @@ from testbed.feed_world import (
     run_policy,
 )
 
-LEARNING = 14 * DAY
 MINUTE = 60.0
 
 
@@ -68,9 +70,20 @@ def main() -> None:
         default=WorldSettings().burst_factor,
         help="factor by which a burst increases the rate",
     )
+    parser.add_argument(
+        "--useful",
+        type=float,
+        default=WorldSettings().useful,
+        help="standard deviation of the logarithm of the number of reads of an item of a feed",
+    )
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
-    settings = WorldSettings(feeds=arguments.feeds, bursts=arguments.bursts, burst_factor=arguments.factor)
+    settings = WorldSettings(
+        feeds=arguments.feeds,
+        bursts=arguments.bursts,
+        burst_factor=arguments.factor,
+        useful=arguments.useful,
+    )
     world = make_world(settings, np.random.default_rng(arguments.seed))
     rows = []
     for a_day in arguments.polls.split(","):
@@ -102,6 +115,7 @@ def _row(name: str, a_day: float, found: Freshness) -> dict[str, Any]:
         "p99_min": round(found.p99 / MINUTE, 1),
         "lost": round(found.lost, 5),
         "over_12h": round(found.over_12h, 5),
+        "read_min": round(found.read / MINUTE, 1),
     }
 
 

@@ -16,12 +16,15 @@ from typing import Final
 
 import numpy as np
 
+from newsbot.apps.search.usefulness import weights
 from newsbot.apps.simulator.rivals import MinifluxType, NutchType
 from newsbot.recrawl.policy import DAY, HOUR, SHORTEST, Array, Polled, PollPolicy, Rows
 from newsbot.recrawl.sources import Controller, Rates, SquareRootIndex
 
 HOURS, DAYS = 24, 7
 TWELVE_HOURS: Final = 12 * HOUR
+LEARNING: Final = 14 * DAY
+"""Seconds at the start of a world in which policies learn."""
 _THURSDAY: Final = 3
 """The weekday of time 0, the same as that of POSIX time 0."""
 
@@ -52,6 +55,10 @@ class WorldSettings:
     """Mean length of a burst."""
     burst_most: float = 150.0
     """Upper limit of the items per hour that a burst adds."""
+    useful: float = 1.5
+    """Standard deviation of the logarithm of the number of reads of an item of a feed."""
+    reads: float = 0.05
+    """Mean number of reads of an item while policies learn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +76,10 @@ class FeedWorld:
     """Items per hour of each feed in each of the 168 hours of a week, starting on Monday."""
     bursting: Array
     """Items per hour of each feed in each hour of the world's time, with its bursts."""
+    useful: Array
+    """Reads of an item of each feed, relative to the mean of all feeds."""
+    read: Array
+    """Number of reads of the items of each feed in the first :data:`LEARNING` seconds."""
     keys: Array = field(repr=False)
     """A key that sorts by feed, then by time. With it, many feeds are searched at once."""
 
@@ -102,7 +113,7 @@ class Foretold:
 
 def make_world(settings: WorldSettings, draw: np.random.Generator) -> FeedWorld:
     """Return generated feeds; they depend only on the settings and the generator."""
-    of_rates, of_items = draw.spawn(2)
+    of_rates, of_items, of_reads = draw.spawn(3)
     hourly = _hourly_rates(settings, of_rates)
     of_feeds = of_items.spawn(settings.feeds)
     drawn = [_publish(settings, rates, one) for rates, one in zip(hourly, of_feeds, strict=True)]
@@ -112,7 +123,10 @@ def make_world(settings: WorldSettings, draw: np.random.Generator) -> FeedWorld:
     moments = np.concatenate(pieces)
     keys = owners * (2 * settings.days * DAY) + moments
     bursting = np.array([rates for _, rates in drawn])
-    return FeedWorld(settings, moments, owners, first, hourly, bursting, keys)
+    useful = of_reads.lognormal(-(settings.useful**2) / 2, settings.useful, settings.feeds)
+    early = np.bincount(owners[moments < LEARNING], minlength=settings.feeds)
+    read = of_reads.poisson(useful * early * settings.reads).astype(float)
+    return FeedWorld(settings, moments, owners, first, hourly, bursting, useful, read, keys)
 
 
 def _hourly_rates(settings: WorldSettings, draw: np.random.Generator) -> Array:
@@ -190,6 +204,8 @@ class Freshness:
     lost: float
     """Items that the feed no longer listed at the next poll."""
     over_12h: float
+    read: float
+    """Mean delay of a read item."""
 
 
 def run_policy(world: FeedWorld, policy: PollPolicy, first: Array) -> Polls:
@@ -244,6 +260,7 @@ def judge(world: FeedWorld, polls: Polls, begin: float) -> Freshness:
         p99=float(p99),
         lost=float(gone[counted].mean()),
         over_12h=float((delays > TWELVE_HOURS).mean()),
+        read=float(np.average(delays, weights=world.useful[world.owners[counted]])),
     )
 
 
@@ -268,7 +285,7 @@ def policies(world: FeedWorld, a_day: float) -> Iterator[tuple[str, Callable[[],
     an_hour, interval = a_day * count / 24, DAY / a_day
     theta = interval**2 / 2 / HOUR  # exact if each feed has one item per hour
 
-    def index(known: Rates | None, *, plain: bool) -> Callable[[], PollPolicy]:
+    def index(known: Rates | None, *, plain: bool) -> Callable[[], SquareRootIndex]:
         return lambda: SquareRootIndex(count, Controller(an_hour, theta, 0.5), known=known, plain=plain)
 
     yield "fixed", lambda: Fixed(interval)
@@ -278,3 +295,12 @@ def policies(world: FeedWorld, a_day: float) -> Iterator[tuple[str, Callable[[],
     yield "true_rate", index(world, plain=True)
     yield "oracle", index(Foretold(world), plain=True)
     yield "newsbot", index(None, plain=False)
+
+    def useful() -> PollPolicy:
+        policy = index(None, plain=False)()
+        items = np.bincount(world.owners[world.moments < LEARNING], minlength=count)
+        found = weights(*({str(row): one for row, one in enumerate(some)} for some in (world.read, items)))
+        policy.weight = np.array([found[str(row)] for row in range(count)])
+        return policy
+
+    yield "useful", useful

@@ -38,6 +38,7 @@ def even_world(
         host=np.arange(count),
         hosts=[f"host {number}" for number in range(count)],
         host_delay=0.0,
+        useful=np.ones(count),
         hourly=np.repeat(np.asarray(rates, float)[:, None] / 24, 168, axis=1),
         moments=moments,
         first=first,

@@ -18,12 +18,12 @@ from tests.dashboards import TOKEN, Visitor, settings_of, visit
 
 QUERIES = {
     "/": 6,
-    "/articles": 12,
-    "/articles?q=bridge": 30,
+    "/articles": 18,
+    "/articles?q=bridge": 36,
     f"/article?url={quote(address(1), safe='')}": 54,
     "/stories": 0,
     f"/stories/{story_id(address(1))}": 2,
-    "/attention?q=bridge": 11,
+    "/attention?q=bridge": 17,
     "/saved": 1,
     "/sources": 0,
     f"/sources/{SITE}": 16,

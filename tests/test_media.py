@@ -11,6 +11,7 @@ from newsbot.items import Link, Where
 from newsbot.pages.discovery.feeds import parse_feed
 from newsbot.pages.extraction import read_page
 from newsbot.pages.extraction.fields.media import MAX_CAPTION, MAX_MEDIA, listed, medium
+from newsbot.pages.extraction.pagination import join_pages
 from tests.crawls import article_html
 from tests.newssite import HTML, XML
 
@@ -183,6 +184,34 @@ def test_cuts_of_one_picture_are_one_file() -> None:
     assert len(listed(map(medium, others))) == 3
 
 
+def test_pictures_of_other_days_with_the_same_name_are_two_files() -> None:
+    name = "the-picture-of-the-day.jpg"
+    days = [f"https://a.example/2026/11/{day}/{name}" for day in (19, 20)]
+    numbers = [f"https://a.example/media/{number}/{name}" for number in (184_467, 184_468)]
+    assert [one["url"] for one in listed(map(medium, days + numbers))] == days + numbers
+    cuts = [f"https://a.example/{width}/2026/11/20/{name}" for width in (640, 1920, "w_2048", "c_fill,1x1")]
+    assert len(listed(map(medium, cuts))) == 1
+
+
+def test_the_pages_of_an_article_join_their_media() -> None:
+    pages = [
+        read_page(
+            f"<html><head><title>Four new ferries</title></head><body><article><h1>Four new ferries</h1>"
+            f'<img src="/img/ferry-number-{number}-at-the-pier.jpg" width="900" height="600">'
+            f'<img src="/img/the-map-of-all-routes-2026.jpg" width="900" height="600">{TEXT}</article></body>'
+            "</html>".encode(),
+            f"{URL}?page={number}",
+            vouched=True,
+        )
+        for number in (1, 2)
+    ]
+    assert [one["url"].rpartition("/")[2] for one in join_pages(pages).media] == [
+        "ferry-number-1-at-the-pier.jpg",
+        "the-map-of-all-routes-2026.jpg",
+        "ferry-number-2-at-the-pier.jpg",
+    ]
+
+
 @pytest.mark.parametrize(
     "url",
     [
@@ -208,6 +237,7 @@ def test_sizes_and_numbers_are_bounded() -> None:
 def test_files_of_new_articles_are_archived_within_the_limits(site, world, tmp_path) -> None:
     picture = b"\xff\xd8\xff" + b"0" * 900
     files = "".join(f'<img src="/{name}" alt="x">' for name in ("a.jpg", "b.jpg", "c.jpg", "d.jpg"))
+    files += '<audio src="/e.mp3"></audio>'
     story = article_html(1).replace("</article>", f"{files}</article>")
     assert files in story
     site.page("http://news.test/story", story, headers=HTML)
@@ -219,13 +249,14 @@ def test_files_of_new_articles_are_archived_within_the_limits(site, world, tmp_p
     site.page("http://news.test/b.jpg", picture * 3000, headers=image)
     site.page("http://news.test/c.jpg", "<p>no picture</p>", headers=HTML)
     site.page("http://news.test/d.jpg", picture, headers=image)
+    site.page("http://news.test/e.mp3", b"ID3" * 300, headers={"Content-Type": "application/octet-stream"})
     world.rule("news.test", "domain: news.test\nfeeds: http://news.test/feed.xml\n")
     folder = tmp_path / "warc"
     crawl = world.crawl("-s", f"NEWSBOT_WARC_DIR={folder}", "-s", "NEWSBOT_WARC_MEDIA=1")
     assert crawl.code == 0, crawl.err
     (article,) = world.articles()
-    assert len(article.media) == 4
-    assert crawl.stat("archive/media/kept") == 1
+    assert len(article.media) == 5
+    assert crawl.stat("archive/media/kept") == 2
     assert (crawl.stat("archive/media/too_large"), crawl.stat("archive/media/robots")) == (1, 1)
     archived = b"".join(gzip.decompress(path.read_bytes()) for path in folder.glob("*.warc.gz"))
     assert b"http://news.test/a.jpg" in archived

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from newsbot import backends
 from newsbot.apps.posts import bluesky, mastodon, notes, telegram, youtube
 from newsbot.apps.posts.post import MAX_TITLE, Post, PostFeed, text_of_html, title_of
+from newsbot.apps.search.articles import searching
 from newsbot.items import ArticleFilter
 from newsbot.pages.discovery.feeds import FeedError
 from newsbot.pages.discovery.reader import SourceReader, claiming, recognising
 from testbed.messages import Answer
+from tests.dashboarddata import make_article
+from tests.dashboards import settings_of
 
 READERS: list[SourceReader] = [bluesky.READER, telegram.READER, youtube.READER, mastodon.READER, notes.READER]
 SOCIAL = "http://social.test"
@@ -585,3 +591,121 @@ def test_older_parts_are_read_and_nothing_that_a_service_forbids(site, world) ->
     assert page is not None
     assert crawl.stat("errors/robots") == 1
     assert any(event.get("cause") == "robots" for event in page.history)
+
+
+# --- further forms that the services document
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        # Mastodon writes the quotation before the text, Pleroma and Misskey after it
+        f'<p class="quote-inline">RE: <a>{SOCIAL}/@b/7</a></p><p>We agree with the pilots.</p>',
+        f'<p>We agree with the pilots.<span class="quote-inline"><br/>RE: <a>{SOCIAL}/@b/7</a></span></p>',
+    ],
+)
+def test_the_address_of_a_quoted_post_comes_last(content: str) -> None:
+    (post,) = read_statuses(status(1, content))
+    assert post.text == f"We agree with the pilots.\nRE: {SOCIAL}/@b/7"
+    assert title_of(post.text) == "We agree with the pilots."
+
+
+def of_bluesky(record: dict[str, Any], embed: dict[str, Any] | None = None) -> list[Post]:
+    view = {
+        "uri": f"at://{DID}/app.bsky.feed.post/3k2a",
+        "author": {"did": DID, "handle": "harbour.example", "displayName": "Harbour"},
+        "record": {"$type": "app.bsky.feed.post", "createdAt": "2026-11-20T08:30:00.000Z"} | record,
+        "indexedAt": "2026-11-20T08:30:01.000Z",
+    } | ({"embed": embed} if embed else {})
+    return read(bluesky.READER, {"feed": [{"post": view}]}, AUTHOR_FEED).posts
+
+
+def test_the_link_of_a_card_is_part_of_a_post_of_bluesky() -> None:
+    external = {"uri": "https://harbour.example/plan", "title": "The plan", "description": ""}
+    card = {"$type": "app.bsky.embed.external#view", "external": external}
+    (post,) = of_bluesky({"text": "The new plan of the quay"}, card)
+    assert post.text == "The new plan of the quay\nhttps://harbour.example/plan"
+    (post,) = of_bluesky({"text": "See https://harbour.example/plan now"}, card)
+    assert post.text == "See https://harbour.example/plan now"
+    both = {"$type": "app.bsky.embed.recordWithMedia#view", "record": {"record": {}}, "media": card}
+    (post,) = of_bluesky({"text": "A comment"}, both)
+    assert post.text.endswith("\nhttps://harbour.example/plan")
+
+
+def test_a_gallery_of_bluesky_has_all_its_pictures() -> None:
+    items = [
+        {
+            "$type": "app.bsky.embed.gallery#viewImage",
+            "fullsize": f"https://cdn.example/full/{n}.jpg",
+            "alt": n,
+        }
+        for n in ("one", "two")
+    ]
+    (post,) = of_bluesky({"text": "Two views"}, {"$type": "app.bsky.embed.gallery#view", "items": items})
+    assert [(one["url"][-7:], one["caption"]) for one in post.media] == [
+        ("one.jpg", "one"),
+        ("two.jpg", "two"),
+    ]
+
+
+def test_an_answer_to_oneself_below_the_post_of_somebody_else_is_left_out() -> None:
+    own, other = f"at://{DID}/app.bsky.feed.post/1", "at://did:plc:somebody2345/app.bsky.feed.post/1"
+    reply = {"parent": {"uri": own}, "root": {"uri": other}}
+    assert not of_bluesky({"text": "And one more thing", "reply": reply})
+    assert of_bluesky({"text": "And one more thing", "reply": reply | {"root": {"uri": own}}})
+
+
+def test_polls_of_a_channel_are_posts_and_messages_of_telegram_are_not() -> None:
+    part = '<div class="tgme_widget_message_poll_{}">{}</div>'
+    options = "".join(
+        part.format("option", part.format("option_percent", "50%") + part.format("option_text", name))
+        for name in ("The old one", "The new one")
+    )
+    poll = part.format("question", "Which bridge?") + part.format("type", "Anonymous Poll") + options
+    pinned = message(1, BODY % "Harbour pinned a photo").replace(" js-widget_message", " service_message")
+    feed = read(telegram.READER, channel_page(pinned, message(2, poll)), "https://t.me/s/harbournews")
+    (post,) = feed.posts
+    assert post.text == "Which bridge?\n– The old one\n– The new one"
+
+
+@pytest.mark.parametrize("path", ["@harbour/videos", "c/Harbour", "user/harbour", "@harbour/shorts/"])
+def test_pages_of_a_channel_lead_to_its_feed(path: str) -> None:
+    assert youtube.READER.claims(f"https://www.youtube.com/{path}")
+
+
+def test_a_video_without_a_description_has_its_title_as_text() -> None:
+    body = (
+        '<feed xmlns="http://www.w3.org/2005/Atom" xmlns:yt="http://www.youtube.com/xml/schemas/2015" '
+        'xmlns:media="http://search.yahoo.com/mrss/"><entry><yt:videoId>abcdefghijk</yt:videoId>'
+        "<title>The crane at work</title><published>2026-11-20T08:30:00+00:00</published>"
+        "<media:group><media:description></media:description></media:group></entry></feed>"
+    )
+    feed = youtube.READER.read(
+        body.encode(), "https://www.youtube.com/feeds/videos.xml?channel_id=x", "text/xml", UTC
+    )
+    assert isinstance(feed, PostFeed)
+    assert [post.text for post in feed.posts] == ["The crane at work"]
+
+
+def test_the_version_of_a_json_feed_may_come_last() -> None:
+    items = [{"id": "https://a.test/1", "content_text": "A note. " * 300}]
+    feed = {"items": items, "title": "Notes", "version": "https://jsonfeed.org/version/1.1"}
+    assert notes.READER.recognises("https://a.test/feed", "application/json", json.dumps(feed).encode())
+    other = feed | {"version": 3, "home_page_url": "https://jsonfeed.org/version/1.1"}
+    assert not notes.READER.recognises("https://a.test/feed", "application/json", json.dumps(other).encode())
+
+
+def test_posts_do_not_count_among_all_articles_of_a_day(tmp_path: Path) -> None:
+    settings = settings_of(tmp_path)
+    day = datetime(2026, 11, 19, 12, tzinfo=UTC)
+    with closing(backends.open_storage(settings)) as storage:
+        for number in range(5):
+            url = f"https://a.test/{number}"
+            more = {"form": "post"} if number < 2 else {}
+            fields = {"url": url, "canonical_url": url, "content_hash": url, "published_at": day, **more}
+            storage.articles.store(make_article(number, **fields))
+    with searching(settings) as search:
+        search.follow()
+        found = search.attention(["", "form:post"], ArticleFilter(), day + timedelta(hours=3))
+        assert found.articles[found.days.index("2026-11-19")] == 3
+        assert [one.counts.total for one in found.queries] == [3, 2]

@@ -25,7 +25,7 @@ def test_the_steps_run_as_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     place = Place(tmp_path)
     monkeypatch.chdir(tmp_path)
     commands = re.findall(r"^    newsbot simulate ((?!experiment|compare|plan).+)$", TEXT, re.MULTILINE)
-    assert len(commands) == 7
+    assert len(commands) == 8
     for command in commands:
         answer = place.run("simulate", *shlex.split(command))
         assert answer.code == 0, answer.err

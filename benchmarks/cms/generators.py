@@ -234,12 +234,12 @@ def hexo(folder: Path, url: str, posts: Sequence[Post], *, theme: str = "landsca
 
 
 _GUIDES = {
-    "install": "Get the package from the shop, put the box on a level floor, and connect the two hoses to the tap.",
-    "first-steps": "Open the lid, fill the tank up to the line, and turn the wheel until the lamp becomes green.",
+    "install": "Put the box on a level floor, and connect the two hoses to the tap.",
+    "first-steps": "Fill the tank up to the line, and turn the wheel until the lamp becomes green.",
     "settings": "The wheel has four positions, which are explained in the table at the end of this guide.",
-    "cleaning": "Empty the tank every week, and wipe the seal with a damp cloth before you close the lid again.",
+    "cleaning": "Wipe the seal with a damp cloth before you close the lid again.",
     "repair": "If the lamp stays red, take the filter out, rinse it under warm water, and put it back.",
-    "questions": "Many people ask if the box may stand outside in winter, and how loud it is while it is running.",
+    "questions": "Many people ask how loud it is while it is running.",
 }
 
 

@@ -9,6 +9,7 @@ possibilities (docs/extend.md).
 * ``alerts``: alerts about problems, and saved searches
 * ``web``: the dashboard, the HTTP API and the receiver of push notices
 * ``pictures``: pictures of articles on the dashboard
+* ``hub``: a WebSub hub for the feeds of the dashboard
 * ``sso``: logs people in through a single sign-on
 * ``push``: notices of changed pages, and the sensor of site owners
 * ``monitor``: checks of sites, and the search for texts on their pages

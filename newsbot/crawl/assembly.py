@@ -22,7 +22,7 @@ from scrapy.statscollectors import StatsCollector
 from newsbot import backends
 from newsbot.clock import Clock, system_clock
 from newsbot.config.apps import open_readers
-from newsbot.config.check import SettingsLike, number_of
+from newsbot.config.check import SettingsLike, number_of, value_of
 from newsbot.crawl.arguments import Arguments
 from newsbot.crawl.completion import Completion
 from newsbot.crawl.consistency import notice_foreign_queue, notice_lost_index, notice_volatile_queue
@@ -118,7 +118,8 @@ class Crawl:
             session_keys=self.sites.session_keys,
             room=self.room,
         )
-        budget = PollBudget(number_of(settings, "NEWSBOT_POLL_BUDGET"), clock)
+        useful = value_of(settings, "NEWSBOT_POLL_USEFUL")
+        budget = PollBudget(number_of(settings, "NEWSBOT_POLL_BUDGET"), clock, useful=useful)
         prices = PagePrices(number_of(settings, "NEWSBOT_PAGE_VISITS") or PAGE_VISITS, clock)
         self.completion = Completion(
             context=context,

@@ -35,8 +35,13 @@ ADJUST_EVERY = 600.0
 GROWING = 60.0
 """Seconds until the next correction while sources are still being added. Workers read the note with the
 threshold this often."""
-NOTE = ("polling", "budget")
-"""Kind and key of the storage's note with the threshold."""
+NOTE, WEIGHTS = ("polling", "budget"), ("polling", "weights")
+"""Kind and key of the note with the threshold, and of the note with the weights of sites.
+
+An app writes the weights, by domain. The weight of a site says how useful its articles are; 1 on average.
+"""
+MAX_WEIGHT = 64.0
+"""Largest weight that is used. Its inverse is the smallest one."""
 SAMPLED = 500
 """Maximum number of sources whose rates are read to compute a threshold."""
 
@@ -49,30 +54,36 @@ class PollBudget:
     of polls. The cost does not depend on the number of sources.
     """
 
-    def __init__(self, budget: float, clock: Clock) -> None:
+    def __init__(self, budget: float, clock: Clock, *, useful: bool = False) -> None:
         """``budget`` is in requests per hour. 0 means a budget of POLLS_AN_HOUR requests per hour for each
-        source.
+        source. If ``useful``, the weights of sites are used.
 
         Sources that failed at least DEAD_AFTER times in a row are not counted.
         """
         self._budget, self._clock = budget, clock
         self._threshold = 0.0
+        self._names, self._weights = (NOTE, WEIGHTS) if useful else (NOTE,), dict[str, Any]()
         self._until = 0.0
 
-    def threshold(self, storage: Storage) -> float:
-        """Return the present threshold of the index. Raises :class:`newsbot.errors.DataError`."""
+    def threshold(self, storage: Storage, site: str = "") -> float:
+        """Return the present threshold of the index for the sources of a site.
+
+        Raises :class:`newsbot.errors.DataError`.
+        """
         now = self._clock()
         # The lower bound matters if the clock was set back. Without it, the threshold would not change until
         # the clock reaches the old time.
         if not self._until - GROWING <= now < self._until:
-            kept = storage.notes.get_many([NOTE]).get(NOTE, {})
+            notes = storage.notes.get_many(self._names)
+            kept, self._weights = notes.get(NOTE, {}), notes.get(WEIGHTS, {})
             if not self._is_valid(kept, now):
                 adjusted = self._adjusted(storage, kept, now)
                 # If another worker was faster, both thresholds are nearly the same.
                 storage.notes.swap(*NOTE, kept or None, adjusted)
                 kept = adjusted
             self._threshold, self._until = _number(kept, "value"), now + GROWING
-        return self._threshold
+        # An index that is multiplied by a weight reaches the threshold when the index itself reaches this.
+        return self._threshold / min(MAX_WEIGHT, max(1 / MAX_WEIGHT, _number(self._weights, site, 1.0)))
 
     def _is_valid(self, kept: Mapping[str, Any], now: float) -> bool:
         """Return True if no worker needs to adjust the threshold of this note now."""

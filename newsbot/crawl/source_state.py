@@ -58,11 +58,7 @@ class SiteSources:
         """Return True if a source of this kind, FEED or SITEMAP, is known."""
         return self.sitemap if kind is not None and kind.is_sitemap else self.feed
 
-    def add(self, kind: Kind) -> None:
-        """Add a feed or a sitemap."""
-        self.put(kind, known=True)
-
-    def put(self, kind: Kind, *, known: bool) -> None:
+    def add(self, kind: Kind, *, known: bool = True) -> None:
         """Record whether a source of this kind, FEED or SITEMAP, is known."""
         if kind.is_sitemap:
             self.sitemap = known
@@ -97,7 +93,7 @@ class SourceRegistry:
             for kind in (Kind.FEED, Kind.SITEMAP):
                 if not named.has(kind):
                     some = self._context.storage.sources.best(domain, kind, MOST_READ)
-                    named.put(kind, known=not all(map(_is_gone, some)))
+                    named.add(kind, known=not all(map(_is_gone, some)))
             self._sites[domain] = named
         return self._sites[domain]
 
@@ -146,7 +142,7 @@ class SourceState:
         if _is_old_list(visit):
             self.policy, self.as_written = OldList(), True
         else:
-            self.policy = SourceIndex(self._source.rhythm, budget.threshold(context.storage))
+            self.policy = SourceIndex(self._source.rhythm, budget.threshold(context.storage, domain))
 
     def _recall_hints(self) -> None:
         """Store the feed's ``ttl`` and ``skipHours`` in the rhythm, or restore them from it.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 from scrapy.crawler import Crawler
@@ -48,7 +49,7 @@ class LinksMiddleware(Middleware):
         try:
             async for output in result:
                 if isinstance(output, Found) and visit is not None:
-                    visit.found.append(output)
+                    visit.found.append(replace(output, feed=None))  # a feed can be large
                 else:
                     yield output
         except DataError as error:

@@ -102,13 +102,7 @@ class FixedIntervals:
     again after :data:`WATCH_ARTICLES`.
     """
 
-    def interval(
-        self,
-        record: PageRecord | None,
-        outcome: Outcome,
-        rule: Rule,
-        now: float,
-    ) -> float | None:
+    def interval(self, record: PageRecord | None, outcome: Outcome, rule: Rule, now: float) -> float | None:
         """Return the rule's interval in seconds; see the class."""
         seconds = rule.interval.get(outcome.seen_as) or None  # 0 in a rule means no interval
         if outcome.seen_as is Kind.ARTICLE and record is not None and _is_old(record, now):

@@ -305,6 +305,8 @@ class SquareRootIndex:
         """Time of the last successful poll of each source, POSIX seconds; NaN if there was none."""
         self.window = no_rows(count)
         """Number of items that each source shows; 0 if unknown."""
+        self.weight = np.ones(count)
+        """How useful an item of each source is; 1 on average."""
         self._known, self._plain = known, plain
 
     def next_polls(self, polled: Polled) -> Array:
@@ -316,7 +318,7 @@ class SquareRootIndex:
         if self._known is None and not self._plain:
             rates = rates * self._fading(rows)
         ends = np.cumsum(overlaps(at, at + LONGEST, LOOK), axis=1)  # the first piece is the rest of this hour
-        wish = _crossing(rates / HOUR, ends, np.full(len(rows), self.controller.value), power=2)
+        wish = _crossing(rates / HOUR, ends, self.controller.value / self.weight[rows], power=2)
         if not self._plain:
             wish = np.minimum(wish, _crossing(rates / HOUR, ends, self.room(rows), power=1))
             wish = np.minimum(wish, _before_full(polled, gap, unexpected))
@@ -426,13 +428,7 @@ class SourceIndex:
         self.rhythm = dict(rhythm)
         self._threshold = threshold
 
-    def interval(
-        self,
-        record: PageRecord | None,
-        outcome: Outcome,
-        rule: Rule,
-        now: float,
-    ) -> float:
+    def interval(self, record: PageRecord | None, outcome: Outcome, rule: Rule, now: float) -> float:
         """Return the seconds until the next poll, at least the rule's interval for the kind."""
         floor = rule.interval.get(outcome.kind, 0.0)
         if outcome.failed:

@@ -29,7 +29,8 @@ MAX_FILES = 10
 """Maximum number of files of one article."""
 MAX_KNOWN = 50_000
 """Maximum number of files that a worker remembers, so that a new version does not archive them again."""
-_TYPES = ("image/", "audio/", "video/")
+_TYPES = ("image/", "audio/", "video/", "application/octet-stream", "binary/octet-stream", "application/ogg")
+"""Types of responses that are archived. Many servers send audio files as octets without a type."""
 
 
 class MediaFiles(Middleware):

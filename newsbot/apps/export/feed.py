@@ -48,12 +48,14 @@ def feed_of(
     limit: int = 50,
     address: str = "",
     page: str = "",
+    hub: str = "",
 ) -> bytes:
     """Return the newest articles that match a query as a feed (XML in UTF-8). A blank query matches all.
 
     ``kind`` is a key of :data:`TYPES`, and ``limit`` is the maximum number of articles. ``address`` is the
-    URL of the feed, if it has a URL. ``page`` is the URL of a page with the same articles. Raises
-    :class:`ArgumentError` for an unknown ``kind``, and subclasses of :class:`newsbot.errors.DataError`.
+    URL of the feed, if it has a URL. ``page`` is the URL of a page with the same articles, and ``hub`` is
+    that of a WebSub hub. Raises :class:`ArgumentError` for an unknown ``kind``, and subclasses of
+    :class:`newsbot.errors.DataError`.
     """
     hits = search.find(query, where, limit=limit)
     asked = [query.strip()] + ([where.source, where.language, where.story] if where else [None] * 3)
@@ -61,7 +63,13 @@ def feed_of(
     # Feed readers recognise a feed by its id, so the same search always has the same id.
     identity = f"urn:uuid:{uuid5(NAMESPACE_URL, 'newsbot:' + json.dumps(asked))}"
     return to_feed(
-        (hit.article for hit in hits), kind=kind, title=title, address=address, identity=identity, page=page
+        (hit.article for hit in hits),
+        kind=kind,
+        title=title,
+        address=address,
+        identity=identity,
+        page=page,
+        hub=hub,
     )
 
 
@@ -73,6 +81,7 @@ def to_feed(
     address: str = "",
     identity: str = "urn:newsbot:feed",
     page: str = "",
+    hub: str = "",
 ) -> bytes:
     """Return articles as a feed (XML in UTF-8), in the given order.
 
@@ -88,6 +97,7 @@ def to_feed(
         address=address,
         identity=identity,
         page=page,
+        hub=hub,
         updated=max(map(_moment, given), default=_EARLY),
     )
 

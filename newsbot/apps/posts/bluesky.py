@@ -95,19 +95,22 @@ def _post(row: dict[str, Any]) -> Post | None:
     labels |= {text(one, "val") for one in mappings(inner(record, "labels").get("values"))}
     if address is None or labels.intersection(_HIDDEN) or inner(row, "reason"):
         return None
-    # The parent of an answer is in the same account if its address begins with the same identifier.
-    parent = text(inner(record, "reply", "parent"), "uri")
-    if parent and not parent.startswith(f"at://{address[1]}/"):
+    # The posts that are answered are in the same account if their addresses begin with the same identifier.
+    answered = [text(inner(record, "reply", name), "uri") for name in ("parent", "root")]
+    if not all(one.startswith(f"at://{address[1]}/") for one in answered if one):
         return None
-    sensitive = bool(labels)
+    sensitive, embed = bool(labels), inner(view, "embed")
+    said = _with_whole_links(text(record, "text")[:MAX_TEXT], mappings(record.get("facets")))
+    card = text(inner(inner(embed, "media") or embed, "external"), "uri")
     return Post(
         url=f"https://bsky.app/profile/{address[1]}/post/{address[2]}",
-        text=_with_whole_links(text(record, "text")[:MAX_TEXT], mappings(record.get("facets"))),
+        # The link of a post is often in its card only.
+        text=said if not said or card in said else f"{said}\n{card[:2000]}",
         author=named(text(author, "displayName"), text(author, "handle")),
         published_at=moment(text(record, "createdAt")) or moment(text(view, "indexedAt")),
         language=next(iter(strings(record.get("langs"))), None),
         tags=tags_of([*strings(record.get("tags")), *_features(record, "tag")]),
-        media=[] if sensitive else listed(_media(inner(view, "embed"))),
+        media=[] if sensitive else listed(_media(embed)),
         sensitive=sensitive,
     )
 
@@ -146,7 +149,10 @@ def _media(embed: dict[str, Any]) -> list[Medium | None]:
     embed = inner(embed, "media") or embed  # a quotation with media
     if text(embed, "$type") == f"{_VIEW}video#view":
         return [_medium(embed, text(embed, "playlist"), "video")]
-    return [_medium(one, text(one, "fullsize"), "image") for one in mappings(embed.get("images"))]
+    return [
+        _medium(one, text(one, "fullsize"), "image")
+        for one in mappings(embed.get("images") or embed.get("items"))
+    ]
 
 
 def _medium(view: dict[str, Any], url: str, form: str) -> Medium | None:

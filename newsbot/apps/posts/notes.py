@@ -29,7 +29,7 @@ from newsbot.pages.discovery.reader import SourceReader
 from newsbot.pages.extraction.fields.media import listed, medium
 from newsbot.urls import absolute
 
-_VERSION = re.compile(rb"^[^\w]{0,20}.{0,500}https?:\\?/\\?/(?:www\.)?jsonfeed\.org\\?/version", re.DOTALL)
+_VERSION = re.compile(r"https?://(?:www\.)?jsonfeed\.org/version")
 
 
 class Notes(SourceReader):
@@ -39,12 +39,14 @@ class Notes(SourceReader):
 
     def recognises(self, url: str, content_type: str, body: bytes) -> bool:  # noqa: ARG002  (an interface)
         """See :class:`newsbot.pages.discovery.reader.SourceReader`."""
-        if not body[:20].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") or not _VERSION.search(body[:1000]):
+        if not body[:20].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") or b"jsonfeed.org" not in body:
             return False
         try:
-            return any(map(_is_note, mappings(inner(json_of(body)).get("items"))))
+            feed = inner(json_of(body))  # the members of an object have no order
         except ValueError:
             return False
+        is_feed = _VERSION.match(text(feed, "version")) is not None
+        return is_feed and any(map(_is_note, mappings(feed.get("items"))))
 
     def read(self, body: bytes, url: str, content_type: str, zone: tzinfo) -> PostFeed:
         """See :class:`newsbot.pages.discovery.reader.SourceReader`."""

@@ -75,11 +75,18 @@ def title_of(text: str) -> str:
 
 
 def text_of_html(html: str) -> str:
-    """Return the text of a piece of HTML: one line for each paragraph, and the whole addresses of links."""
+    """Return the text of a piece of HTML: one line for each paragraph, and the whole addresses of links.
+
+    The address of a quoted post, which some servers write before the text, comes last.
+    """
     if not html.strip():
         return ""
     try:
-        return text_of_tree(fragment_fromstring(html[: 4 * MAX_TEXT], create_parent="div"))
+        root = fragment_fromstring(html[: 4 * MAX_TEXT], create_parent="div")
+        for quoted in root.find_class("quote-inline"):
+            quoted.drop_tree()
+            root.append(quoted)
+        return text_of_tree(root)
     except (etree.LxmlError, ValueError):  # ValueError: characters that XML forbids
         return ""
 
@@ -90,7 +97,8 @@ def text_of_tree(root: HtmlElement) -> str:
     for event, element in etree.iterwalk(root, events=("start", "end")):
         is_text = isinstance(element.tag, str) and element.tag not in ("script", "style")
         if event == "start":
-            parts.append("\n" if element.tag == "br" or element.tag in _BLOCKS else "")
+            starts = element.tag in (*_BLOCKS, "br") or element.get("class") == "quote-inline"
+            parts.append("\n" if starts else "")
             parts.append((element.text or "") if is_text else "")
         else:
             parts.append("\n" if element.tag in _BLOCKS else "")

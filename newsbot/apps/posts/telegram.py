@@ -67,10 +67,12 @@ def _with(root: HtmlElement, name: str) -> list[HtmlElement]:
 
 
 def _post(message: HtmlElement) -> Post | None:
-    """Return a post; None if it is forwarded from elsewhere."""
+    """Return a post; None if it is forwarded from elsewhere, or a message of Telegram itself."""
     address = _POST.fullmatch(message.get("data-post") or "")
     forwarded = ("tgme_widget_message_forwarded_from", "tgme_widget_message_forwarded_from_name")
     if address is None or any(_with(message, name) for name in forwarded):
+        return None
+    if "service_message" in (message.get("class") or "").split():
         return None
     texts = _with(message, "tgme_widget_message_text")
     # A quotation of another post has the same class, and is inside the part for answers.
@@ -78,9 +80,12 @@ def _post(message: HtmlElement) -> Post | None:
     owner = next(iter(_with(message, "tgme_widget_message_owner_name")), None)
     times = [one.get("datetime") for one in message.iter("time") if one.get("datetime")]
     links = [one for text in own for one in text.iter("a")]
+    question = _with(message, "tgme_widget_message_poll_question")
+    options = _with(message, "tgme_widget_message_poll_option_text")
+    lines = [*map(text_of_tree, [*own[:1], *question]), *(f"– {text_of_tree(one)}" for one in options)]
     return Post(
         url=f"https://t.me/{address[1]}/{address[2]}",
-        text="\n".join(map(text_of_tree, own[:1])),
+        text="\n".join(lines),
         author=named("" if owner is None else owner.text_content(), address[1]),
         published_at=moment(times[-1] if times else None),
         tags=tags_of(one.text_content() for one in links if (one.text_content() or "").startswith("#")),

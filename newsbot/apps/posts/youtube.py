@@ -18,8 +18,8 @@ from newsbot.pages.discovery.reader import SourceReader
 from newsbot.pages.extraction.fields.media import listed, medium
 
 _HOSTS = ("youtube.com", "www.youtube.com", "m.youtube.com")
-_CHANNEL = re.compile(r"/channel/(UC[\w-]{22})/?(?:videos|featured)?/?")
-_HANDLE = re.compile(r"/@[\w.·-]{1,100}/?")
+_CHANNEL = re.compile(r"/channel/(UC[\w-]{22})/?(?:videos|shorts|streams|featured)?/?")
+_HANDLE = re.compile(r"/(?:@|c/|user/)[\w.·-]{1,100}/?(?:videos|shorts|streams|featured)?/?")
 _FEED = "/feeds/videos.xml"
 _LINK = re.compile(rb"/feeds/videos\.xml\?channel_id=(UC[\w-]{22})")
 _ATOM, _MEDIA = "{http://www.w3.org/2005/Atom}", "{http://search.yahoo.com/mrss/}"
@@ -78,7 +78,10 @@ def _post(entry: Any) -> Post | None:
     return Post(
         url=address,
         title=title.strip(),
-        text="\n".join(line.strip() for line in description[:MAX_TEXT].splitlines() if line.strip()),
+        # A video without a description is a post as well.
+        text="\n".join(
+            line.strip() for line in (description or title)[:MAX_TEXT].splitlines() if line.strip()
+        ),
         author=entry.findtext(f"{_ATOM}author/{_ATOM}name") or "",
         published_at=moment(entry.findtext(f"{_ATOM}published")),
         modified_at=moment(entry.findtext(f"{_ATOM}updated")),

@@ -12,6 +12,7 @@ Files in reading order:
 * ``articles``: searches the index, reads the found articles from the storage, cuts snippets out of them, and
   finds words that are in a larger share of articles today than before
 * ``matching``: finds which of some articles in memory match queries
+* ``usefulness``: counts uses of the articles of each site, to poll useful sites more often
 * ``command``: ``scrapy articles search``, ``counts`` and ``index``
 * ``stories``: ``scrapy articles stories``, ``split`` and ``reindex``
 * ``phrases``: finds several texts and regular expressions in one page, for ``scrapy crawl search``

@@ -1,6 +1,6 @@
 """Full-text search in stored articles."""
 
-from newsbot.config.apps import App
+from newsbot.config.apps import App, Owner
 
 APP = App(
     name="search",
@@ -8,6 +8,7 @@ APP = App(
     machine_followers=("newsbot.apps.search.articles:machine_followers",),
     signs=("newsbot.apps.search.articles:signs",),
     labels={"form": "newsbot.apps.search.labels:FormField"},
+    notes={"usefulness": Owner.SITE},
     commands={
         "search": ("Read", "Find articles"),
         "articles": ("Read", "Find, read, export and import articles"),

@@ -36,7 +36,18 @@ from newsbot.apps.search.events import event_key
 from newsbot.apps.search.following import AT_ONCE, IndexFollower, Library, Tell, Updater
 from newsbot.apps.search.index import Conditions, Counts, FirstReport, Row, Sampled, SearchIndex
 from newsbot.apps.search.labels import NO_LABELS, Labels, open_labels
-from newsbot.apps.search.query import Hit, Query, Tagged, describe, expression, expression_of, parse, stems_of
+from newsbot.apps.search.query import (
+    FORM,
+    POST,
+    Hit,
+    Query,
+    Tagged,
+    describe,
+    expression,
+    expression_of,
+    parse,
+    stems_of,
+)
 from newsbot.backends import data_folder, present_rules, stored
 from newsbot.cli.terminal import counted
 from newsbot.config.check import SettingsLike
@@ -411,8 +422,9 @@ class ArticleSearch:
             Followed(query, self.counts(query, where), self.explain(query, found=True))
             for query in queries[:MAX_COMPARED]
         ]
-        known = self._index.days()
-        return Attention(days, [known.get(day, 0) for day in days], followed)
+        asked = self._asked(self._parsed(f"{FORM}:{POST}"), ArticleFilter(since=begin, until=end), [])
+        known, posts = self._index.days(), self._index.counts(asked).days
+        return Attention(days, [known.get(day, 0) - posts.get(day, 0) for day in days], followed)
 
     def rising(self, now: datetime, limit: int) -> list[RisingTerm]:
         """Return at most ``limit`` rising words, strongest first. :func:`rising` finds them.

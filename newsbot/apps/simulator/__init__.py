@@ -7,6 +7,7 @@ Files for the published experiment of 2005, with robots and sensors on pages:
 * ``page_state``: histories, state and counters for the compiled loops
 * ``runs``: the loops of robots and of sensors, and the result of one run
 * ``plan``: runs the 54 situations and 7 variants with threads
+* ``schemes``: twelve schemes of co-operation of sites and search engines, on the same pages
 * ``experiment``: runs the plan for several seeds, makes tables, and compares them with the published figures
 
 Files for the comparison of polling policies on feeds, section pages and article pages:
@@ -20,6 +21,7 @@ Files for the comparison of polling policies on feeds, section pages and article
 
 Files for both:
 
+* ``control``: the run log, and its control over HTTP
 * ``command``: the actions of ``scrapy simulate``
 * ``files``: reads and writes tables, logs and runs (Parquet and CSV)
 * ``report``: writes report.html with charts by matplotlib

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from newsbot.apps.simulator import experiment as experiments
 from newsbot.apps.simulator import files
 from newsbot.apps.simulator import report as reports
 from newsbot.apps.simulator import strategy_comparison as comparison
+from newsbot.apps.simulator.control import RunLog, listening
 from newsbot.apps.simulator.draws import stream
 from newsbot.apps.simulator.experiment import summarize_checks
 from newsbot.apps.simulator.model import (
@@ -36,6 +37,7 @@ from newsbot.apps.simulator.page_state import History, pack
 from newsbot.apps.simulator.plan import MAX_SCALE, RUNS
 from newsbot.apps.simulator.requirements import require_memory
 from newsbot.apps.simulator.runs import Run, run_robots, run_sensor
+from newsbot.apps.simulator.schemes import SCHEMES, as_tables, run_schemes
 from newsbot.apps.simulator.site_world import (
     Generated,
     Recorded,
@@ -63,7 +65,7 @@ MAX_SECONDS = 30 * 86_400.0
 BYTES_A_ROW = 24
 """Bytes of memory that one row of a log needs while the log is generated and written."""
 SHOWN = (
-    "freshness", "age", "median", "mean", "p95", "p99", "lost", "requests", "megabytes", "useful",
+    "freshness", "age", "median", "mean", "read", "p95", "p99", "lost", "requests", "megabytes", "useful",
     "host_peak",
 )  # fmt: skip
 """Figures in the printed table of policies. JSON and the report contain all figures."""
@@ -78,14 +80,14 @@ def experiment(call: Call) -> int:
     if folder is not None:
         reports.make_folder(folder)
     began, used = time.monotonic(), time.process_time()
-    with _progress(RUNS * options.seeds) as progress:
+    with _running(call, "experiment", RUNS * options.seeds) as log:
         found = experiments.run_experiment(
             options.scale,
             seed=options.seed,
             seeds=options.seeds,
             frequencies=options.frequencies,
             workers=min(MAX_WORKERS, _processors()),
-            progress=progress,
+            progress=log.ended,
         )
     seconds, used = time.monotonic() - began, time.process_time() - used
     judged = options.scale == 1 and options.frequencies == "published"
@@ -98,6 +100,7 @@ def experiment(call: Call) -> int:
         if not judged:
             about.append("Tolerances are shown only with --scale 1 and --frequencies published.")
         reports.write_experiment(folder, found, about, judged=judged)
+        files.write_tables(folder, {"run_log": log.rows()})
     if call.json:
         call.document(experiments.as_document(found))
         return 0
@@ -124,8 +127,8 @@ def compare(call: Call) -> int:
     folder = options.out and options.out.expanduser()
     if folder:
         reports.make_folder(folder)
-    with _progress(len(choices) * len(seeds)) as progress:
-        found = comparison.compare(worlds, choices, budget, seeds, push, progress=progress)
+    with _running(call, "compare", len(choices) * len(seeds)) as log:
+        found = comparison.compare(worlds, choices, budget, seeds, push, progress=log.ended)
     lines = [f"\n{worlds.about()}; {_seeds_text(seeds)}; budget {budget:g} visits per source and day"]
     if folder:
         about = (
@@ -137,7 +140,7 @@ def compare(call: Call) -> int:
             ),
             f"Made by: {PROGRAM} simulate compare. The figures are described in docs/simulator.md.",
         )
-        files.write_tables(folder, comparison.as_tables(found, seeds))
+        files.write_tables(folder, {**comparison.as_tables(found, seeds), "run_log": log.rows()})
         reports.write_policies_report(folder, about, found)
         lines.append(f"tables and report: {options.out}; open {options.out}/report.html")
     return _policies(call, comparison.as_document(worlds.about(), found, seeds), found, lines)
@@ -148,12 +151,12 @@ def plan(call: Call) -> int:
     targets = comparison.read_targets(call.options.target)
     choices, push, worlds, seeds = _read(call)
     budgets, found = [], []
-    with _progress(len(choices) * comparison.most_rounds()) as progress:
+    with _running(call, "plan", len(choices) * comparison.most_rounds()) as log:
         for choice in choices:
 
             def run(a_day: float, choice: Choice = choice) -> comparison.Compared:
                 compared = comparison.compare(worlds, [choice], a_day, seeds, push)[0]
-                progress()
+                log.ended("visits", seeds[0], f"{choice.label}, {a_day:.3g} visits per day")
                 return compared
 
             budget, compared = comparison.smallest_budget(run, targets, budgeted=choice.strategy.budgeted)
@@ -173,6 +176,60 @@ def plan(call: Call) -> int:
     if missed:
         lines.append(f"not met at any budget up to {MOST_A_DAY:g} visits per day: {', '.join(missed)}")
     return _policies(call, document, found, lines, ["-" if one is None else f"{one:.2f}" for one in budgets])
+
+
+def schemes(call: Call) -> int:
+    """Run the schemes of co-operation on the same pages, and print the figures of each."""
+    options, folder = call.options, call.options.out and call.options.out.expanduser()
+    _check_time(options.time)
+    if not options.sites <= options.pages <= files.MAX_PAGES:
+        raise ArgumentError(
+            f"--pages {options.pages}: must be --sites ({options.sites}) to {files.MAX_PAGES}"
+        )
+    rows = estimate_rows(options.pages, options.intensity) + estimate_rows(options.pages, options.queries)
+    require_memory(3 * BYTES_A_ROW * rows, f"{options.pages:,} pages with {rows:,} changes and queries")
+    if folder:
+        reports.make_folder(folder)
+    words = (options.seed, options.pages, options.time)
+    sizes = make_pages(options.pages, stream("pages", options.seed, options.pages))
+    changed = stream("changes", *words, options.intensity)
+    log = make_changes(sizes, options.time, options.intensity, FREQUENCIES[options.frequencies], changed)
+    asked = make_queries(options.pages, options.time, options.queries, stream("queries", *words))
+    with _running(call, "schemes", len(SCHEMES)) as run_log:
+        found = run_schemes(
+            pack(sizes, log, options.time),
+            asked,
+            options.time,
+            options.seed,
+            sites=options.sites,
+            interval=options.interval,
+            subscribers=options.subscribers,
+            progress=run_log.ended,
+        )
+    tables = as_tables(found)
+    if folder:
+        joined = experiments.merge_runs([(one.scheme.name, one.run) for one in found])
+        files.write_tables(folder, {**joined, **tables, "run_log": run_log.rows()})
+        about = [f"{one.scheme.name}: {one.scheme.about}." for one in found]
+        reports.write_runs_report(folder, "Schemes of co-operation", about, joined)
+    if call.json:
+        call.document({"schemes": [one.row() for one in found]})
+        return 0
+    names = list(found[0].row())
+    call.table(
+        (Column(names[0]), *(Column(name, "right") for name in names[1:])),
+        [
+            [value if isinstance(value, str) else _figure(value) for value in one.row().values()]
+            for one in found
+        ],
+    )
+    if folder:
+        call.text(f"tables and report: {options.out}; open {options.out}/report.html")
+    return 0
+
+
+def _figure(value: float | None) -> str:
+    return "-" if value is None else f"{value:,.2f}" if isinstance(value, float) else f"{value:,}"
 
 
 def pages(call: Call) -> int:
@@ -338,16 +395,23 @@ def _worlds(call: Call, settings: SiteSettings) -> Worlds:
 
 
 @contextmanager
-def _progress(total: int) -> Iterator[Callable[[], None]]:
-    """Yield a function that must be called after each run. On a terminal, a bar shows the progress.
+def _running(call: Call, command: str, total: int) -> Iterator[RunLog]:
+    """Yield the log of the ``total`` runs of a command. On a terminal, a bar shows the progress.
 
-    ``total`` is the number of runs.
+    With ``--listen``, the experiment can be watched and paused over HTTP.
     """
     parts = (TextColumn("runs"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     quiet = not sys.stderr.isatty()
     with Progress(*parts, console=make_console(sys.stderr), disable=quiet, transient=True) as progress:
         task = progress.add_task("runs", total=total)
-        yield lambda: progress.advance(task)
+        log = RunLog(command, total, lambda: progress.advance(task))
+        if not call.options.listen:
+            yield log
+            return
+        token = str(call.settings.get("NEWSBOT_WEB_TOKEN") or "")
+        with listening(log, call.options.listen, token) as address:
+            call.note(f"listening on {address}")
+            yield log
 
 
 def _processors() -> int:

@@ -7,7 +7,7 @@ The published figures are in published.json. A deviation from them must be withi
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from itertools import groupby, pairwise
@@ -20,6 +20,7 @@ import numpy as np
 
 from newsbot.apps.simulator.files import Columns, Rows
 from newsbot.apps.simulator.plan import FACTORS, ROBOTS, SENSORS, VARIANTS, Outcome, run_plan
+from newsbot.apps.simulator.requirements import Ended, ignore
 from newsbot.apps.simulator.runs import Run
 
 MB = 2**20
@@ -266,7 +267,7 @@ def run_experiment(
     seeds: int = 1,
     frequencies: str = "published",
     workers: int = 1,
-    progress: Callable[[], None] = lambda: None,
+    progress: Ended = ignore,
 ) -> Experiment:
     """Run the plan for ``seeds`` seeds: ``seed``, ``seed`` + 1, and so on.
 

@@ -7,7 +7,7 @@ do not use queries, so situations that differ only in queries share their robot 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,7 +24,7 @@ from newsbot.apps.simulator.model import (
     make_routes,
 )
 from newsbot.apps.simulator.page_state import History, Steps, pack
-from newsbot.apps.simulator.requirements import require_memory
+from newsbot.apps.simulator.requirements import Ended, require_memory
 from newsbot.apps.simulator.runs import Run, run_robots, run_sensor
 
 PAGES = (100_000, 200_000, 300_000)
@@ -127,9 +127,7 @@ def memory_needed(plan: Iterable[Situation], workers: int) -> int:
     return kept + workers * largest + 200 * 2**20
 
 
-def run_plan(
-    scale: int, *, seed: int, frequencies: str, workers: int, progress: Callable[[], None]
-) -> Outcome:
+def run_plan(scale: int, *, seed: int, frequencies: str, workers: int, progress: Ended) -> Outcome:
     """Run all variants in all situations. The result depends on the seed but not on the number of workers.
 
     ``scale`` divides pages and time. ``workers`` is the number of threads. ``progress`` is called after each
@@ -155,7 +153,7 @@ class _Work:
     outcome: Outcome
     frequencies: str
     steps: Steps
-    progress: Callable[[], None]
+    progress: Ended
 
     def run(self, executor: ThreadPoolExecutor) -> Outcome:
         """Run all tasks and return the results."""
@@ -216,4 +214,5 @@ class _Work:
     def _keep(self, fields: Sequence[Situation], variant: int, run: Run) -> None:
         for one in fields:
             self.outcome.runs[one.index, variant] = run
-            self.progress()
+            module = "runs.run_sensors" if variant == SENSORS else "runs.run_robot"
+            self.progress(module, self.outcome.seed, f"situation {one.index}, variant {variant}")

@@ -15,6 +15,12 @@ _MEMINFO = Path("/proc/meminfo")
 _GROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
 _GROUP_USED = Path("/sys/fs/cgroup/memory.current")
 F = TypeVar("F", bound=Callable[..., object])
+Ended = Callable[[str, int, str], None]
+"""A function that is called after each run, with the module, the seed, and a description of the run."""
+
+
+def ignore(_module: str, _seed: int, _run: str) -> None:
+    """Do nothing (an :data:`Ended`)."""
 
 
 def optional(module: str) -> Any:

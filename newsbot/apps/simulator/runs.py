@@ -243,7 +243,7 @@ def _arrive(
             continue
         done = now + between(load_key, query, MIN_LOAD, MAX_LOAD)
         crawls.running[min(done, end + 1)] -= 1
-        # Rows of a series are differences, which _make_run() adds up.
+        # Rows of a series are differences, which make_run() adds up.
         measures.processing[row_after(now, end, steps.fresh)] += 1
         if done <= end:
             measures.processing[row_after(done, end, steps.fresh)] -= 1
@@ -339,7 +339,7 @@ def run_robots(
         keys = stream(key, robot, "head"), stream(key, robot, "load")
         cycles.append(int(run_robot(state, measures, measures.traffic[robot], route, keys, modified)))
     advance_all(state, measures)
-    return _make_run(history, measures, cycles=tuple(cycles))
+    return make_run(history, measures, cycles=tuple(cycles))
 
 
 def run_sensor(
@@ -355,12 +355,13 @@ def run_sensor(
     crawls = Crawls(np.zeros(time + 2, np.int32), arrivals, senders)
     keys = stream(key, "notice"), stream(key, "load")
     most = run_sensors(history, queries.starts, queries.times, measures, crawls, keys)
-    return _make_run(history, measures, max_processing=int(most))
+    return make_run(history, measures, max_processing=int(most))
 
 
-def _make_run(
+def make_run(
     history: History, measures: Measures, *, cycles: tuple[int, ...] = (), max_processing: int | None = None
 ) -> Run:
+    """Return the measurements of a run that has ended."""
     tally = measures.tally.tolist()
     return Run(
         pages=len(history.starts) - 1,

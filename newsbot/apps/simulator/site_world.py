@@ -98,6 +98,7 @@ class SiteSettings:
     feed_bytes: float = _of(40_000, 1, 1e8, "median size of a feed in bytes")
     page_bytes: float = _of(90_000, 1, 1e8, "median size of a section page or article page in bytes")
     response: float = _of(0.3, 0, 600, "median response time in seconds")
+    useful: float = _of(1.5, 0, 3, "standard deviation of the logarithm of the reads of an item of a source")
     ignoring: float = _of(0.1, 0, 1, "share of hosts whose servers ignore validators")
     hosts: int = _of(50, 1, 100_000, "number of hosts")
     host_delay: float = _of(1, 0, 3600, "seconds between two requests to a host")
@@ -151,6 +152,8 @@ class SiteWorld:
     """Minimum number of seconds between two requests to a host."""
     hourly: Array
     """Events per hour, by hour of the week (168, Monday first), without batches and bursts."""
+    useful: Array
+    """Reads of an event of each source, relative to the mean of all sources."""
     moments: Array
     """The times of all events, sorted by source and time."""
     first: Rows
@@ -285,7 +288,7 @@ def sort_events(owners: Rows, moments: Array, count: int) -> tuple[Array, Rows]:
 def make_sites(settings: SiteSettings, seed: int) -> SiteWorld:
     """Return a generated world. Equal settings and seeds give equal worlds."""
     # Each part has its own random generator, so that the settings of one part do not change the other parts.
-    draws = iter(np.random.default_rng([seed, 8]).spawn(5))
+    draws = iter(np.random.default_rng([seed, 8]).spawn(6))
     kinds = np.repeat([FEED, SECTION, PAGE], [settings.feeds, settings.sections, settings.pages])
     count, end = len(kinds), settings.days * DAY
     page = kinds == PAGE
@@ -321,6 +324,7 @@ def make_sites(settings: SiteSettings, seed: int) -> SiteWorld:
         hosts=[f"host {number + 1}" for number in range(settings.hosts)],
         host_delay=settings.host_delay,
         hourly=hourly,
+        useful=next(draws).lognormal(-(settings.useful**2) / 2, settings.useful, count),
         moments=moments,
         first=first,
     )
@@ -546,6 +550,7 @@ class Recorded:
             hosts=hosts,
             host_delay=self._settings.host_delay,
             hourly=_hourly(owners, moments, len(pieces), self._end - self._begin),
+            useful=np.ones(len(pieces)),
             moments=moments,
             first=first,
         )

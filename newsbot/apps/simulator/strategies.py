@@ -33,6 +33,8 @@ MOST_A_DAY: Final = DAY / SHORTEST
 """Largest number of visits of a source per day. No source is visited twice within 5 minutes."""
 REMEMBERED: Final = 30
 """Number of visits that a page record stores one by one, as in the storage of the crawler."""
+MAX_WEIGHT: Final = 64.0
+"""Largest weight of a source, as in the crawler. Its inverse is the smallest one."""
 EPOCH: Final = 7 * DAY
 """Seconds that are added to the times of a world, because the time 0 in a page record means "unknown"."""
 
@@ -156,10 +158,12 @@ class Newsbot:
     Each of the two policies gets a part of the budget in proportion to the number of its sources.
     """
 
-    def __init__(self, task: Task, pages: PageRecords) -> None:
+    def __init__(self, task: Task, pages: PageRecords, *, useful: bool = False) -> None:
         self._page = task.world.kinds == PAGE
         share = max(1.0 - float(self._page.mean()), 1e-9)
         self._index, self._pages = _index(task, plain=False, share=share), pages
+        if useful:
+            self._index.weight = np.clip(task.world.useful, 1 / MAX_WEIGHT, MAX_WEIGHT)
         self._polls = 0
 
     def next_polls(self, polled: Polled) -> Array:
@@ -296,6 +300,11 @@ _ALL: Final = (
         "newsbot_ages",
         "like newsbot, but pages are visited at fixed ages (the default of the crawler)",
         lambda task: Newsbot(task, PageRecords(task)),
+    ),
+    Strategy(
+        "newsbot_useful",
+        "like newsbot, with rates multiplied by the true usefulness of a source",
+        lambda task: Newsbot(task, OptimalPages(task), useful=True),
     ),
     Strategy("threshold", "square-root threshold index with learned hours, without the window", _index),
     Strategy(

@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from newsbot.apps.simulator.files import Rows
+from newsbot.apps.simulator.requirements import Ended, ignore
 from newsbot.apps.simulator.site_world import KINDS, SiteWorld, Worlds
 from newsbot.apps.simulator.strategies import MOST_A_DAY, Choice, PushSettings, Task
 from newsbot.apps.simulator.visits import MINUTE, UNITS, VisitFigures, measure, run_policy
@@ -24,7 +25,7 @@ STUDENT: Final = (
     2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
 )  # fmt: skip
 """The 97.5 % quantile of Student's t distribution for 1 to 30 degrees of freedom."""
-AIMS: Final = ("freshness", "age", "median", "mean", "p95", "p99", "lost", "over_12h")
+AIMS: Final = ("freshness", "age", "median", "mean", "read", "p95", "p99", "lost", "over_12h")
 """Figures that improve with a larger budget. Only these can be targets."""
 LEAST: Final = 0.25
 """The smallest budget that is tried, in visits per source and day."""
@@ -89,7 +90,7 @@ def compare(
     seeds: Sequence[int],
     push: PushSettings,
     *,
-    progress: Callable[[], None] = lambda: None,
+    progress: Ended = ignore,
 ) -> list[Compared]:
     """Return the results of each strategy on the world of each seed. All strategies see the same events.
 
@@ -102,7 +103,7 @@ def compare(
         world = worlds.of_seed(seed)
         for place, choice in enumerate(choices):
             runs[place].append(run_one(world, choice, a_day, seed, push))
-            progress()
+            progress("visits", seed, choice.label)
     return [
         Compared(
             choice,

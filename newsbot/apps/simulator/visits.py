@@ -231,6 +231,7 @@ UNITS = {
     "age": "min",
     "median": "min",
     "mean": "min",
+    "read": "min",
     "p95": "min",
     "p99": "min",
     "lost": "%",
@@ -276,7 +277,7 @@ def measure(world: SiteWorld, visits: Visits, way: str, kind: int | None = None)
     counted = visits.at >= world.learned
     days = (world.end - world.learned) / DAY
     lived = max(_lifetime(world, chosen), 1e-9)
-    delays, lost = _delays(world, visits, chosen)
+    delays, reads, lost = _delays(world, visits, chosen)
     stale, age, stale_by_hour = _staleness(world, visits, chosen)
     median, p95, p99 = np.quantile(delays, (0.5, 0.95, 0.99)) if len(delays) else (np.nan,) * 3
     hosts = _load(world, visits.rows[counted], visits.at[counted], requests[counted], chosen)
@@ -285,6 +286,7 @@ def measure(world: SiteWorld, visits: Visits, way: str, kind: int | None = None)
         "age": age / lived / MINUTE,
         "median": median / MINUTE,
         "mean": _mean(delays) / MINUTE,
+        "read": _mean(delays, reads) / MINUTE,
         "p95": p95 / MINUTE,
         "p99": p99 / MINUTE,
         "lost": 100 * lost,
@@ -307,8 +309,8 @@ def measure(world: SiteWorld, visits: Visits, way: str, kind: int | None = None)
     )
 
 
-def _mean(values: Array | Flags) -> float:
-    return float(values.mean()) if len(values) else float("nan")
+def _mean(values: Array | Flags, weights: Array | None = None) -> float:
+    return float(np.average(values, weights=weights)) if len(values) else float("nan")
 
 
 def _lifetime(world: SiteWorld, chosen: Flags) -> float:
@@ -317,8 +319,8 @@ def _lifetime(world: SiteWorld, chosen: Flags) -> float:
     return float((np.clip(np.minimum(world.gone, world.end) - since, 0, None) * chosen).sum())
 
 
-def _delays(world: SiteWorld, visits: Visits, chosen: Flags) -> tuple[Array, float]:
-    """Return the delays of the events that count, and the share of lost events.
+def _delays(world: SiteWorld, visits: Visits, chosen: Flags) -> tuple[Array, Array, float]:
+    """Return the delays and the reads of the events that count, and the share of lost events.
 
     An event is lost if it left its feed or section before the next visit. Events of pages cannot be lost, so
     they do not count in the share.
@@ -342,7 +344,8 @@ def _delays(world: SiteWorld, visits: Visits, chosen: Flags) -> tuple[Array, flo
     counted = (world.moments >= world.learned) & chosen[owners]
     windowed = counted & (world.kinds[owners] != PAGE)
     lost = _mean(gone[windowed])
-    return np.maximum(found_at - world.moments, 0.0)[counted], 0.0 if np.isnan(lost) else lost
+    delays = np.maximum(found_at - world.moments, 0.0)[counted]
+    return delays, world.useful[owners[counted]], 0.0 if np.isnan(lost) else lost
 
 
 def _staleness(world: SiteWorld, visits: Visits, chosen: Flags) -> tuple[float, float, Array]:

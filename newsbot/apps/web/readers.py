@@ -18,8 +18,9 @@ from typing import Generic, TypeVar, cast
 
 from newsbot import backends
 from newsbot.apps.search.articles import ArticleSearch, open_search
+from newsbot.apps.search.usefulness import Uses
 from newsbot.clock import Clock, system_clock
-from newsbot.config.check import SettingsLike
+from newsbot.config.check import SettingsLike, value_of
 from newsbot.errors import DataError, DataUnavailable
 from newsbot.frontier.base import Frontier
 from newsbot.pages.rules import RuleSet
@@ -43,6 +44,7 @@ class Data:
     search: ArticleSearch
     rules: RuleSet
     settings: SettingsLike
+    uses: Uses
     clock: Clock = system_clock
 
     def close(self) -> None:
@@ -62,7 +64,10 @@ class Readers:
     def __init__(self, settings: SettingsLike, threads: int, name: str) -> None:
         self._rules = backends.present_rules(settings)
         self._rules.get()
-        self._readers = [_Reader(settings, self._rules, f"{name}{number}") for number in range(threads)]
+        self.uses = Uses(on=value_of(settings, "NEWSBOT_POLL_USEFUL"))
+        self._readers = [
+            _Reader(settings, self._rules, self.uses, f"{name}{number}") for number in range(threads)
+        ]
 
     def rules(self) -> RuleSet:
         """Return the present rules."""
@@ -98,8 +103,8 @@ class Readers:
 class _Reader:
     """One thread with its storage and frontier, which are opened at the first use."""
 
-    def __init__(self, settings: SettingsLike, rules: PresentRules, name: str) -> None:
-        self._settings = settings
+    def __init__(self, settings: SettingsLike, rules: PresentRules, uses: Uses, name: str) -> None:
+        self._settings, self._uses = settings, uses
         self._rules = rules
         self._pool = ThreadPoolExecutor(1, thread_name_prefix=name)
         self._data: Data | None = None
@@ -138,7 +143,7 @@ class _Reader:
             frontier = stack.enter_context(closing(backends.open_frontier(self._settings)))
             search = open_search(self._settings, storage, self._rules)
             stack.pop_all()  # all are open now, and Data.close() closes them later
-        return Data(storage, frontier, search, self._rules.get(), self._settings)
+        return Data(storage, frontier, search, self._rules.get(), self._settings, self._uses)
 
     def close(self) -> None:
         job = self._job

@@ -138,7 +138,8 @@ async def running(
             )
         )
         app = web.Application(client_max_size=MAX_BODY, middlewares=[_readable_faults])
-        await stack.enter_async_context(dashboard(app, settings, access, lambda: _counts(desk)))
+        board = await stack.enter_async_context(dashboard(app, settings, access, lambda: _counts(desk)))
+        board.public_url = public_url.rstrip("/")
         receiver = Receiver(
             desk,
             subscriptions,

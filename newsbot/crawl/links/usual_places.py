@@ -85,7 +85,7 @@ class UsualPlaces:
         last_of_kind = not others and not named
         # An empty feed still counts as a feed, because it may have its first items tomorrow.
         if last_of_kind and (visit.kind.is_sitemap or visit.outcome.failed):
-            site.put(visit.kind, known=False)
+            site.add(visit.kind, known=False)
         if visit.rule.has_sources or visit.of_index or visit.data.get("where") != Where.AUTODISCOVERY:
             return
         if last_of_kind:

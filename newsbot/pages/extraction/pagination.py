@@ -14,6 +14,7 @@ from newsbot import urls
 from newsbot.clock import system_clock, utc
 from newsbot.items import Article
 from newsbot.pages.extraction.fields.dates.published import probable_day
+from newsbot.pages.extraction.fields.media import listed
 from newsbot.pages.extraction.page.page import Page, xpath
 from newsbot.pages.extraction.selectors import Selected, layout_for
 from newsbot.pages.extraction.strings import key
@@ -62,8 +63,7 @@ def next_page(
         now = now or utc(system_clock())
         selected = Selected(tree, layout_for(rule, probable_day(page, None, now), now))
         for address in selected.addresses("next_page"):
-            found = _elsewhere(url, address)
-            if found is not None:
+            if (found := _elsewhere(url, address)) is not None:
                 return found
     stated = [*page.links.get("next", ())[:5], *(link.get("href") or "" for link in _NEXT(tree)[:5])]
     for address in stated:
@@ -115,17 +115,15 @@ def _names_story(address: tuple[str, tuple[tuple[str, str], ...]]) -> bool:
 
 
 def join_pages(pages: Sequence[Article]) -> Article:
-    """Return one article with the fields of the first page and the text of all pages. ``pages`` are in order.
+    """Return one article with the fields of the first page, and the text and media of all pages, in order.
 
     A long line that occurs on an earlier page (headline, lead, box) is not repeated. Raises ``ValueError`` if
     there are no pages.
     """
     if not pages:
         raise ValueError("there are no pages to join")
-    lines: list[str] = []
-    site_lines: list[tuple[int, str]] = []
-    structure: dict[str, list[int]] = {}
-    seen: set[str] = set()
+    lines, seen = list[str](), set[str]()
+    site_lines, structure = list[tuple[int, str]](), dict[str, list[int]]()
     for page in pages[:MAX_PAGES]:
         removed = page.site_lines
         kinds = {number: kind for kind, numbers in page.structure.items() for number in numbers}
@@ -140,15 +138,14 @@ def join_pages(pages: Sequence[Article]) -> Article:
                     structure.setdefault(kinds[number], []).append(len(lines))
                 lines.append(line)
         site_lines += [(len(lines), line) for _, line in removed]
-    first = pages[0]
-    modified = max((page.modified_at for page in pages if page.modified_at is not None), default=None)
     joined = replace(
-        first,
+        pages[0],
         text="\n".join(lines)[:MAX_TEXT],
         structure=structure,
-        modified_at=modified,
+        media=listed(one for page in pages[:MAX_PAGES] for one in page.media),
+        modified_at=max((page.modified_at for page in pages if page.modified_at is not None), default=None),
         partial=any(page.partial for page in pages),
-        extraction=first.extraction | {"pages": str(min(len(pages), MAX_PAGES))},
+        extraction=pages[0].extraction | {"pages": str(min(len(pages), MAX_PAGES))},
     )
     joined.site_lines = site_lines
     return joined

@@ -40,6 +40,12 @@ def _count(name: str, metavar: str, help_text: str, default: int | None = None) 
     )
 
 
+def _number(name: str, default: float, help_text: str) -> Argument:
+    return Argument(
+        f"--{name}", type=intensity, default=default, metavar="X", help=f"{help_text} ({default:g})"
+    )
+
+
 def _text(name: str, default: str, metavar: str, help_text: str) -> Argument:
     return Argument(f"--{name}", default=default, metavar=metavar, help=help_text)
 
@@ -68,6 +74,12 @@ INTENSITY = Argument(
 )
 OUTPUT = Argument(
     "-o", "--output", type=Path, required=True, metavar="FILE", help="Parquet file, replaced at the end"
+)
+LISTEN = Argument(
+    "--listen",
+    default="",
+    metavar="[HOST:]PORT",
+    help="watch, pause and continue the experiment over HTTP while it runs (docs/simulator.md)",
 )
 OUT = Argument("--out", type=Path, metavar="DIR", help="folder for tables and report")
 WORLD = (
@@ -119,6 +131,22 @@ class Command(NewsbotCommand):
                 metavar="DIR",
                 help="folder for tables and report (default: simulation; with --json: none)",
             ),
+            LISTEN,
+        ),
+        _action(
+            "schemes",
+            "Run twelve schemes of co-operation of sites and search engines: freshness and traffic",
+            _count("pages", "N", "number of pages", 2000),
+            _count("sites", "N", "number of sites", 10),
+            _count("time", "T", "length of the run in units of 100 ms", 864_000),
+            _number("intensity", 5.0, "changes per page in that time, on average"),
+            _number("queries", 50.0, "requests of visitors per page in that time, on average"),
+            _count("interval", "T", "units of 100 ms between two lists of a site", 3000),
+            _count("subscribers", "N", "search engines that do the same", 3),
+            SEED,
+            FREQUENCIES,
+            OUT,
+            LISTEN,
         ),
         _action(
             "compare",
@@ -129,6 +157,7 @@ class Command(NewsbotCommand):
             _seeds(3),
             SEED,
             OUT,
+            LISTEN,
         ),
         _action(
             "plan",
@@ -138,6 +167,7 @@ class Command(NewsbotCommand):
             *WORLD,
             _seeds(1),
             SEED,
+            LISTEN,
         ),
         _action("pages", "Make pages of random sizes", _count("pages", "N", "number of pages"), SEED, OUTPUT),
         _action("changes", "Make a change log of pages", PAGES, TIME, INTENSITY, FREQUENCIES, SEED, OUTPUT),

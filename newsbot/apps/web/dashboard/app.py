@@ -40,6 +40,8 @@ MAX_KEPT = 500
 """Maximum number of characters of each field that are kept when a form is shown again."""
 MEET_EVERY = 5.0
 """Seconds after which it is noticed that a person was added or revoked."""
+COUNT_EVERY = 60.0
+"""Seconds after which uses of articles are stored (:mod:`newsbot.apps.search.usefulness`)."""
 YEAR = 365 * 86400
 """Seconds for which a browser remembers the language."""
 QUICK_THREADS = 3
@@ -75,7 +77,7 @@ async def dashboard(
     app.middlewares.append(in_our_words(board))
     board.memos.warm()  # in the background, so that the server can accept connections
     await _meet(quick, access)
-    meeting = asyncio.ensure_future(_meet_again(quick, access))
+    meeting = asyncio.gather(_meet_again(quick, access), _count_again(quick))
     warming = asyncio.gather(_warm_up(slow), *(_warm_search(quick) for _ in range(QUICK_THREADS)))
     try:
         yield board
@@ -84,6 +86,7 @@ async def dashboard(
         meeting.cancel()
         await proposals.close()
         await marks.close()
+        await _count(quick)
         slow.close()
         quick.close()
         await asyncio.gather(warming, meeting, return_exceptions=True)
@@ -100,6 +103,18 @@ async def _meet_again(readers: Readers, access: Access) -> None:
     while True:
         await asyncio.sleep(MEET_EVERY)
         await _meet(readers, access)
+
+
+async def _count_again(readers: Readers) -> None:
+    """Store how often articles of each site were used, now and then."""
+    while True:
+        await asyncio.sleep(COUNT_EVERY)
+        await _count(readers)
+
+
+async def _count(readers: Readers) -> None:
+    with suppress(DataError):  # they are stored later
+        await readers.call(lambda data: data.uses.write(data.storage, data.clock()))
 
 
 async def _warm_up(readers: Readers) -> None:

@@ -23,6 +23,7 @@ from newsbot.apps.monitor.kept_reports import kept_report, monitored
 from newsbot.apps.search.articles import MAX_COMPARED, Attention
 from newsbot.apps.search.index import Counts
 from newsbot.apps.search.query import narrowed
+from newsbot.apps.search.usefulness import FOUND, SAVED
 from newsbot.apps.web.dashboard import articles as library
 from newsbot.apps.web.dashboard.access import person
 from newsbot.apps.web.dashboard.articles import (
@@ -345,7 +346,10 @@ async def proposal(board: Dashboard, given: Given) -> Proposal:
 def articles(data: Data, given: Given) -> Found:
     """Articles that match words and filters."""
     where, by_time = filter_of(given), given["sort"] == "time"
-    return library.find(data, query_of(given), where, given["page"], by_time=by_time)
+    found = library.find(data, query_of(given), where, given["page"], by_time=by_time)
+    if query_of(given):
+        data.uses.count((one.source for one in found.articles), FOUND)
+    return found
 
 
 @operation("/articles/counts", *(one for one in FILTERS if one.name not in ("sort", "page")))
@@ -650,6 +654,8 @@ async def _mark(board: Dashboard, given: Given, state: State) -> Done:
     with told_to_users():
         url = canonicalize(given["url"])
         await board.marks.change(person(), fingerprint(url), state)
+    if state is State.STARRED:
+        board.readers.uses.count([board.readers.rules().for_url(url).domain], SAVED)
     return Done(state.value, f"{url} is {state.value}.")
 
 

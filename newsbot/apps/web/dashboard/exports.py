@@ -8,9 +8,11 @@ import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from typing import Any, Final
+from types import SimpleNamespace
+from typing import Any, Final, cast
 
 from aiohttp import ETag, web
+from yarl import URL
 
 from newsbot import __version__
 from newsbot.apps.export.feed import TYPES, as_opml, feed_of
@@ -30,6 +32,8 @@ Notices = Callable[[], Mapping[tuple[str, str], int]]
 LIMIT = 50
 """Number of articles in a feed if the request has no parameter ``limit``."""
 MAX_LIMIT = 200
+HUB = "/hub"
+"""Path of the hub of the feeds (:mod:`newsbot.apps.hub`)."""
 _NO_FILTERS = ("sort", "page")
 PARAMETERS = (
     *(one for one in FILTERS if one.name not in _NO_FILTERS),
@@ -40,7 +44,7 @@ PARAMETERS = (
 def add_exports(board: Dashboard, app: web.Application, notices: Notices) -> None:
     """Add the routes of feeds, files and metrics."""
     for kind in TYPES:
-        app.router.add_get(FEEDS + kind, board.following(partial(_feed, kind=kind)))
+        app.router.add_get(FEEDS + kind, board.following(_feed))
     for kind in ("csv", "jsonl"):
         app.router.add_get(f"/attention.{kind}", board.reading(partial(_attention, kind=kind)))
     app.router.add_get("/sites.opml", board.reading(_opml))
@@ -52,20 +56,37 @@ async def _opml(board: Dashboard, _request: web.Request) -> web.Response:
     return answer(body, "text/x-opml", headers={"Content-Disposition": 'attachment; filename="sites.opml"'})
 
 
-async def _feed(board: Dashboard, request: web.Request, *, kind: str) -> web.Response:
-    wanted = given(request, PARAMETERS, {})
-    where, address = filter_of(wanted), str(request.url)
-    page = str(request.url.with_path("/articles", keep_query=True))
-    limit, query = wanted["limit"], query_of(wanted)
+async def content(board: Dashboard, address: URL) -> tuple[bytes, str]:
+    """Return the feed at an address of this server, and its media type.
+
+    Raises ``HTTPBadRequest`` for wrong parameters, ``KeyError`` if the path is not that of a feed, and
+    subclasses of :class:`newsbot.errors.DataError`.
+    """
+    kind = address.path.removeprefix(FEEDS)
+    found = TYPES[kind]
+    wanted = given(cast("web.Request", SimpleNamespace(query=address.query, match_info={})), PARAMETERS, {})
+    where, limit, query = filter_of(wanted), wanted["limit"], query_of(wanted)
+    page = str(address.with_path("/articles", keep_query=True))
+    hub, named = str(address.with_path(HUB)) if board.hub else "", str(address)
     body = await board.readers.call(
-        lambda data: feed_of(data.search, query, where, kind=kind, limit=limit, address=address, page=page)
+        lambda data: feed_of(
+            data.search, query, where, kind=kind, limit=limit, address=named, page=page, hub=hub
+        )
     )
+    return body, found
+
+
+async def _feed(board: Dashboard, request: web.Request) -> web.Response:
+    address = board.origin(request).join(request.rel_url)
+    body, kind = await content(board, address)
     # Feed readers poll often. With the ETag, the response for an unchanged feed is 304 without a body.
     mark = ETag(hashlib.sha256(body).hexdigest()[:32])
     if mark in (request.if_none_match or ()):
         response = web.Response(status=304, headers=HEADERS)
     else:
-        response = answer(body, TYPES[kind])
+        response = answer(body, kind)
+    if board.hub:
+        response.headers["Link"] = f'<{address.with_path(HUB)}>; rel="hub", <{address}>; rel="self"'
     response.etag = mark
     return response
 

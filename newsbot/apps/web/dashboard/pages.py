@@ -15,6 +15,7 @@ from aiohttp import web
 
 from newsbot.apps.authoring.writing import starter_sites
 from newsbot.apps.search.articles import MAX_COMPARED
+from newsbot.apps.search.usefulness import READ
 from newsbot.apps.web.dashboard import endpoints as operations
 from newsbot.apps.web.dashboard import reports
 from newsbot.apps.web.dashboard.access import person
@@ -325,6 +326,7 @@ async def article(board: Dashboard, asked: Given) -> Values:
     """Show one article. It is read from then on, if the reader is logged in."""
     known = await operations.whole_article(board, asked)
     one = known.article
+    board.readers.uses.count([one.source], READ)
     if person():
         await board.marks.opened(person(), fingerprint(one.canonical_url))
     explained = await board.readers.call(lambda data: operations.explained(data, one.canonical_url))

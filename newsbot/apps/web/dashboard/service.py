@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 from aiohttp import web
 from aiohttp.typedefs import Middleware
 from jinja2 import Environment
+from yarl import URL
 
 from newsbot import __version__
 from newsbot.apps.team.journal import Journal
@@ -183,6 +184,7 @@ PROGRAMS = (
     "/healthz",
     "/push/",
     "/indexnow",
+    "/hub",
     FEEDS,
 )
 """Prefixes of the paths that only programs request. Errors on these paths are JSON."""
@@ -208,6 +210,10 @@ class Dashboard:
     """The jobs of scrapyd; None if no scrapyd is configured."""
     marks: Marks
     journal: Journal
+    public_url: str = ""
+    """The URL at which other machines reach this server."""
+    hub: str = ""
+    """The path of the WebSub hub of the feeds; empty if there is none."""
     has_archive: bool = False
     """True if pages are archived, so that the page ``/original`` can show them."""
     has_pictures: bool = False
@@ -215,6 +221,10 @@ class Dashboard:
     has_sign_on: bool = False
     """True if people can log in through the page ``/login/sso``."""
     environment: Environment = field(default_factory=make_environment)
+
+    def origin(self, request: web.Request) -> URL:
+        """Return the URL of this server without a path."""
+        return URL(self.public_url) if self.public_url else request.url.origin()
 
     # --- answers
     def page(

@@ -40,6 +40,8 @@ _ENDINGS = {
 _FORMS = {ending: form for form, endings in _ENDINGS.items() for ending in endings}
 _NUMBER = re.compile(r"\s*(\d{1,12})(?:\.\d+)?\s*(?:px)?\s*")
 _SIZES = re.compile(r"[-_](?:\d{2,4}x\d{2,4}|\d{2,4}w|scaled)\b")
+# A date, or a number that is no width.
+_FOLDERS = re.compile(r"/((?:19|20)\d\d[/-](?:0?[1-9]|1[0-2])(?:[/-]\d{1,2})?|\d{5,20})(?=/)")
 _CANDIDATE = re.compile(r"(\S{1,2000})\s{1,9}(\d{1,5}(?:\.\d{1,3})?)[wx]")
 _LAZY = ("data-src", "data-lazy-src", "data-original", "src")
 _BOXES = ("aside", "nav", "footer", "form")
@@ -92,8 +94,8 @@ def media(page: Page, main: str | None, text: str, given: Iterable[Medium] = ())
 
     A file counts if the page or the feed states it, or if it is in the text or around the text.
     """
-    first = medium(main, form="image") if main else None
-    return listed([first, *_of_open_graph(page), *_of_json_ld(page), *_of_text(page, text), *given])
+    stated = [medium(main or "", form="image"), *_of_open_graph(page), *_of_json_ld(page)]
+    return listed([*stated, *_of_text(page, text), *given])
 
 
 def _of_open_graph(page: Page) -> Iterator[Medium | None]:
@@ -223,6 +225,10 @@ def _name_in(url: str) -> str:
 
 
 def _identity(url: str) -> str:
-    """Return the name of a file without its size in pixels, if the name is long enough to be unique."""
+    """Return the name of a file without its size in pixels, if the name is long enough to be unique.
+
+    Folders of dates and numbers are part of it, because each day can have a file with the same name.
+    """
     name = _SIZES.sub("", _name_in(url))
-    return name if len(name) > (MIN_NUMBER if any(map(str.isdigit, name)) else MIN_NAME) else url
+    least = MIN_NUMBER if any(map(str.isdigit, name)) else MIN_NAME
+    return "/".join([*_FOLDERS.findall(url), name]) if len(name) > least else url

@@ -1,0 +1,189 @@
+"""The subscriptions of a WebSub hub: verifies subscribers, and sends them each new content.
+
+Source: W3C Recommendation WebSub, 23 January 2018 (https://www.w3.org/TR/websub/). The network and the feeds
+are given as functions. Verified subscriptions are stored as notes. A request that is not verified changes
+nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import secrets
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Final
+from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit, urlunsplit
+
+from newsbot.apps.push.signatures import sign
+from newsbot.clock import Clock
+from newsbot.items import Bounded
+
+KIND: Final = "hub_subscriber"
+"""Kind of the notes with subscriptions; the key is a digest of topic and callback."""
+LEASE, LONGEST = 10 * 86400, 30 * 86400
+"""The lease in seconds if the subscriber names none, and the longest one."""
+MAX_SECRET = 199
+"""Maximum length of a secret in bytes (section 5.1)."""
+MAX_URL = 2000
+MAX_SUBSCRIPTIONS = 200
+MAX_WAITING = 100
+"""Maximum number of requests that wait for their verification."""
+MAX_PAUSE = 3600.0
+"""Maximum number of seconds between two attempts to deliver."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subscribed:
+    """A subscription of another program. Times are POSIX seconds."""
+
+    callback: str
+    topic: str
+    secret: str = ""
+    leaving: bool = False
+    lease: int = LEASE
+    until: float = 0.0
+    sent: str = ""
+    """Digest of the content that the subscriber has."""
+    tries: int = 0
+    """Number of attempts to deliver since the last success."""
+    due: float = 0.0
+    """Time of the next attempt."""
+
+    @property
+    def key(self) -> str:
+        """Identity of the subscription: topic and callback (section 5.1)."""
+        return hashlib.sha256(f"{self.topic}\0{self.callback}".encode()).hexdigest()[:40]
+
+
+def read_request(form: Mapping[str, Any]) -> Subscribed:
+    """Return what a request asks for (section 5.1). Raises ``ValueError`` with the reason."""
+    fields = {
+        name: form.get(f"hub.{name}") for name in ("mode", "callback", "topic", "secret", "lease_seconds")
+    }
+    mode, callback, topic, secret, lease = (one if isinstance(one, str) else "" for one in fields.values())
+    if mode not in ("subscribe", "unsubscribe"):
+        raise ValueError("hub.mode must be subscribe or unsubscribe")
+    for name, url in (("hub.callback", callback), ("hub.topic", topic)):
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname or len(url) > MAX_URL:
+            raise ValueError(f"{name} must be a URL with at most {MAX_URL} characters")
+    if len(secret.encode()) > MAX_SECRET:
+        raise ValueError(f"hub.secret must have at most {MAX_SECRET} bytes")
+    if lease and not (lease.isascii() and lease.isdigit() and 0 < len(lease) < 12 and int(lease) > 0):
+        raise ValueError("hub.lease_seconds must be a number above 0")
+    return Subscribed(
+        callback=callback,
+        topic=topic,
+        secret=secret,
+        leaving=mode == "unsubscribe",
+        lease=min(int(lease or LEASE), LONGEST),
+    )
+
+
+def verification_url(one: Subscribed, challenge: str) -> str:
+    """Return the URL with which the intent of a subscriber is verified (section 5.3)."""
+    asked = {
+        "hub.mode": "unsubscribe" if one.leaving else "subscribe",
+        "hub.topic": one.topic,
+        "hub.challenge": challenge,
+    }
+    if not one.leaving:
+        asked["hub.lease_seconds"] = str(one.lease)
+    parts = urlsplit(one.callback)
+    # The query of the callback must be kept.
+    query = urlencode([*parse_qsl(parts.query, keep_blank_values=True), *asked.items()])
+    return urlunsplit(parts._replace(query=query))
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """The functions that a hub needs."""
+
+    get: Callable[[str], Awaitable[tuple[int, bytes]]]
+    """Fetch a URL, and return status and body. The status is 0 if there was no response."""
+    post: Callable[[str, bytes, Mapping[str, str]], Awaitable[int]]
+    """Send a body with headers, and return the status, or 0."""
+    content: Callable[[str], Awaitable[tuple[bytes, str]]]
+    """Return the present content of a topic, and its media type."""
+    notes: Callable[..., Awaitable[Any]]
+    """Call the method of the notes with this name: ``save``, ``forget`` or ``all``."""
+
+
+class Hub:
+    """The subscriptions, and the requests that wait for their verification."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._waiting = Bounded[str, Subscribed](MAX_WAITING)
+        self._known: dict[str, Subscribed] | None = None
+
+    def ask(self, one: Subscribed) -> bool:
+        """Take a request, which :meth:`round` verifies. Return False if there are too many subscriptions."""
+        if not one.leaving and len(self._known or ()) + len(self._waiting) >= MAX_SUBSCRIPTIONS:
+            return False
+        self._waiting[one.key] = one
+        return True
+
+    async def round(self, network: Network) -> None:
+        """Verify requests, end old subscriptions, and send new content.
+
+        Raises :class:`newsbot.errors.DataError`.
+        """
+        if self._known is None:
+            stored = await network.notes("all", KIND)
+            self._known = {key: Subscribed(**note) for key, note in stored.items()}
+        while self._waiting:
+            await self._verify(network, self._waiting.popitem(last=False)[1])
+        now = self._clock()
+        due: dict[str, list[Subscribed]] = defaultdict(list)
+        for one in list(self._known.values()):
+            if one.until <= now:
+                await self._forget(network, one)
+            elif one.due <= now:
+                due[one.topic].append(one)
+        for topic, readers in due.items():
+            body, kind = await network.content(topic)
+            digest = hashlib.sha256(body).hexdigest()
+            await asyncio.gather(
+                *(self._send(network, one, body, kind, digest) for one in readers if one.sent != digest)
+            )
+
+    async def _verify(self, network: Network, one: Subscribed) -> None:
+        challenge = secrets.token_urlsafe(24)
+        status, body = await network.get(verification_url(one, challenge))
+        if not 200 <= status < 300 or body != challenge.encode():
+            return
+        if one.leaving:
+            await self._forget(network, one)
+            return
+        content, _kind = await network.content(one.topic)  # only later content is sent
+        digest = hashlib.sha256(content).hexdigest()
+        await self._keep(network, replace(one, until=self._clock() + one.lease, sent=digest))
+
+    async def _send(self, network: Network, one: Subscribed, body: bytes, kind: str, digest: str) -> None:
+        headers = {
+            "Content-Type": kind,
+            "Link": f'<{urljoin(one.topic, "/hub")}>; rel="hub", <{one.topic}>; rel="self"',
+        }
+        if one.secret:
+            headers["X-Hub-Signature"] = f"sha256={sign('sha256', one.secret.encode(), body)}"
+        status = await network.post(one.callback, body, headers)
+        if status == 410:  # the subscriber ends the subscription (section 7)
+            await self._forget(network, one)
+        elif 200 <= status < 300:
+            await self._keep(network, replace(one, sent=digest, tries=0, due=0.0))
+        else:
+            pause = min(5.0 * 2.0 ** min(one.tries, 20), MAX_PAUSE)
+            await self._keep(network, replace(one, tries=one.tries + 1, due=self._clock() + pause))
+
+    async def _keep(self, network: Network, one: Subscribed) -> None:
+        assert self._known is not None
+        self._known[one.key] = one
+        await network.notes("save", KIND, one.key, asdict(one))
+
+    async def _forget(self, network: Network, one: Subscribed) -> None:
+        assert self._known is not None
+        if self._known.pop(one.key, None) is not None:
+            await network.notes("forget", KIND, one.key)
