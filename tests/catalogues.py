@@ -50,6 +50,7 @@ PARTS = {
     "urls.py": "ValueError",
     "errors.py": "did_you_mean",
     "apps/authoring/writing.py": "site_named",
+    "apps/authoring/importing.py": "ValueError ArgumentError",
 }
 """Modules of which only some sentences are shown: those in these calls and in these functions."""
 WORDS = """

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import csv
+import json
 from base64 import b64encode
 from contextlib import closing
 from pathlib import Path
@@ -95,6 +97,23 @@ def test_the_page_of_a_search_links_to_its_feed(settings: dict[str, str]) -> Non
         _, text = await visitor.get("/articles.rss?q=old")
         assert ET.fromstring(text).findtext("channel/link") == f"{visitor.address}/articles?q=old"
         assert root.findtext(f"{{{ATOM}}}title") == "newsbot: old & new, other.net"
+
+    visit(settings, check)
+
+
+def test_a_search_is_a_file(settings: dict[str, str]) -> None:
+    async def check(visitor: Visitor) -> None:
+        _, page = await visitor.get("/articles?q=harbour&language=en")
+        assert 'href="/articles.csv?q=harbour&amp;language=en" download' in page
+        answer, text = await visitor.get("/articles.csv?q=harbour")
+        assert answer.headers["Content-Disposition"] == 'attachment; filename="articles.csv"'
+        rows = list(csv.DictReader(text.splitlines()))
+        assert sorted(one["title"] for one in rows) == ["Another harbour", "The old harbour"]
+        assert "A bridge stands" in "".join(one["text"] for one in rows)
+        _, text = await visitor.get("/articles.jsonl?language=ru&limit=1")
+        assert [json.loads(line)["title"] for line in text.splitlines()] == ["Порт"]
+        answer, _ = await visitor.get("/articles.csv?limit=1001")
+        assert answer.status == 400
 
     visit(settings, check)
 

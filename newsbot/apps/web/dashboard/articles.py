@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from heapq import nsmallest
@@ -385,6 +385,8 @@ EVENTS, TERMS, NEWEST = 10, 12, 25
 """Maximum lengths of the three lists."""
 READ_FOR_NEWEST = 4 * NEWEST
 """Number of newest articles that are read. The list shows one article for each of their stories."""
+READ_FOR_UNREAD = 4 * READ_FOR_NEWEST
+"""The same for the newest articles that a reader has not read."""
 MAX_READ = 30
 """Maximum number of articles of an event that are read to find its stories."""
 
@@ -515,18 +517,25 @@ def rising_terms(data: Data) -> list[RisingTerm]:
     return data.search.rising(utc(data.clock()), TERMS)
 
 
-def newest_articles(data: Data, chosen: Choice = EVERYTHING) -> list[ArticleRow]:
+def newest_articles(
+    data: Data, chosen: Choice = EVERYTHING, is_read: Callable[[str], bool] | None = None
+) -> list[ArticleRow]:
     """Return the newest articles of the ``chosen`` sites and language, one of each story.
 
-    Articles with a date in the future are left out, because they would stay at the top of the list.
+    Articles with a date in the future are left out, because they would stay at the top of the list. With
+    ``is_read``, which takes a canonical URL, articles that are read are left out.
     """
+    most = READ_FOR_NEWEST if is_read is None else READ_FOR_UNREAD
     articles, shown = data.storage.articles, dict[str, Article]()
     where = ArticleFilter(until=utc(data.clock()), language=chosen.language, posts=False)
     if chosen.collection:
-        hits = data.search.find(narrowed("", tag=chosen.collection), where, limit=NEWEST)
-        return [row_of(one.article, opening(one.article.text), copies=one.copies) for one in hits]
-    for one in articles.newest(where, limit=READ_FOR_NEWEST):
-        shown.setdefault(one.story or one.canonical_url, one)
+        number = NEWEST if is_read is None else most
+        hits = data.search.find(narrowed("", tag=chosen.collection), where, limit=number)
+        left = [one for one in hits if is_read is None or not is_read(one.article.canonical_url)]
+        return [row_of(one.article, opening(one.article.text), copies=one.copies) for one in left[:NEWEST]]
+    for one in articles.newest(where, limit=most):
+        if is_read is None or not is_read(one.canonical_url):
+            shown.setdefault(one.story or one.canonical_url, one)
     return [
         row_of(
             one,

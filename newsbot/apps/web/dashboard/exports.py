@@ -14,7 +14,7 @@ from aiohttp import ETag, web
 
 from newsbot import __version__
 from newsbot.apps.export.feed import TYPES, as_opml, feed_of
-from newsbot.apps.export.formats import defused
+from newsbot.apps.export.formats import defused, write_csv, write_json_lines
 from newsbot.apps.search.articles import Attention
 from newsbot.apps.web.dashboard.endpoints import COMPARED, FILTERS, attention, filter_of, query_of
 from newsbot.apps.web.dashboard.overview import Overview, crawl_state
@@ -30,11 +30,13 @@ Notices = Callable[[], Mapping[tuple[str, str], int]]
 LIMIT = 50
 """Number of articles in a feed if the request has no parameter ``limit``."""
 MAX_LIMIT = 200
+MAX_IN_FILE = 1000
+"""Maximum number of articles in a file."""
 _NO_FILTERS = ("sort", "page")
-PARAMETERS = (
-    *(one for one in FILTERS if one.name not in _NO_FILTERS),
-    number("limit", "Maximum number of articles.", LIMIT, MAX_LIMIT),
-)
+_SEARCH = tuple(one for one in FILTERS if one.name not in _NO_FILTERS)
+PARAMETERS = (*_SEARCH, number("limit", "Maximum number of articles.", LIMIT, MAX_LIMIT))
+FILE_PARAMETERS = (*_SEARCH, number("limit", "Maximum number of articles.", MAX_IN_FILE, MAX_IN_FILE))
+_FILES = {"csv": "text/csv", "jsonl": "application/x-ndjson"}
 
 
 def add_exports(board: Dashboard, app: web.Application, notices: Notices) -> None:
@@ -43,6 +45,7 @@ def add_exports(board: Dashboard, app: web.Application, notices: Notices) -> Non
         app.router.add_get(FEEDS + kind, board.following(partial(_feed, kind=kind)))
     for kind in ("csv", "jsonl"):
         app.router.add_get(f"/attention.{kind}", board.reading(partial(_attention, kind=kind)))
+        app.router.add_get(FEEDS + kind, board.following(partial(_articles, kind=kind)))
     app.router.add_get("/sites.opml", board.reading(_opml))
     app.router.add_get("/metrics", board.reading(partial(_metrics, notices=notices)))
 
@@ -70,6 +73,19 @@ async def _feed(board: Dashboard, request: web.Request, *, kind: str) -> web.Res
     return response
 
 
+async def _articles(board: Dashboard, request: web.Request, *, kind: str) -> web.Response:
+    wanted = given(request, FILE_PARAMETERS, {})
+    query, where, file = query_of(wanted), filter_of(wanted), io.BytesIO()
+
+    def write(data: Data) -> None:
+        hits = data.search.find(query, where, limit=wanted["limit"])
+        (write_csv if kind == "csv" else write_json_lines)(file, [one.article for one in hits])
+
+    await board.readers.call(write)
+    headers = {"Content-Disposition": f'attachment; filename="articles.{kind}"'}
+    return answer(file.getvalue(), _FILES[kind], headers=headers)
+
+
 async def _metrics(board: Dashboard, _request: web.Request, *, notices: Notices) -> web.Response:
     view, articles = await board.memos.get(crawl_state), await board.memos.get(stored_articles)
     sites = await board.readers.call(lambda data: data.storage.sites.all())
@@ -93,8 +109,8 @@ def _followers(data: Data) -> Iterator[str]:
 async def _attention(board: Dashboard, request: web.Request, *, kind: str) -> web.Response:
     found = await attention(board, given(request, COMPARED, {}))
     if kind == "csv":
-        return answer(as_csv(found), "text/csv")
-    return answer(as_jsonl(found), "application/x-ndjson")
+        return answer(as_csv(found), _FILES[kind])
+    return answer(as_jsonl(found), _FILES[kind])
 
 
 def as_csv(found: Attention) -> str:

@@ -122,16 +122,18 @@ class Marks:
             if self._task is None or self._task.done():
                 self._task = asyncio.ensure_future(self._later())
 
-    async def change(self, person: str, key: bytes, state: State) -> None:
-        """Mark an article for a person, and write it at once.
+    async def change(self, person: str, keys: Sequence[bytes], state: State) -> None:
+        """Mark articles for a person, and write it at once.
 
         Raises :class:`ArgumentError` if too many articles are starred.
         """
         found = await self.of(person)
-        if state is State.STARRED and key.hex() not in found.starred and len(found.starred) >= MAX_STARRED:
+        starred = found.starred.keys() | {key.hex() for key in keys if state is State.STARRED}
+        if len(starred) > max(MAX_STARRED, len(found.starred)):
             raise ArgumentError(f"{MAX_STARRED} articles are starred; remove a star first")
-        found.put(key, state)
-        self._new.setdefault(person, []).append((key, state))
+        for key in keys:
+            found.put(key, state)
+            self._new.setdefault(person, []).append((key, state))
         await self._write()
 
     async def _later(self) -> None:

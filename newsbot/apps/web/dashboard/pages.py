@@ -42,6 +42,7 @@ from newsbot.apps.web.dashboard.endpoints import (
     Given,
     choice_of,
 )
+from newsbot.apps.web.dashboard.exports import MAX_IN_FILE
 from newsbot.apps.web.dashboard.overview import crawl_state, crawl_verdict, current_troubles
 from newsbot.apps.web.dashboard.plots import (
     activity_plots,
@@ -57,6 +58,7 @@ from newsbot.apps.web.dashboard.service import (
     Dashboard,
     known_languages,
     published_today,
+    saved_today,
     stored_articles,
     top_events_of,
 )
@@ -189,9 +191,11 @@ async def front(board: Dashboard, asked: Given) -> Values:
         top_events_of(chosen),
         rising_terms,
         known_languages,
+        saved_today,
     )
-    verdict, view, stored, published, top, rising, languages = figures
-    newest = await board.readers.call(lambda data: newest_articles(data, chosen))
+    verdict, view, stored, published, top, rising, languages, searches = figures
+    is_read = (await board.marks.of(person())).is_read if asked["unread"] and person() else None
+    newest = await board.readers.call(lambda data: newest_articles(data, chosen, is_read))
     # Counting the changes is expensive, and the number only explains why there is no event.
     unindexed = 0 if top or top is None else await board.readers.call(lambda data: data.search.waiting())
     return {
@@ -202,6 +206,7 @@ async def front(board: Dashboard, asked: Given) -> Values:
         "published": published,
         "top": top,
         "rising": rising,
+        "searches": searches,
         "newest": newest,
         "unindexed": unindexed,
         "known_languages": languages or [],
@@ -294,6 +299,7 @@ async def articles(board: Dashboard, asked: Given) -> Values:
     return {
         "found": found,
         "last_page": MAX_PAGE,
+        "most_in_file": MAX_IN_FILE,
         "counts": counted.counts,
         "days": len(attention.days),
         "chart": days_plot(attention),
@@ -445,7 +451,14 @@ async def saved(board: Dashboard, asked: Given) -> Values:
     keys = [bytes.fromhex(key) for key in (await board.marks.of(person())).starred] if person() else []
     latest = keys[: -SHOWN_STARRED - 1 : -1]
     starred = await board.readers.call(lambda data: starred_articles(data, latest)) if latest else []
-    return {"found": searches, "starred": starred, "more_starred": len(keys) - len(latest)}
+    (counted,) = await board.memos.present(saved_today)
+    today = {name: number for name, _, number in counted or ()}
+    return {
+        "found": searches,
+        "today": today,
+        "starred": starred,
+        "more_starred": len(keys) - len(latest),
+    }
 
 
 @page("/simulator", "simulator.html", "/simulator")

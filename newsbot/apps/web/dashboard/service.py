@@ -21,6 +21,7 @@ from aiohttp.typedefs import Middleware
 from jinja2 import Environment
 
 from newsbot import __version__
+from newsbot.apps.alerts.saved import saved_searches
 from newsbot.apps.team.journal import Journal
 from newsbot.apps.web.dashboard.access import Access, become, person
 from newsbot.apps.web.dashboard.articles import (
@@ -60,6 +61,19 @@ def published_today(data: Data) -> int:
     return data.storage.articles.count(ArticleFilter(since=now - WINDOW, until=now, posts=False))
 
 
+def saved_today(data: Data) -> list[tuple[str, str, int | None]]:
+    """Return the saved searches: name, query, and number of articles of the last 24 hours.
+
+    Instead of 0, the number is None while the search index is being built.
+    """
+    now = utc(data.clock())
+    where = ArticleFilter(since=now - WINDOW, until=now)
+    searches = saved_searches(data.storage.notes)
+    totals = [data.search.counts(one.query, where).total for one in searches]
+    nothing = None if 0 in totals and data.search.waiting() else 0
+    return [(one.name, one.query, total or nothing) for one, total in zip(searches, totals, strict=True)]
+
+
 def known_languages(data: Data) -> list[str]:
     """Return the languages of the articles in the search index."""
     return [code for code in data.search.known_languages() if code]
@@ -80,6 +94,7 @@ FIGURES: Mapping[Callable[[Data], Any], float] = {
     all_sites: 60.0,
     top_events: 60.0,
     recent_stories: 120.0,
+    saved_today: 60.0,
     rising_terms: 600.0,
     known_languages: 600.0,
 }
@@ -283,7 +298,8 @@ class Dashboard:
         async def noted(board: Dashboard, request: web.Request) -> web.StreamResponse:
             response = await handler(board, request)
             if role != "read" and response.status < 400:
-                form = {name: value for name, value in (await read_form(request)).items() if name != "secret"}
+                sent = (await read_form(request)).items()
+                form = {name: value for name, value in sent if name != "secret" and isinstance(value, str)}
                 action = request.path.rpartition("/")[2]
                 with suppress(OSError):  # a full disk does not stop people from acting
                     now = system_clock()
