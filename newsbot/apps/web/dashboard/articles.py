@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta
 from heapq import nsmallest
 from itertools import islice
@@ -24,7 +24,7 @@ from newsbot.items import Article, ArticleFilter
 from newsbot.operations.explain import others_of_story
 from newsbot.pages.text.differences import changes
 from newsbot.storage.stories import Story, publication_key
-from newsbot.urls import canonicalize
+from newsbot.urls import canonicalize, fingerprint
 
 PER_PAGE = 20
 """Number of articles on a page of a search."""
@@ -263,7 +263,12 @@ def recent_stories(data: Data) -> list[StoryRow]:
 
     The result is cached, because this is expensive.
     """
-    return [_story(one) for one in data.storage.stories.recent(limit=STORIES)]
+    rows = [_story(one) for one in data.storage.stories.recent(limit=STORIES)]
+    # The members of these stories have no text, but the list shows how the first one begins.
+    keys = {one.story: fingerprint(one.first.canonical_url) for one in rows}
+    whole = data.storage.articles.with_keys(list(keys.values()))
+    begins = {story: opening(whole[key].text) for story, key in keys.items() if key in whole}
+    return [replace(one, first=replace(one.first, snippet=begins.get(one.story, ""))) for one in rows]
 
 
 def one_story(data: Data, story: str) -> StoryRow | None:
