@@ -185,8 +185,25 @@ def snippet(title: str, text: str, wanted: frozenset[str], language: str = "") -
             islice((match for match in placed_stems(shown, language) if match[0] in wanted), _MAX_MATCHES)
         )
         if matches:
-            return _cut(shown, _best(matches))
+            return _cut(shown, _best(_in_words(shown, matches) or matches))
     return _cut(text or title, [])
+
+
+def _in_words(text: str, matches: list[_Match]) -> list[_Match]:
+    """Return the matches without single letters from the middle of another word.
+
+    In scripts without spaces each letter is a stem. A letter belongs to the query's word only beside another
+    match.
+    """
+    starts, ends = {first for _, first, _ in matches}, {after for _, _, after in matches}
+
+    def is_part(first: int, after: int) -> bool:
+        beside = text[max(0, first - 1) : first] + text[after : after + 1]
+        return (
+            after - first == 1 and first not in ends and after not in starts and any(map(str.isalpha, beside))
+        )
+
+    return [match for match in matches if not is_part(match[1], match[2])]
 
 
 def _best(matches: list[_Match]) -> list[_Match]:
