@@ -56,6 +56,7 @@ from newsbot.apps.web.dashboard.rendering import answer
 from newsbot.apps.web.dashboard.schema import Parameter, flag, given, number, one_of, words
 from newsbot.apps.web.dashboard.service import (
     Dashboard,
+    all_by_day,
     known_languages,
     published_today,
     saved_today,
@@ -291,10 +292,11 @@ async def source(board: Dashboard, asked: Given) -> Values:
 @page("/articles", "articles.html", "/articles", *FILTERS)
 async def articles(board: Dashboard, asked: Given) -> Values:
     """Show articles by words and filters."""
-    found, attention = await asyncio.gather(
-        operations.articles(board, asked),
-        operations.attention(board, {**asked, "q": [asked["q"] or ""]}),
-    )
+    if operations.query_of(asked) or operations.filter_of(asked) != ArticleFilter():
+        counting = operations.attention(board, {**asked, "q": [asked["q"] or ""]})
+    else:
+        counting = board.memos.get(all_by_day)
+    found, attention = await asyncio.gather(operations.articles(board, asked), counting)
     (counted,) = attention.queries
     return {
         "found": found,

@@ -22,6 +22,7 @@ from jinja2 import Environment
 
 from newsbot import __version__
 from newsbot.apps.alerts.saved import saved_searches
+from newsbot.apps.search.articles import Attention
 from newsbot.apps.team.journal import Journal
 from newsbot.apps.web.dashboard.access import Access, become, person
 from newsbot.apps.web.dashboard.articles import (
@@ -61,6 +62,11 @@ def published_today(data: Data) -> int:
     return data.storage.articles.count(ArticleFilter(since=now - WINDOW, until=now, posts=False))
 
 
+def all_by_day(data: Data) -> Attention:
+    """Return the numbers of all articles by day, site and language."""
+    return data.search.attention([""], ArticleFilter(), utc(data.clock()))
+
+
 def saved_today(data: Data) -> list[tuple[str, str, int | None]]:
     """Return the saved searches: name, query, and number of articles of the last 24 hours.
 
@@ -95,6 +101,7 @@ FIGURES: Mapping[Callable[[Data], Any], float] = {
     top_events: 60.0,
     recent_stories: 120.0,
     saved_today: 60.0,
+    all_by_day: 120.0,
     rising_terms: 600.0,
     known_languages: 600.0,
 }
