@@ -14,9 +14,9 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from newsbot import backends
-from newsbot.apps.search.articles import searching
+from newsbot.apps.search.articles import opening, searching
 from newsbot.apps.search.query import narrowed, parse
-from newsbot.apps.web.dashboard.articles import by_period, opening
+from newsbot.apps.web.dashboard.articles import by_period
 from newsbot.apps.web.dashboard.marks import MAX_READ, MAX_STARRED, Reading, State
 from newsbot.urls import fingerprint
 from tests.browser import check_access, chromium

@@ -125,15 +125,6 @@ def read_addresses(data: bytes) -> Sites:
     return sites
 
 
-def read_list(data: bytes) -> Sites:
-    """Return the sites of a list: OPML, or one address per line.
-
-    Raises ``ValueError`` if there is none.
-    """
-    # UTF-16 has a byte order mark, and zeros between the letters.
-    return read_opml(data) if re.match(rb"[\s\0\xef\xbb\xbf\xfe\xff]*<", data) else read_addresses(data)
-
-
 def _outlines(root: Element) -> Iterator[tuple[Element, tuple[str, ...]]]:
     """Yield all elements in the order of the file, each with the names of its folders as tags."""
     waiting: list[tuple[Element, tuple[str, ...]]] = [(root, ())]
@@ -237,11 +228,17 @@ class Written:
     """What could not be imported, each with the reason."""
 
 
-def write_rules(folder: Path | Traversable, sites: Sites) -> Written:
-    """Write the rules of sites.
+def add_list(folder: Path | Traversable, data: bytes) -> Written:
+    """Write a rule for each site of a list: OPML, or one address per line.
 
-    Raises :class:`ArgumentError` if no site is left, or if a rule cannot be written.
+    Raises :class:`ArgumentError` if the list has no site, or if a rule cannot be written.
     """
+    # UTF-16 has a byte order mark, and zeros between the letters.
+    is_xml = re.match(rb"[\s\0\xef\xbb\xbf\xfe\xff]*<", data)
+    try:
+        sites = (read_opml if is_xml else read_addresses)(data)
+    except ValueError as error:
+        raise ArgumentError(f"the list {error}") from error
     if not sites.domains:
         raise ArgumentError(f"the list contains no site: {sites.left_out[0]}")
     result, refused = Written(), list[tuple[str, int, str]]()

@@ -20,6 +20,7 @@ An article counts only for its strongest word. Otherwise ten words of one event 
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -259,6 +260,25 @@ def _right_edge(text: str, place: int) -> int:
         if text[near].isspace():
             return near
     return place
+
+
+MAX_OPENING = 280
+"""Maximum number of characters of an opening."""
+
+
+def opening(text: str) -> str:
+    """Return the first sentences of a text, or the first words of a long sentence."""
+    start = " ".join(text[: 4 * MAX_OPENING].split())
+    if len(start) <= MAX_OPENING:
+        return start
+    cut = start[: MAX_OPENING + 1]
+    ends = [found.end() for found in _SENTENCE_END.finditer(cut)]
+    if ends and ends[-1] > MAX_OPENING / 3:
+        return cut[: ends[-1]]
+    return cut.rpartition(" ")[0].rstrip(" ,;:") + " …" if " " in cut else cut[:MAX_OPENING] + "…"
+
+
+_SENTENCE_END = re.compile(r"([.!?…][\"”»’)]?)(?=\s)|([。！？])")
 
 
 MAX_IN_EVENT = 500

@@ -6,7 +6,6 @@ in a larger share of articles than in the weeks before (:mod:`newsbot.apps.searc
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -15,7 +14,7 @@ from heapq import nsmallest
 from itertools import islice
 from typing import Any
 
-from newsbot.apps.search.articles import RisingTerm
+from newsbot.apps.search.articles import RisingTerm, opening
 from newsbot.apps.search.index import FirstReport
 from newsbot.apps.search.query import narrowed
 from newsbot.apps.web.readers import Data
@@ -555,22 +554,3 @@ def starred_articles(data: Data, keys: Sequence[bytes]) -> list[ArticleRow]:
     """Return the stored articles with these keys, in their order."""
     found = data.storage.articles.with_keys(keys)
     return [row_of(found[key], opening(found[key].text)) for key in keys if key in found]
-
-
-MAX_OPENING = 280
-"""Maximum number of characters of an opening."""
-
-
-def opening(text: str) -> str:
-    """Return the first sentences of a text, or the first words of a long sentence."""
-    start = " ".join(text[: 4 * MAX_OPENING].split())
-    if len(start) <= MAX_OPENING:
-        return start
-    cut = start[: MAX_OPENING + 1]
-    ends = [found.end() for found in _SENTENCE_END.finditer(cut)]
-    if ends and ends[-1] > MAX_OPENING / 3:
-        return cut[: ends[-1]]
-    return cut.rpartition(" ")[0].rstrip(" ,;:") + " …" if " " in cut else cut[:MAX_OPENING] + "…"
-
-
-_SENTENCE_END = re.compile(r"([.!?…][\"”»’)]?)(?=\s)|([。！？])")

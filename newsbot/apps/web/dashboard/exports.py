@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import io
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from aiohttp import ETag, web
 
 from newsbot import __version__
 from newsbot.apps.export.feed import TYPES, as_opml, feed_of
-from newsbot.apps.export.formats import defused, write_csv, write_json_lines
-from newsbot.apps.search.articles import Attention
+from newsbot.apps.export.formats import rows_as_csv, rows_as_jsonl, write_csv, write_json_lines
 from newsbot.apps.web.dashboard.endpoints import COMPARED, FILTERS, attention, filter_of, query_of
 from newsbot.apps.web.dashboard.overview import Overview, crawl_state
 from newsbot.apps.web.dashboard.rendering import HEADERS, answer
@@ -108,24 +105,7 @@ def _followers(data: Data) -> Iterator[str]:
 
 async def _attention(board: Dashboard, request: web.Request, *, kind: str) -> web.Response:
     found = await attention(board, given(request, COMPARED, {}))
-    if kind == "csv":
-        return answer(as_csv(found), _FILES[kind])
-    return answer(as_jsonl(found), _FILES[kind])
-
-
-def as_csv(found: Attention) -> str:
-    """Return the counts as CSV: a header, and a line for each day and query."""
-    text = io.StringIO()
-    lines: Any = csv.writer(text)
-    lines.writerow(("day", "query", "articles", "of", "share"))
-    # A query that begins with "=" must not become a formula in a spreadsheet.
-    lines.writerows([defused(value) for value in row.values()] for row in found.rows())
-    return text.getvalue()
-
-
-def as_jsonl(found: Attention) -> str:
-    """Return the counts as JSON lines: an object for each day and query."""
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in found.rows())
+    return answer((rows_as_csv if kind == "csv" else rows_as_jsonl)(found.rows()), _FILES[kind])
 
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4"

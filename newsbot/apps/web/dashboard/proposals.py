@@ -19,7 +19,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from newsbot.apps.authoring.importing import Written, read_list, write_rules
+from newsbot.apps.authoring.importing import Written, add_list
 from newsbot.apps.authoring.new import found_so_far
 from newsbot.apps.authoring.writing import add_starter, rule_path, site_named, write_new
 from newsbot.backends import rules_folder
@@ -152,15 +152,7 @@ class Proposals:
 
         Raises :class:`ArgumentError` if the list has no site, or if a rule cannot be written.
         """
-
-        def write() -> Written:
-            try:
-                sites = read_list(data)
-            except ValueError as error:
-                raise ArgumentError(f"the list {error}") from error
-            return write_rules(self._folder, sites)
-
-        return await asyncio.to_thread(write)
+        return await asyncio.to_thread(add_list, self._folder, data)
 
     async def close(self) -> None:
         """Kill a running crawl."""
