@@ -455,12 +455,8 @@ async def saved(board: Dashboard, asked: Given) -> Values:
     starred = await board.readers.call(lambda data: starred_articles(data, latest)) if latest else []
     (counted,) = await board.memos.present(saved_today)
     today = {name: number for name, _, number in counted or ()}
-    return {
-        "found": searches,
-        "today": today,
-        "starred": starred,
-        "more_starred": len(keys) - len(latest),
-    }
+    more = len(keys) - len(latest)
+    return {"found": searches, "today": today, "starred": starred, "more_starred": more}
 
 
 @page("/simulator", "simulator.html", "/simulator")
