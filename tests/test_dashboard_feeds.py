@@ -13,7 +13,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from newsbot.apps.export.feed import feed_of
-from newsbot.apps.search.articles import open_search
+from newsbot.apps.search.articles import open_search, searching
 from newsbot.backends import open_storage
 from newsbot.items import ArticleFilter
 from newsbot.pages.discovery.feeds import parse_feed
@@ -34,7 +34,10 @@ def settings(tmp_path: Path) -> dict[str, str]:
         storage.articles.store(
             article(3, title="Another harbour", source="other.net", text="Ships of the sea. " * 9)
         )
-    return settings_of(tmp_path)
+    found = settings_of(tmp_path)
+    with searching(found) as search:  # otherwise a busy server may answer before it has indexed them
+        search.follow()
+    return found
 
 
 def basic(password: str, name: str = "reader") -> str:
