@@ -7,6 +7,7 @@
 * ``demoweb``: a generated web of six news hosts with a list of all its articles
 * ``feed_world``: generated feeds for polling policies, without a server
 * ``servers``: MongoDB and free ports; ``redisserver``: Redis; ``temporary``: both for the time of a benchmark
+* ``newsroom``: invented data of a newsroom; ``walks``: tasks of people at the pages, in a browser
 * ``otherclock``: runs a command of newsbot with a simulated clock
 
 Tests and benchmarks import this package. Neither imports the other.

@@ -34,6 +34,7 @@ SENTENCES = (
     "apps/web/dashboard/endpoints.py",
     "apps/web/dashboard/proposals.py",
     "apps/web/dashboard/marks.py",
+    "apps/team/reading.py",
     "apps/web/dashboard/schema.py",
     "apps/web/dashboard/service.py",
     "apps/web/readers.py",
@@ -50,6 +51,7 @@ PARTS = {
     "urls.py": "ValueError",
     "errors.py": "did_you_mean",
     "apps/authoring/writing.py": "site_named",
+    "apps/authoring/importing.py": "ValueError ArgumentError",
 }
 """Modules of which only some sentences are shown: those in these calls and in these functions."""
 WORDS = """

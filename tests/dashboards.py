@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from aiohttp import ClientResponse, ClientSession, CookieJar
+from aiohttp import ClientResponse, ClientSession, CookieJar, FormData
 
 from newsbot.apps.web.service import running
 
@@ -38,7 +38,9 @@ class Visitor:
                 return answer, text
             await asyncio.sleep(0.05)
 
-    async def post(self, path: str, form: dict[str, str], **headers: str) -> tuple[ClientResponse, str]:
+    async def post(
+        self, path: str, form: dict[str, str] | FormData, **headers: str
+    ) -> tuple[ClientResponse, str]:
         """Send a form."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         async with self.client.post(

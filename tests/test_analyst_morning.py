@@ -44,10 +44,9 @@ def test_an_analyst_reads_compares_saves_and_gets_a_notice(site: MockServer, tmp
 
         _search(page, "bridge")
         assert page.locator(".hits li").first.bounding_box()["y"] < 844  # type: ignore[index]
-        answers = page.locator("details.answers")
-        answers.locator("> summary").click()
-        expect(answers).to_contain_text("44 articles on 1 site,")
-        expect(answers.locator("svg.plot")).to_be_visible()
+        expect(page.get_by_role("heading", level=1)).to_have_text("44 articles on 1 site, in 1 language")
+        expect(page.locator("aside svg.plot")).to_be_visible()
+        expect(page.locator("aside .facets li").first).to_contain_text("news.test44")
 
         page.get_by_role("link", name="Attention by day").click()
         page.get_by_label("Query 2").fill('"number 7" OR mayor')

@@ -133,8 +133,8 @@ def test_members_of_a_story_have_their_relation(tmp_path: Path) -> None:
             assert relations == [("new", None), ("derived", 0.31), ("member", 0.87)]
             assert members[address(2)]["derived_from"] == [address(9)]
             answer, text = await visitor.get(f"/stories/{story_id(address(number))}")
-            assert "nearly the same text, 87 % of the words are the same" in text
-            assert "takes over parts of another text, 31 % of the words are the same" in text
+            assert "nearly the same text (87 % of the words)" in text
+            assert "takes over parts of another text (31 % of the words)" in text
             assert f'has text of <a href="/article?url={quote(address(9), safe="")}">{SITE}</a>' in text
 
     visit(settings, check)

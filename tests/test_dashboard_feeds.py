@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import csv
+import json
 from base64 import b64encode
 from contextlib import closing
 from pathlib import Path
@@ -11,7 +13,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from newsbot.apps.export.feed import feed_of
-from newsbot.apps.search.articles import open_search
+from newsbot.apps.search.articles import open_search, searching
 from newsbot.backends import open_storage
 from newsbot.items import ArticleFilter
 from newsbot.pages.discovery.feeds import parse_feed
@@ -32,7 +34,10 @@ def settings(tmp_path: Path) -> dict[str, str]:
         storage.articles.store(
             article(3, title="Another harbour", source="other.net", text="Ships of the sea. " * 9)
         )
-    return settings_of(tmp_path)
+    found = settings_of(tmp_path)
+    with searching(found) as search:  # otherwise a busy server may answer before it has indexed them
+        search.follow()
+    return found
 
 
 def basic(password: str, name: str = "reader") -> str:
@@ -95,6 +100,23 @@ def test_the_page_of_a_search_links_to_its_feed(settings: dict[str, str]) -> Non
         _, text = await visitor.get("/articles.rss?q=old")
         assert ET.fromstring(text).findtext("channel/link") == f"{visitor.address}/articles?q=old"
         assert root.findtext(f"{{{ATOM}}}title") == "newsbot: old & new, other.net"
+
+    visit(settings, check)
+
+
+def test_a_search_is_a_file(settings: dict[str, str]) -> None:
+    async def check(visitor: Visitor) -> None:
+        _, page = await visitor.get("/articles?q=harbour&language=en")
+        assert 'href="/articles.csv?q=harbour&amp;language=en" download' in page
+        answer, text = await visitor.get("/articles.csv?q=harbour")
+        assert answer.headers["Content-Disposition"] == 'attachment; filename="articles.csv"'
+        rows = list(csv.DictReader(text.splitlines()))
+        assert sorted(one["title"] for one in rows) == ["Another harbour", "The old harbour"]
+        assert "A bridge stands" in "".join(one["text"] for one in rows)
+        _, text = await visitor.get("/articles.jsonl?language=ru&limit=1")
+        assert [json.loads(line)["title"] for line in text.splitlines()] == ["Порт"]
+        answer, _ = await visitor.get("/articles.csv?limit=1001")
+        assert answer.status == 400
 
     visit(settings, check)
 

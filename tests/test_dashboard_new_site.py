@@ -13,23 +13,31 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
+from urllib.parse import parse_qs, urlsplit
 
 import jsonschema
 import pytest
+from aiohttp import FormData
 from playwright.sync_api import Page, expect
 
+from newsbot.apps.authoring.new import FEW, found_so_far
 from newsbot.apps.authoring.writing import site_named
-from newsbot.apps.web.dashboard.proposals import Proposals
+from newsbot.apps.web.dashboard.proposals import Proposal, Proposals, _watch
+from newsbot.backends import open_storage
 from newsbot.errors import ArgumentError
+from newsbot.items import Kind
 from newsbot.pages.rules.load import read_files
+from newsbot.storage.sources import SourceRecord
 from testbed.demoweb.server import DemoServer, this_hour
 from testbed.messages import Answer, Request
 from testbed.mockserver import MockServer
 from tests import warm
 from tests.browser import check_access, chromium
 from tests.crawls import ROOT
+from tests.dashboarddata import make_article
 from tests.dashboards import TOKEN, Visitor, served, settings_of, visit
 from tests.test_dashboard_api import answer_schema
 
@@ -172,6 +180,120 @@ def test_programs_add_a_site_by_the_api(tmp_path: Path, web: DemoServer) -> None
         assert SITE in [one["site"] for one in json.loads((await visitor.get("/api/sources"))[1])]
 
     visit(ready(tmp_path, web), check, token=TOKEN)
+
+
+def test_the_findings_of_a_running_crawl_are_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a crawl: the test writes what a crawl would have found."""
+    place, name = tmp_path / "newsbot-new-x" / "data", "news.test"
+    storage = open_storage({"NEWSBOT_DATA": str(place)})
+    assert found_so_far(tmp_path, name) == (0, [], [])
+    feed = SourceRecord(url="https://news.test/rss", source=name, kind=Kind.FEED, polls=1, new_links=4)
+    silent = replace(feed, url="https://news.test/old", new_links=0)
+    storage.sources.save([feed, silent, replace(feed, url="https://news.test/bad", failures=2)])
+    (number, sources, articles) = found_so_far(tmp_path, name)
+    assert (number, [one.url for one in sources], articles) == (0, [feed.url], [])
+    for place_of in range(7):
+        storage.articles.store(make_article(place_of))
+    storage.articles.store(make_article(8, source="other.test"))
+    number, _, articles = found_so_far(tmp_path, name)
+    assert (number, articles[0].title, len(articles)) == (7, "Bridge number 0 opened", FEW)
+
+    async def runs(_self: Proposals, found: Proposal, _address: str) -> tuple[int, bytes, bytes]:
+        watching = asyncio.ensure_future(_watch(found, tmp_path))
+        try:
+            await asyncio.Event().wait()
+        finally:
+            watching.cancel()
+        raise AssertionError
+
+    monkeypatch.setattr(Proposals, "_run", runs)
+    monkeypatch.setattr("newsbot.apps.web.dashboard.proposals.LOOK_EVERY", 0.01)
+
+    async def check(visitor: Visitor) -> None:
+        await visitor.post("/api/actions/propose", {"site": name}, **BEARER)
+        while "It has read 7 articles so far." not in (
+            text := (await visitor.get(f"/sources/new?site={name}"))[1]
+        ):
+            assert "It looks for feeds, sitemaps and sections." in text
+            await asyncio.sleep(0.05)
+        assert "Looking at news.test" in text
+        assert feed.url in text
+        assert "https://news.test/old" not in text
+        assert "Bridge number 4 opened" in text
+        assert "Ann Lee" in text
+        assert "Save this rule" not in text
+
+    (tmp_path / "own").mkdir()
+    settings = settings_of(tmp_path / "own")
+    (tmp_path / "own/rules/news.test.yaml").unlink()
+    visit(settings, check, token=TOKEN)
+    storage.close()
+
+
+OPML = """<?xml version="1.0" encoding="{0}"?><opml version="2.0"><body><outline text="Región">
+<outline type="rss" xmlUrl="https://uno.example/feed" htmlUrl="https://uno.example/"/></outline>
+<outline xmlUrl="https://dos.example/rss.xml"/><outline xmlUrl="not an address"/></body></opml>"""
+
+
+@pytest.mark.parametrize(
+    ("content", "written", "told"),
+    [
+        (
+            OPML.format("utf-8").encode(),
+            ["dos", "uno"],
+            "2 rules written, 0 existed already, 1 left out. The first",
+        ),
+        (OPML.format("utf-16").encode("utf-16"), ["dos", "uno"], "2 rules written"),
+        (OPML.format("iso-8859-1").encode("latin-1"), ["dos", "uno"], "2 rules written"),
+        (b"# mine\nhttps://drei.example/feed\nnews.example", ["drei", "news"], "2 rules written"),
+        (b"news.test\n", [], "0 rules written, 1 existed already"),
+    ],
+    ids=["opml", "utf-16", "latin-1", "addresses", "known"],
+)
+def test_a_list_of_sites_becomes_rules(tmp_path: Path, content: bytes, written: list[str], told: str) -> None:
+    settings = settings_of(tmp_path)  # with a rule for news.test
+
+    async def check(visitor: Visitor) -> None:
+        form = FormData()
+        form.add_field("list", content, filename="subscriptions.opml", content_type="text/xml")
+        answer, _ = await visitor.post("/do/add_list", form, **BEARER)
+        done = parse_qs(urlsplit(answer.headers["Location"]).query)["done"]
+        assert answer.status == 303
+        assert done[0].startswith(told)
+        sites = [one["site"] for one in json.loads((await visitor.get("/api/sources"))[1])]
+        assert {f"{one}.example" for one in written} <= set(sites)
+        assert "subscriptions" not in (tmp_path / "actions.log").read_text()
+
+    visit(settings, check, token=TOKEN)
+    made = sorted(one.name for one in (tmp_path / "rules").iterdir())
+    assert made == sorted([*(f"{one}.example.yaml" for one in written), "news.test.yaml"])
+    if "uno" in written:
+        (rule,) = read_files([tmp_path / "rules" / "uno.example.yaml"]).rules
+        assert (rule.feeds, rule.tags) == (("https://uno.example/feed",), ("región",))
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        ("", "list is missing"),
+        ("# nothing", "the list contains no address"),
+        ("nowhere", "the list contains no site: nowhere: is not an address"),
+        ("<html><p>no</p></html>", "the list is not OPML: the file begins with <html>"),
+        ("<opml><outline", "the list is not well-formed OPML"),
+        ("<opml><body/></opml>", "the list contains no feed"),
+    ],
+)
+def test_a_list_without_sites_says_why(tmp_path: Path, content: str, fault: str) -> None:
+    async def check(visitor: Visitor) -> None:
+        answer, _ = await visitor.post("/do/add_list", {"list": content}, **BEARER)
+        place, query = answer.headers["Location"].partition("?")[::2]
+        found = parse_qs(query)
+        assert (place, found["form"]) == ("/sources/new", ["add_list"])
+        assert found["wrong"][0].startswith(fault)
+        answer, text = await visitor.post("/api/actions/add_list", {"list": content}, **BEARER)
+        assert (answer.status, json.loads(text)["error"]) == (400, found["wrong"][0])
+
+    visit(settings_of(tmp_path), check, token=TOKEN)
 
 
 def test_requests_need_the_token_and_never_go_to_private_addresses(tmp_path: Path, site: MockServer) -> None:

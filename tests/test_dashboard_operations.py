@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from newsbot.items import Kind
 from newsbot.storage.sources import HOUR, SiteRecord, SourceRecord
 from tests.browser import chromium
 from tests.dashboarddata import SITE, fill
-from tests.dashboards import TOKEN, served, settings_of
+from tests.dashboards import TOKEN, Visitor, served, settings_of, visit
 
 OTHER_HOST = "https://feeds.example/of-news-test.xml"
 DAYS = 40
@@ -53,6 +54,21 @@ def many(folder: Path) -> dict[str, Any]:
     )
     storage.close()
     return settings
+
+
+def test_a_poll_that_is_overdue_is_late_and_not_next(tmp_path: Path) -> None:
+    settings = settings_of(tmp_path)
+    fill(settings, articles=1)
+    storage = backends.open_storage(settings)
+    feed = SourceRecord(url=f"https://{SITE}/feed.xml", source=SITE, kind=Kind.FEED, polls=9)
+    storage.sources.save([replace(feed, next_due=time.time() - 45 * 60 - 5)])
+    storage.close()
+
+    async def check(visitor: Visitor) -> None:
+        for path in ("/sources", f"/sources/{SITE}"):
+            assert "45\u00a0min late" in (await visitor.get(path))[1]
+
+    visit(settings, check)
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,10 +14,10 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from newsbot import backends
-from newsbot.apps.search.articles import searching
+from newsbot.apps.search.articles import opening, searching
 from newsbot.apps.search.query import narrowed, parse
-from newsbot.apps.web.dashboard.articles import by_period, opening
-from newsbot.apps.web.dashboard.marks import MAX_READ, MAX_STARRED, Reading, State
+from newsbot.apps.team.reading import MAX_READ, MAX_STARRED, Reading, State
+from newsbot.apps.web.dashboard.articles import by_period
 from newsbot.urls import fingerprint
 from tests.browser import check_access, chromium
 from tests.dashboarddata import address, fill, make_article, write_events
@@ -107,6 +108,50 @@ def test_an_article_that_was_opened_is_read_and_can_be_hidden(tmp_path: Path) ->
     visit(settings, again, token=TOKEN)
 
 
+def test_what_is_shown_can_be_marked_as_read_at_once_and_older_articles_follow(tmp_path: Path) -> None:
+    settings = settings_of(tmp_path)
+    fill(settings, articles=40)
+
+    async def check(visitor: Visitor) -> None:
+        assert "mark_all_read" not in (await visitor.get("/"))[1]
+        await visitor.post("/login", {"token": TOKEN, "back": "/"})
+        _, text = await visitor.get("/?unread=1")
+        assert "25 unread" in text
+        shown = text.partition('name="urls" value="')[2].partition('"')[0]
+        assert address(0) in shown.split()
+        secret = text.partition('name="secret" value="')[2].partition('"')[0]
+        form, page = {"secret": secret, "urls": shown}, f"{visitor.address}/?unread=1"
+        answer, _ = await visitor.post("/do/mark_all_read", form, Referer=page)
+        assert (answer.status, answer.headers["Location"]) == (303, "/?unread=1")
+        _, text = await visitor.get("/?unread=1")
+        assert address(0) not in text
+        assert address(39) in text  # the next ones, which were too old for the list
+        rest = text.partition('name="urls" value="')[2].partition('"')[0]
+        await visitor.post("/do/mark_all_read", form | {"urls": rest})
+        _, text = await visitor.get("/?unread=1")
+        assert "Nothing is left unread here." in text
+        answer, _ = await visitor.post("/do/mark_all_read", form | {"urls": "nowhere"})
+        assert answer.headers["Location"].startswith("/?wrong=")
+
+    visit(settings, check, token=TOKEN)
+
+
+def test_saved_searches_show_what_is_new_of_the_last_day(tmp_path: Path) -> None:
+    settings = settings_of(tmp_path)
+    fill(settings, articles=30)  # one each hour
+    with searching(settings) as search:
+        search.follow()
+
+    async def check(visitor: Visitor) -> None:
+        _, text = await visitor.get("/")
+        assert re.search(r"since=1d\">Bridges plain</a><span class=\"n\">2\d</span>", text)
+        await visitor.post("/api/actions/save", {"name": "nobody", "q": "unheard"}, **BEARER)
+        assert '>nobody</a><span class="n">0</span>' in (await visitor.get("/"))[1]
+        assert 'q=unheard&amp;since=1d">0</a>' in (await visitor.get("/saved"))[1]
+
+    visit(settings, check, token=TOKEN)
+
+
 def test_starred_articles_are_kept_on_the_page_saved(tmp_path: Path) -> None:
     settings = settings_of(tmp_path)
     fill(settings, articles=4)
@@ -145,7 +190,7 @@ def test_marks_are_bounded() -> None:
 
 
 def test_too_many_stars_are_refused_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("newsbot.apps.web.dashboard.marks.MAX_STARRED", 1)
+    monkeypatch.setattr("newsbot.apps.team.reading.MAX_STARRED", 1)
     assert MAX_STARRED > 1
 
     async def check(visitor: Visitor) -> None:

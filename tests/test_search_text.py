@@ -244,6 +244,14 @@ def test_a_snippet_shows_the_place_with_most_of_the_words() -> None:
     assert len(shown) < WIDTH + 60
 
 
+def test_words_of_scripts_without_spaces_are_marked_as_words() -> None:
+    text = "河水上涨，最高水位。这样的洪水少见。水。"
+    assert snippet("", text, frozenset(stems("洪水"))) == "河水上涨，最高水位。这样的[洪][水]少见。[水]。"
+    assert snippet("", text, frozenset(stems("水"))).startswith("河水上涨")  # a word of one letter
+    assert snippet("", "河水", frozenset(stems("水"))) == "河[水]"
+    assert snippet("", "План Б готов.", frozenset(stems("план Б"))).startswith("[План] [Б]")
+
+
 def test_a_snippet_falls_back_to_the_title_and_the_beginning() -> None:
     assert snippet("Цена нефти", "Текст.", frozenset(["нефт"])) == "Цена [нефти]"
     assert snippet("Цена нефти", "Текст.", frozenset(["газ"])) == "Текст."

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from newsbot.apps.export.formats import rows_as_csv, rows_as_jsonl
 from newsbot.apps.search import index
 from newsbot.apps.search.articles import MAX_DAYS, ArticleSearch
-from newsbot.apps.web.dashboard.exports import as_csv, as_jsonl
 from newsbot.items import ArticleFilter
 from newsbot.storage.base import Storage
 from tests.contracts.storage_samples import NOON, make_article
@@ -83,7 +83,7 @@ def test_a_count_beyond_the_limit_is_marked_as_incomplete(
 
 def test_files_have_a_line_for_each_bar_and_escape_formulas(search: ArticleSearch) -> None:
     found = search.attention(["=bridge", "tunnel"], ArticleFilter(since=NOON), EVENING)
-    assert as_csv(found).splitlines() == [
+    assert rows_as_csv(found.rows()).splitlines() == [
         "day,query,articles,of,share", f"{TODAY},'=bridge,2,4,0.5", f"{TODAY},tunnel,2,4,0.5",
     ]  # fmt: skip
-    assert [json.loads(line) for line in as_jsonl(found).splitlines()] == list(found.rows())
+    assert [json.loads(line) for line in rows_as_jsonl(found.rows()).splitlines()] == list(found.rows())

@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from urllib.parse import urlsplit
 from xml.etree.ElementTree import Element, ParseError
@@ -215,6 +216,61 @@ def _add(
     return domain
 
 
+@dataclass(slots=True)
+class Written:
+    """What became of the sites of a list."""
+
+    written: list[str] = field(default_factory=list)
+    """Domains whose rule was written."""
+    kept: list[str] = field(default_factory=list)
+    """Domains that have a rule already. It was not changed."""
+    left_out: list[str] = field(default_factory=list)
+    """What could not be imported, each with the reason."""
+
+
+def add_list(folder: Path | Traversable, data: bytes) -> Written:
+    """Write a rule for each site of a list: OPML, or one address per line.
+
+    Raises :class:`ArgumentError` if the list has no site, or if a rule cannot be written.
+    """
+    # UTF-16 has a byte order mark, and zeros between the letters.
+    is_xml = re.match(rb"[\s\0\xef\xbb\xbf\xfe\xff]*<", data)
+    try:
+        sites = (read_opml if is_xml else read_addresses)(data)
+    except ValueError as error:
+        raise ArgumentError(f"the list {error}") from error
+    if not sites.domains:
+        raise ArgumentError(f"the list contains no site: {sites.left_out[0]}")
+    result, refused = Written(), list[tuple[str, int, str]]()
+    made = [(domain, sites.as_yaml(domain)) for domain in sites.domains]
+    result.written, result.kept = _write_each(folder, made, refused)
+    result.left_out = [*sites.left_out, *(f"{domain}: {text}" for domain, _, text in refused)]
+    return result
+
+
+def _write_each(
+    folder: Path | Traversable, made: Iterable[tuple[str, str]], left_out: list[tuple[str, int, str]]
+) -> tuple[list[str], list[str]]:
+    """Write rule files, and return the domains that were written, and those whose rule existed.
+
+    ``made`` has pairs of a domain and the content of its rule file. Rules that are not valid are added to
+    ``left_out``, each with domain, line and reason.
+    """
+    written: list[str] = []
+    kept: list[str] = []
+    for domain, text in made:
+        path = rule_path(folder, domain)
+        if path.exists():
+            kept.append(domain)
+            continue
+        try:
+            write_new(path, text)
+            written.append(domain)
+        except RulesError as error:
+            left_out += [(domain, problem.line, problem.text) for problem in error.problems]
+    return written, kept
+
+
 MAX_FILES = 20_000
 """Maximum number of files of a folder that are read."""
 _SHOWN = 30
@@ -306,18 +362,7 @@ def _write(
     out, each with file, line and reason. ``taken`` counts the imported items of each file.
     """
     folder = rules_folder(call.settings) if call.options.into is None else call.options.into
-    written: list[str] = []
-    kept: list[str] = []
-    for domain, text in made:
-        path = rule_path(folder, domain)
-        if path.exists():
-            kept.append(domain)
-            continue
-        try:
-            write_new(path, text)
-            written.append(domain)
-        except RulesError as error:
-            left_out += [(domain, problem.line, problem.text) for problem in error.problems]
+    written, kept = _write_each(folder, made, left_out)
     lost = Counter(file for file, _, _ in left_out)
     if call.json:
         rows = [{"file": file, "line": line, "text": text} for file, line, text in left_out]

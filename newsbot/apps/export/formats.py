@@ -7,10 +7,11 @@ imported when the format is used.
 from __future__ import annotations
 
 import csv
+import io
 import json
 import re
 from codecs import BOM_UTF8
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -137,6 +138,20 @@ def _cell(value: Any) -> Any:
     if isinstance(value, list | dict):
         return json.dumps(value, ensure_ascii=False) if value else ""
     return value
+
+
+def rows_as_csv(rows: Iterable[Mapping[str, object]]) -> str:
+    """Return rows with the same columns as CSV with a header. No cell becomes a formula in a spreadsheet."""
+    found, text = list(rows), io.StringIO()
+    lines = csv.writer(text)
+    lines.writerow(found[0] if found else ())
+    lines.writerows([defused(value) for value in row.values()] for row in found)
+    return text.getvalue()
+
+
+def rows_as_jsonl(rows: Iterable[Mapping[str, object]]) -> str:
+    """Return rows as JSON lines."""
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
 def defused(value: Any) -> Any:

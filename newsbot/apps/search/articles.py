@@ -20,6 +20,7 @@ An article counts only for its strongest word. Otherwise ten words of one event 
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -196,8 +197,25 @@ def snippet(title: str, text: str, wanted: frozenset[str], language: str = "") -
             islice((match for match in placed_stems(shown, language) if match[0] in wanted), _MAX_MATCHES)
         )
         if matches:
-            return _cut(shown, _best(matches))
+            return _cut(shown, _best(_in_words(shown, matches) or matches))
     return _cut(text or title, [])
+
+
+def _in_words(text: str, matches: list[_Match]) -> list[_Match]:
+    """Return the matches without single letters from the middle of another word.
+
+    In scripts without spaces each letter is a stem. A letter belongs to the query's word only beside another
+    match.
+    """
+    starts, ends = {first for _, first, _ in matches}, {after for _, _, after in matches}
+
+    def is_part(first: int, after: int) -> bool:
+        beside = text[max(0, first - 1) : first] + text[after : after + 1]
+        return (
+            after - first == 1 and first not in ends and after not in starts and any(map(str.isalpha, beside))
+        )
+
+    return [match for match in matches if not is_part(match[1], match[2])]
 
 
 def _best(matches: list[_Match]) -> list[_Match]:
@@ -253,6 +271,25 @@ def _right_edge(text: str, place: int) -> int:
         if text[near].isspace():
             return near
     return place
+
+
+MAX_OPENING = 280
+"""Maximum number of characters of an opening."""
+
+
+def opening(text: str) -> str:
+    """Return the first sentences of a text, or the first words of a long sentence."""
+    start = " ".join(text[: 4 * MAX_OPENING].split())
+    if len(start) <= MAX_OPENING:
+        return start
+    cut = start[: MAX_OPENING + 1]
+    ends = [found.end() for found in _SENTENCE_END.finditer(cut)]
+    if ends and ends[-1] > MAX_OPENING / 3:
+        return cut[: ends[-1]]
+    return cut.rpartition(" ")[0].rstrip(" ,;:") + " …" if " " in cut else cut[:MAX_OPENING] + "…"
+
+
+_SENTENCE_END = re.compile(r"([.!?…][\"”»’)]?)(?=\s)|([。！？])")
 
 
 MAX_IN_EVENT = 500

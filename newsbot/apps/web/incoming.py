@@ -15,6 +15,8 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, nullcontext, suppress
+from email import message_from_bytes
+from email.message import Message
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Any, Final
 
@@ -216,16 +218,34 @@ def _limit_lines() -> None:
 
 
 async def read_form(request: web.Request) -> Mapping[str, Any]:
-    """Return the fields of a form by name. The mapping is empty if the request has no body.
+    """Return the fields of a form by name; a file is bytes. The mapping is empty if the request has no body.
 
     Raises ``aiohttp.web.HTTPBadRequest`` for an invalid form.
     """
     try:
+        if request.content_type == "multipart/form-data":
+            return _parts(request.headers["Content-Type"], await request.read())
         return await request.post()
     except (ValueError, LookupError, RuntimeError) as error:
         # aiohttp raises these errors for a missing boundary, an unknown charset and an unknown content
         # encoding.
         raise web.HTTPBadRequest(text="the form cannot be read") from error
+
+
+def _parts(content_type: str, body: bytes) -> dict[str, str | bytes]:
+    """Return the fields of a form with files. Raises ``ValueError`` for an invalid form.
+
+    aiohttp reads such forms from the connection, but :func:`receiving` has already read the body.
+    """
+    head = f"Content-Type: {content_type}\r\n\r\n".encode("utf-8", "surrogateescape")
+    found: dict[str, str | bytes] = {}
+    for part in message_from_bytes(head + body).get_payload():
+        value = part.get_payload(decode=True) if isinstance(part, Message) else None
+        if not isinstance(part, Message) or not isinstance(value, bytes):
+            raise ValueError
+        name = str(part.get_param("name", header="Content-Disposition"))
+        found[name] = value.decode() if part.get_filename() is None else value
+    return found
 
 
 _OF_ONE = 64

@@ -5,9 +5,9 @@ Files in reading order:
 * ``app``: the routes
 * ``service``: the object and functions that all handlers share, and the responses to errors
 * ``access``: access control for reading and for changes
-* ``overview``, ``sites``, ``articles``, ``reports``: the data that the pages and the API show
+* ``overview``, ``sites``, ``articles``: the data that the pages and the API show
 * ``proposals``: rules for new sites, made from a small crawl
-* ``marks``: what each person has read and starred
+* ``marks``: keeps and writes what each person has read and starred
 * ``jobs``: the jobs of scrapyd
 * ``pages``: the HTML pages, with their templates (``rendering``) and charts in inline SVG (``plots``)
 * ``endpoints``: the operations of the API, including the changes that users can make

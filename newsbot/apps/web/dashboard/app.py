@@ -170,7 +170,8 @@ async def _do(board: Dashboard, request: web.Request, *, operation: Operation) -
     except (ArgumentError, web.HTTPBadRequest) as error:
         # The page shows the form again, with the message and what was typed.
         fault = (error.text if isinstance(error, web.HTTPException) else str(error)) or ""
-        kept = {one.name: str(typed.get(one.name) or "")[:MAX_KEPT] for one in operation.parameters}
+        fields = [one.name for one in operation.parameters if not one.is_file]
+        kept = {name: str(typed.get(name) or "")[:MAX_KEPT] for name in fields}
         query = {"wrong": fault[:MAX_KEPT]} | ({"form": operation.name} if operation.form else {})
         query |= {f"typed_{name}": text for name, text in kept.items()}
         if operation.shown == BACK:

@@ -6,16 +6,15 @@ in a larger share of articles than in the weeks before (:mod:`newsbot.apps.searc
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta
 from heapq import nsmallest
 from itertools import islice
 from typing import Any
 
-from newsbot.apps.search.articles import RisingTerm
+from newsbot.apps.search.articles import RisingTerm, opening
 from newsbot.apps.search.index import FirstReport
 from newsbot.apps.search.query import narrowed
 from newsbot.apps.web.readers import Data
@@ -24,7 +23,7 @@ from newsbot.items import Article, ArticleFilter
 from newsbot.operations.explain import others_of_story
 from newsbot.pages.text.differences import changes
 from newsbot.storage.stories import Story, publication_key
-from newsbot.urls import canonicalize
+from newsbot.urls import canonicalize, fingerprint
 
 PER_PAGE = 20
 """Number of articles on a page of a search."""
@@ -263,7 +262,12 @@ def recent_stories(data: Data) -> list[StoryRow]:
 
     The result is cached, because this is expensive.
     """
-    return [_story(one) for one in data.storage.stories.recent(limit=STORIES)]
+    rows = [_story(one) for one in data.storage.stories.recent(limit=STORIES)]
+    # The members of these stories have no text, but the list shows how the first one begins.
+    keys = {one.story: fingerprint(one.first.canonical_url) for one in rows}
+    whole = data.storage.articles.with_keys(list(keys.values()))
+    begins = {story: opening(whole[key].text) for story, key in keys.items() if key in whole}
+    return [replace(one, first=replace(one.first, snippet=begins.get(one.story, ""))) for one in rows]
 
 
 def one_story(data: Data, story: str) -> StoryRow | None:
@@ -385,6 +389,8 @@ EVENTS, TERMS, NEWEST = 10, 12, 25
 """Maximum lengths of the three lists."""
 READ_FOR_NEWEST = 4 * NEWEST
 """Number of newest articles that are read. The list shows one article for each of their stories."""
+READ_FOR_UNREAD = 4 * READ_FOR_NEWEST
+"""The same for the newest articles that a reader has not read."""
 MAX_READ = 30
 """Maximum number of articles of an event that are read to find its stories."""
 
@@ -515,18 +521,25 @@ def rising_terms(data: Data) -> list[RisingTerm]:
     return data.search.rising(utc(data.clock()), TERMS)
 
 
-def newest_articles(data: Data, chosen: Choice = EVERYTHING) -> list[ArticleRow]:
+def newest_articles(
+    data: Data, chosen: Choice = EVERYTHING, is_read: Callable[[str], bool] | None = None
+) -> list[ArticleRow]:
     """Return the newest articles of the ``chosen`` sites and language, one of each story.
 
-    Articles with a date in the future are left out, because they would stay at the top of the list.
+    Articles with a date in the future are left out, because they would stay at the top of the list. With
+    ``is_read``, which takes a canonical URL, articles that are read are left out.
     """
+    most = READ_FOR_NEWEST if is_read is None else READ_FOR_UNREAD
     articles, shown = data.storage.articles, dict[str, Article]()
     where = ArticleFilter(until=utc(data.clock()), language=chosen.language, posts=False)
     if chosen.collection:
-        hits = data.search.find(narrowed("", tag=chosen.collection), where, limit=NEWEST)
-        return [row_of(one.article, opening(one.article.text), copies=one.copies) for one in hits]
-    for one in articles.newest(where, limit=READ_FOR_NEWEST):
-        shown.setdefault(one.story or one.canonical_url, one)
+        number = NEWEST if is_read is None else most
+        hits = data.search.find(narrowed("", tag=chosen.collection), where, limit=number)
+        left = [one for one in hits if is_read is None or not is_read(one.article.canonical_url)]
+        return [row_of(one.article, opening(one.article.text), copies=one.copies) for one in left[:NEWEST]]
+    for one in articles.newest(where, limit=most):
+        if is_read is None or not is_read(one.canonical_url):
+            shown.setdefault(one.story or one.canonical_url, one)
     return [
         row_of(
             one,
@@ -541,22 +554,3 @@ def starred_articles(data: Data, keys: Sequence[bytes]) -> list[ArticleRow]:
     """Return the stored articles with these keys, in their order."""
     found = data.storage.articles.with_keys(keys)
     return [row_of(found[key], opening(found[key].text)) for key in keys if key in found]
-
-
-MAX_OPENING = 280
-"""Maximum number of characters of an opening."""
-
-
-def opening(text: str) -> str:
-    """Return the first sentences of a text, or the first words of a long sentence."""
-    start = " ".join(text[: 4 * MAX_OPENING].split())
-    if len(start) <= MAX_OPENING:
-        return start
-    cut = start[: MAX_OPENING + 1]
-    ends = [found.end() for found in _SENTENCE_END.finditer(cut)]
-    if ends and ends[-1] > MAX_OPENING / 3:
-        return cut[: ends[-1]]
-    return cut.rpartition(" ")[0].rstrip(" ,;:") + " …" if " " in cut else cut[:MAX_OPENING] + "…"
-
-
-_SENTENCE_END = re.compile(r"([.!?…][\"”»’)]?)(?=\s)|([。！？])")

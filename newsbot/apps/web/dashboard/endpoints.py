@@ -24,6 +24,7 @@ from newsbot.apps.search.articles import MAX_COMPARED, Attention
 from newsbot.apps.search.index import Counts
 from newsbot.apps.search.query import narrowed
 from newsbot.apps.search.usefulness import FOUND, SAVED
+from newsbot.apps.team.reading import State
 from newsbot.apps.web.dashboard import articles as library
 from newsbot.apps.web.dashboard.access import person
 from newsbot.apps.web.dashboard.articles import (
@@ -37,7 +38,7 @@ from newsbot.apps.web.dashboard.articles import (
     Whole,
 )
 from newsbot.apps.web.dashboard.jobs import Job, JobLog, Jobs
-from newsbot.apps.web.dashboard.marks import BACK, State
+from newsbot.apps.web.dashboard.marks import BACK
 from newsbot.apps.web.dashboard.overview import (
     RANGES,
     Overview,
@@ -50,9 +51,10 @@ from newsbot.apps.web.dashboard.overview import (
     periods,
 )
 from newsbot.apps.web.dashboard.proposals import Proposal
-from newsbot.apps.web.dashboard.schema import Parameter, date, number, one_of, several, words
-from newsbot.apps.web.dashboard.service import Dashboard, top_events_of
+from newsbot.apps.web.dashboard.schema import Parameter, date, number, one_of, several, upload, words
+from newsbot.apps.web.dashboard.service import Dashboard, saved_today, top_events_of
 from newsbot.apps.web.dashboard.sites import SiteRow, SiteSheet, all_sites, one_site
+from newsbot.apps.web.incoming import MAX_BODY
 from newsbot.apps.web.readers import Data
 from newsbot.cli.command import plain
 from newsbot.cli.program import PROGRAM
@@ -126,6 +128,7 @@ _SITE = words("site", "The domain of a site.", required=True)
 _KIND = one_of(
     "kind", "The kind of the page. Default: the kind that the rule gives, otherwise an article.", KINDS, None
 )
+_LIST = upload("list", "A list of sites: OPML, or one address on each line.", MAX_BODY)
 _NAME = words("name", "The name of a saved search.", required=True)
 _TELL = one_of("tell", "When new articles are reported.", tuple(saving.RHYTHMS), "off")
 _MODE = one_of("mode", "once: until no URL is due; continuous: until it is stopped.", MODES, "once")
@@ -164,8 +167,8 @@ class Done:
 
     verdict: str
     """One word: new, sooner or known (for a URL); queued (for a poll or a job); stopped (for a job); paused,
-    resumed or unchanged (for a site); saved or forgotten (for a search); looking or added (new site);
-    starred, not starred, read or not read (for an article)."""
+    resumed or unchanged (for a site); saved or forgotten (for a search); looking or added (new sites);
+    starred, not starred, read or not read (for articles)."""
     text: str
     """A sentence for users that says the same."""
 
@@ -212,16 +215,23 @@ def reading(work: Callable[[Data, Given], _Read]) -> Callable[[Dashboard, Given]
     return run
 
 
-def changing_sites(work: Callable[[Data, Given], Done]) -> Callable[[Dashboard, Given], Awaitable[Done]]:
-    """Do the same as :func:`reading` for a function that changes the list of sites."""
+_Change = Callable[[Data, Given], Done]
+_Act = Callable[[Dashboard, Given], Awaitable[Done]]
 
-    @wraps(work)
-    async def run(board: Dashboard, given: Given) -> Done:
-        done = await board.readers.call(lambda data: work(data, given))
-        board.memos.forget(all_sites)
-        return done
 
-    return run
+def changing(figure: Callable[[Data], Any]) -> Callable[[_Change], _Act]:
+    """Do the same as :func:`reading` for functions that change a cached figure."""
+
+    def of(work: _Change) -> _Act:
+        @wraps(work)
+        async def run(board: Dashboard, given: Given) -> Done:
+            done = await board.readers.call(lambda data: work(data, given))
+            board.memos.forget(figure)
+            return done
+
+        return run
+
+    return of
 
 
 def missing(what: str) -> web.HTTPNotFound:
@@ -550,7 +560,7 @@ async def refetch(board: Dashboard, given: Given) -> Done:
 
 
 @action("/sources/{site}", _SITE)
-@changing_sites
+@changing(all_sites)
 def pause(data: Data, given: Given) -> Done:
     """Pause a site."""
     domain = chosen_site(given["site"], data.storage, data.rules)
@@ -602,6 +612,20 @@ async def add_starter(board: Dashboard, _given: Given) -> Done:
     return Done("added", f"{counted(len(made), 'rule')} written. A running crawl loads them automatically.")
 
 
+@action("/sources", _LIST, form="/sources/new", role="admin")
+async def add_list(board: Dashboard, given: Given) -> Done:
+    """Write a rule for each site of a list. Existing rules are kept.
+
+    Raises :class:`ArgumentError` if the list has no site, or if a rule cannot be written.
+    """
+    made = await board.proposals.add_list(given["list"])
+    board.memos.forget(all_sites)
+    first = f" The first of these: {made.left_out[0]}." if made.left_out else ""
+    rules, kept, lost = counted(len(made.written), "rule"), len(made.kept), len(made.left_out)
+    told = f"{rules} written, {kept} existed already, {lost} left out.{first} A running crawl loads them."
+    return Done("added", told)
+
+
 @action("/jobs", words("sites", "Only these sites, separated by commas."), _MODE, form="/jobs", role="admin")
 async def start_job(board: Dashboard, given: Given) -> Done:
     """Start a crawl with scrapyd."""
@@ -624,7 +648,7 @@ async def stop_job(board: Dashboard, given: Given) -> Done:
     words("fields", "Fields of articles in notices, separated by commas (default: without the text)."),
     form="/saved",
 )
-@reading
+@changing(saved_today)
 def save(data: Data, given: Given) -> Done:
     """Save a search under a name.
 
@@ -638,7 +662,7 @@ def save(data: Data, given: Given) -> Done:
 
 
 @action("/saved", _NAME)
-@reading
+@changing(saved_today)
 def forget(data: Data, given: Given) -> Done:
     """Delete a saved search.
 
@@ -653,7 +677,7 @@ def forget(data: Data, given: Given) -> Done:
 async def _mark(board: Dashboard, given: Given, state: State) -> Done:
     with told_to_users():
         url = canonicalize(given["url"])
-        await board.marks.change(person(), fingerprint(url), state)
+        await board.marks.change(person(), [fingerprint(url)], state)
     if state is State.STARRED:
         board.readers.uses.count([board.readers.rules().for_url(url).domain], SAVED)
     return Done(state.value, f"{url} is {state.value}.")
@@ -680,6 +704,15 @@ async def mark_read(board: Dashboard, given: Given) -> Done:
     return await _mark(board, given, State.READ)
 
 
+@action(BACK, words("urls", "URLs, with blanks between them.", required=True, longest=2**16), role="read")
+async def mark_all_read(board: Dashboard, given: Given) -> Done:
+    """Mark several articles as read, for the person who acts."""
+    with told_to_users():
+        keys = [fingerprint(canonicalize(url)) for url in given["urls"].split()]
+        await board.marks.change(person(), keys, State.READ)
+    return Done(State.READ.value, f"{counted(len(keys), 'article')} marked as read.")
+
+
 @action(BACK, URL, role="read")
 async def mark_unread(board: Dashboard, given: Given) -> Done:
     """Mark an article as not read."""
@@ -687,7 +720,7 @@ async def mark_unread(board: Dashboard, given: Given) -> Done:
 
 
 @action("/sources/{site}", _SITE)
-@changing_sites
+@changing(all_sites)
 def resume(data: Data, given: Given) -> Done:
     """Resume a site."""
     domain = chosen_site(given["site"], data.storage, data.rules)

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import io
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from types import SimpleNamespace
-from typing import Any, Final, cast
+from typing import Final, cast
 
 from aiohttp import ETag, web
 from yarl import URL
 
 from newsbot import __version__
 from newsbot.apps.export.feed import TYPES, as_opml, feed_of
-from newsbot.apps.export.formats import defused
-from newsbot.apps.search.articles import Attention
+from newsbot.apps.export.formats import rows_as_csv, rows_as_jsonl, write_csv, write_json_lines
 from newsbot.apps.web.dashboard.endpoints import COMPARED, FILTERS, attention, filter_of, query_of
 from newsbot.apps.web.dashboard.overview import Overview, crawl_state
 from newsbot.apps.web.dashboard.rendering import HEADERS, answer
@@ -34,11 +31,13 @@ LIMIT = 50
 MAX_LIMIT = 200
 HUB = "/hub"
 """Path of the hub of the feeds (:mod:`newsbot.apps.hub`)."""
+MAX_IN_FILE = 1000
+"""Maximum number of articles in a file."""
 _NO_FILTERS = ("sort", "page")
-PARAMETERS = (
-    *(one for one in FILTERS if one.name not in _NO_FILTERS),
-    number("limit", "Maximum number of articles.", LIMIT, MAX_LIMIT),
-)
+_SEARCH = tuple(one for one in FILTERS if one.name not in _NO_FILTERS)
+PARAMETERS = (*_SEARCH, number("limit", "Maximum number of articles.", LIMIT, MAX_LIMIT))
+FILE_PARAMETERS = (*_SEARCH, number("limit", "Maximum number of articles.", MAX_IN_FILE, MAX_IN_FILE))
+_FILES = {"csv": "text/csv", "jsonl": "application/x-ndjson"}
 
 
 def add_exports(board: Dashboard, app: web.Application, notices: Notices) -> None:
@@ -47,6 +46,7 @@ def add_exports(board: Dashboard, app: web.Application, notices: Notices) -> Non
         app.router.add_get(FEEDS + kind, board.following(_feed))
     for kind in ("csv", "jsonl"):
         app.router.add_get(f"/attention.{kind}", board.reading(partial(_attention, kind=kind)))
+        app.router.add_get(FEEDS + kind, board.following(partial(_articles, kind=kind)))
     app.router.add_get("/sites.opml", board.reading(_opml))
     app.router.add_get("/metrics", board.reading(partial(_metrics, notices=notices)))
 
@@ -91,6 +91,19 @@ async def _feed(board: Dashboard, request: web.Request) -> web.Response:
     return response
 
 
+async def _articles(board: Dashboard, request: web.Request, *, kind: str) -> web.Response:
+    wanted = given(request, FILE_PARAMETERS, {})
+    query, where, file = query_of(wanted), filter_of(wanted), io.BytesIO()
+
+    def write(data: Data) -> None:
+        hits = data.search.find(query, where, limit=wanted["limit"])
+        (write_csv if kind == "csv" else write_json_lines)(file, [one.article for one in hits])
+
+    await board.readers.call(write)
+    headers = {"Content-Disposition": f'attachment; filename="articles.{kind}"'}
+    return answer(file.getvalue(), _FILES[kind], headers=headers)
+
+
 async def _metrics(board: Dashboard, _request: web.Request, *, notices: Notices) -> web.Response:
     view, articles = await board.memos.get(crawl_state), await board.memos.get(stored_articles)
     sites = await board.readers.call(lambda data: data.storage.sites.all())
@@ -113,24 +126,7 @@ def _followers(data: Data) -> Iterator[str]:
 
 async def _attention(board: Dashboard, request: web.Request, *, kind: str) -> web.Response:
     found = await attention(board, given(request, COMPARED, {}))
-    if kind == "csv":
-        return answer(as_csv(found), "text/csv")
-    return answer(as_jsonl(found), "application/x-ndjson")
-
-
-def as_csv(found: Attention) -> str:
-    """Return the counts as CSV: a header, and a line for each day and query."""
-    text = io.StringIO()
-    lines: Any = csv.writer(text)
-    lines.writerow(("day", "query", "articles", "of", "share"))
-    # A query that begins with "=" must not become a formula in a spreadsheet.
-    lines.writerows([defused(value) for value in row.values()] for row in found.rows())
-    return text.getvalue()
-
-
-def as_jsonl(found: Attention) -> str:
-    """Return the counts as JSON lines: an object for each day and query."""
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in found.rows())
+    return answer((rows_as_csv if kind == "csv" else rows_as_jsonl)(found.rows()), _FILES[kind])
 
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4"

@@ -16,8 +16,8 @@ from aiohttp import web
 from newsbot.apps.authoring.writing import starter_sites
 from newsbot.apps.search.articles import MAX_COMPARED
 from newsbot.apps.search.usefulness import READ
+from newsbot.apps.simulator import reports
 from newsbot.apps.web.dashboard import endpoints as operations
-from newsbot.apps.web.dashboard import reports
 from newsbot.apps.web.dashboard.access import person
 from newsbot.apps.web.dashboard.articles import (
     MAX_PAGE,
@@ -43,6 +43,7 @@ from newsbot.apps.web.dashboard.endpoints import (
     Given,
     choice_of,
 )
+from newsbot.apps.web.dashboard.exports import MAX_IN_FILE
 from newsbot.apps.web.dashboard.overview import crawl_state, crawl_verdict, current_troubles
 from newsbot.apps.web.dashboard.plots import (
     activity_plots,
@@ -56,8 +57,10 @@ from newsbot.apps.web.dashboard.rendering import answer
 from newsbot.apps.web.dashboard.schema import Parameter, flag, given, number, one_of, words
 from newsbot.apps.web.dashboard.service import (
     Dashboard,
+    all_by_day,
     known_languages,
     published_today,
+    saved_today,
     stored_articles,
     top_events_of,
 )
@@ -190,9 +193,11 @@ async def front(board: Dashboard, asked: Given) -> Values:
         top_events_of(chosen),
         rising_terms,
         known_languages,
+        saved_today,
     )
-    verdict, view, stored, published, top, rising, languages = figures
-    newest = await board.readers.call(lambda data: newest_articles(data, chosen))
+    verdict, view, stored, published, top, rising, languages, searches = figures
+    is_read = (await board.marks.of(person())).is_read if asked["unread"] and person() else None
+    newest = await board.readers.call(lambda data: newest_articles(data, chosen, is_read))
     # Counting the changes is expensive, and the number only explains why there is no event.
     unindexed = 0 if top or top is None else await board.readers.call(lambda data: data.search.waiting())
     return {
@@ -203,6 +208,7 @@ async def front(board: Dashboard, asked: Given) -> Values:
         "published": published,
         "top": top,
         "rising": rising,
+        "searches": searches,
         "newest": newest,
         "unindexed": unindexed,
         "known_languages": languages or [],
@@ -287,14 +293,16 @@ async def source(board: Dashboard, asked: Given) -> Values:
 @page("/articles", "articles.html", "/articles", *FILTERS)
 async def articles(board: Dashboard, asked: Given) -> Values:
     """Show articles by words and filters."""
-    found, attention = await asyncio.gather(
-        operations.articles(board, asked),
-        operations.attention(board, {**asked, "q": [asked["q"] or ""]}),
-    )
+    if operations.query_of(asked) or operations.filter_of(asked) != ArticleFilter():
+        counting = operations.attention(board, {**asked, "q": [asked["q"] or ""]})
+    else:
+        counting = board.memos.get(all_by_day)
+    found, attention = await asyncio.gather(operations.articles(board, asked), counting)
     (counted,) = attention.queries
     return {
         "found": found,
         "last_page": MAX_PAGE,
+        "most_in_file": MAX_IN_FILE,
         "counts": counted.counts,
         "days": len(attention.days),
         "chart": days_plot(attention),
@@ -447,7 +455,10 @@ async def saved(board: Dashboard, asked: Given) -> Values:
     keys = [bytes.fromhex(key) for key in (await board.marks.of(person())).starred] if person() else []
     latest = keys[: -SHOWN_STARRED - 1 : -1]
     starred = await board.readers.call(lambda data: starred_articles(data, latest)) if latest else []
-    return {"found": searches, "starred": starred, "more_starred": len(keys) - len(latest)}
+    (counted,) = await board.memos.present(saved_today)
+    today = {name: number for name, _, number in counted or ()}
+    more = len(keys) - len(latest)
+    return {"found": searches, "today": today, "starred": starred, "more_starred": more}
 
 
 @page("/simulator", "simulator.html", "/simulator")

@@ -142,10 +142,9 @@ def reports_plot(given: Sequence[Reports]) -> Plot:
     step = len(given) // TICKS + 1
     points = []
     for place, one in enumerate(given):
-        label = _label(one.at, hour=one.hours < 24)
-        tick = (
-            "" if place % step else f"{one.at:%H:00}" if one.hours < 24 and place and one.at.hour else label
-        )
+        label, day = _label(one.at, hour=one.hours < 24), day_text(one.at, with_year=False)
+        # The first one has no hour: the next one may be near, and their texts must not overlap.
+        tick = "" if place % step else f"{one.at:%H:00}" if one.hours < 24 and place and one.at.hour else day
         points.append((label, float(one.articles), tick))
     hours = given[0].hours if given else 1
     title = (

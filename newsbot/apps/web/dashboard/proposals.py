@@ -19,6 +19,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from newsbot.apps.authoring.importing import Written, add_list
 from newsbot.apps.authoring.new import found_so_far
 from newsbot.apps.authoring.writing import add_starter, rule_path, site_named, write_new
 from newsbot.backends import rules_folder
@@ -145,6 +146,13 @@ class Proposals:
         Raises :class:`ArgumentError` if a rule cannot be written.
         """
         return await asyncio.to_thread(add_starter, self._folder)
+
+    async def add_list(self, data: bytes) -> Written:
+        """Write a rule for each site of a list.
+
+        Raises :class:`ArgumentError` if the list has no site, or if a rule cannot be written.
+        """
+        return await asyncio.to_thread(add_list, self._folder, data)
 
     async def close(self) -> None:
         """Kill a running crawl."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 from urllib.parse import quote, urlencode, urlsplit
@@ -72,6 +73,7 @@ def make_environment() -> Environment:
         "moment": moment,
         "time": at_time,
         "lately": lately,
+        "late": lambda at: time.time() - at.timestamp(),
         "percent": percent,
         "number": number_text,
         "decimal": lambda value, places=1: decimal_text(f"{value:.{places}f}"),

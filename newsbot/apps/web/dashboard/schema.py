@@ -43,12 +43,32 @@ class Parameter:
     """Where the parameter is: ``path``, ``query`` or ``form``."""
     most: int = 1
     """Maximum number of values for the parameter. If it is more than 1, the value is a list."""
+    longest: int = MAX_LENGTH
+    """Maximum length of a value in characters."""
+    is_file: bool = False
+    """True if the field of a form can be a file."""
 
 
-def words(name: str, text: str, *, required: bool = False, place: str = "query") -> Parameter:
+def words(
+    name: str, text: str, *, required: bool = False, place: str = "query", longest: int = MAX_LENGTH
+) -> Parameter:
     """Return a parameter for any text."""
-    schema = {"type": "string", "minLength": int(required), "maxLength": MAX_LENGTH}
-    return Parameter(name, text, schema, str, None, required, place)
+    schema = {"type": "string", "minLength": int(required), "maxLength": longest}
+    return Parameter(name, text, schema, str, None, required, place, longest=longest)
+
+
+def upload(name: str, text: str, longest: int) -> Parameter:
+    """Return a required parameter for a file, or for its content. The value is bytes."""
+
+    def read(given: str) -> bytes:
+        return given.encode("utf-8", _BYTES)
+
+    schema = {"type": "string", "minLength": 1, "maxLength": longest}
+    return Parameter(name, text, schema, read, None, required=True, longest=longest, is_file=True)
+
+
+_BYTES = "surrogateescape"
+"""The error handler that keeps bytes that are not UTF-8."""
 
 
 def several(name: str, text: str, most: int) -> Parameter:
@@ -116,6 +136,8 @@ def given(request: web.Request, parameters: Sequence[Parameter], form: Mapping[s
     for one in parameters:
         source: Mapping[str, Any] = {"path": request.match_info, "query": request.query}.get(one.place, form)
         text = source.get(one.name)
+        if one.is_file and isinstance(text, bytes):
+            text = text.decode("utf-8", _BYTES)
         if one.most > 1:
             texts = [word.strip() for word in request.query.getall(one.name, ()) if word.strip()]
             found[one.name] = [one.read(word) for word in texts]
@@ -127,11 +149,11 @@ def given(request: web.Request, parameters: Sequence[Parameter], form: Mapping[s
             found[one.name] = one.default
             if one.required:
                 wrong.append(f"{one.name} is missing")
-        elif len(text) > MAX_LENGTH:
-            wrong.append(f"{one.name} is longer than {MAX_LENGTH} characters")
+        elif len(text) > one.longest:
+            wrong.append(f"{one.name} is longer than {one.longest} characters")
         else:
             try:
-                found[one.name] = one.read(text.strip())
+                found[one.name] = one.read(text if one.is_file else text.strip())
             except ValueError as error:
                 wrong.append(f"{one.name} {error}")
     if wrong:

@@ -22,7 +22,10 @@ from jinja2 import Environment
 from yarl import URL
 
 from newsbot import __version__
+from newsbot.apps.alerts.saved import saved_searches
+from newsbot.apps.search.articles import Attention
 from newsbot.apps.team.journal import Journal
+from newsbot.apps.team.reading import Reading
 from newsbot.apps.web.dashboard.access import Access, become, person
 from newsbot.apps.web.dashboard.articles import (
     EVERYTHING,
@@ -34,7 +37,7 @@ from newsbot.apps.web.dashboard.articles import (
     top_events,
 )
 from newsbot.apps.web.dashboard.jobs import Jobs
-from newsbot.apps.web.dashboard.marks import Marks, Reading
+from newsbot.apps.web.dashboard.marks import Marks
 from newsbot.apps.web.dashboard.overview import crawl_state, crawl_verdict, current_troubles
 from newsbot.apps.web.dashboard.proposals import Proposals
 from newsbot.apps.web.dashboard.rendering import again, answer, json_answer, link, make_environment
@@ -61,6 +64,24 @@ def published_today(data: Data) -> int:
     return data.storage.articles.count(ArticleFilter(since=now - WINDOW, until=now, posts=False))
 
 
+def all_by_day(data: Data) -> Attention:
+    """Return the numbers of all articles by day, site and language."""
+    return data.search.attention([""], ArticleFilter(), utc(data.clock()))
+
+
+def saved_today(data: Data) -> list[tuple[str, str, int | None]]:
+    """Return the saved searches: name, query, and number of articles of the last 24 hours.
+
+    Instead of 0, the number is None while the search index is being built.
+    """
+    now = utc(data.clock())
+    where = ArticleFilter(since=now - WINDOW, until=now)
+    searches = saved_searches(data.storage.notes)
+    totals = [data.search.counts(one.query, where).total for one in searches]
+    nothing = None if 0 in totals and data.search.waiting() else 0
+    return [(one.name, one.query, total or nothing) for one, total in zip(searches, totals, strict=True)]
+
+
 def known_languages(data: Data) -> list[str]:
     """Return the languages of the articles in the search index."""
     return [code for code in data.search.known_languages() if code]
@@ -81,6 +102,8 @@ FIGURES: Mapping[Callable[[Data], Any], float] = {
     all_sites: 60.0,
     top_events: 60.0,
     recent_stories: 120.0,
+    saved_today: 60.0,
+    all_by_day: 120.0,
     rising_terms: 600.0,
     known_languages: 600.0,
 }
@@ -293,7 +316,8 @@ class Dashboard:
         async def noted(board: Dashboard, request: web.Request) -> web.StreamResponse:
             response = await handler(board, request)
             if role != "read" and response.status < 400:
-                form = {name: value for name, value in (await read_form(request)).items() if name != "secret"}
+                sent = (await read_form(request)).items()
+                form = {name: value for name, value in sent if name != "secret" and isinstance(value, str)}
                 action = request.path.rpartition("/")[2]
                 with suppress(OSError):  # a full disk does not stop people from acting
                     now = system_clock()

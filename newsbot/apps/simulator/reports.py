@@ -1,4 +1,4 @@
-"""Finds and reads the reports of the simulator: the HTML files in the folder that NEWSBOT_REPORTS names.
+"""Finds and reads the reports in the folder that NEWSBOT_REPORTS names, for the dashboard.
 
 Reports are served unchanged, but in a sandbox: browsers neither run scripts of a report nor load further
 files.
