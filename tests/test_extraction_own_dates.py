@@ -43,6 +43,21 @@ def test_another_date_of_the_page_is_not_taken(own: str, before: str, after: str
     assert article.published_at is None, article.extraction
 
 
+@pytest.mark.parametrize("logo", ["<h1><a href=/>Mill Paper</a></h1>", "<h1>Mill Paper</h1>", ""])
+@pytest.mark.parametrize("tag", ["h2", "h3"])
+@pytest.mark.parametrize("address", [ADDRESS, "https://paper.example/2026/11/19/mill-race-dug-out"])
+def test_a_smaller_heading_is_the_headline_if_it_is_the_title(logo: str, tag: str, address: str) -> None:
+    head = "<title>Mill race dug out – Mill Paper</title>"
+    teaser = f"<{tag}><a href=/n/8>Ferry stuck on a sand bank</a></{tag}><i>21 Nov 2026</i>"
+    line = "<section><ul><li><i class=icon></i> 19 Nov 2026<li><a href=/sport>Sport</a></ul></section>"
+    own = f"<header><{tag}><a href=''>Mill race dug out</a></{tag}></header>{line}<section>{TEXT}</section>"
+    html = f"<html lang=en>{head}<body>{logo}<article>{own}</article><div>{teaser}</div></body></html>"
+    article = read(html.encode(), address, now=NOW)
+    assert article.title == "Mill race dug out"
+    assert article.published_at == datetime(2026, 11, 19, tzinfo=UTC)
+    assert article.extraction["published_at"].startswith("visible"), "the address alone is no evidence"
+
+
 @pytest.mark.parametrize(
     ("markup", "language", "expected"),
     [

@@ -305,11 +305,11 @@ def next_articles(page: Page) -> frozenset[HtmlElement]:
 
     Such an article is in a box like the box of the page's own article, or it is an ``<article>``. It has its
     own headline: an ``<h1>``, a heading with a link, or a heading with a byline or time. The result is empty
-    unless the first ``<h1>`` of the page is its title.
+    unless the headline of the page is its title.
     """
-    if not page.h1:
+    if not page.headlines:
         return frozenset()
-    own = page.h1[0]
+    own = page.headlines[0]
     headline = key(text_of(own))
     titled = key(page.title_tag or page.meta("og:title"))
     # The entries of a live blog are <article> elements with headings too.

@@ -20,7 +20,7 @@ from newsbot.pages.extraction.page.charset import decode_as, detect, encoding_of
 from newsbot.pages.extraction.page.jsonld import Node, Nodes
 from newsbot.pages.extraction.page.shell import is_odd, with_standard_shell
 from newsbot.pages.extraction.page.visible import PHRASING
-from newsbot.pages.extraction.strings import plain, squash, word_set
+from newsbot.pages.extraction.strings import key, plain, squash, word_set
 
 # --- parsing
 
@@ -307,6 +307,12 @@ MAX_TIMES = 200
 """Maximum number of ``<time>`` elements that are collected."""
 MAX_HEADLINES = 50
 """Maximum number of ``<h1>`` elements that are collected."""
+MAX_SMALLER = 40
+"""Maximum number of smaller headings that are compared with the title of the page."""
+_LEAST_TITLE = 8
+"""Minimum length of the title of a page in its headline. Shorter headings are sections."""
+_LONGEST_TITLE = 400
+_TITLE_PARTS = re.compile(r"\s+[|–—·»«:-]+\s+|\s*\|\s*")
 MAX_STEPS = 4000
 """Maximum number of start and end tags that are visited to get the text of one element."""
 MAX_ITEM_NAMES = 10
@@ -437,16 +443,34 @@ class Page:
 
     @cached_property
     def headings(self) -> list[str]:
-        """The texts of the page's ``<h1>`` elements in page order. Empty texts are left out."""
-        return [text for element in self.h1 if (text := text_of(element))]
+        """The texts of :attr:`headlines`. Empty texts are left out."""
+        return [text for element in self.headlines if (text := text_of(element))]
+
+    @cached_property
+    def headlines(self) -> list[HtmlElement]:
+        """The elements that can be the headline, in page order.
+
+        They are the ``<h1>`` elements. If the title of the page is the text of a smaller heading and of no
+        ``<h1>``, the smaller heading is the headline, and an ``<h1>`` is the name of the site.
+        """
+        smaller = self._smaller_headline()
+        return self.h1 if smaller is None else [smaller]
+
+    def _smaller_headline(self) -> HtmlElement | None:
+        titles = {key(self.meta("og:title")), *map(key, _TITLE_PARTS.split(self.title_tag)[:1])}
+        titles = {title for title in titles if len(title) >= _LEAST_TITLE}
+        if not titles or any(key(text_of(heading)) in titles for heading in self.h1):
+            return None
+        smaller = islice(self.tree.iter("h2", "h3"), MAX_SMALLER)
+        return next((one for one in smaller if key(text_of(one, _LONGEST_TITLE)) in titles), None)
 
     @cached_property
     def around_headline(self) -> frozenset[HtmlElement]:
-        """The ancestors of the first two ``<h1>`` elements.
+        """The ancestors of the first two elements that can be the headline.
 
         These elements are not side columns, even if the class or id suggests a side column.
         """
-        return frozenset(box for element in self.h1[:2] for box in element.iterancestors())
+        return frozenset(box for element in self.headlines[:2] for box in element.iterancestors())
 
     def is_aside(self, element: HtmlElement, named: re.Pattern[str], tags: frozenset[str]) -> bool:
         """True for an element inside a side column, a footer or another box that is not part of the article.

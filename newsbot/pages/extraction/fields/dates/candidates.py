@@ -365,13 +365,13 @@ def _stamped(element: HtmlElement, region: str | None) -> Written | None:
 
 def near_headline(page: Page, region: str | None) -> Iterator[tuple[Written, float]]:
     """Yield the dates directly before and after the headline, each with its confidence."""
-    for element in page.h1[:4]:
+    for element in page.headlines[:4]:
         yield from _near(element, page, region)
 
 
 def around_headline(page: Page) -> Iterator[str]:
     """Yield the short texts directly before and after the first headline."""
-    for element in page.h1[:1]:
+    for element in page.headlines[:1]:
         for around in _around(element):
             text = text_of(around, 400)
             if len(text) <= MAX_BESIDE and is_own(around, page):
@@ -393,7 +393,7 @@ def _dates_in_text(page: Page, region: str | None) -> Iterator[tuple[Written, fl
 
     The second value is the confidence. It is lower before the headline and in side columns.
     """
-    headline = page.h1[0] if page.h1 else None
+    headline = next(iter(page.headlines), None)
     after, count = headline is None, 0
     for element in islice(page.tree.iter(*_LINES), MAX_LOOKED_AT):
         after = after or element is headline
@@ -447,7 +447,7 @@ def _relative_dates(page: Page, now: datetime, zone: tzinfo) -> Iterator[tuple[W
     Times near the headline come first, then times in elements named after dates. ``now`` is the time of the
     download, and ``zone`` is the time zone of the site.
     """
-    for headline in page.h1[:1]:
+    for headline in page.headlines[:1]:
         for element in _around(headline):
             written = relative_moment(text_of(element, MAX_RELATIVE + 1), now, zone)
             if written is not None and is_own(element, page):

@@ -134,4 +134,4 @@ def _branch(element: HtmlElement, page: Page) -> HtmlElement | None:
 
 
 def _has_headline(box: HtmlElement, page: Page) -> bool:
-    return box in page.around_headline or box in page.h1[:2]
+    return box in page.around_headline or box in page.headlines[:2]

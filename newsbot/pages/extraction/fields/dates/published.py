@@ -51,6 +51,7 @@ from newsbot.pages.extraction.fields.evidence import (
     OPEN_GRAPH,
     SITEMAP,
     TIME_TAG,
+    URL,
     VISIBLE,
     Candidate,
 )
@@ -386,12 +387,16 @@ def _honest(candidate: Moment) -> Moment:
 def _choose(found: list[Moment]) -> Moment | None:
     """Return the candidate with the highest confidence.
 
-    If it is only a day, the best candidate with a time on that day is returned instead.
+    If it is only a day, the best candidate with a time on that day is returned instead. If it is from the
+    URL, and the page has this day too, the candidate of the page is returned.
     """
     chosen = max(found, key=lambda c: c.confidence, default=None)
     if chosen is None or chosen.value.precision != "day":
         return chosen
     day = chosen.value.local.date()
+    if chosen.method == URL:
+        shown = [c for c in found if c.method != URL and c.value.local.date() == day]
+        chosen = max(shown, key=lambda c: c.confidence, default=chosen)
     timed = [c for c in found if c.value.precision != "day" and c.confidence >= _FINER_FROM]
     finer = [c for c in timed if c.value.local.date() == day]
     finer = finer or [turned for c in timed if (turned := _turned(c, day)) is not None]
