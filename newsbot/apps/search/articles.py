@@ -41,6 +41,7 @@ from newsbot.apps.search.query import (
     FORM,
     POST,
     Hit,
+    Mark,
     Query,
     Tagged,
     describe,
@@ -459,8 +460,8 @@ class ArticleSearch:
             Followed(query, self.counts(query, where), self.explain(query, found=True))
             for query in queries[:MAX_COMPARED]
         ]
-        asked = self._asked(self._parsed(f"{FORM}:{POST}"), ArticleFilter(since=begin, until=end), [])
-        known, posts = self._index.days(), self._index.counts(asked).days
+        written = Conditions(expression_of(Mark(FORM, POST, (POST,)), ()), begin, end)
+        known, posts = self._index.days(), self._index.counts(written).days
         return Attention(days, [known.get(day, 0) - posts.get(day, 0) for day in days], followed)
 
     def rising(self, now: datetime, limit: int) -> list[RisingTerm]:
