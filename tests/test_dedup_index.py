@@ -140,22 +140,6 @@ def test_a_template_fills_only_its_share_of_a_bucket(index: SqliteIndex, path: P
     assert [near.doc_id for near in found] == [f"{nth}" for nth in range(number - MAX_CANDIDATES, number)]
 
 
-def test_the_first_layout_is_replaced(path: Path) -> None:
-    SqliteIndex(path).close()
-    with sqlite3.connect(path) as database:
-        for table in ("near_text", "near_bucket", "near_recent", "near_chunk"):
-            database.execute(f"DROP TABLE {table}")
-        database.execute("CREATE TABLE near_doc (id INTEGER PRIMARY KEY)")
-        database.execute("CREATE TABLE near_band (bucket INTEGER PRIMARY KEY)")
-        database.execute("UPDATE near_scheme SET scheme = 'an older one'")
-        database.execute("UPDATE newsbot_schema SET version = 1 WHERE component = 'dedup'")
-    database.close()
-    index = SqliteIndex(path)
-    assert index.check_and_insert("doc", "a.org", signature(" ".join(text_of(1))), NOW) == []
-    assert index.count() == 1
-    index.close()
-
-
 def test_an_index_of_another_scheme_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     SqliteIndex(path).close()
     SqliteIndex(path).close()
