@@ -198,29 +198,13 @@ def _leads_up(heading: HtmlElement, page: Page) -> bool:
 
 
 def _logo(page: Page) -> HtmlElement | None:
-    """Return the only ``<h1>`` if it is the name of the site, as in the logo, else None."""
-    logo = page.h1[0] if len(page.h1) == 1 else None
-    return logo if logo is not None and _heading_of_title(page, logo) is not None else None
+    """Return the only ``<h1>`` if it is the name of the site, as in the logo, else None.
 
-
-def _heading_of_title(page: Page, logo: HtmlElement) -> str | None:
-    """Return the text of the smaller heading that is the title of the page without ``logo``, or None."""
-    title = key(page.title_tag or page.meta("og:title"))
-    name = key(text_of(logo, 100))
-    if not name or not title.endswith(f" {name}"):
-        return None
-    for heading in islice(page.tree.iter("h2", "h3"), MAX_SMALLER):
-        text = text_of(heading, MAX_TITLE)
-        own = key(text)
-        if len(own) >= _LEAST_HEADING and title == f"{own} {name}":
-            return text
-    return None
-
-
-MAX_SMALLER = 40
-"""Maximum number of smaller headings that are compared with the title of the page."""
-_LEAST_HEADING = 8
-"""Minimum length of a smaller heading that can be the headline. Shorter headings are sections."""
+    The title of the page then ends with this name, and begins with a smaller heading.
+    """
+    logo = page.h1[0] if len(page.h1) == 1 and page.h1[0] not in page.headlines else None
+    name = "" if logo is None else key(text_of(logo, 100))
+    return logo if name and key(page.title_tag or page.meta("og:title")).endswith(f" {name}") else None
 
 
 def site_names(page: Page) -> list[str]:
@@ -328,8 +312,8 @@ def title_candidates(page: Page, hint: Link | None) -> Iterator[Candidate[str]]:
         raw.append((first_text(page.article.get("name")), JSON_LD, 0.7))
     raw.append((page.meta("og:title"), OPEN_GRAPH, 0.81))
     raw.extend((text, VISIBLE, trust) for text, trust in _visible(page))
-    if (logo := _logo(page)) is not None:
-        raw.append((_heading_of_title(page, logo) or "", VISIBLE, 0.8))
+    if _logo(page) is not None:
+        raw.append((text_of(page.headlines[0], MAX_TITLE), VISIBLE, 0.8))
     for_search = {key(clean_title(text_of(heading), sites)) for heading in page.h1 if _is_for_search(heading)}
     raw.extend(
         (item.get("content") or text_of(item, 600), MICRODATA, 0.8)
@@ -388,7 +372,7 @@ def _visible(page: Page) -> Iterator[tuple[str, float]]:
 
 def _above_text(page: Page) -> str:
     """Return the text of the first ``<h2>`` of the article if paragraphs follow it, else an empty string."""
-    for heading in islice(page.tree.iter("h2"), MAX_SMALLER):
+    for heading in islice(page.tree.iter("h2"), MAX_ABOVE):
         text = text_of(heading, MAX_TITLE)
         follow = sum(1 for one in islice(heading.itersiblings(), 12) if one.tag == "p")
         if text and follow >= _LEAST_PARAGRAPHS and not page.is_aside(heading, _ASIDE, _ASIDE_TAGS):
@@ -396,6 +380,8 @@ def _above_text(page: Page) -> str:
     return ""
 
 
+MAX_ABOVE = 40
+"""Maximum number of smaller headings that are looked at."""
 _LEAST_PARAGRAPHS = 2
 _ASIDE = re.compile(r"comment|related|sidebar|recommend|popular|latest|teaser", re.IGNORECASE)
 _ASIDE_TAGS = frozenset({"aside", "nav", "form"})
