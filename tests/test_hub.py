@@ -80,6 +80,7 @@ class World:
     echo: bool = True
     sent: list[tuple[bytes, dict[str, str]]] = field(default_factory=list)
     notes: dict[str, dict[str, Any]] = field(default_factory=dict)
+    gone: set[str] = field(default_factory=set)
     now: float = 1_000_000.0
 
     def network(self) -> Network:
@@ -90,7 +91,9 @@ class World:
             self.sent.append((body, dict(headers)))
             return self.status
 
-        async def content(_topic: str) -> tuple[bytes, str]:
+        async def content(topic: str) -> tuple[bytes, str]:
+            if topic in self.gone:
+                raise LookupError(topic)
             return self.body, "application/atom+xml"
 
         async def notes(name: str, _kind: str, *given: Any) -> Any:
@@ -177,6 +180,19 @@ def test_a_subscriber_that_fails_is_tried_again_later_and_410_ends_it(world: Wor
     world.body, world.status = b"<feed>3</feed>", 410
     world.rounds(hub)
     assert not world.notes
+
+
+def test_a_feed_that_is_gone_ends_its_subscriptions_and_no_others(world: World, hub: Hub) -> None:
+    gone = GOOD["hub.topic"] + "&category=ferries"
+    hub.ask(read_request(GOOD | {"hub.topic": gone}))
+    world.rounds(hub)
+    assert {note["topic"] for note in world.notes.values()} == {GOOD["hub.topic"], gone}
+    world.gone.add(gone)
+    world.body = b"<feed>new</feed>"
+    hub.ask(read_request(GOOD | {"hub.topic": gone, "hub.callback": "http://other.test/"}))
+    world.rounds(hub)
+    assert [note["topic"] for note in world.notes.values()] == [GOOD["hub.topic"]]
+    assert [body for body, _ in world.sent] == [world.body]
 
 
 def test_requests_are_bounded(hub: Hub) -> None:

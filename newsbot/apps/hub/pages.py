@@ -19,7 +19,7 @@ from newsbot.apps.web.incoming import read_form
 from newsbot.apps.web.outgoing import Outgoing, OutgoingError
 from newsbot.clock import system_clock
 from newsbot.config.check import value_of
-from newsbot.errors import DataError
+from newsbot.errors import ArgumentError, DataError
 
 logger = logging.getLogger(__name__)
 ROUND_EVERY = 15.0
@@ -73,7 +73,19 @@ def _network(board: Dashboard, outgoing: Outgoing) -> Network:
     async def notes(name: str, *arguments: Any) -> Any:
         return await board.readers.call(lambda data: getattr(data.storage.notes, name)(*arguments))
 
-    return Network(get, post, lambda topic: content(board, URL(topic)), notes)
+    return Network(get, post, partial(_content, board), notes)
+
+
+async def _content(board: Dashboard, topic: str) -> tuple[bytes, str]:
+    """Return the feed of a topic. Raises ``LookupError`` with the reason if it is not a feed."""
+    try:
+        return await content(board, URL(topic))
+    except KeyError:
+        raise LookupError("hub.topic must be a feed of this server") from None
+    except web.HTTPBadRequest as error:
+        raise LookupError(error.text) from error
+    except ArgumentError as error:
+        raise LookupError(str(error)) from error
 
 
 async def _subscribe(hub: Hub, board: Dashboard, request: web.Request) -> web.Response:
@@ -90,13 +102,10 @@ async def _subscribe(hub: Hub, board: Dashboard, request: web.Request) -> web.Re
 async def _read(board: Dashboard, request: web.Request) -> Subscribed:
     """Return the subscription that a request asks for. Raises ``ValueError`` with the reason."""
     one = read_request(await read_form(request))
-    topic = URL(one.topic)
+    if URL(one.topic).origin() != board.origin(request):
+        raise ValueError("hub.topic must be a feed of this server")
     try:
-        if topic.origin() != board.origin(request):
-            raise KeyError
-        await content(board, topic)
-    except KeyError:
-        raise ValueError("hub.topic must be a feed of this server") from None
-    except web.HTTPBadRequest as error:
-        raise ValueError(error.text) from error
+        await _content(board, one.topic)
+    except LookupError as error:
+        raise ValueError(*error.args) from error
     return one

@@ -102,11 +102,12 @@ class Network:
     """The functions that a hub needs."""
 
     get: Callable[[str], Awaitable[tuple[int, bytes]]]
-    """Fetch a URL, and return status and body. The status is 0 if there was no response."""
+    """Fetch a URL. Return the status and the body of the response; the status is 0 without a response."""
     post: Callable[[str, bytes, Mapping[str, str]], Awaitable[int]]
     """Send a body with headers, and return the status, or 0."""
     content: Callable[[str], Awaitable[tuple[bytes, str]]]
-    """Return the present content of a topic, and its media type."""
+    """Return the present content of a topic, and its media type. Raises ``LookupError`` if there is no such
+    feed (any more)."""
     notes: Callable[..., Awaitable[Any]]
     """Call the method of the notes with this name: ``save``, ``forget`` or ``all``."""
 
@@ -144,7 +145,12 @@ class Hub:
             elif one.due <= now:
                 due[one.topic].append(one)
         for topic, readers in due.items():
-            body, kind = await network.content(topic)
+            try:
+                body, kind = await network.content(topic)
+            except LookupError:  # for example because its category was deleted
+                for one in readers:
+                    await self._forget(network, one)
+                continue
             digest = hashlib.sha256(body).hexdigest()
             await asyncio.gather(
                 *(self._send(network, one, body, kind, digest) for one in readers if one.sent != digest)
@@ -158,7 +164,10 @@ class Hub:
         if one.leaving:
             await self._forget(network, one)
             return
-        content, _kind = await network.content(one.topic)  # only later content is sent
+        try:
+            content, _kind = await network.content(one.topic)  # only later content is sent
+        except LookupError:
+            return
         digest = hashlib.sha256(content).hexdigest()
         await self._keep(network, replace(one, until=self._clock() + one.lease, sent=digest))
 

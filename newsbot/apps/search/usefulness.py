@@ -56,7 +56,7 @@ def weights(uses: Mapping[str, float], articles: Mapping[str, float]) -> dict[st
 
 
 Addition = tuple[float, float]
-"""A moment in POSIX seconds, and what is added to the number of a site."""
+"""A time in POSIX seconds, and the number that is added to the site's number."""
 
 
 def _decayed(note: Mapping[str, Any] | None, now: float) -> float:

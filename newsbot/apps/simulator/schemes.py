@@ -347,7 +347,7 @@ def run_scheme(
         advance_all(state, measures)
         run = make_run(history, measures, cycles=(int(rounds),))
     seen = counts.history[: numbers[SEEN]]
-    changes = int((history.rows & NEW > 0).sum()) - pages  # the last row of each page is no change
+    changes = int((history.rows & NEW > 0).sum()) - pages  # the last row of each page is not a change
     messages, sent = int(numbers[EXCHANGES]) * subscribers, run.sumsize * subscribers
     if scheme.broker:  # the lists come from the broker
         messages, sent = messages + changes, sent - int(numbers[LIST_BYTES]) * subscribers

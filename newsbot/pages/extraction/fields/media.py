@@ -40,7 +40,7 @@ _ENDINGS = {
 _FORMS = {ending: form for form, endings in _ENDINGS.items() for ending in endings}
 _NUMBER = re.compile(r"\s*(\d{1,12})(?:\.\d+)?\s*(?:px)?\s*")
 _SIZES = re.compile(r"[-_](?:\d{2,4}x\d{2,4}|\d{2,4}w|scaled)\b")
-# A date, or a number that is no width.
+# A date, or a number that is not a width.
 _FOLDERS = re.compile(r"/((?:19|20)\d\d[/-](?:0?[1-9]|1[0-2])(?:[/-]\d{1,2})?|\d{5,20})(?=/)")
 _CANDIDATE = re.compile(r"(\S{1,2000})\s{1,9}(\d{1,5}(?:\.\d{1,3})?)[wx]")
 _LAZY = ("data-src", "data-lazy-src", "data-original", "src")
