@@ -160,7 +160,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """Pause or continue, and answer with the state."""
         length = self.headers.get("Content-Length", "0")
-        if not length.isdigit() or int(length) > MAX_BODY:
+        if not (length.isascii() and length.isdigit()) or int(length) > MAX_BODY:
             self._answer(413, {"error": "the body is too long"})
         elif not self._is_refused():
             self.rfile.read(int(length))
