@@ -457,9 +457,12 @@ class Page:
         return self.h1 if smaller is None else [smaller]
 
     def _smaller_headline(self) -> HtmlElement | None:
+        large = [key(text_of(heading)) for heading in self.h1]
         titles = {key(self.meta("og:title")), *map(key, _TITLE_PARTS.split(self.title_tag)[:1])}
+        # No separator is needed before a name that the page shows.
+        titles |= {key(self.title_tag).removesuffix(f" {name}") for name in large if name}
         titles = {title for title in titles if len(title) >= _LEAST_TITLE}
-        if not titles or any(key(text_of(heading)) in titles for heading in self.h1):
+        if not titles or any(heading in titles for heading in large):
             return None
         smaller = islice(self.tree.iter("h2", "h3"), MAX_SMALLER)
         return next((one for one in smaller if key(text_of(one, _LONGEST_TITLE)) in titles), None)
