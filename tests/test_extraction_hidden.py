@@ -21,6 +21,11 @@ HIDDEN = [
     "<div style='background:#fff'>{P}<p><font style='color:rgb(255, 255, 255)'>{SPAM}</font></p>{TEXT}</div>",
     "{P}<p style='font-size:0px'>{SPAM}</p>{TEXT}",
     "{P}<div aria-hidden=true>{SPAM}</div>{TEXT}",
+    "{P}<p>{PROSE[0]} <font color=white>{SPAM}</font></p>{TEXT}",
+    "<table bgcolor='#EEEEEE'><tr><td>{P}<font color='#eeeeee'>{SPAM}</font>{TEXT}</td></tr></table>",
+    "{P}<div style='width: 1px; height: 1px; overflow: hidden'>{SPAM}</div>{TEXT}",
+    "{P}<p style='overflow:hidden;height:0'>{SPAM}</p>{TEXT}",
+    "{P}<div style='transform: scale(0)'>{SPAM}</div>{TEXT}",
     "{TEXT}<div style='display:none'>{SPAM}</div><button>Share</button>",
     "{TEXT}<div style='display:none'>{SPAM} {SPAM} {SPAM}</div>",
 ]
@@ -32,6 +37,8 @@ SHOWN = [
     "{P}<div hidden='until-found'>{LATE}</div>",
     "<div style='background:#000;color:#fff'><p style='color:#fff'>{PROSE[0]}</p>{LATE}</div>",
     "{P}<div hidden id='S:1'>{LATE}</div>",
+    "{P}<div style='width:100px;height:1px;background:#000'></div><div style='height:0'>{LATE}</div>",
+    "<table bgcolor=black><tr><td><font color=white>{P}{LATE}</font></td></tr></table>",
     "<div style='display:none'>{LATE}</div>",
 ]
 

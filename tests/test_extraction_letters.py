@@ -128,6 +128,9 @@ HEAD = "<title>Rain closes the lower road</title><meta name=author content='Jo H
 SHELLS = {
     "tags omitted": "<!doctype html><html lang=en>HEAD<header><a href=/>Site</a></header><main>STORY</main>",
     "self-closed": "<html lang='en' /><head>HEAD</head><body>STORY</body></html>",
+    "self-closed head": "<html lang=en><head />HEAD<body>STORY</body></html>",
+    "self-closed body": "<html lang=en><head>HEAD</head><body class=x />STORY</html>",
+    "shadow": "<html><head>HEAD</head><body><x-a><template shadowrootmode=open>STORY</template></x-a></body>",
     "early end": "<html lang=en><head>HEAD</head><body></body></html>STORY",
     "early end within": "<html><head>HEAD</head><body><header>x</header></body></html><!-- c -->STORY",
     "empty body first": "<html lang=en><head>HEAD</head><body></body><body class=x>STORY</body></html>",

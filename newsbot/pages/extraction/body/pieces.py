@@ -231,7 +231,10 @@ class _Cutter:
         if not isinstance(name, str) or (name == "button" and not is_in_sentence(element)):
             return True
         if self._hidden is None or (
-            get("style") is None and get("hidden") is None and get("aria-hidden") is None
+            get("style") is None
+            and get("hidden") is None
+            and get("aria-hidden") is None
+            and get("color") is None
         ):
             return False
         return isinstance(element, HtmlElement) and self._hidden.covers(element)

@@ -20,13 +20,15 @@ from newsbot.pages.extraction.strings import size, squash
 
 MAX_HIDDEN = 200
 """Maximum number of elements with such attributes that are checked."""
-_MARKED = xpath("descendant::*[@hidden or @aria-hidden or @style]")
+_MARKED = xpath("descendant::*[@hidden or @aria-hidden or @style or @color]")
 _STYLE = re.compile(
     r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|font-size\s*:\s*0(?![.\d]*[1-9])"
-    r"|text-indent\s*:\s*-\d{3}|clip\s*:\s*rect\(\s*[01](?:px)?\b|clip-path\s*:\s*inset\(\s*(?:50|100)%)",
+    r"|text-indent\s*:\s*-\d{3}|transform\s*:\s*scale\(\s*0\s*\)|clip\s*:\s*rect\(\s*[01](?:px)?\b|clip-path\s*:\s*inset\(\s*(?:50|100)%)",
     re.IGNORECASE,
 )
 _MOVED = re.compile(r"(?:^|;)\s*(?:left|top|right)\s*:\s*-\d{3}", re.IGNORECASE)
+_NO_SIZE = re.compile(r"(?:^|;)\s*(?:height|width)\s*:\s*[01](?:px)?\s*(?:;|$|!)", re.IGNORECASE)
+_CUT = re.compile(r"(?:^|;)\s*overflow\s*:\s*hidden", re.IGNORECASE)
 _ABSOLUTE = re.compile(r"position\s*:\s*(?:absolute|fixed)", re.IGNORECASE)
 _COLOR = re.compile(r"(?:^|;)\s*color\s*:\s*([^;]{1,40})", re.IGNORECASE)
 _BACKGROUND = re.compile(r"(?:^|;)\s*background(?:-color)?\s*:\s*([^;]{1,40})", re.IGNORECASE)
@@ -95,7 +97,9 @@ def _is_hidden(element: HtmlElement) -> bool:
     if str(element.get("hidden", "until-found")).lower() != "until-found":
         return True
     style = element.get("style", "")[:1000]
-    if style and (_STYLE.search(style) or _is_off_screen(style) or _is_white_on_white(element, style)):
+    if style and (_STYLE.search(style) or _is_off_screen(style)):
+        return True
+    if (style or "color" in element.attrib) and _is_white_on_white(element, style):
         return True
     # Icons and signs are often hidden from screen readers only, and so are the paragraphs below a paywall.
     parent = element.getparent()
@@ -109,11 +113,12 @@ def _is_unspoken(element: etree._Element) -> bool:
 
 
 def _is_off_screen(style: str) -> bool:
-    return _ABSOLUTE.search(style) is not None and _MOVED.search(style) is not None
+    moved = _ABSOLUTE.search(style) is not None and _MOVED.search(style) is not None
+    return moved or (_CUT.search(style) is not None and _NO_SIZE.search(style) is not None)
 
 
 def _is_white_on_white(element: HtmlElement, style: str) -> bool:
-    color = _value(_COLOR, style)
+    color = _value(_COLOR, style) or (element.get("color") or "").lower()
     if not color:
         return False
     boxes = (element, *islice(element.iterancestors(), 10))

@@ -142,12 +142,17 @@ def _mend(tree: HtmlElement) -> None:
     All repairs are made in one walk. Each walk is slow, because the nodes of a large page are far apart in
     memory.
     """
-    found: dict[str, list[HtmlElement]] = {"main": [], "tr": [], "a": [], "span": [], "sup": []}
+    found: dict[str, list[HtmlElement]] = {
+        "main": [], "tr": [], "a": [], "span": [], "sup": [], "template": []
+    }  # fmt: skip
     readings: list[HtmlElement] = []
     for element in tree.iter(*found, *_READINGS):
         found.get(str(element.tag), readings).append(element)
     for element in readings:
         _drop(element)
+    for template in found["template"]:
+        if "shadowrootmode" in template.attrib:  # browsers show this template
+            template.tag = "div"
     _free_main(found["main"])
     _narrow_rows(found["tr"])
     _without_asides((*found["a"], *found["span"], *found["sup"]))

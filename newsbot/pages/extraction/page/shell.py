@@ -24,7 +24,7 @@ _IN_HEAD = frozenset({
 _MOST_ATTRIBUTES = 2000
 """Number of characters after which no more attributes of repeated tags are kept."""
 _SHELL_END = re.compile(r"</html[^>]*>(?:\s|<!--(?:(?!-->).)*-->)*", re.IGNORECASE | re.DOTALL)
-_CLOSED = re.compile(r"<html[^>]{0,300}/>", re.IGNORECASE)
+_CLOSED = re.compile(r"<(?:html|head|body)(?=[\s/])[^>]{0,300}/>", re.IGNORECASE)
 
 
 def is_odd(markup: str) -> bool:
@@ -33,7 +33,7 @@ def is_odd(markup: str) -> bool:
     end = markup.find("</html")
     if markup.count("<body") != 1 or (end >= 0 and _SHELL_END.fullmatch(markup, end) is None):
         return True
-    return _CLOSED.search(markup[:2000]) is not None
+    return _CLOSED.search(markup) is not None
 
 
 def with_standard_shell(markup: str) -> str:
