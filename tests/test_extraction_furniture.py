@@ -12,6 +12,7 @@ REMARK = (
 HEADINGS = [
     "Comments (12)", "Leave a reply", "3 Kommentare", "Commentaires", "Comentarios", "Comentários",
     "Commenti", "Reacties (2)", "Komentarze", "Opinie (8)", "Комментарии (3)", "Komentáře", "Kommentarer",
+    "Discussion (3 comments)",
     "Yorumlar", "Σχόλια", "网友评论", "コメント", "댓글 3", "تعليقات", "Bình luận",
 ]  # fmt: skip
 
@@ -158,6 +159,13 @@ def test_notes_on_people_are_not_text(box: str) -> None:
     article = read(page(body=f"<p>{PROSE[0]}</p>{box.format(note)}{TEXT}"))
     assert note not in article.text
     assert PROSE[-1] in article.text
+
+
+@pytest.mark.parametrize("name", ["newsletter-box", "inline-newsletter", "signup"])
+def test_an_invitation_to_a_newsletter_is_not_text(name: str) -> None:
+    offer = "Get the stories of the valley every morning, and agree to our terms by giving your address."
+    box = f"<div class='{name}'><h4>A letter a day</h4><p>{offer}</p></div>"
+    assert read(page(body=f"<p>{PROSE[0]}</p>{box}{TEXT}")).text.split("\n").count(offer) == 0
 
 
 def test_a_profile_may_be_the_article() -> None:

@@ -16,6 +16,7 @@ FOLLOWERS = [
     "<article><a href='/bread'><h3>{HEAD}</h3></a><time>3 May</time>{OTHER}</article>",
     "<div class=article><h1>{HEAD}</h1><div class=meta>By Al Roe | 3 May 2024</div>{OTHER}</div>",
     "<hr><section><h2>{HEAD}</h2><time>3 May 2024</time>{OTHER}</section>",
+    "<section data-url='/bread'><h2>{HEAD}</h2><div class=when>3.5.2024</div>{OTHER}</section>",
 ]
 
 
@@ -49,12 +50,19 @@ def test_a_second_headline_with_a_byline_in_the_same_box_begins_another_article(
     "following",
     [
         "<hr><h2><a href='/bread'>{HEAD}</a></h2><p class=byline>By Al Roe</p>{OTHER}",
+        "<h2><a href='/bread'>{HEAD}</a></h2><p>Al Roe, 3 May 2024</p>{OTHER}",
+        "<h2>{HEAD}</h2><p>By Al Roe | 3 May 2024, 10:05</p>{OTHER}",
         "<article><h2><a href='/bread'>{HEAD}</a></h2><time>3 May</time>{OTHER}</article>",
     ],
 )
 def test_an_article_inside_the_box_of_the_page_is_another_article(following: str) -> None:
     markup = f"<article>{{H1}}{{TEXT}}{following.replace('{HEAD}', HEAD).replace('{OTHER}', OTHER)}</article>"
     assert read(story(markup, "")).text.split("\n") == PROSE
+
+
+def test_sections_with_a_day_below_their_headings_stay() -> None:
+    following = "<h2>The rain of the third of May</h2><p>3 May 2024</p>{OTHER}"
+    assert "Bakers of" in read(story("<article>{H1}{TEXT}", f"{following}</article>")).text
 
 
 def test_further_sections_of_the_article_stay() -> None:
@@ -67,6 +75,35 @@ NOTICE = (
     "<h2>We value your privacy</h2><p>We and our 90 partners store cookies on your device. You may accept or "
     "reject cookies, or change your consent at any time in the cookie settings.</p><button>Accept</button>"
 )
+
+
+BOXES = [
+    "<div class=cc-window role=alertdialog>{}</div>",
+    "<div><div>{}</div></div>",
+    "<header><section>{}</section></header>",
+]
+COOKIES = [
+    "<p>This site uses cookies to give you the best experience, and to count you.</p><button>OK</button>",
+    "<p>Wir verwenden Cookies, um Inhalte zu zeigen und Zugriffe zu zählen.</p><a href='#'>Zustimmen</a>",
+    "<b>Мы используем файлы cookie. Продолжая, вы соглашаетесь с этим.</b><input type=button value=OK>",
+]
+
+
+@pytest.mark.parametrize("box", BOXES)
+@pytest.mark.parametrize("notice", COOKIES)
+@pytest.mark.parametrize("above", [True, False])
+def test_a_notice_about_cookies_is_not_a_line_of_a_short_text(box: str, notice: str, above: bool) -> None:
+    title, shown = "Rain closes the lower road", box.format(notice)
+    article = f"<h1>{title}</h1><p>{PROSE[0]}</p>"
+    body = f"{shown}{article}" if above else f"{article}{shown}"
+    markup = f"<html><head><title>{title}</title></head><body>{body}</body></html>"
+    assert read(markup.encode()).text == PROSE[0]
+
+
+def test_a_recipe_for_cookies_keeps_its_steps() -> None:
+    step = f"<p>Bake the cookies until they are brown. {PROSE[0]}</p><button>Done</button>"
+    article = read(page(body=f"<p>{PROSE[2]}</p><div>{step}</div><p>{PROSE[1]}</p>"))
+    assert "Bake the cookies" in article.text
 
 
 @pytest.mark.parametrize(
@@ -103,6 +140,14 @@ def test_a_short_text_with_a_question_about_cookies_is_news(box: str, vouched: b
         (
             "mt",
             "Il-kunsill għalaq it-triq ta' isfel għax l-ilma għola billejl, u ħadd ma weġġa', qal is-sindku.",
+        ),
+        (
+            "oc",
+            "Lo conselh a barrat la rota d'en bas perque l'aiga es montada dins la nuèch, degun a pas patit.",
+        ),
+        (
+            "sc",
+            "Su consìgiu at serradu su caminu de bàsciu ca s'abba est creschida in su note, nemos at tentu.",
         ),
         ("lb", "D'Gemeng huet d'ënnescht Strooss zougemaach, well d'Waasser an der Nuecht geklommen ass."),
         ("so", "Degmadu waxay xirtay wadada hoose sababtoo ah biyaha ayaa kor u kacay habeenkii, ayuu yiri."),

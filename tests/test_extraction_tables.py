@@ -59,6 +59,19 @@ def test_a_list_of_links_between_paragraphs_is_stored() -> None:
     assert article.structure["item"] == list(range(1, 11))
 
 
+@pytest.mark.parametrize(
+    "markup",
+    [
+        "<ul><li>a gate</li><li>two walls</li></ul>",
+        "<ol><li>a gate<li>two walls</ol>",
+        "<dl><dt>a gate</dt><dd>two walls</dd></dl>",
+    ],
+)
+def test_a_list_of_a_few_words_between_paragraphs_is_stored(markup: str) -> None:
+    article = read(page(body=f"{paragraph(0)}{paragraph(1)}{markup}{paragraph(2)}"))
+    assert article.text.split("\n") == [*PROSE[:2], "a gate", "two walls", PROSE[2]]
+
+
 def test_a_list_of_links_below_the_text_is_not_stored() -> None:
     assert "writer" not in read(page(body=f"{TEXT}{LINKS}")).text
 
@@ -81,6 +94,8 @@ def test_preformatted_text_keeps_its_lines(selected: bool) -> None:
         '[caption id="a_1" align="left"]',
         "[gallery ids='4,5']",
         "4 min read",
+        "Read time: 4 minutes",
+        "阅读时间：4分钟",
         "Share full article",
         "Posted by A. Clerk 3 hours ago / (0 comments)",
     ],

@@ -1,24 +1,27 @@
 """Leaves out pieces that their place shows not to be part of the article.
 
-These are readers' comments below a heading, the motto of a blog, captions of a gallery, and boxes in a side
-column.
+These are readers' comments below a heading, the motto of a blog, captions of a gallery, boxes in a side
+column and notices about cookies.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import islice
 
 import numpy as np
+from lxml.html import HtmlElement
 
 from newsbot.pages.extraction.body.features import Marks, View
 from newsbot.pages.extraction.body.judge import HEADINGS
 from newsbot.pages.extraction.body.pieces import IS_NOTE, REGIONS, SUBJECTS, Pieces
-from newsbot.pages.extraction.strings import key
+from newsbot.pages.extraction.page.page import Page, text_of, xpath
+from newsbot.pages.extraction.strings import key, size
 from newsbot.pages.text.languages import compiled
 
-_COMMENTS = r"^\W*(?:\d[\d.,]*\W*)?%(comments)s(?:\W*\d+)?\W*$"
-"""Matches a heading such as "12 comments" or "Kommentare (3)"."""
+_COMMENTS = r"^\W*(?:\d[\d.,]*\W*)?%(comments)s(?:\W*\d+)?\W*$|^[^.]{3,30}[(|·]\s?\d[\d.,]*\s%(comments)s\W*$"
+"""Matches a heading such as "12 comments", "Kommentare (3)" or "Discussion (4 comments)"."""
 _LONGEST_HEADING = 60
 _COUNTER = re.compile(r"\d{1,3}\s?(?:/|of|von|de|из|sur)\s?\d{1,3}\b")
 """Matches the number of a picture in a gallery: "3/43"."""
@@ -136,3 +139,44 @@ def _motto(view: View, chosen: Marks) -> Marks:
             box = tree.parents[box]
         marks[at] = box not in near
     return marks if view.length[marks].sum() <= _LONGEST_MOTTO else np.zeros(view.count, np.bool_)
+
+
+MAX_SENTENCES = 20
+"""Maximum number of elements that name cookies and are checked."""
+_LONGEST_NOTICE = 600
+"""Maximum length of a notice about cookies, in letters."""
+_COOKIE = re.compile("[Cc]ookie|COOKIE|クッキー")
+_NAMING = xpath("//body//*[text()[contains(., 'ookie') or contains(., 'OOKIE') or contains(., 'クッキー')]]")
+_BUTTON = xpath("descendant::*[self::button or self::input or (self::a and starts-with(@href, '#'))]")
+_NOT_A_NOTICE = frozenset({"html", "body", "main", "article"})
+
+
+def names_cookies(text: str) -> bool:
+    """True for a text with the word "cookie"."""
+    return _COOKIE.search(text) is not None
+
+
+def cookie_notices(page: Page) -> frozenset[HtmlElement]:
+    """Return the boxes of notices about cookies.
+
+    Such a box names cookies, is short, has a button, and is not in the article. The result is empty if the
+    headline has words about consent too, as that of news about cookies has.
+    """
+    if compiled("%(consent)s").search(f"{page.title_tag} {' '.join(page.headings[:2])}"):
+        return frozenset()
+    found = (_notice(page, element) for element in _NAMING(page.tree)[:MAX_SENTENCES])
+    return frozenset(box for box in found if box is not None)
+
+
+def _notice(page: Page, element: HtmlElement) -> HtmlElement | None:
+    """Return the largest short box around an element if it has a button, else None."""
+    if any(article in page.around_headline for article in element.iterancestors("article")):
+        return None
+    box = None
+    for outer in islice(element.iterancestors(), 10):
+        if outer.tag in _NOT_A_NOTICE or outer in page.around_headline:
+            break
+        if size(text_of(outer, 2 * _LONGEST_NOTICE)) > _LONGEST_NOTICE:
+            break
+        box = outer
+    return box if box is not None and _BUTTON(box) else None

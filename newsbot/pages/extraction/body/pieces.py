@@ -106,7 +106,7 @@ IS_NOTE = 1 << len(REGIONS)
 """The bit of boxes about the author, and of notes that appear when the reader points at a name."""
 _NOTE = re.compile(
     r"\b(?:author[\s_-]?(?:bio|box|card|about|profile|desc\w*)|about[\s_-]?(?:the[\s_-]?)?author|bio|tooltip"
-    r"|pop-?(?:up|over))\b(?!-)",
+    r"|pop-?(?:up|over)|newsletter[\w-]{0,20}|sign-?up)\b(?!-)",
     re.IGNORECASE,
 )
 _LEAST_ALT = 15

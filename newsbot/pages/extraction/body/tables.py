@@ -23,8 +23,8 @@ _LINKED = 0.8
 _LEAST_ROWS = 3
 _LEAST_ITEMS = 8
 """Minimum number of items of a list that consists of links."""
-_INTRODUCED = 2
-"""The same, if a sentence with a colon at its end introduces the list."""
+_LEAST_PLAIN = 2
+"""The same for a list without links and pictures, or if a sentence with a colon introduces the list."""
 _SENTENCE = 40
 """Minimum length of such a sentence. "Read also:" is shorter."""
 _FRAMES = ("aside", "nav", "footer", "form")
@@ -56,19 +56,23 @@ def rows(view: View, taken: Marks) -> dict[int, list[int]]:
 
 
 def items(view: View, taken: Marks) -> Marks:
-    """Return True for the items of lists of links that stand between two paragraphs of the article."""
+    """Return True for the items of lists that stand between two paragraphs of the article.
+
+    A list with links or pictures needs many items, unless a sentence with a colon introduces it.
+    """
     tree = view.pieces.tree
     found = np.zeros(view.count, np.bool_)
-    item_of = _innermost(tree, ("li",))
+    item_of = _innermost(tree, ("li", "dt", "dd"))
     lists: dict[int, list[int]] = defaultdict(list)
     for place, box in enumerate(view.pieces.boxes):
         if item := item_of[box]:
             lists[tree.parents[item]].append(place)
     for box, places in lists.items():
         before = view.pieces.texts[places[0] - 1] if places[0] and taken[places[0] - 1] else ""
+        is_plain = not view.linked[places].any() and not any(view.pieces.pictures[one] for one in places)
         is_introduced = len(before) >= _SENTENCE and before.endswith((":", "："))
-        least = _INTRODUCED if is_introduced else _LEAST_ITEMS
-        if len(places) >= least and tree.tags[box] in ("ul", "ol") and not taken[places].all():
+        least = _LEAST_PLAIN if is_plain or is_introduced else _LEAST_ITEMS
+        if len(places) >= least and tree.tags[box] in ("ul", "ol", "dl") and not taken[places].all():
             parent = tree.parents[box]
             after = [place for place in range(places[-1] + 1, view.count) if view.pieces.boxes[place] != box]
             is_between = _is_text_beside(view, taken, parent, after)

@@ -19,7 +19,12 @@ from newsbot.pages.extraction.blocks import KINDS, Block, Kind, join, render
 from newsbot.pages.extraction.body import tables
 from newsbot.pages.extraction.body.embedded import embedded_blocks, sentence_blocks, whole_blocks
 from newsbot.pages.extraction.body.features import Known, Marks, View
-from newsbot.pages.extraction.body.furniture import without_captions, without_furniture
+from newsbot.pages.extraction.body.furniture import (
+    cookie_notices,
+    names_cookies,
+    without_captions,
+    without_furniture,
+)
 from newsbot.pages.extraction.body.judge import HEADINGS, taken
 from newsbot.pages.extraction.body.pieces import Pieces, cut
 from newsbot.pages.extraction.body.tidy import tidy, trim_edges
@@ -116,6 +121,10 @@ def find_body(page: Page, selected: Selected) -> Body:
     stated = stated_blocks(page)
     view = view_of(page, stated, selected.removed)
     blocks = tidy(judged_blocks(view))
+    # Notices are looked for only if the text names cookies. The judge refuses most of them.
+    if any(names_cookies(block.text) for block in blocks) and (notices := cookie_notices(page)):
+        view = view_of(page, stated, selected.removed | notices)
+        blocks = tidy(judged_blocks(view))
     if stated and _is_better(stated, blocks):
         return Body(tuple(stated), JSON_LD, view)
     # Headings do not count, because a page whose scripts load the text may still contain the headline.
@@ -406,15 +415,29 @@ def _is_signed(heading: HtmlElement) -> bool:
 _LONGEST_BYLINE = 80
 
 
+_MOST_WORDS = 6
+"""Maximum number of words of a byline that does not begin with "by"."""
+
+
 def _is_byline(text: str) -> bool:
-    """True for a line with a date or the word "by" at its start: "By Jane Doe | 3 May 2024"."""
-    return len(text) <= _LONGEST_BYLINE and find_date(text) is not None and bool(compiled(BY).match(text))
+    """True for a line with a name and a date: "By Jane Doe | 3 May 2024", "Jane Doe, 3 May 2024"."""
+    if len(text) > _LONGEST_BYLINE or find_date(text) is None:
+        return False
+    is_short = len(text.split()) <= _MOST_WORDS and not text.endswith((".", "!", "?", ":"))
+    return is_short or _begins_with_by(text)
+
+
+def _begins_with_by(text: str) -> bool:
+    return compiled(BY).match(text) is not None
 
 
 def _flat(own: HtmlElement, heading: HtmlElement) -> list[HtmlElement]:
     """Return another article that is not in a box: a headline with a byline or time, and what follows."""
     between = takewhile(lambda element: element is not heading, own.itersiblings())
     is_headline = heading.tag == "h1" or heading.find(".//a[@href]") is not None
+    line = next(map(text_of, heading.itersiblings()), "")
+    # A heading between paragraphs, with a name and a date below it, begins another article.
+    is_headline |= _is_byline(line) and _begins_with_by(line)
     if not is_headline or sum(size(text_of(one, 1000)) for one in islice(between, 100)) < _LEAST:
         return []
     return [heading, *heading.itersiblings()] if _is_signed(heading) else []

@@ -13,6 +13,7 @@ from functools import lru_cache
 from newsbot.pages.extraction.blocks import Block
 from newsbot.pages.extraction.fields.authors import clean_authors
 from newsbot.pages.extraction.fields.dates.moments import date_without_year, find_date
+from newsbot.pages.extraction.fields.dates.relative import is_ago
 from newsbot.pages.extraction.strings import key
 from newsbot.pages.text.languages import compiled
 
@@ -89,7 +90,7 @@ def _is_head(text: str, headline: str, names: set[str]) -> bool:
     if _is_byline(text, names):
         return True
     is_date = find_date(text) is not None or date_without_year(text) is not None
-    return len(text) <= 45 and not _ENDS.search(text) and is_date
+    return len(text) <= 45 and not _ENDS.search(text) and (is_date or is_ago(text))
 
 
 def _is_byline(text: str, names: set[str]) -> bool:

@@ -34,11 +34,13 @@ returned."""
 
 _STRONG = 0.2
 """Minimum score at which a language overrules a stated language whose function words are not known."""
+_NEARLY = 0.8
+"""Minimum score of a stated language relative to that of a bigger relative that would overrule it."""
 _RELATIVES = {
-    "ca": "oc", "cs": "csb dsb hsb szl", "da": "fo", "de": "bar gsw ksh nds", "en": "sco",
-    "es": "an ast ext gl lad", "fa": "ckb glk ps", "fr": "oc wa", "hi": "bho mai ne", "hr": "bs cnr sh",
-    "id": "jv su", "is": "fo", "it": "co fur lmo nap sc scn vec", "mr": "kok ne", "nl": "fy li", "no": "nn",
-    "pl": "csb szl", "pt": "ast gl mwl", "ru": "rue", "sr": "bs cnr sh", "tr": "crh gag tk", "uk": "rue",
+    "bn": "as", "ca": "oc", "cs": "csb dsb hsb szl", "da": "fo", "de": "bar gsw ksh nds", "en": "sco",
+    "es": "an ast ext gl lad oc sc", "fa": "ckb glk ps", "fr": "oc wa", "hi": "bho mai ne", "hr": "cnr sh",
+    "id": "jv su", "is": "fo", "it": "co fur lij lmo nap oc pms rm sc scn vec", "mr": "kok ne", "nl": "fy li",
+    "pl": "csb szl", "pt": "an ast gl mwl oc", "ru": "rue", "sr": "cnr sh", "tr": "crh gag tk", "uk": "rue",
     "ur": "sd",
 }  # fmt: skip
 """Language -> smaller languages, whose texts have many function words of it."""
@@ -100,12 +102,10 @@ def detect(text: str, prior: str | None = None) -> str | None:
         return "zh" if expected not in ("ja", "yue") else expected
     possible = _by_script().get(script, ())
     if len(possible) == 1:
-        return possible[0]
+        return expected if expected in _RELATIVES.get(possible[0], "").split() else possible[0]
     scores = _scores(sample, signs, possible, expected)
     winner = max(scores, key=lambda code: scores[code], default=None)
-    if winner is None or scores[winner] < _ENOUGH:
-        return expected
-    return expected if _is_believed(expected, script, winner, scores[winner]) else winner
+    return winner if winner and not _is_believed(expected, script, winner, scores) else expected
 
 
 def certainty(text: str, language: str | None) -> float:
@@ -129,17 +129,21 @@ def certainty(text: str, language: str | None) -> float:
     return own / (own + other) if own else 0.0
 
 
-def _is_believed(expected: str | None, script: str, winner: str, score: float) -> bool:
-    """True if a stated language without known function words is not overruled by the language ``winner``.
+def _is_believed(expected: str | None, script: str, winner: str, scores: Mapping[str, float]) -> bool:
+    """True if the stated language is not overruled by the language ``winner``, which has the highest score.
 
     Many sites state a language of another script or the code of a country. Their texts have many function
     words of the winner.
     """
-    if expected in (None, "mul", "und", "zxx") or expected in by_language("stop_words"):
+    if scores[winner] < _ENOUGH:
+        return True
+    if expected in (None, "mul", "und", "zxx"):
         return False
     if expected in _RELATIVES.get(winner, "").split():
-        return True
-    return by_language("script").get(str(expected), (script,))[0] == script and score < _STRONG
+        return scores.get(expected, 1) >= _NEARLY * scores[winner]
+    if expected in by_language("stop_words"):
+        return False
+    return by_language("script").get(str(expected), (script,))[0] == script and scores[winner] < _STRONG
 
 
 def _script(signs: Counter[str]) -> str | None:

@@ -32,6 +32,11 @@ _LONGEST = timedelta(days=31)
 """Maximum age in a text such as "5 days ago". Texts with a greater age are ignored."""
 
 
+def is_ago(text: str) -> bool:
+    """True for a text with a relative time such as "4 hours ago"."""
+    return any(compiled(template).search(text) for template in _SPANS)
+
+
 def relative_moment(text: str, now: datetime, zone: tzinfo) -> Written | None:
     """Return the moment that a short text states relative to ``now``, or None if it states none.
 
