@@ -41,6 +41,9 @@ def split(page: str, *links: tuple[str, str], stated: tuple[str, ...] = ()) -> t
         pytest.param(
             "/sport3.html", [("/sport2.html", "2"), ("/sport4.html", "4")], "/sport4.html", id="number"
         ),
+        pytest.param(
+            "/", [("/page/0/", "Previous"), ("/page/2/", "Next"), ("/page/6/", "6")], "/page/2/", id="page 0"
+        ),
         pytest.param("/sport", [("/sport/2", "2"), ("/sport/3", "3")], "/sport/2", id="bare number"),
         pytest.param("/news", [("/news?page=3", "3"), ("/news?page=2", "2")], "/news?page=2", id="query"),
         pytest.param("/news", [("/news?page=0", "1"), ("/news?page=1", "2")], "/news?page=1", id="from zero"),

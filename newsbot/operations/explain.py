@@ -267,6 +267,8 @@ def _of_page(facts: Explanation) -> tuple[str, str]:
         return _failure(last), add
     if facts.known is not None and facts.known.state in ("pending", "leased"):
         return "It is queued. To fetch it now", f"{PROGRAM} crawl news -a sites={facts.rule.domain}"
+    if page is None and facts.judgement.reason == Reason.LIST:
+        return "It is a list that newsbot did not need to read. To fetch it", add
     if page is None:
         return "Nothing that newsbot has read names it. To fetch it", add
     not_fetched = page.last_fetched is None
@@ -394,13 +396,19 @@ def _frontier_lines(facts: Explanation, now: float) -> Iterator[Row]:
             yield _line("because", reason_text(facts.entry.data["why"]))
 
 
+def _named(facts: Explanation, now: float) -> str:
+    """Return where a page that was not fetched is named."""
+    if facts.waiting is not None:
+        return f"the link waits since {_moment(facts.waiting.at, now)}"
+    if facts.judgement.reason == Reason.LIST:
+        return "links to lists that are not read are not recorded"
+    return "no page or source that newsbot has read contains it"
+
+
 def _page_lines(facts: Explanation, now: float) -> Iterator[Row]:
     page = facts.page
     if page is None:
-        if facts.waiting is not None:
-            yield _line("page", f"not fetched; the link waits since {_moment(facts.waiting.at, now)}")
-        else:
-            yield _line("page", "not fetched; no page or source that newsbot has read contains it")
+        yield _line("page", f"not fetched; {_named(facts, now)}")
         return
     status = "" if page.http_status is None else f", HTTP {page.http_status}"
     yield _line("page", f"{page.kind}, {page.state}{status}")

@@ -225,12 +225,15 @@ def _offer(following: dict[str, tuple[int, str]], name: str, address: str, own: 
     Pages before the present page are ignored. ``own`` are the readings of the present page's URL.
     """
     # the last reading is for URLs with a cursor (``?after=abc``) instead of a page number
-    readings = [*_readings(name), (_plain(name.partition("?")[0]), 0)]
+    readings = [*_readings(name), (_plain(name.partition("?")[0]), _NO_NUMBER)]
     key, number = next((one for one in readings if one[0] in own), readings[0])
-    here = own.get(key, 0)
-    if number and number <= here:
+    # The first page of some themes links to a page 0 before it, which does not exist.
+    if number <= own.get(key, 0) and number != _NO_NUMBER:
         return
     following[key] = min(following.get(key, (number, address)), (number, address))
+
+
+_NO_NUMBER = -1
 
 
 def _readings(name: str, *, said: bool = False) -> Iterator[tuple[str, int]]:
