@@ -44,6 +44,10 @@ def split(page: str, *links: tuple[str, str], stated: tuple[str, ...] = ()) -> t
         pytest.param(
             "/", [("/page/0/", "Previous"), ("/page/2/", "Next"), ("/page/6/", "6")], "/page/2/", id="page 0"
         ),
+        pytest.param("/sport", [("/sport/P20", "2"), ("/sport/P40", "3")], "/sport/P20", id="letter"),
+        pytest.param("/sport.html", [("/sport-p2.html", "2")], "/sport-p2.html", id="letter and suffix"),
+        pytest.param("/sport", [("/sport/page:2", "2"), ("/sport/page:3", "3")], "/sport/page:2", id="cake"),
+        pytest.param("/sport", [("/sport/(page)/2", "»")], "/sport/(page)/2", id="brackets"),
         pytest.param("/sport", [("/sport/2", "2"), ("/sport/3", "3")], "/sport/2", id="bare number"),
         pytest.param("/news", [("/news?page=3", "3"), ("/news?page=2", "2")], "/news?page=2", id="query"),
         pytest.param("/news", [("/news?page=0", "1"), ("/news?page=1", "2")], "/news?page=1", id="from zero"),

@@ -143,8 +143,11 @@ _IN_PATH = re.compile(
 )
 _ANY_KEY = re.compile(r"(?<=[?&])[\w:%.-]{1,30}=(\d{1,9})(?=&|$)")
 """Matches a query key of any name whose value is a number."""
-_BARE = re.compile(r"[-_/]?(?<![\d=])(\d{1,3})(?=(?:/|\.\w{1,5})?(?:$|\?))")
-"""Matches a number at the end of the path: ``/sport/3``, ``sport3.html``."""
+_BARE = re.compile(
+    r"(?:[-_/](?:pg?|\(page\)|page)[-_/:]?|[-_/]?(?<![\d=]))(\d{1,3})(?=(?:/|\.\w{1,5})?(?:$|\?))",
+    re.IGNORECASE,
+)
+"""Matches a number at the end of the path: ``/sport/3``, ``sport3.html``, ``/sport/p3``."""
 # /index.html, /default.aspx
 _INDEX = re.compile(r"/(?:index|default)(?:\.\w{1,5})?(?=$|\?)", re.IGNORECASE)
 _OLDER = re.compile(
