@@ -343,8 +343,16 @@ def xpath(expression: str) -> Callable[[HtmlElement], list[HtmlElement]]:
     return run
 
 
-_ITEM = xpath("/descendant::*[@itemprop]")
+_MARKS = frozenset({"itemprop", "itemtype", "aria-controls", "data-target", "data-bs-target"})
 _CODE = frozenset({"script", "style"})
+
+
+def marked(tree: HtmlElement) -> list[HtmlElement]:
+    """Return the elements with microdata, and the controls of other elements, in page order.
+
+    Each walk over a page takes about half a millisecond, so all that need such elements share this one.
+    """
+    return [element for element in tree.iter(etree.Element) if not _MARKS.isdisjoint(element.keys())]
 
 
 @dataclass(slots=True)
@@ -507,6 +515,11 @@ class Page:
         """The JSON-LD node of the page's own article, or None."""
         return self.nodes.article(self.url, [self.meta("og:title"), *self.headings, self.title_tag])
 
+    @cached_property
+    def marked(self) -> list[HtmlElement]:
+        """The elements that :func:`marked` finds."""
+        return marked(self.tree)
+
     @property
     def has_own_article(self) -> bool:
         """True if :attr:`article` has the URL or the headline of this page."""
@@ -520,7 +533,7 @@ class Page:
         article scopes, the scope that contains the ``<h1>`` is read. If no scope contains an ``<h1>``, the
         result is empty.
         """
-        marked = _ITEM(self.tree)
+        marked = [element for element in self.marked if element.get("itemprop") is not None]
         scope = self._item_scope(
             [e for e in marked if e.get("itemprop") in ("headline", "articleBody", "datePublished")]
         )
