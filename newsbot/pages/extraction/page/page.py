@@ -388,6 +388,8 @@ class Page:
     times: list[Times] = field(default_factory=list)
     scripts: list[str] = field(default_factory=list)
     """Texts of the scripts with JSON-LD."""
+    base: str = ""
+    """The first ``<base href>``."""
     html_lang: str | None = None
     """The language tag of ``<html>``."""
     _starts: dict[tuple[HtmlElement, int], str] = field(default_factory=dict)
@@ -406,9 +408,10 @@ class Page:
             "title": page._title,
             "h1": page._h1,
             "time": page._time,
+            "base": page._base,
         }
         # lxml selects these elements in C. A walk over all elements in Python would be much slower.
-        for element in tree.iter("meta", "link", "script", "title", "h1", "time"):
+        for element in tree.iter(*readers):
             readers[str(element.tag)](element)
         return page
 
@@ -591,6 +594,9 @@ class Page:
     def _h1(self, element: HtmlElement) -> None:
         if len(self.h1) < MAX_HEADLINES:
             self.h1.append(element)
+
+    def _base(self, element: HtmlElement) -> None:
+        self.base = self.base or (element.get("href") or "").strip()
 
     def _time(self, element: HtmlElement) -> None:
         if len(self.times) < MAX_TIMES:
