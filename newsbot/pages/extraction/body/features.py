@@ -23,7 +23,7 @@ from newsbot.pages.extraction.strings import key, size, squash, words
 
 Numbers = NDArray[np.int64]
 Marks = NDArray[np.bool_]
-Columns = dict[str, NDArray[np.float32]]
+Columns = dict[str, NDArray[Any]]
 
 _LEVELS = ("kind", "box", "above1", "above2", "above3")
 """Five ways to group pieces: by the kind of their box, by their box, and by the box one to three steps above
@@ -297,12 +297,11 @@ class View:
 def columns_of(view: View) -> Columns:
     """Return the features by name, each with one value per piece that is judged."""
     rows = np.flatnonzero(view.is_open)
-    found: dict[str, NDArray[Any]] = {}
+    found: Columns = {}
     for part in (_itself, _groups, _densest, _places, _headline, _neighbours, _company):
         for name, values in part(view).items():
             found[name] = values.take(rows)
-    found |= _boxes(view, rows) | _signs(view, rows)
-    return {name: values.astype(np.float32) for name, values in found.items()}
+    return found | _boxes(view, rows) | _signs(view, rows)
 
 
 def _itself(view: View) -> dict[str, NDArray[Any]]:
