@@ -405,7 +405,7 @@ def _zone(visit: Visit) -> tzinfo:
     return ZoneInfo(visit.rule.timezone) if visit.rule.timezone else UTC
 
 
-PATIENCE = 0.05
+PATIENCE = 0.1
 """Seconds for which the event loop waits for the thread that reads a page.
 
 Python runs one thread at a time. If the event loop went on at once, the two threads would interrupt each
