@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import encodings
+import gc
 import json
 import threading
 from collections import Counter
@@ -14,8 +15,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from scrapy import Request, Spider
+from scrapy import Request, Spider, signals
 from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
+from scrapy.crawler import Crawler
 from scrapy.http import Response
 from w3lib.encoding import resolve_encoding
 
@@ -38,6 +40,7 @@ from newsbot.storage.notes import MAX_NOTE
 from newsbot.storage.sources import SourceRecord
 from newsbot.storage.sqlite import SqliteStorage
 from tests.builders import Desk, fill
+from tests.crawls import World
 
 
 def test_a_bounded_mapping_drops_the_oldest_entries() -> None:
@@ -312,6 +315,30 @@ def test_names_of_unknown_encodings_are_not_kept() -> None:
     heap.trim()
     assert not [name for name in encodings._cache if name.startswith("no_such")]
     assert "ä".encode("cp1252") == b"\xe4"
+
+
+def test_a_crawl_does_not_search_its_modules_for_unreachable_objects(world: World) -> None:
+    world.rule("news.test", "domain: news.test\nfeeds: http://news.test/feed.xml\n")
+    used = json.dumps({"tests.test_memory_bounds.Searched": 0})
+    done = world.crawl("-s", f"EXTENSIONS={used}")
+    assert done.code == 0, done.err
+    assert done.stats["searched"] is False
+
+
+class Searched:
+    """A Scrapy extension: sets a stat to True if Python's searches visit an object from before the start."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._stats = crawler.stats
+        crawler.signals.connect(self._closed, signals.spider_closed)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Searched:
+        return cls(crawler)
+
+    def _closed(self) -> None:
+        assert self._stats is not None
+        self._stats.set_value("searched", any(one is self._stats for one in gc.get_objects()))
 
 
 def test_threads_are_replaced_and_finish_their_work_first() -> None:

@@ -24,11 +24,11 @@ from pymongo.monitoring import (
 )
 
 from newsbot.errors import DataError, SchemaError
-from newsbot.items import ArticleFilter
+from newsbot.items import ArticleFilter, Kind
 from newsbot.storage.articles import Verdict
 from newsbot.storage.mongo import MongoStorage
 from newsbot.storage.mongo.schema import MIGRATIONS
-from newsbot.storage.sources import SiteRecord
+from newsbot.storage.sources import SiteRecord, SourceRecord
 from newsbot.urls import fingerprint
 from testbed.servers import run_mongo
 from tests import warm
@@ -267,6 +267,28 @@ def test_search_and_streams_use_their_indexes(
     ]
     assert len(plans) >= 5
     assert [plan for plan in plans if "COLLSCAN" in plan] == []
+
+
+def test_the_cost_of_the_first_due_source_does_not_depend_on_the_number_of_sources(
+    database: Database[dict[str, Any]], storage: MongoStorage
+) -> None:
+    sites = [f"s{number}.org" for number in range(300)]
+    storage.sources.save(
+        SourceRecord(
+            url=f"https://{site}/", source=site, kind=Kind.FEED, failures=number % 5, next_due=float(number)
+        )
+        for number, site in enumerate(sites)
+    )
+    database.command("profile", 2)
+    first, working = storage.sources.first_due(), storage.sources.first_due(failures=1)
+    database.command("profile", 0)
+    assert first is not None
+    assert working is not None
+    assert first.next_due == working.next_due == 0
+    examined = [
+        one["docsExamined"] for one in database["system.profile"].find({"ns": f"{database.name}.sources"})
+    ]
+    assert examined == [1, 1]
 
 
 def test_storing_again_after_a_lost_response_has_no_effect(storage: MongoStorage) -> None:

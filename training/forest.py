@@ -235,7 +235,7 @@ def read(definitions: ModuleType, name: str, page: Gold, label: Gold | None) -> 
     labelled = _labelled(definitions, (name, gold, label), texts, copies)
     if labelled is None:
         return None
-    rows = np.stack(list(columns.values()), axis=1)
+    rows = np.stack(list(columns.values()), axis=1, dtype=np.float32, casting="unsafe")
     return Sample(name, page["id"], definitions.publisher(page), tuple(columns), rows, *labelled)
 
 

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 
+from scrapy import signals
 from scrapy.commands import crawl
 from scrapy.exceptions import UsageError
 from scrapy.utils.log import configure_logging
@@ -22,6 +23,7 @@ from newsbot.cli.program import COMMANDS, PROGRAM
 from newsbot.config.apps import load
 from newsbot.config.check import check_settings, unknown_names
 from newsbot.config.contact import introduce
+from newsbot.crawl.memory import keep_loaded
 from newsbot.errors import ArgumentError, UserError
 
 logger = logging.getLogger(__name__)
@@ -115,6 +117,7 @@ class Command(crawl.Command):
         stops.setLevel(logging.INFO)
         stops.addFilter(_Stops())
         crawler = self._create_crawler(args[0])
+        crawler.signals.connect(keep_loaded, signals.spider_opened)
         self.crawler_process.crawl(crawler, **opts.spargs)
         self.crawler_process.start()
         reason = crawler.stats.get_value("finish_reason") if crawler.stats else None

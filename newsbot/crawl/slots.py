@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from newsbot.clock import Clock
 from newsbot.crawl.context import MAX_HOSTS
+from newsbot.crawl.group_calls import LONGEST
 from newsbot.frontier.base import Lease
 from newsbot.items import Bounded, GivenBy, Reason
 from newsbot.urls import host_key, site_of
@@ -29,7 +30,7 @@ NO_ANSWER = (Reason.TIMEOUT, Reason.ROBOTS_UNREACHABLE)
 SLOW = 5.0
 """Seconds after which an answer counts as slow and halves the windows of its groups."""
 
-BUSY = 0.25
+BUSY = 0.25 + LONGEST
 """Seconds from an answer to the end of the visit after which the worker counts as busy."""
 
 FORGET = 60.0

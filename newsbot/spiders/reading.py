@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import logging
 import re
+import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -404,8 +405,25 @@ def _zone(visit: Visit) -> tzinfo:
     return ZoneInfo(visit.rule.timezone) if visit.rule.timezone else UTC
 
 
+PATIENCE = 0.1
+"""Seconds for which the event loop waits for the thread that reads a page.
+
+Python runs one thread at a time. If the event loop went on at once, the two threads would interrupt each
+other all the time, and each call to a server would seem slow. Most pages are read within this time.
+"""
+
+
 async def _in_thread(work: _Work) -> Parsed:
-    parsed = asyncio.ensure_future(asyncio.to_thread(work))
+    ended = threading.Event()
+
+    def run() -> Any:
+        try:
+            return work()
+        finally:
+            ended.set()
+
+    parsed = asyncio.get_running_loop().run_in_executor(None, run)
+    ended.wait(PATIENCE)
     # wait() does not raise the error of the work. read() raises it when it uses the result.
     await asyncio.wait([parsed])
     return parsed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from dataclasses import replace
 
 import pytest
@@ -148,6 +149,34 @@ def test_the_event_loop_goes_on_while_a_page_is_read(desk, reader, monkeypatch):
     story, home = asyncio.run(both())
     assert story.article is not None
     assert home.links_count == LINKS + 1
+
+
+def test_the_event_loop_waits_for_a_page_that_is_quickly_read(desk, reader, monkeypatch):
+    """Two threads at once would interrupt each other."""
+    monkeypatch.setattr(reading, "PATIENCE", 60.0)
+    order = []
+    real = tree_of
+
+    def reporting(*arguments):
+        time.sleep(0.05)  # the event loop has time for other work
+        order.append("read")
+        return real(*arguments)
+
+    monkeypatch.setattr(reading, "tree_of", reporting)
+    visit = desk.visit(STORY, where=Where.FEED)
+    response = make_response(make_request(visit), article_html(1), 200, HTML)
+
+    async def other_work():
+        for _ in range(5):
+            await asyncio.sleep(0)
+        order.append("other")
+
+    async def both():
+        return await asyncio.gather(reader.parse_ahead(response, visit), other_work())
+
+    parsed, _ = asyncio.run(both())
+    assert parsed.result().article is not None
+    assert order == ["read", "other"]
 
 
 def test_an_unchanged_section_is_not_read(desk, reader):

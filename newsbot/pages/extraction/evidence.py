@@ -32,7 +32,7 @@ from newsbot.pages.extraction.body.text import Body
 from newsbot.pages.extraction.fields.evidence import FEED, GENERIC, SITEMAP, TIME_TAG, URL, VISIBLE
 from newsbot.pages.extraction.fields.titles import site_names
 from newsbot.pages.extraction.page.jsonld import types_of
-from newsbot.pages.extraction.page.page import Page, xpath
+from newsbot.pages.extraction.page.page import Page
 from newsbot.pages.extraction.strings import key, size
 from newsbot.urls import resolve
 
@@ -64,7 +64,6 @@ _TYPES = {
     "list": re.compile(r"(?:CollectionPage|SearchResultsPage|ProfilePage|ContactPage|AboutPage|ItemList)$"),
 }
 _FRONT_NAME = re.compile(r"(?:index-?\d{0,3}\.(?:html?|php)|home)?", re.IGNORECASE)
-_TYPED = xpath("//*[@itemtype]")
 _MOST_TYPED = 300
 _MANUALS = re.compile(
     "asciidoc|docbook|docutils|doxygen|gitbook|hevea|javadoc|latex2html|makeinfo|rustdoc|sphinx|tex4ht|texi2|"
@@ -288,7 +287,7 @@ def _types(page: Page) -> dict[str, bool]:
 
 
 def _typed(page: Page) -> list[HtmlElement]:
-    return _TYPED(page.tree)[:_MOST_TYPED]
+    return [one for one in page.marked if one.get("itemtype") is not None][:_MOST_TYPED]
 
 
 def calls_itself_article(page: Page) -> bool:

@@ -68,11 +68,13 @@ class SiteMemory:
         copies under another URL are removed.
         """
         owner = _digest(address)
-        # A mark is the checksum of one pair of lines (see _marks). In a long text, the end of the first slice
-        # is not the end of the text, and the start of the second slice is not the start of the text. So the
-        # marks of these two edges are left out. In a short text, both slices are the whole text, and together
-        # they have all marks.
-        pairs = frozenset(_marks(lines[:_EDGE])[:-1] + _marks(lines[-_EDGE:])[1:])
+        # A mark is the checksum of one pair of lines (see _marks). The end of the first slice is not the end
+        # of the text, and the start of the second slice is not the start of the text. So the marks of these
+        # two edges are left out.
+        is_long = len(lines) > _EDGE
+        pairs = frozenset(
+            _marks(lines[:_EDGE])[:-1] + _marks(lines[-_EDGE:])[1:] if is_long else _marks(lines)
+        )
         if not pairs or self._recent.get(owner) == pairs:
             return
         copies = [one for one, known in self._recent.items() if _is_copy(known, pairs)]

@@ -22,7 +22,6 @@ _INVISIBLE = re.compile(
     f"(?!{_SPELLING})"
     "[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\ufffe\uffff\x00-\x08\x0e-\x1b\x7f]"
 )
-_JOINERS = dict.fromkeys(map(ord, "\u200c\u200d"))
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,24});")
 _TAG = re.compile(
     r"<(/?)([a-zA-Z][a-zA-Z\d:-]{0,20})(\s[^<>]{0,2000})?/?>|</?[a-zA-Z][^<>]{0,500}>|<!--.{0,2000}?-->",
@@ -125,7 +124,8 @@ def resolved(text: str) -> str:
 
 def words(text: str) -> list[str]:
     """Return the words of ``text`` in lower case. Each Chinese, Japanese or Korean character is a word."""
-    return _WORDS.findall((text if text.isascii() else text.translate(_JOINERS)).casefold())
+    # replace() is much faster than translate()
+    return _WORDS.findall(text.replace("\u200c", "").replace("\u200d", "").casefold())
 
 
 def key(text: str) -> str:

@@ -107,7 +107,8 @@ class MongoSources(Repository, Sources):
         self, *, failures: int | None = None, sites: Collection[str] | None = None
     ) -> SourceRecord | None:
         query = _query(failures, math.inf, sites)
-        return next(iter(self._read(query, sort=[("next_due", 1), ("_id", 1)], limit=1)), None)
+        # The index has this order. A further sort key would make the server read all sources.
+        return next(iter(self._read(query, sort=[("next_due", 1)], limit=1)), None)
 
     def failing(self, limit: int) -> list[SourceRecord]:
         return self._read({"failures": {"$gt": 0}}, sort=[("failures", -1)], limit=limit)

@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from newsbot.pages.extraction.body.pieces import REGIONS, SUBJECTS, Pieces, tag_number
+from newsbot.pages.extraction.body.pieces import OTHER_TAG, REGIONS, SUBJECTS, Pieces, tag_number
 from newsbot.pages.extraction.strings import key, size, squash, words
 
 Numbers = NDArray[np.int64]
 Marks = NDArray[np.bool_]
-Columns = dict[str, NDArray[np.float32]]
+Columns = dict[str, NDArray[Any]]
 
 _LEVELS = ("kind", "box", "above1", "above2", "above3")
 """Five ways to group pieces: by the kind of their box, by their box, and by the box one to three steps above
@@ -225,10 +225,15 @@ class View:
         # True if a group has less than a fiftieth of the prose of the richest group, computed with integers.
         few = 50 * held[self.groups[3]] < held.max()
         links = (self.link_share > 0.9) & (self.length < 80)
-        labels = (self.length < 25) & few & ~np.isin(self.tag, _HEADINGS)
+        labels = (self.length < 25) & few & ~_IS_LABEL[self.tag]
         foreign = self.subjects[self.box][:, _FOREIGN].any(axis=1)
         result: Marks = ((~links & ~labels) | self.addresses) & ~foreign
         return result
+
+    @cached_property
+    def headings(self) -> Marks:
+        """True for pieces that are headings."""
+        return _IS_HEADING[self.tag]
 
     @cached_property
     def addresses(self) -> Marks:
@@ -292,12 +297,11 @@ class View:
 def columns_of(view: View) -> Columns:
     """Return the features by name, each with one value per piece that is judged."""
     rows = np.flatnonzero(view.is_open)
-    found: dict[str, NDArray[Any]] = {}
+    found: Columns = {}
     for part in (_itself, _groups, _densest, _places, _headline, _neighbours, _company):
         for name, values in part(view).items():
             found[name] = values.take(rows)
-    found |= _boxes(view, rows) | _signs(view, rows)
-    return {name: values.astype(np.float32) for name, values in found.items()}
+    return found | _boxes(view, rows) | _signs(view, rows)
 
 
 def _itself(view: View) -> dict[str, NDArray[Any]]:
@@ -575,4 +579,7 @@ def _window(values: Numbers, reach: int) -> Numbers:
 _FOREIGN = [list(SUBJECTS).index(name) for name in ("comment", "cookies")]
 """Subjects of boxes that never belong to the article."""
 _QUOTES = "\"'“”«»„‘’"
-_HEADINGS = tuple(tag_number(name) for name in ("h1", "h2", "h3", "h4", "blockquote"))
+_TAG_NUMBERS = np.arange(OTHER_TAG + 1)
+# np.isin() is slow, so it is called once for all tags.
+_IS_HEADING = np.isin(_TAG_NUMBERS, [tag_number(f"h{level}") for level in range(1, 7)])
+_IS_LABEL = np.isin(_TAG_NUMBERS, [tag_number(name) for name in ("h1", "h2", "h3", "h4", "blockquote")])

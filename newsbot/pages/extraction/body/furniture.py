@@ -14,7 +14,6 @@ import numpy as np
 from lxml.html import HtmlElement
 
 from newsbot.pages.extraction.body.features import Marks, View
-from newsbot.pages.extraction.body.judge import HEADINGS
 from newsbot.pages.extraction.body.pieces import IS_NOTE, REGIONS, SUBJECTS, Pieces
 from newsbot.pages.extraction.page.page import Page, text_of, xpath
 from newsbot.pages.extraction.strings import key, size
@@ -56,7 +55,7 @@ def without_furniture(view: View, chosen: Marks) -> Marks:
 def _after_comments(view: View, chosen: Marks) -> Marks:
     """True for all pieces from a heading of comments that follows prose of the article."""
     first = int(np.argmax(chosen & (view.prose > 0)))  # at least this piece stays
-    headings = np.flatnonzero(np.isin(view.tag, HEADINGS) & (view.length <= _LONGEST_HEADING)).tolist()
+    headings = np.flatnonzero(view.headings & (view.length <= _LONGEST_HEADING)).tolist()
     pattern = compiled(_COMMENTS)
     start = next((at for at in headings if at > first and pattern.match(view.pieces.texts[at])), view.count)
     return np.arange(view.count) >= start
@@ -107,7 +106,7 @@ def _notes(view: View) -> Marks:
 
 def _captions(view: View) -> Marks:
     """True for short pieces in boxes of a kind in which each piece follows a picture of its own."""
-    plain = (view.length <= _LONGEST_CAPTION) & ~np.isin(view.tag, HEADINGS)
+    plain = (view.length <= _LONGEST_CAPTION) & ~view.headings
     seen = np.cumsum(view.pieces.pictures)
     # For each piece, the number of pictures that precede the piece before it that has the same kind.
     order = np.argsort(view.kind, kind="stable")
@@ -123,7 +122,7 @@ def _motto(view: View, chosen: Marks) -> Marks:
     """True for the pieces between the name of a blog and the headline, if the title of the page has both."""
     marks = np.zeros(view.count, np.bool_)
     parts = {key(part) for part in _PARTS.split(view.known.title_tag) if part}
-    headings = np.flatnonzero(np.isin(view.tag, HEADINGS)).tolist()
+    headings = np.flatnonzero(view.headings).tolist()
     named = [place for place in headings if key(view.pieces.texts[place]) in parts]
     if len({key(view.pieces.texts[place]) for place in named}) < 2 or not chosen[named[-1] :].any():
         return marks

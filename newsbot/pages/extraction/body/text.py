@@ -25,7 +25,7 @@ from newsbot.pages.extraction.body.furniture import (
     without_captions,
     without_furniture,
 )
-from newsbot.pages.extraction.body.judge import HEADINGS, taken
+from newsbot.pages.extraction.body.judge import taken
 from newsbot.pages.extraction.body.pieces import Pieces, cut
 from newsbot.pages.extraction.body.tidy import tidy, trim_edges
 from newsbot.pages.extraction.fields.authors import BY, author_candidates
@@ -141,7 +141,7 @@ def view_of(page: Page, stated: list[Block], removed: frozenset[HtmlElement] = f
     ``stated`` is the text in the structured data. ``removed`` are the elements that a rule removes.
     """
     removed |= next_articles(page)
-    known, hidden = known_of(page, stated), Hidden(page.tree)
+    known, hidden = known_of(page, stated), Hidden(page.tree, page.marked)
     view = View(without_captions(cut(page.tree, removed, hidden)), known)
     # Some pages hide the whole article until their scripts have run.
     if sum(size(text_of(element, 2000)) for element in hidden.found) > _MOST_HIDDEN * view.all_prose:
@@ -158,8 +158,7 @@ def judged_blocks(view: View) -> list[Block]:
     if not view.count:
         return []
     chosen = taken(view)
-    is_heading = np.isin(view.tag, HEADINGS)
-    if int(view.length[chosen & ~is_heading].sum()) < _HARDLY_ANY:
+    if int(view.length[chosen & ~view.headings].sum()) < _HARDLY_ANY:
         dense = view.in_densest & (view.prose > 0)
         chosen = dense if int(view.prose[dense].sum()) >= _HARDLY_ANY else chosen
     chosen = without_furniture(view, chosen)
@@ -198,7 +197,7 @@ def _pointers(view: View) -> Marks:
     marks: Marks = (
         (beside <= _BESIDE) & (view.linked >= _LEAST_LINK) & (np.array(view.pieces.links) == 1) & ~view.ends
     )
-    return marks & ~np.isin(view.tag, HEADINGS) & ~view.addresses
+    return marks & ~view.headings & ~view.addresses
 
 
 def _kind(pieces: Pieces, place: int) -> Kind:

@@ -89,8 +89,9 @@ def _is_head(text: str, headline: str, names: set[str]) -> bool:
         return True
     if _is_byline(text, names):
         return True
-    is_date = find_date(text) is not None or date_without_year(text) is not None
-    return len(text) <= 45 and not _ENDS.search(text) and (is_date or is_ago(text))
+    if len(text) > 45 or _ENDS.search(text):
+        return False
+    return find_date(text) is not None or date_without_year(text) is not None or is_ago(text)
 
 
 def _is_byline(text: str, names: set[str]) -> bool:

@@ -36,10 +36,7 @@ def canonical_url(page: Page, drop_query: tuple[str, ...] = (), stated: str | No
 
 def base_of(page: Page) -> str:
     """Return the URL against which the relative URLs of a page are resolved (``<base href>``)."""
-    for element in page.tree.iter("base"):
-        if href := (element.get("href") or "").strip():
-            return urls.resolve(page.url, href) or page.url
-    return page.url
+    return (urls.resolve(page.url, page.base) if page.base else None) or page.url
 
 
 def _trusted(value: str, page: Page, own: str, drop_query: tuple[str, ...]) -> str | None:

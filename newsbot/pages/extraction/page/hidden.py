@@ -7,14 +7,14 @@ behind a button ("Read more") is hidden too, but readers can show it, so it does
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 
 from lxml import etree
 from lxml.html import HtmlElement
 
-from newsbot.pages.extraction.page.page import text_of, xpath
+from newsbot.pages.extraction.page.page import marked, text_of, xpath
 from newsbot.pages.extraction.page.visible import PHRASING
 from newsbot.pages.extraction.strings import size, squash
 
@@ -38,8 +38,7 @@ _PROSE = 40
 _REST = 200
 """Minimum number of letters of the hidden rest of an article."""
 _TOGGLES = ("aria-expanded", "aria-controls", "onclick", "data-toggle", "data-target", "data-bs-toggle")
-_BODY = xpath("//*[@itemprop='articleBody']")
-_CONTROLS = xpath("//*[@aria-controls or @data-target or @data-bs-target]")
+_CONTROLS = ("aria-controls", "data-target", "data-bs-target")
 _SIBLINGS = 40
 """Maximum number of elements beside a hidden element that are read on each side."""
 _NEAR = 3
@@ -47,10 +46,13 @@ _NEAR = 3
 
 
 class Hidden:
-    """Decides which elements of a page are hidden. The result is the same for any order of the calls."""
+    """Decides which elements of a page are hidden. The result is the same for any order of the calls.
 
-    def __init__(self, tree: HtmlElement) -> None:
-        self._tree = tree
+    ``marked`` are the elements that :func:`newsbot.pages.extraction.page.page.marked` finds in ``tree``.
+    """
+
+    def __init__(self, tree: HtmlElement, marked: Sequence[HtmlElement]) -> None:
+        self._tree, self._marked = tree, marked
         self.found: list[HtmlElement] = []
         """The elements that were found to be hidden, in the order of the calls."""
 
@@ -73,23 +75,24 @@ class Hidden:
     @cached_property
     def _shown(self) -> frozenset[HtmlElement]:
         """The elements around headlines and articles, and these elements."""
+        bodies = (element for element in self._marked if element.get("itemprop") == "articleBody")
         inner = (
             *islice(self._tree.iter("h1", "main", "article"), MAX_HIDDEN),
-            *_BODY(self._tree)[:MAX_HIDDEN],
+            *islice(bodies, MAX_HIDDEN),
         )
         return frozenset(box for element in inner for box in (element, *element.iterancestors()))
 
     @cached_property
     def _opened(self) -> frozenset[str]:
         """The ids of the elements that a control shows."""
-        names = ("aria-controls", "data-target", "data-bs-target")
-        values = [element.get(name) or "" for element in _CONTROLS(self._tree)[:MAX_HIDDEN] for name in names]
+        controls = (one for one in self._marked if any(name in one.attrib for name in _CONTROLS))
+        values = [one.get(name) or "" for one in islice(controls, MAX_HIDDEN) for name in _CONTROLS]
         return frozenset(word.lstrip("#") for value in values for word in value[:500].split())
 
 
 def hidden_elements(tree: HtmlElement) -> frozenset[HtmlElement]:
     """Return the elements whose text no reader sees."""
-    hidden = Hidden(tree)
+    hidden = Hidden(tree, marked(tree))
     return frozenset(element for element in islice(_MARKED(tree), 8 * MAX_HIDDEN) if hidden.covers(element))
 
 

@@ -348,8 +348,16 @@ def xpath(expression: str) -> Callable[[HtmlElement], list[HtmlElement]]:
     return run
 
 
-_ITEM = xpath("/descendant::*[@itemprop]")
+_MARKS = frozenset({"itemprop", "itemtype", "aria-controls", "data-target", "data-bs-target"})
 _CODE = frozenset({"script", "style"})
+
+
+def marked(tree: HtmlElement) -> list[HtmlElement]:
+    """Return the elements with microdata, and the controls of other elements, in page order.
+
+    Each walk over a page takes about half a millisecond, so all that need such elements share this one.
+    """
+    return [element for element in tree.iter(etree.Element) if not _MARKS.isdisjoint(element.keys())]
 
 
 @dataclass(slots=True)
@@ -385,6 +393,8 @@ class Page:
     times: list[Times] = field(default_factory=list)
     scripts: list[str] = field(default_factory=list)
     """Texts of the scripts with JSON-LD."""
+    base: str = ""
+    """The first ``<base href>``."""
     html_lang: str | None = None
     """The language tag of ``<html>``."""
     _starts: dict[tuple[HtmlElement, int], str] = field(default_factory=dict)
@@ -403,9 +413,10 @@ class Page:
             "title": page._title,
             "h1": page._h1,
             "time": page._time,
+            "base": page._base,
         }
         # lxml selects these elements in C. A walk over all elements in Python would be much slower.
-        for element in tree.iter("meta", "link", "script", "title", "h1", "time"):
+        for element in tree.iter(*readers):
             readers[str(element.tag)](element)
         return page
 
@@ -512,6 +523,11 @@ class Page:
         """The JSON-LD node of the page's own article, or None."""
         return self.nodes.article(self.url, [self.meta("og:title"), *self.headings, self.title_tag])
 
+    @cached_property
+    def marked(self) -> list[HtmlElement]:
+        """The elements that :func:`marked` finds."""
+        return marked(self.tree)
+
     @property
     def has_own_article(self) -> bool:
         """True if :attr:`article` has the URL or the headline of this page."""
@@ -525,7 +541,7 @@ class Page:
         article scopes, the scope that contains the ``<h1>`` is read. If no scope contains an ``<h1>``, the
         result is empty.
         """
-        marked = _ITEM(self.tree)
+        marked = [element for element in self.marked if element.get("itemprop") is not None]
         scope = self._item_scope(
             [e for e in marked if e.get("itemprop") in ("headline", "articleBody", "datePublished")]
         )
@@ -583,6 +599,9 @@ class Page:
     def _h1(self, element: HtmlElement) -> None:
         if len(self.h1) < MAX_HEADLINES:
             self.h1.append(element)
+
+    def _base(self, element: HtmlElement) -> None:
+        self.base = self.base or (element.get("href") or "").strip()
 
     def _time(self, element: HtmlElement) -> None:
         if len(self.times) < MAX_TIMES:

@@ -46,6 +46,9 @@ def with_standard_shell(markup: str) -> str:
     # Without the limit, each tag that is not closed would be searched for ">" up to the end of the page.
     last = markup.rfind(">") + 1
     for token in _TOKEN.finditer(markup, 0, last):
+        # In the body, text and tags are copied together, up to the next part that is not copied.
+        if parts is body and token.lastgroup in ("raw", "other"):
+            continue
         between = markup[at : token.start()]
         at = token.end()
         if at == last and token[0].startswith("<!--") and not token[0].endswith(("-->", "--!>")):
