@@ -10,7 +10,6 @@ Sources: https://docs.joinmastodon.org/methods/accounts/, …/methods/timelines/
 from __future__ import annotations
 
 import re
-from datetime import tzinfo
 from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
@@ -30,6 +29,7 @@ from newsbot.apps.posts.post import (
     xml_of,
 )
 from newsbot.items import Medium
+from newsbot.pages.discovery.dates import SiteDates
 from newsbot.pages.discovery.feeds import FeedError
 from newsbot.pages.discovery.reader import SourceReader
 from newsbot.pages.extraction.fields.media import listed, medium
@@ -68,7 +68,7 @@ class Mastodon(SourceReader):
             return True
         return bool((_TAG.fullmatch(path) and _PAGE.search(head)) or _GENERATOR.search(head))
 
-    def read(self, body: bytes, url: str, content_type: str, zone: tzinfo) -> PostFeed:  # noqa: ARG002
+    def read(self, body: bytes, url: str, content_type: str, dates: SiteDates) -> PostFeed:  # noqa: ARG002
         """See :class:`newsbot.pages.discovery.reader.SourceReader`."""
         parts, tag = urlsplit(url), _TAG.fullmatch(urlsplit(url).path)
         if _GENERATOR.search(body[:_HEAD]):

@@ -7,6 +7,7 @@ zones). Other forms are parsed like the dates of pages (:mod:`newsbot.pages.extr
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from email.utils import parsedate_tz
 
@@ -24,6 +25,16 @@ _MAIL = re.compile(
 _PARTIAL = re.compile(r"\d{4}(?:-\d\d)?")
 _TWO_READINGS = re.compile(r"(?<![\d/-])\d{1,2}[/-]\d{1,2}[/-]\d{2,4}(?!\d)")
 _OFFSET = re.compile(r":\d\d[+-]\d\d:?\d\d$")
+
+
+@dataclass(frozen=True, slots=True)
+class SiteDates:
+    """How a site writes its dates."""
+
+    zone: tzinfo = UTC
+    """The time zone of times without one."""
+    month_first: bool | None = None
+    """The order of day and month in its articles: True if the month is first, None if it is unknown."""
 
 
 def parse_date(
