@@ -136,6 +136,14 @@ def key(text: str) -> str:
     return " ".join(words(text))
 
 
+_TEMPLATE = re.compile(r"\[\[.{0,40}|\{\{|\$\{|%%|<%|\[[a-z]+_[a-z_]+\]")
+
+
+def is_template(text: str) -> bool:
+    """True for a value of a template that was not filled in: ``[[author]]``."""
+    return _TEMPLATE.search(text) is not None
+
+
 def looks_like_code(text: str) -> bool:
     """True for JavaScript or CSS that was mistaken for text."""
     return len(_CODE.findall(text[:2000])) > 3
