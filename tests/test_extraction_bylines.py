@@ -113,6 +113,8 @@ def test_a_heading_with_the_name_of_its_section_or_a_link_to_itself(inside: str)
         ("{}｜水車新聞", "<a href=/>水車新聞</a>", "<p class=headline>{}</p>"),
         ("{{{{ article.title }}}}", "{}", ""),
         ("%%title%% | Mill News", "{}", ""),
+        ("<?php the_title(); ?>", "{}", ""),
+        ("News", "News", "<h2>{}</h2>"),
     ],
 )
 def test_a_heading_that_is_a_part_of_the_title_beside_the_headline(title: str, h1: str, below: str) -> None:

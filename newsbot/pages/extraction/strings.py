@@ -136,7 +136,7 @@ def key(text: str) -> str:
     return " ".join(words(text))
 
 
-_TEMPLATE = re.compile(r"\[\[.{0,40}|\{\{|\$\{|%%|<%|\[[a-z]+_[a-z_]+\]")
+_TEMPLATE = re.compile(r"\[\[.{0,40}|\{\{|\$\{|%%|<[%?]|\[[a-z]+_[a-z_]+\]")
 
 
 def is_template(text: str) -> bool:

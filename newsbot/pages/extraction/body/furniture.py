@@ -17,7 +17,7 @@ from newsbot.pages.extraction.body.pieces import IS_NOTE, REGIONS, SUBJECTS, Pie
 from newsbot.pages.extraction.strings import key
 from newsbot.pages.text.languages import compiled
 
-_COMMENTS = r"^\W*(?:\d[\d.,]*\W*)?%(comments)s(?:\W*\d+)?\W*$"
+COMMENTS_HEADING = r"^\W*(?:\d[\d.,]*\W*)?%(comments)s(?:\W*\d+)?\W*$"
 """Matches a heading such as "12 comments" or "Kommentare (3)"."""
 _LONGEST_HEADING = 60
 _COUNTER = re.compile(r"\d{1,3}\s?(?:/|of|von|de|из|sur)\s?\d{1,3}\b")
@@ -54,7 +54,7 @@ def _after_comments(view: View, chosen: Marks) -> Marks:
     """True for all pieces from a heading of comments that follows prose of the article."""
     first = int(np.argmax(chosen & (view.prose > 0)))  # at least this piece stays
     headings = np.flatnonzero(np.isin(view.tag, HEADINGS) & (view.length <= _LONGEST_HEADING)).tolist()
-    pattern = compiled(_COMMENTS)
+    pattern = compiled(COMMENTS_HEADING)
     start = next((at for at in headings if at > first and pattern.match(view.pieces.texts[at])), view.count)
     return np.arange(view.count) >= start
 

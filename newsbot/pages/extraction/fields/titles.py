@@ -383,8 +383,10 @@ def _visible(page: Page) -> Iterator[tuple[str, float]]:
         if not lead and len(heading) and text.startswith(kicker := text_of(heading[0], MAX_TITLE)):
             yield text[len(kicker) :].strip(), trust - 0.01
         trust -= 0.1  # a heading further down more often belongs to another part of the page
-    # Without a heading of the first level, the heading that is directly above the text is the headline.
-    if not page.headings and (above := _above_text(page)):
+    # Without a headline of the first level, the heading that is directly above the text is the headline.
+    if all(key(heading) in words_of("no_titles") for heading in page.headings) and (
+        above := _above_text(page)
+    ):
         yield above, trust - 0.1
 
 
