@@ -139,6 +139,10 @@ def key(text: str) -> str:
 _TEMPLATE = re.compile(r"\[\[.{0,40}|\{\{|\$\{|%%|<[%?]|\[[a-z]+_[a-z_]+\]")
 
 
+COMMENTS_HEADING = r"^\W*(?:\d[\d.,]*\W*)?%(comments)s(?:\W*\d+)?\W*$"
+"""Matches a heading such as "12 comments" or "Kommentare (3)", with the words of all languages."""
+
+
 def is_template(text: str) -> bool:
     """True for a value of a template that was not filled in: ``[[author]]``."""
     return _TEMPLATE.search(text) is not None

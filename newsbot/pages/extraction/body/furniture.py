@@ -14,11 +14,9 @@ import numpy as np
 from newsbot.pages.extraction.body.features import Marks, View
 from newsbot.pages.extraction.body.judge import HEADINGS
 from newsbot.pages.extraction.body.pieces import IS_NOTE, REGIONS, SUBJECTS, Pieces
-from newsbot.pages.extraction.strings import key
+from newsbot.pages.extraction.strings import COMMENTS_HEADING, key
 from newsbot.pages.text.languages import compiled
 
-COMMENTS_HEADING = r"^\W*(?:\d[\d.,]*\W*)?%(comments)s(?:\W*\d+)?\W*$"
-"""Matches a heading such as "12 comments" or "Kommentare (3)"."""
 _LONGEST_HEADING = 60
 _COUNTER = re.compile(r"\d{1,3}\s?(?:/|of|von|de|из|sur)\s?\d{1,3}\b")
 """Matches the number of a picture in a gallery: "3/43"."""

@@ -12,8 +12,8 @@ from itertools import chain, islice
 
 from lxml.html import HtmlElement
 
-from newsbot.pages.extraction.body.furniture import COMMENTS_HEADING
 from newsbot.pages.extraction.page.page import MAX_BOXES, Page, text_of
+from newsbot.pages.extraction.strings import COMMENTS_HEADING
 from newsbot.pages.text.languages import compiled
 
 _SIDE = re.compile(r"side-?bar|side-?box", re.IGNORECASE)
