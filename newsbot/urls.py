@@ -223,8 +223,10 @@ def without_dots(url: str) -> str:
         return url
 
 
-_HOST_FIRST = re.compile(r"((?:[A-Za-z0-9-]{1,63}\.){1,6}[A-Za-z]{2,63})(?::\d{1,5})?(?=[/?#]|$)")
-"""Matches an absolute URL without a scheme: ``www.example.org/a``."""
+_HOST_FIRST = re.compile(
+    r"(?:https?:/(?!/))?(((?:[\w-]{1,63}\.){1,6}[^\W\d_]{2,63})(?::\d{1,5})?(?=[/?#]|$).*)"
+)
+"""Matches an absolute URL without a scheme, or with only one slash: ``www.example.org/a``."""
 
 
 def with_scheme(base: str, href: str) -> str:
@@ -240,7 +242,8 @@ def with_scheme(base: str, href: str) -> str:
         return href
     scheme, _, rest = base.partition("://")
     host = rest.partition("/")[0]
-    return f"{scheme}://{href}" if rest and site_of(match[1]) == site_of(host) else href
+    is_ours = rest and site_of(ascii_host(match[2])) == site_of(host)
+    return f"{scheme}://{match[1]}" if is_ours else href
 
 
 @lru_cache(maxsize=65536)

@@ -141,7 +141,7 @@ async def receiver(folder: Path, **options: Any) -> AsyncIterator[Place]:
     hub = Hub()
     files: dict[str, bytes] = {}
     requested: list[str] = []
-    async with ClientSession() as client, _site(hub, files, requested) as site:
+    async with ClientSession() as client, hub_and_site(hub, files, requested) as site:
         hub.url = f"{site}/hub"
         _know_feed(folder, f"{site}/feed.xml", hub.url)
         settings = {"NEWSBOT_DATA": str(folder), "NEWSBOT_RULES": str(folder / "rules")}
@@ -151,7 +151,7 @@ async def receiver(folder: Path, **options: Any) -> AsyncIterator[Place]:
 
 
 @asynccontextmanager
-async def _site(hub: Hub, files: Mapping[str, bytes], requested: list[str]) -> AsyncIterator[str]:
+async def hub_and_site(hub: Hub, files: Mapping[str, bytes], requested: list[str]) -> AsyncIterator[str]:
     async def serve_file(request: web.Request) -> web.Response:
         requested.append(request.path)
         body = files.get(request.path)

@@ -15,7 +15,9 @@ from newsbot.dedup.minhash import signature
 from newsbot.dedup.sqlite import SqliteIndex
 from newsbot.items import Kind, PageRecord, Position
 from newsbot.operations import remove as removing
+from newsbot.pages.rules import RuleSet
 from newsbot.sites.pauses_and_removals import RemovalNotes, within
+from newsbot.sites.pushed_texts import PushedTexts
 from newsbot.storage.sources import SiteRecord, SourceRecord
 from newsbot.storage.spider_results import PageCheck, SearchResult
 from newsbot.urls import fingerprint
@@ -267,6 +269,16 @@ def test_the_hubs_of_removed_sources_are_removed(place, what, left):
     with place.storage() as storage:
         assert set(storage.notes.all("hub")) == left | kept
         assert bool(storage.notes.all("files of example.org")) is bool(left)
+
+
+@pytest.mark.parametrize(("what", "left"), [("example.org", set()), (STORY, {OTHER})])
+def test_texts_from_the_hub_are_removed(place, what, left):
+    with place.storage() as storage:
+        texts = PushedTexts(storage.notes)
+        texts.save(dict.fromkeys([STORY, OTHER], "<p>Text</p>"), "example.org", RuleSet(()), time.time())
+    assert place.run("remove", what, "--yes").code == 0
+    with place.storage() as storage:
+        assert set(storage.notes.all("pushed_text")) == left
 
 
 def test_each_kind_of_note_about_sites_names_its_owner():

@@ -148,6 +148,29 @@ def test_a_part_of_the_sites(place: Place) -> None:
     ]
 
 
+def test_failing_sites_are_shown_in_pages(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    with place.storage() as storage:
+        storage.sources.save(
+            [
+                record(
+                    url=f"https://{site}/{path}", source=site, polls=1, failures=failures, last_error="dns"
+                )
+                for site in ("a.org", "b.org", "c.org", "d.org", "e.org")
+                for path, failures in (("f", 0 if site == "b.org" else 3), ("g", 9 if site == "d.org" else 0))
+            ]
+        )
+    pages: list[list[str]] = []
+    after: str | None = ""
+    while after is not None:
+        found = place.run("sources", "--failing", "--limit", "2", "--after", after, "--json").json
+        pages.append([site["site"] for site in found["sites"]])
+        after = found["after"]
+    assert pages == [["a.org", "c.org"], ["d.org", "e.org"]]
+    said = place.run("sources", "--failing", "--after", "e.org").err
+    assert "no source is failing after e.org; " in said
+
+
 def test_an_unknown_site(place: Place) -> None:
     answer = place.run("sources", "exampel.org")
     assert answer.code == 2

@@ -23,6 +23,8 @@ CUT = (
     "<div class=paywall>Subscribe to read on</div></article></html>"
 )
 
+TIME = "<time datetime='2026-11-20T08:00:00Z'></time>"
+
 
 def title(number: int) -> str:
     return f"Ferry stops for the winter, part {number}"
@@ -47,6 +49,15 @@ def feed(*numbers: int) -> str:
         '<rss version="2.0" xmlns:content="http://purl.org/rss/1.0/modules/content/"><channel>'
         f"<title>Harbour News</title>{items}</channel></rss>"
     )
+
+
+def undated(*numbers: int, date: str = "") -> str:
+    """Return a feed without texts, whose items have the date ``date``."""
+    items = "".join(
+        f"<item><title>{title(n)}</title><link>{story(n)}</link><pubDate>{date}</pubDate></item>"
+        for n in numbers
+    )
+    return f'<rss version="2.0"><channel><title>Harbour News</title>{items}</channel></rss>'
 
 
 def test_the_text_of_the_feed_stands_in_for_a_page_that_is_refused_or_cut(site, world):
@@ -110,3 +121,18 @@ def test_contents_of_all_formats(body):
     assert url == "https://news.test/a"
     lines = [element.text for element in fromstring(f"<div>{found}</div>").iter("p", "li")]
     assert lines == ["Rain & wind", "Snow < 3 cm"]
+
+
+def test_the_articles_of_the_site_show_the_order_of_day_and_month_in_its_feed(site, world):
+    """Feeds and pages decide alike: 05/11/2025 is in November, because the pages write 23/11/2025."""
+    world.rule("news.test", f"domain: news.test\nfeeds: {HOST}/feed.xml\n")
+    site.page(f"{HOST}/feed.xml", undated(1, 2, 3), headers=XML)
+    for number in (1, 2, 3):
+        site.page(story(number), article_html(number).replace(TIME, f"<time>{20 + number}/11/2025</time>"))
+    site.page(story(4), article_html(4).replace(TIME, ""))
+    world.crawl()
+    site.page(f"{HOST}/feed.xml", undated(4, date="05/11/2025 10:00"), headers=XML)
+    world.crawl("-a", "now=yes")
+    found = {article.canonical_url: article for article in world.articles()}
+    assert str(found[story(3)].published_at) == "2025-11-23 00:00:00+00:00"
+    assert str(found[story(4)].published_at) == "2025-11-05 10:00:00+00:00"

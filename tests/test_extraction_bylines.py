@@ -29,6 +29,9 @@ from tests.extraction_pages import TEXT, json_ld, page, read
         ("<p class=author>文/林大同 图/陈小华</p>", ["林大同"]),
         ("<p class=author>来源：东港日报 作者：林大同 编辑：陈小华</p>", ["林大同"]),
         ("<p class=author>박서준 기자</p>", ["박서준"]),
+        ("<p class=byline>서울=박서준 기자</p>", ["박서준"]),
+        ("<p class=byline>(부산=연합뉴스) 박서준 기자</p>", ["박서준"]),
+        ("<div class=reporter>박서준 기자 seo@paper.example</div>", ["박서준"]),
         ("<p class=author>نویسنده: آرش کمالی</p>", ["آرش کمالی"]),
         ("<p class=byline>autor: Ewa Maj, zdjęcia: Jan Lis</p>", ["Ewa Maj"]),
         ("<p class=byline>Von: [[author]]</p>", []),
@@ -58,7 +61,24 @@ def test_stated_authors(head: str, expected: list[str]) -> None:
     assert read(page(head)).authors == expected
 
 
-@pytest.mark.parametrize("account", ["newsroom feed", "mpoole77"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "millnews",
+        "Redaktion Mill News",
+        "The Mill News",
+        "MILL NEWS",
+        "La Rédaction",
+        "Super User",
+        "{{ author }}",
+    ],
+)
+def test_the_site_its_office_and_a_default_account_are_no_authors(name: str) -> None:
+    head = f"<meta name=author content='{name}'><meta property=og:site_name content='Mill News'>"
+    assert read(page(head)).authors == []
+
+
+@pytest.mark.parametrize("account", ["newsroom feed", "mpoole77", "News Desk"])
 def test_a_byline_beats_an_account_and_the_site_is_no_author(account: str) -> None:
     head = f"<meta name=author content='{account}'><meta property=og:site_name content='Mill News'>"
     assert read(page(head, "<p class=byline>By Mary Poole, Mill News</p>" + TEXT)).authors == ["Mary Poole"]
@@ -81,6 +101,57 @@ def test_a_heading_with_the_name_of_its_section_or_a_link_to_itself(inside: str)
     assert read(html).title == headline
 
 
+@pytest.mark.parametrize(
+    ("title", "h1", "below"),
+    [
+        ("Le Moulin : {}", "<a href=/>Le Moulin</a>", "<h2>{}</h2>"),
+        ("Mill News » Rivers » {}", "<a href=/>Mill News</a>", "<h2>{}</h2>"),
+        ("Mill News – from the river: {}", "Mill News – from the river", "<h3>{}</h3>"),
+        ("{} – Rivers – Mill News", "<a href=/rivers>Rivers</a>", "<h2>{}</h2>"),
+        ("{} – Rivers – Mill News", "Rivers", "<h3>{}</h3>"),
+        ("{} ~ The Mill", "<a href=/>The Mill</a>", ""),
+        ("{}｜水車新聞", "<a href=/>水車新聞</a>", "<p class=headline>{}</p>"),
+        ("{{{{ article.title }}}}", "{}", ""),
+        ("%%title%% | Mill News", "{}", ""),
+        ("<?php the_title(); ?>", "{}", ""),
+        ("News", "News", "<h2>{}</h2>"),
+    ],
+)
+def test_a_heading_that_is_a_part_of_the_title_beside_the_headline(title: str, h1: str, below: str) -> None:
+    headline = "Mill race dug out by hand"
+    body = below.format(headline) + TEXT
+    html = page(body=body, title=title.format(headline), h1=h1.format(headline))
+    assert read(html).title == headline
+
+
+@pytest.mark.parametrize(
+    ("title", "h1", "below"),
+    [
+        ("{} | Comments | Mill News", "<a href=.>{}</a>", "<h2>Comments</h2>"),
+        ("Four Hills Tournament | {}", "{}", "<h2>Four Hills Tournament</h2>"),
+        ("Rivers: {} - News", "{}", "<h2>Rivers <span>{}</span></h2>"),
+        ("{} - Opinion pages - Mill News", "{}", "<h2>Opinion pages</h2>"),
+    ],
+)
+@pytest.mark.parametrize(
+    "headline", ["Mill race dug out by hand on Sunday morning", "No mill race on the river"]
+)
+def test_a_headline_beside_a_smaller_heading(title: str, h1: str, below: str, headline: str) -> None:
+    body = below.format(headline) + TEXT
+    html = page(body=body, title=title.format(headline), h1=h1.format(headline))
+    assert read(html).title == headline
+
+
+def test_a_title_that_is_the_name_of_the_site() -> None:
+    html = page(body=f"<a href=/>Mill News</a>{TEXT}", title="Mill News", h1="Mill race dug out by hand")
+    assert read(html).title == "Mill race dug out by hand"
+
+
+def test_a_chinese_title_with_its_section() -> None:
+    html = page(title="旧港桥关闭一周_社会_港口新闻网", h1="")
+    assert read(html).title == "旧港桥关闭一周"
+
+
 def test_an_empty_heading() -> None:
     html = page(body=f"<h1></h1><h2>Mill race dug out by hand</h2>{TEXT}", title="", h1="")
     assert read(html).title == "Mill race dug out by hand"
@@ -92,6 +163,8 @@ def test_an_empty_heading() -> None:
         "<meta property=og:url content=www.example.org/news/mill-race-dug-out>",
         "<link rel=canonical href=www.example.org/news/mill-race-dug-out>",
         "<base href=https://www.example.org/news/><link rel=canonical href=mill-race-dug-out>",
+        "<link rel=canonical href=https:/www.example.org/news/mill-race-dug-out>",
+        "<link rel=canonical href='{{ url }}'><meta property=og:url content=/news/mill-race-dug-out>",
     ],
 )
 def test_stated_addresses(head: str) -> None:

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from newsbot.items import Kind, Where
+from newsbot.pages.discovery.dates import SiteDates
 from newsbot.pages.discovery.feeds import Feed, FeedError, Hub, parse_feed
 from newsbot.pages.discovery.reader import BUILT_IN, SourceReader, read_source
 
@@ -375,6 +376,28 @@ def test_all_dates_of_a_feed_decide_the_order_of_day_and_month() -> None:
     assert [link.published_at and link.published_at.month for link in links] == [5, 5, 6]
 
 
+def test_the_articles_of_the_site_decide_if_the_feed_does_not_show_the_order() -> None:
+    item = "<item><link>https://a.example/{}</link><pubDate>{} 08:00</pubDate></item>"
+    unclear = f"<rss><channel>{item.format(1, '05/06/2024')}</channel></rss>"
+    shown = unclear.replace("</channel>", item.format(2, "05/23/2024") + "</channel>")
+    sitemap = (
+        "<urlset><url><loc>https://a.example/1</loc><news:news xmlns:news='http://www.google.com/schemas/"
+        "sitemap-news/0.9'><news:publication_date>05/06/2024</news:publication_date></news:news></url></urlset>"
+    )
+    for body, order, month in (
+        (unclear, None, None),
+        (unclear, True, 5),
+        (unclear, False, 6),
+        (shown, False, 5),
+        (sitemap, None, None),
+        (sitemap, True, 5),
+    ):
+        dates = SiteDates(month_first=order)
+        source = read_source(BUILT_IN, body.encode(), "https://a.example/s", "", dates)
+        published = source.links[0].published_at
+        assert (published and published.month) == month, (body, order)
+
+
 def test_one_time_for_all_items_is_that_of_the_feed() -> None:
     items = "".join(
         f"<item><link>https://a.example/{number}</link><pubDate>2024-05-03T14:05:10Z</pubDate></item>"
@@ -403,9 +426,9 @@ def test_a_reader_that_raises_anything_is_an_invalid_feed(caplog):
         def recognises(self, url, content_type, body):
             return True
 
-        def read(self, body, url, content_type, zone):
+        def read(self, body, url, content_type, dates):
             return body["posts"]
 
     with pytest.raises(FeedError):
-        read_source([Broken(), *BUILT_IN], b"{}", "https://news.example/api", "", UTC)
+        read_source([Broken(), *BUILT_IN], b"{}", "https://news.example/api", "", SiteDates())
     assert "reader=Broken failed url=https://news.example/api" in caplog.text

@@ -96,6 +96,12 @@ def test_a_date_one_day_in_the_future_is_accepted() -> None:
     assert parse_date("2025-03-02T00:00:00Z", now=NOW) == NOW + timedelta(days=1)
 
 
+def test_a_year_of_another_calendar_in_the_usual_form() -> None:
+    text = "Tue, 31 Dec 2567 23:59:59 +0700"
+    assert parse_date(text, now=NOW, language="th") == datetime(2024, 12, 31, 16, 59, 59, tzinfo=UTC)
+    assert parse_date(text, now=NOW) is None
+
+
 def test_the_time_zone_of_the_site_is_used_if_none_is_written() -> None:
     moscow = ZoneInfo("Europe/Moscow")
     assert parse_date("2024-12-31T23:59:59", now=NOW, zone=moscow) == datetime(

@@ -195,6 +195,37 @@ def test_a_feed_that_is_gone_ends_its_subscriptions_and_no_others(world: World, 
     assert [body for body, _ in world.sent] == [world.body]
 
 
+def test_a_slow_program_delays_no_other_one(world: World, hub: Hub) -> None:
+    """The slow programs answer when the quick ones have been verified, or have got their content."""
+    network, quick = world.network(), asyncio.Event()
+
+    async def get(url: str) -> tuple[int, bytes]:
+        await slowly(url)
+        return await network.get(url)
+
+    async def post(url: str, body: bytes, headers: Any) -> int:
+        await slowly(url)
+        return await network.post(url, body, headers)
+
+    async def slowly(url: str) -> None:
+        if "slow" in url:
+            await quick.wait()
+        else:
+            quick.set()
+
+    async def run() -> None:
+        for name in ("slow", "quick"):
+            topic = f"{GOOD['hub.topic']}&category={name}"
+            hub.ask(read_request(GOOD | {"hub.callback": f"http://{name}.test/", "hub.topic": topic}))
+        for body in (world.body, b"<feed>new</feed>"):
+            world.body = body
+            quick.clear()
+            await asyncio.wait_for(hub.round(replace(network, get=get, post=post)), 20)
+
+    asyncio.run(run())
+    assert len(world.notes) == len(world.sent) == 3
+
+
 def test_requests_are_bounded(hub: Hub) -> None:
     taken = [hub.ask(read_request(GOOD | {"hub.callback": f"http://r.test/{n}"})) for n in range(400)]
     assert taken[0]

@@ -19,7 +19,6 @@ import yaml
 from lxml.html import document_fromstring
 
 from newsbot.pages.extraction import is_substantial, kinds_and_paywalls, verdict
-from newsbot.pages.extraction.body import furniture
 from newsbot.pages.extraction.body.tidy import is_foreign
 from newsbot.pages.extraction.fields import authors, language, titles
 from newsbot.pages.extraction.fields.authors import agency_of, clean_authors
@@ -28,6 +27,7 @@ from newsbot.pages.extraction.fields.dates.moments import find_date
 from newsbot.pages.extraction.fields.dates.relative import relative_moment
 from newsbot.pages.extraction.fields.language import detect, normal_code
 from newsbot.pages.extraction.fields.titles import clean_title
+from newsbot.pages.extraction.strings import COMMENTS_HEADING
 from newsbot.pages.extraction.page.page import Page
 from newsbot.pages.extraction.pagination import is_continuation
 from newsbot.pages.text import languages
@@ -152,7 +152,7 @@ CHECKS: Mapping[str, Callable[[str, str], bool]] = {
     "number_words": lambda text, _: is_substantial(("Rain", "Rain in May"), ("Rain", text)),
     "logins": lambda text, _: verdict.is_login(text),
     "consent": lambda text, _: verdict.asks_consent(text),
-    "comments": _in_form(furniture._COMMENTS),
+    "comments": _in_form(COMMENTS_HEADING),
     "read_also": _foreign,
     "labels": _foreign,
     "appeals": _foreign,

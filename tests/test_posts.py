@@ -15,9 +15,11 @@ from newsbot.apps.posts import bluesky, mastodon, notes, telegram, youtube
 from newsbot.apps.posts.post import MAX_TITLE, Post, PostFeed, text_of_html, title_of
 from newsbot.apps.search.articles import searching
 from newsbot.items import ArticleFilter
+from newsbot.pages.discovery.dates import SiteDates
 from newsbot.pages.discovery.feeds import FeedError
 from newsbot.pages.discovery.reader import SourceReader, claiming, recognising
 from testbed.messages import Answer
+from tests.crawls import article_html, feed_xml
 from tests.dashboarddata import make_article
 from tests.dashboards import settings_of
 
@@ -32,6 +34,7 @@ ACCOUNT = {
     "noindex": False,
 }
 LOOKUP = f"{SOCIAL}/api/v1/accounts/lookup?acct=harbour"
+PAGE = "<!DOCTYPE html><html><body class='app-body'><div id='mastodon'></div></body></html>"
 STATUSES = f"{SOCIAL}/api/v1/accounts/109/statuses?limit=40&exclude_replies=true&exclude_reblogs=true"
 DID = "did:plc:harbour23456"
 AUTHOR_FEED = "https://public.api.bsky.app/xrpc/app.bsky.feed.getAuthorFeed?actor=harbour.example&limit=50"
@@ -73,7 +76,7 @@ CLOSED = (
 
 def read(reader: SourceReader, body: Any, url: str) -> PostFeed:
     data = body.encode() if isinstance(body, str) else json.dumps(body).encode()
-    feed = reader.read(data, url, "", UTC)
+    feed = reader.read(data, url, "", SiteDates())
     assert isinstance(feed, PostFeed)
     return feed
 
@@ -86,12 +89,6 @@ def read_statuses(*statuses: dict[str, Any], url: str = STATUSES) -> list[Post]:
 @pytest.mark.parametrize(
     ("url", "reader", "asked"),
     [
-        (f"{SOCIAL}/@harbour", mastodon.READER, LOOKUP),
-        (
-            "https://social.test/@harbour@other.test/",
-            mastodon.READER,
-            "https://social.test/api/v1/accounts/lookup?acct=harbour%40other.test",
-        ),
         (
             "https://bsky.app/profile/harbour.example",
             bluesky.READER,
@@ -127,6 +124,7 @@ def test_an_ordinary_address_chooses_the_reader(url: str, reader: SourceReader, 
         "https://bsky.app/profile/a.example/post/3k",
         "https://news.test/tags/harbour",
         "https://social.test/@harbour/109",
+        "https://social.test/@harbour",
     ],
 )
 def test_other_addresses_choose_none(url: str) -> None:
@@ -207,12 +205,16 @@ def test_a_post_of_another_server_has_the_address_on_the_server_that_shows_it() 
 
 def test_an_account_and_a_tag_lead_to_their_posts_and_a_full_page_to_older_ones() -> None:
     assert read(mastodon.READER, ACCOUNT, LOOKUP).next_url == STATUSES
-    page = "<!DOCTYPE html><html><body class='app-body'><div id='mastodon'></div></body></html>"
+    page = PAGE
     tag = f"{SOCIAL}/tags/%D0%BF%D0%BE%D1%80%D1%82"
     assert recognising(READERS, tag, "text/html", page.encode()) is mastodon.READER
     assert read(mastodon.READER, page, tag).next_url == (
         f"{SOCIAL}/api/v1/timelines/tag/%D0%BF%D0%BE%D1%80%D1%82?limit=40"
     )
+    for path, name in (("@harbour", "harbour"), ("@harbour@other.test/", "harbour%40other.test")):
+        assert recognising(READERS, f"{SOCIAL}/{path}", "text/html", page.encode()) is mastodon.READER
+        lookup = f"{SOCIAL}/api/v1/accounts/lookup?acct={name}"
+        assert read(mastodon.READER, page, f"{SOCIAL}/{path}").next_url == lookup
     full = [status(number, CLOSED) for number in range(140, 100, -1)]
     assert (read(mastodon.READER, full, STATUSES).next_url or "").endswith("&max_id=101")
     assert read(mastodon.READER, full[:5], STATUSES).next_url is None
@@ -456,7 +458,7 @@ def test_the_first_line_is_the_title_and_is_shortened_at_a_word() -> None:
 @pytest.mark.parametrize("body", [b"", b"no document", b"<rss/>"])
 def test_a_broken_document_is_no_feed(body: bytes) -> None:
     with pytest.raises(FeedError, match="not_a_feed"):
-        youtube.READER.read(body, CHANNEL, "", UTC)
+        youtube.READER.read(body, CHANNEL, "", SiteDates())
 
 
 def test_wrong_tags_of_a_note_do_not_lose_the_feed() -> None:
@@ -517,6 +519,7 @@ def test_posts_are_stored_apart_from_articles_and_edits_are_versions(site, world
     def answer(content):
         return Answer(body=json.dumps(content).encode(), headers=JSON)
 
+    site.page(f"{SOCIAL}/@harbour", PAGE)
     site.page(LOOKUP, json.dumps(ACCOUNT), headers=JSON)
     site.page(STATUSES, statuses)
     site.page("http://t.me/s/harbournews", channel_page(message(42, BODY % RUSSIAN)))
@@ -543,7 +546,8 @@ def test_posts_are_stored_apart_from_articles_and_edits_are_versions(site, world
     assert "0 new articles, 0 updated, 4 new posts, " in first.err
     shown = world.scrapy("sources", "harbour.test").out
     assert "0 + 4 posts" in shown
-    assert "posts      1        0 %          2" in shown
+    assert "feed       1        0 %          2" in shown  # the address does not tell the kind
+    assert "posts      1        0 %          1" in shown
     with world.storage() as storage:
         counts = [storage.articles.count(ArticleFilter(posts=posts)) for posts in (None, True, False)]
     assert counts == [4, 4, 0]
@@ -564,6 +568,8 @@ def test_older_parts_are_read_and_nothing_that_a_service_forbids(site, world) ->
     world.rule("closed.test", "domain: closed.test\nfeeds: http://closed.test/@harbour\n")
     world.rule("notes.test", "domain: notes.test\nfeeds: http://notes.test/feed.json\n")
     full = [status(number, CLOSED.replace("eastern", f"{number}th")) for number in range(240, 200, -1)]
+    site.page(f"{SOCIAL}/@harbour", PAGE)
+    site.page("http://closed.test/@harbour", PAGE)
     site.page(LOOKUP, json.dumps(ACCOUNT), headers=JSON)
     site.page(STATUSES, json.dumps(full), headers=JSON)
     site.page(f"{STATUSES}&max_id=201", json.dumps([status(9, CLOSED)]), headers=JSON)
@@ -591,6 +597,16 @@ def test_older_parts_are_read_and_nothing_that_a_service_forbids(site, world) ->
     assert page is not None
     assert crawl.stat("errors/robots") == 1
     assert any(event.get("cause") == "robots" for event in page.history)
+
+
+def test_the_feed_of_a_site_that_is_no_server_of_mastodon_is_read(site, world) -> None:
+    """Other sites have addresses with ``/@name`` as well. The API is asked only if the page shows it."""
+    world.rule("news.test", "domain: news.test\nfeeds: http://news.test/@harbour\n")
+    site.page("http://news.test/@harbour", feed_xml(["http://news.test/story/1"]))
+    site.page("http://news.test/story/1", article_html(1))
+    world.crawl()
+    assert world.urls() == ["http://news.test/story/1"]
+    assert not site.requests("/api/v1/accounts/lookup?acct=harbour")
 
 
 # --- further forms that the services document
@@ -681,7 +697,7 @@ def test_a_video_without_a_description_has_its_title_as_text() -> None:
         "<media:group><media:description></media:description></media:group></entry></feed>"
     )
     feed = youtube.READER.read(
-        body.encode(), "https://www.youtube.com/feeds/videos.xml?channel_id=x", "text/xml", UTC
+        body.encode(), "https://www.youtube.com/feeds/videos.xml?channel_id=x", "text/xml", SiteDates()
     )
     assert isinstance(feed, PostFeed)
     assert [post.text for post in feed.posts] == ["The crane at work"]

@@ -71,6 +71,11 @@ def test_all_policies_on_feeds_sections_and_pages(place: Place) -> None:
     rows = pq.read_table(out / "policies.parquet").to_pylist()
     assert len(rows) == 4 * len(STRATEGIES)
     assert len(pq.read_table(out / "policy_seeds.parquet")) == 2 * len(STRATEGIES)
+    history = pq.read_table(out / "history.parquet").to_pylist()
+    assert {(one["policy"], one["kind"]) for one in history} == {
+        (name, kind) for name in STRATEGIES for kind in ("feed", "section", "page")
+    }
+    assert all(one["seen"] >= one["changed"] for one in history)
     assert {path.suffix for path in out.iterdir()} == {".csv", ".parquet", ".html"}
 
 

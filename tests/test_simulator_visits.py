@@ -10,7 +10,7 @@ import pytest
 from newsbot.apps.simulator import allocation
 from newsbot.apps.simulator.site_world import PAGE, SiteSettings, SiteWorld, make_sites
 from newsbot.apps.simulator.strategies import MOST_A_DAY, STRATEGIES, PushSettings, capped
-from newsbot.apps.simulator.visits import HEADERS, Visits, costs, measure, run_policy
+from newsbot.apps.simulator.visits import HEADERS, Visits, costs, history_of, measure, run_policy
 from newsbot.recrawl.policy import DAY, HOUR, SHORTEST, Polled
 from tests.simulatedsites import WAY, changed, even_world, visit
 
@@ -84,6 +84,17 @@ def test_overflow_of_windows() -> None:
     chances = exp(-mean) * np.cumprod([1, *(mean / k for k in range(1, 100))])
     lost = (chances * np.maximum(np.arange(100) - window, 0)).sum()
     assert found["lost"] / 100 == pytest.approx(lost / mean, rel=0.03)
+
+
+def test_the_history_has_each_event_that_was_found() -> None:
+    world = even_world([4.0] * 50, 60, window=2)
+    visits = visit(world, "cyclic", 4)
+    history, figures = history_of(world, visits), measure(world, visits, WAY).figures
+    counted = history["changed"] >= world.learned
+    assert 100 * history["lost"][counted].mean() == pytest.approx(figures["lost"], rel=0.02)
+    delays = (history["seen"] - history["changed"])[counted]
+    assert delays.mean() / 60 == pytest.approx(figures["mean"], rel=0.02)
+    assert set(history["source"]) == set(range(1, 51))
 
 
 def test_day_and_night_differ_from_the_homogeneous_formula() -> None:

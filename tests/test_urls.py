@@ -6,6 +6,7 @@ import pytest
 
 from newsbot.urls import (
     MAX_URL,
+    absolute,
     canonicalize,
     fingerprint,
     host_key,
@@ -217,6 +218,24 @@ def test_fingerprints_never_change() -> None:
 )
 def test_host_key(url: str, key: str) -> None:
     assert host_key(url) == key
+
+
+@pytest.mark.parametrize(
+    ("href", "url"),
+    [
+        ("www.news.example/a", "https://www.news.example/a"),
+        ("https:/news.example/a", "https://news.example/a"),
+        ("häfen.example/a", "https://news.example/n/h%C3%A4fen.example/a"),
+        ("v1.2/a", "https://news.example/n/v1.2/a"),
+    ],
+)
+def test_an_address_of_the_site_without_a_whole_scheme(href: str, url: str) -> None:
+    assert absolute("https://news.example/n/x", href) == url
+
+
+def test_an_address_without_a_scheme_whose_host_has_other_letters() -> None:
+    base = "https://xn--hfen-loa.example/n/x"
+    assert absolute(base, "häfen.example/a") == "https://häfen.example/a"
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ from newsbot.sites.families import NOTE_KIND as FAMILIES
 from newsbot.sites.health import FULL_QUEUE
 from newsbot.sites.health import NOTE_KIND as HEALTH
 from newsbot.sites.pauses_and_removals import REFRESH, allow_again, buried, forget_texts, keep_out, within
+from newsbot.sites.pushed_texts import NOTE_KIND as PUSHED
 from newsbot.sites.rendering import NOTE_KIND as RENDERING
 from newsbot.sites.rights import NOTE_KIND as FILES
 from newsbot.sites.shared_lines import NOTE_KIND as LINES
@@ -150,6 +151,7 @@ OWNERS: Mapping[str, Owner] = {
     SESSION_NOTE: Owner.SITE,
     FILES: Owner.HOST_IN_KIND,
     HUB: Owner.PAGE,
+    PUSHED: Owner.PAGE,
 }
 """The owners of the notes that the core writes about sites, hosts and pages. Apps name the others."""
 

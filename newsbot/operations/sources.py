@@ -266,7 +266,8 @@ def sources(call: Call) -> None:
         )
         return
     if call.options.failing and not sites:
-        for line in (*said, f"no source is failing; {counted(known, 'site')} checked"):
+        where = f" after {call.options.after}" if call.options.after else ""
+        for line in (*said, f"no source is failing{where}; {counted(known, 'site')} checked"):
             call.note(line)
         return
     sites, unread = _parted(sites)
@@ -305,10 +306,16 @@ def _page(
     call: Call, storage: Storage, rules: RuleSet, chosen: str | None, fallen: Iterable[str]
 ) -> tuple[list[Site], str | None]:
     """Return the sites to show, and the domain of the last one if others follow."""
-    limit = call.options.limit
-    names = [chosen] if chosen else list(islice(known_sites(storage, rules, call.options.after), limit + 1))
-    if call.options.failing and not chosen:
-        names = sorted({*fallen, *(one.source for one in storage.sources.failing(limit))})[:limit]
+    limit, after = call.options.limit, call.options.after
+    if chosen:
+        names = [chosen]
+    elif call.options.failing:
+        failing = [one.source for one in storage.sources.failing(limit + 1, after)]
+        # The sites with an alarm that follow the last of these are on a later page.
+        last = failing[-1] if len(failing) > limit else chr(0x10FFFF)
+        names = sorted({*failing, *(name for name in fallen if after < name <= last)})[: limit + 1]
+    else:
+        names = list(islice(known_sites(storage, rules, after), limit + 1))
     sites = list(sites_of(storage, rules, names[:limit]))
     if call.options.failing:
         sites = [site for site in sites if site.domain in fallen or any(map(_fails, site.sources))]

@@ -12,6 +12,7 @@ Files in reading order:
 * ``runs``: the crawls of all workers: start, signs of life, end
 * ``shared_lines``: lines that the articles of a site have in common
 * ``rendering``: decides whether the pages of a site are rendered
+* ``pushed_texts``: the texts of articles in signed messages of the site's hub
 * ``notifier_trust``: measures how reliable each sender of push notices is, and limits the fetches that
   notices cause
 * ``rights``: the reservations of a site against use by AI; robots.txt and tdmrep.json, fetched once a day for

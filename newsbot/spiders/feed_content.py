@@ -1,9 +1,10 @@
 """Reads an article in the feed that names it, if its page is refused or has only a part of the text.
 
 Some feeds have the full text of their items, while the server refuses the pages (401, 402, 403) or shows only
-their beginning. The feed is then fetched once more, within the visit of the page. Its texts are kept for the
-other pages of the feed. A feed whose pages can be read costs nothing. The page is visited again as planned,
-and its text replaces that of the feed.
+their beginning. If the hub of the feed has sent the text (:mod:`newsbot.sites.pushed_texts`), this text is
+used. Otherwise the feed is fetched once more, within the visit of the page. Its texts are kept for the other
+pages of the feed. A feed whose pages can be read costs nothing. The page is visited again as planned, and its
+text replaces that of the feed.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from newsbot.middlewares import content_type_of
 from newsbot.pages.discovery.feeds import item_contents
 from newsbot.pages.extraction import read_page
 from newsbot.pages.rights import page_rights
+from newsbot.sites.pushed_texts import pushed_text
 from newsbot.sites.rights import headers_of
 from newsbot.urls import canonicalize, fingerprint
 
@@ -78,9 +80,15 @@ class FeedContent:
         named = visit.data.get("where") == Where.FEED and GivenBy.of(visit.data).counts_for(visit.rule.domain)
         if not feed or not named or self._context.outage.ending():
             return None
-        texts = await self._texts_of(feed, visit)
-        text = texts.get(visit.lease.entry.fingerprint) or texts.get(_key(visit.url))
+        text = await self._context.calls.run(self._pushed, visit)
+        if text is None:
+            texts = await self._texts_of(feed, visit)
+            text = texts.get(visit.lease.entry.fingerprint) or texts.get(_key(visit.url))
         return None if text is None else await asyncio.to_thread(self._article, text, visit)
+
+    def _pushed(self, visit: Visit) -> str | None:
+        key = canonicalize(visit.lease.entry.url, visit.rule.drop_query)
+        return pushed_text(self._context.notes, key, visit.rule.domain, self._context.clock())
 
     async def _texts_of(self, feed: str, visit: Visit) -> _Texts:
         at, coming = self._feeds.get(feed, (0.0, None))

@@ -28,6 +28,7 @@ from newsbot.errors import NotAnArticle
 from newsbot.items import Article, Details, EventKind, Kind, Link, Reason, Where
 from newsbot.middlewares import content_type_of, tree_of
 from newsbot.pages.discovery.autodiscovery import find_sections, find_sources
+from newsbot.pages.discovery.dates import SiteDates
 from newsbot.pages.discovery.feeds import Feed, SourceError
 from newsbot.pages.discovery.hubs import hubs_in
 from newsbot.pages.discovery.list_pages import split_pages, stated_next
@@ -140,7 +141,8 @@ class Reader:
         """
         if visit.kind.is_listing:
             readers, kind = readers_like(self._readers, visit.kind), content_type_of(response)
-            return partial(read_source, readers, response.body, response.url, kind, _zone(visit))
+            dates = SiteDates(_zone(visit), self._families.of(visit.rule.domain).witnesses.month_first)
+            return partial(read_source, readers, response.body, response.url, kind, dates)
         known = Known(self._rights.signals(response.url), self._extensions)
         where, is_section = visit.data.get("where"), visit.kind is Kind.SECTION
         # A person may ask for any page. Only its address says that it is a list.

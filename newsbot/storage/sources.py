@@ -121,8 +121,11 @@ class Sources(Protocol):
     ) -> SourceRecord | None:
         """Return the record that is due first, or None. The conditions are those of :meth:`count`."""
 
-    def failing(self, limit: int) -> list[SourceRecord]:
-        """Return up to ``limit`` records whose last poll failed. Those with the most failures come first."""
+    def failing(self, limit: int, after: str | None = None) -> list[SourceRecord]:
+        """Return up to ``limit`` records whose last poll failed. Those with the most failures come first.
+
+        If ``after`` is given, only records of the sites that follow it are returned, sorted by site.
+        """
 
     def log_poll(self, url: str, poll: Poll) -> None:
         """Store a poll, and delete the polls of this source that are too old."""

@@ -234,6 +234,9 @@ def test_the_latest_errors_and_the_most_failures_come_first(storage: Storage) ->
     storage.sources.save(source(number, failures=number) for number in range(5))
     assert [one.failures for one in storage.sources.failing(3)] == [4, 3, 2]
     assert len(storage.sources.failing(9)) == 4
+    by_site = sorted(storage.sources.failing(9), key=lambda one: one.source)
+    assert storage.sources.failing(3, "") == by_site[:3]
+    assert storage.sources.failing(3, by_site[2].source) == by_site[3:]
     for at in (3, 1, 2):
         storage.sites.add([SiteRecord(source=f"{at}.org", last_error="dns", last_error_at=float(at))])
     storage.sites.add([SiteRecord(source="no.org", counters={"pages": 1})])

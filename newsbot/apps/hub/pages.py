@@ -12,8 +12,8 @@ from typing import Any
 from aiohttp import web
 from yarl import URL
 
-from newsbot.apps.hub.subscriptions import Hub, Network, Subscribed, read_request
-from newsbot.apps.web.dashboard.exports import HUB_PATH, content
+from newsbot.apps.hub.subscriptions import PATH, Hub, Network, Subscribed, read_request
+from newsbot.apps.web.dashboard.exports import content
 from newsbot.apps.web.dashboard.service import Dashboard
 from newsbot.apps.web.incoming import read_form
 from newsbot.apps.web.outgoing import Outgoing, OutgoingError
@@ -29,8 +29,8 @@ ROUND_EVERY = 15.0
 def add(board: Dashboard, app: web.Application) -> None:
     """Add the hub (an entry of :attr:`newsbot.config.apps.App.pages`)."""
     hub = Hub(system_clock)
-    board.hub = HUB_PATH
-    app.router.add_post(HUB_PATH, board.following(partial(_subscribe, hub)))
+    board.hub = PATH
+    app.router.add_post(PATH, board.following(partial(_subscribe, hub)))
     app.cleanup_ctx.append(partial(_running, hub, board))
 
 

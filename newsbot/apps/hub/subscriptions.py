@@ -20,6 +20,8 @@ from newsbot.apps.push.signatures import sign
 from newsbot.clock import Clock
 from newsbot.items import Bounded
 
+PATH: Final = "/hub"
+"""Path of the hub on this server."""
 KIND: Final = "hub_subscriber"
 """Kind of the notes with subscriptions; the key is a digest of topic and callback."""
 LEASE, LONGEST = 10 * 86400, 30 * 86400
@@ -135,8 +137,8 @@ class Hub:
         if self._known is None:
             stored = await network.notes("all", KIND)
             self._known = {key: Subscribed(**note) for key, note in stored.items()}
-        while self._waiting:
-            await self._verify(network, self._waiting.popitem(last=False)[1])
+        # All are asked at the same time, so that a program that answers slowly delays no other one.
+        await asyncio.gather(*(self._verify(network, one) for one in self._waiting.values()))
         now = self._clock()
         due: dict[str, list[Subscribed]] = defaultdict(list)
         for one in list(self._known.values()):
@@ -144,6 +146,7 @@ class Hub:
                 await self._forget(network, one)
             elif one.due <= now:
                 due[one.topic].append(one)
+        work: list[tuple[Subscribed, bytes, str, str]] = []
         for topic, readers in due.items():
             try:
                 body, kind = await network.content(topic)
@@ -152,13 +155,15 @@ class Hub:
                     await self._forget(network, one)
                 continue
             digest = hashlib.sha256(body).hexdigest()
-            await asyncio.gather(
-                *(self._send(network, one, body, kind, digest) for one in readers if one.sent != digest)
-            )
+            work += [(one, body, kind, digest) for one in readers if one.sent != digest]
+        await asyncio.gather(*(self._send(network, *one) for one in work))
 
     async def _verify(self, network: Network, one: Subscribed) -> None:
         challenge = secrets.token_urlsafe(24)
         status, body = await network.get(verification_url(one, challenge))
+        # Until now, the request counted as a subscription. It may have been replaced in the meantime.
+        if self._waiting.get(one.key) is one:
+            del self._waiting[one.key]
         if not 200 <= status < 300 or body != challenge.encode():
             return
         if one.leaving:
@@ -174,7 +179,7 @@ class Hub:
     async def _send(self, network: Network, one: Subscribed, body: bytes, kind: str, digest: str) -> None:
         headers = {
             "Content-Type": kind,
-            "Link": f'<{urljoin(one.topic, "/hub")}>; rel="hub", <{one.topic}>; rel="self"',
+            "Link": f'<{urljoin(one.topic, PATH)}>; rel="hub", <{one.topic}>; rel="self"',
         }
         if one.secret:
             headers["X-Hub-Signature"] = f"sha256={sign('sha256', one.secret.encode(), body)}"

@@ -6,7 +6,7 @@ Sources: https://docs.bsky.app/docs/api/app-bsky-feed-get-author-feed, https://d
 from __future__ import annotations
 
 import re
-from datetime import datetime, tzinfo
+from datetime import datetime
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
@@ -25,6 +25,7 @@ from newsbot.apps.posts.post import (
     text,
 )
 from newsbot.items import Medium
+from newsbot.pages.discovery.dates import SiteDates
 from newsbot.pages.discovery.feeds import FeedError
 from newsbot.pages.discovery.reader import SourceReader
 from newsbot.pages.extraction.fields.media import listed, medium
@@ -67,7 +68,7 @@ class Bluesky(SourceReader):
         parts = urlsplit(url)
         return parts.hostname == API and parts.path == _METHOD
 
-    def read(self, body: bytes, url: str, content_type: str, zone: tzinfo) -> PostFeed:  # noqa: ARG002
+    def read(self, body: bytes, url: str, content_type: str, dates: SiteDates) -> PostFeed:  # noqa: ARG002
         """See :class:`newsbot.pages.discovery.reader.SourceReader`."""
         content = inner(json_of(body))
         if not isinstance(content.get("feed"), list):

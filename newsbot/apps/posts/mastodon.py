@@ -1,8 +1,9 @@
 """Reads accounts and tags of Mastodon, and of other servers with its API.
 
-The address of an account is ``https://SERVER/@NAME``, that of a tag ``https://SERVER/tags/NAME``. An account
-takes two requests: its number, and its posts. The feeds of both (``.rss``) are read, too; they do not tell
-edits.
+The address of an account is ``https://SERVER/@NAME``, that of a tag ``https://SERVER/tags/NAME``. Other sites
+have such addresses too, so the page shows whether the server has the API. Then the posts of a tag are
+requested, or the number of an account and its posts. The feeds of both (``.rss``) are read, too; they do not
+tell edits.
 
 Sources: https://docs.joinmastodon.org/methods/accounts/, …/methods/timelines/, …/entities/Status/.
 """
@@ -10,7 +11,6 @@ Sources: https://docs.joinmastodon.org/methods/accounts/, …/methods/timelines/
 from __future__ import annotations
 
 import re
-from datetime import tzinfo
 from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
@@ -30,6 +30,7 @@ from newsbot.apps.posts.post import (
     xml_of,
 )
 from newsbot.items import Medium
+from newsbot.pages.discovery.dates import SiteDates
 from newsbot.pages.discovery.feeds import FeedError
 from newsbot.pages.discovery.reader import SourceReader
 from newsbot.pages.extraction.fields.media import listed, medium
@@ -39,7 +40,10 @@ PAGE = 40
 _ACCOUNT = re.compile(r"/@([\w.-]{1,100}(?:@[\w.-]{1,200})?)/?")
 _TAG = re.compile(r"/tags/([^/?]{1,200}?)/?")
 _API = re.compile(r"/api/v1/(accounts/lookup|accounts/[\w-]{1,40}/statuses|timelines/tag/[^/]{1,300})")
-_PAGE = re.compile(rb"""id=["']?(?:mastodon|initial-state)["'\s>]""")
+# <div id="mastodon">; other servers with this API link to their ActivityPub document
+_PAGE = re.compile(
+    rb"""id=["']?(?:mastodon|initial-state)["'\s>]|<link[^>]{1,500}application/activity\+json"""
+)
 _GENERATOR = re.compile(rb"<generator>Mastodon v")
 _HEAD = 100_000
 _NUMBER = re.compile(r"[\w-]{1,40}")
@@ -51,31 +55,26 @@ class Mastodon(SourceReader):
 
     kind = POSTS
 
-    def claims(self, url: str) -> bool:
-        """See :class:`newsbot.pages.discovery.reader.SourceReader`."""
-        return _ACCOUNT.fullmatch(urlsplit(url).path) is not None
-
-    def address(self, url: str) -> str:
-        """See :class:`newsbot.pages.discovery.reader.SourceReader`."""
-        found = _ACCOUNT.fullmatch(urlsplit(url).path)
-        name = found[1] if found else ""
-        return f"{_origin(url)}/api/v1/accounts/lookup?{urlencode({'acct': name})}"
-
     def recognises(self, url: str, content_type: str, body: bytes) -> bool:  # noqa: ARG002  (an interface)
         """See :class:`newsbot.pages.discovery.reader.SourceReader`."""
         path, head = urlsplit(url).path, body[:_HEAD]
         if _API.fullmatch(path):
             return True
-        return bool((_TAG.fullmatch(path) and _PAGE.search(head)) or _GENERATOR.search(head))
+        is_page = (_TAG.fullmatch(path) or _ACCOUNT.fullmatch(path)) and _PAGE.search(head)
+        return bool(is_page or _GENERATOR.search(head))
 
-    def read(self, body: bytes, url: str, content_type: str, zone: tzinfo) -> PostFeed:  # noqa: ARG002
+    def read(self, body: bytes, url: str, content_type: str, dates: SiteDates) -> PostFeed:  # noqa: ARG002
         """See :class:`newsbot.pages.discovery.reader.SourceReader`."""
-        parts, tag = urlsplit(url), _TAG.fullmatch(urlsplit(url).path)
+        parts = urlsplit(url)
+        tag, account = _TAG.fullmatch(parts.path), _ACCOUNT.fullmatch(parts.path)
         if _GENERATOR.search(body[:_HEAD]):
             return PostFeed(posts=_of_feed(body))
         if tag is not None:
             name = quote(unquote(tag[1]), safe="")
             return PostFeed(next_url=f"{_origin(url)}/api/v1/timelines/tag/{name}?limit={PAGE}")
+        if account is not None:
+            name = urlencode({"acct": account[1]})
+            return PostFeed(next_url=f"{_origin(url)}/api/v1/accounts/lookup?{name}")
         content = json_of(body)
         if parts.path.endswith("/lookup"):
             return PostFeed(next_url=_posts_of(content, url))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
-from datetime import UTC
 from functools import partial
 from typing import Any
 
@@ -25,6 +24,7 @@ from newsbot.crawl.visit import META_KEY, PART_KEY, RULE_KEY, Found, Visit
 from newsbot.errors import DataError
 from newsbot.items import Article, EventKind, Kind, Link, Where
 from newsbot.middlewares import Middleware, content_type_of, retry_after
+from newsbot.pages.discovery.dates import SiteDates
 from newsbot.pages.discovery.feeds import SourceError
 from newsbot.pages.discovery.reader import read_source, readers_like
 from newsbot.pages.extraction.fields.language import detect
@@ -93,7 +93,9 @@ class PostsMiddleware(Middleware):
             if response.status == 200:
                 readers = readers_like(self._context.readers, visit.kind)
                 kind = content_type_of(response)
-                feed = await asyncio.to_thread(read_source, readers, response.body, response.url, kind, UTC)
+                feed = await asyncio.to_thread(
+                    read_source, readers, response.body, response.url, kind, SiteDates()
+                )
                 if isinstance(feed, PostFeed):
                     return feed, response
             cause = cause_of_status(response.status) if response.status != 200 else "feed_not_a_feed"

@@ -7,7 +7,6 @@ Source: https://www.jsonfeed.org/version/1.1/.
 from __future__ import annotations
 
 import re
-from datetime import tzinfo
 from typing import Any
 
 from newsbot.apps.posts.post import (
@@ -24,6 +23,7 @@ from newsbot.apps.posts.post import (
     text,
     text_of_html,
 )
+from newsbot.pages.discovery.dates import SiteDates
 from newsbot.pages.discovery.feeds import parse_feed
 from newsbot.pages.discovery.reader import SourceReader
 from newsbot.pages.extraction.fields.media import listed, medium
@@ -48,9 +48,9 @@ class Notes(SourceReader):
         is_feed = _VERSION.match(text(feed, "version")) is not None
         return is_feed and any(map(_is_note, mappings(feed.get("items"))))
 
-    def read(self, body: bytes, url: str, content_type: str, zone: tzinfo) -> PostFeed:
+    def read(self, body: bytes, url: str, content_type: str, dates: SiteDates) -> PostFeed:
         """See :class:`newsbot.pages.discovery.reader.SourceReader`."""
-        content, feed = inner(json_of(body)), parse_feed(body, url, content_type, zone=zone)
+        content, feed = inner(json_of(body)), parse_feed(body, url, content_type, dates=dates)
         posts = [_note(one, content, url) for one in mappings(content.get("items")) if _is_note(one)]
         known = {post.url for post in posts}
         return PostFeed(

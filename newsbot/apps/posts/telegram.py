@@ -7,7 +7,6 @@ are not read.
 from __future__ import annotations
 
 import re
-from datetime import tzinfo
 from urllib.parse import urljoin, urlsplit
 
 from lxml.html import HtmlElement
@@ -15,6 +14,7 @@ from lxml.html import HtmlElement
 from newsbot.apps.posts.post import MAX_POSTS, POSTS, Post, PostFeed, moment, named, tags_of, text_of_tree
 from newsbot.errors import NotAnArticle
 from newsbot.items import Medium
+from newsbot.pages.discovery.dates import SiteDates
 from newsbot.pages.discovery.feeds import FeedError
 from newsbot.pages.discovery.reader import SourceReader
 from newsbot.pages.extraction import parse_html
@@ -45,7 +45,7 @@ class Telegram(SourceReader):
         found = _CHANNEL.fullmatch(parts.path)
         return f"{parts.scheme}://t.me/s/{found[1] if found else ''}"
 
-    def read(self, body: bytes, url: str, content_type: str, zone: tzinfo) -> PostFeed:  # noqa: ARG002
+    def read(self, body: bytes, url: str, content_type: str, dates: SiteDates) -> PostFeed:  # noqa: ARG002
         """See :class:`newsbot.pages.discovery.reader.SourceReader`."""
         try:
             tree = parse_html(body, "utf-8")

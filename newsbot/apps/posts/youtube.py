@@ -7,12 +7,12 @@ The page of the second form names the feed.
 from __future__ import annotations
 
 import re
-from datetime import tzinfo
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from newsbot.apps.posts.post import MAX_POSTS, MAX_TEXT, POSTS, Post, PostFeed, moment, xml_of
 from newsbot.items import Medium
+from newsbot.pages.discovery.dates import SiteDates
 from newsbot.pages.discovery.feeds import FeedError
 from newsbot.pages.discovery.reader import SourceReader
 from newsbot.pages.extraction.fields.media import listed, medium
@@ -48,7 +48,7 @@ class YouTube(SourceReader):
             return _feed(url, "playlist_id", "".join(parse_qs(parts.query).get("list", ())[:1]))
         return url
 
-    def read(self, body: bytes, url: str, content_type: str, zone: tzinfo) -> PostFeed:  # noqa: ARG002
+    def read(self, body: bytes, url: str, content_type: str, dates: SiteDates) -> PostFeed:  # noqa: ARG002
         """See :class:`newsbot.pages.discovery.reader.SourceReader`."""
         if urlsplit(url).path != _FEED:
             if (found := _LINK.search(body)) is None:

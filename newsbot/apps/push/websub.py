@@ -59,6 +59,14 @@ class Subscription:
         """True if the hub may send content. This includes the time in which a renewal is pending."""
         return self.state == "verified" or (self.state == "pending" and self.until > 0)
 
+    @property
+    def is_exposed(self) -> bool:
+        """True if the secret is sent unencrypted, although the feed is encrypted.
+
+        Then a signature proves less about the content than a fetch of the feed.
+        """
+        return self.hub.startswith("http:") and self.page.startswith("https:")
+
 
 def subscribe(topic: str, hub: str, page: str) -> Subscription:
     """Return a new subscription with a random token and a random secret, 32 bytes each."""

@@ -54,6 +54,14 @@ def write_parquet(path: Path, table: Rows | Columns) -> Any:
     return found
 
 
+def joined(key: str, tables: Mapping[str, Columns]) -> Columns:
+    """Return one table of several ones with the same columns. Its first column ``key`` has their names."""
+    some = list(tables.values())
+    lengths = [len(next(iter(one.values()))) for one in some]
+    columns = {name: np.concatenate([one[name] for one in some]) for name in some[0]}
+    return {key: np.repeat(list(tables), lengths), **columns}
+
+
 def write_tables(folder: Path, tables: Mapping[str, Rows | Columns]) -> None:
     """Write each table as CSV and as Parquet. In CSV, a list is written as JSON."""
     for name, table in tables.items():

@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from newsbot.apps.simulator.draws import between, stream
-from newsbot.apps.simulator.files import Columns, Rows
+from newsbot.apps.simulator.files import Columns, Rows, joined
 from newsbot.apps.simulator.model import (
     MAX_LOAD,
     MAX_NOTICE,
@@ -385,6 +385,5 @@ def run_schemes(
 
 def as_tables(found: list[Exchange]) -> dict[str, Rows | Columns]:
     """Return the tables ``schemes`` and ``history``."""
-    names = np.repeat([one.scheme.name for one in found], [len(one.history["page"]) for one in found])
-    columns = {name: np.concatenate([one.history[name] for one in found]) for name in found[0].history}
-    return {"schemes": [one.row() for one in found], "history": {"scheme": names, **columns}}
+    history = joined("scheme", {one.scheme.name: one.history for one in found})
+    return {"schemes": [one.row() for one in found], "history": history}

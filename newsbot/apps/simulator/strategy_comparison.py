@@ -11,11 +11,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from newsbot.apps.simulator.files import Rows
+from newsbot.apps.simulator.files import Columns, Rows, joined
 from newsbot.apps.simulator.requirements import Ended, ignore
 from newsbot.apps.simulator.site_world import KINDS, SiteWorld, Worlds
 from newsbot.apps.simulator.strategies import MOST_A_DAY, Choice, PushSettings, Task
-from newsbot.apps.simulator.visits import MINUTE, UNITS, VisitFigures, measure, run_policy
+from newsbot.apps.simulator.visits import MINUTE, UNITS, VisitFigures, Visits, history_of, measure, run_policy
 from newsbot.clock import parse_duration
 from newsbot.errors import ArgumentError, did_you_mean
 
@@ -63,6 +63,8 @@ class Compared:
     """All figures by name, for each kind of source. Empty if there is only one kind."""
     runs: Sequence[VisitFigures]
     """The results for each seed."""
+    history: Columns
+    """The events that were found with the first seed (:func:`newsbot.apps.simulator.visits.history_of`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +99,16 @@ def compare(
     ``a_day`` is the budget in visits of a source per day. ``progress`` is called after each run.
     """
     runs: list[list[tuple[VisitFigures, dict[str, VisitFigures]]]] = [[] for _ in choices]
+    histories: list[Columns] = []
     for seed in seeds:
         # All strategies see the same world, so that different worlds do not cause differences between their
         # results.
         world = worlds.of_seed(seed)
         for place, choice in enumerate(choices):
-            runs[place].append(run_one(world, choice, a_day, seed, push))
+            visits = visit_all(world, choice, a_day, seed, push)
+            runs[place].append(figures_of(world, choice, visits))
+            if seed == seeds[0]:
+                histories.append(history_of(world, visits))
             progress("visits", seed, choice.label)
     return [
         Compared(
@@ -111,22 +117,24 @@ def compare(
             _estimates([whole for whole, _ in found]),
             {kind: _estimates([kinds[kind] for _, kinds in found]) for kind in found[0][1]},
             [whole for whole, _ in found],
+            history,
         )
-        for choice, found in zip(choices, runs, strict=True)
+        for choice, found, history in zip(choices, runs, histories, strict=True)
     ]
 
 
-def run_one(
-    world: SiteWorld, choice: Choice, a_day: float, seed: int, push: PushSettings
-) -> tuple[VisitFigures, dict[str, VisitFigures]]:
-    """Run a strategy on a world.
-
-    Returns its figures over all sources, and its figures by kind of source if there are several kinds.
-    """
+def visit_all(world: SiteWorld, choice: Choice, a_day: float, seed: int, push: PushSettings) -> Visits:
+    """Run a strategy on a world, and return its visits."""
     # The second number separates the random streams of different purposes (see site_world.py).
     task = Task(world=world, a_day=a_day, draw=np.random.default_rng([seed, 9]), push=push)
     first = np.random.default_rng([seed, 10]).uniform(0, task.interval, world.sources)
-    visits = run_policy(world, choice.strategy.make(task), first)
+    return run_policy(world, choice.strategy.make(task), first)
+
+
+def figures_of(
+    world: SiteWorld, choice: Choice, visits: Visits
+) -> tuple[VisitFigures, dict[str, VisitFigures]]:
+    """Return the figures of a run over all sources, and by kind of source if there are several kinds."""
     kinds = np.unique(world.kinds).tolist()
     by_kind = {KINDS[one]: measure(world, visits, choice.way, one) for one in kinds if len(kinds) > 1}
     return measure(world, visits, choice.way), by_kind
@@ -175,8 +183,8 @@ def as_document(about: str, found: Sequence[Compared], seeds: Sequence[int]) -> 
     }
 
 
-def as_tables(found: Sequence[Compared], seeds: Sequence[int]) -> dict[str, Rows]:
-    """Return the results as the tables ``policies``, ``policy_seeds`` and ``policy_hosts``."""
+def as_tables(found: Sequence[Compared], seeds: Sequence[int]) -> dict[str, Rows | Columns]:
+    """Return the results as the tables ``policies``, ``policy_seeds``, ``policy_hosts`` and ``history``."""
     policies, of_seeds, hosts = [], [], []
     for one in found:
         label = one.choice.label
@@ -189,7 +197,8 @@ def as_tables(found: Sequence[Compared], seeds: Sequence[int]) -> dict[str, Rows
             of_seeds.append({"policy": label, "seed": seed, **run.figures})
         for host, (mean, peak) in one.runs[0].hosts.items():
             hosts.append({"policy": label, "host": host, "mean": mean, "peak": peak})
-    return {"policies": policies, "policy_seeds": of_seeds, "policy_hosts": hosts}
+    history = joined("policy", {one.choice.label: one.history for one in found})
+    return {"policies": policies, "policy_seeds": of_seeds, "policy_hosts": hosts, "history": history}
 
 
 def read_targets(text: str) -> list[Target]:

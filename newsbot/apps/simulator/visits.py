@@ -18,8 +18,9 @@ from typing import Final, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
+from newsbot.apps.simulator.files import Columns
 from newsbot.apps.simulator.requirements import compiled
-from newsbot.apps.simulator.site_world import PAGE, Flags, SiteWorld
+from newsbot.apps.simulator.site_world import KINDS, PAGE, Flags, SiteWorld
 from newsbot.errors import UserError
 from newsbot.recrawl.policy import DAY, HOUR, SHORTEST, Array, Polled, PollPolicy, Rows
 
@@ -325,11 +326,38 @@ def _delays(world: SiteWorld, visits: Visits, chosen: Flags) -> tuple[Array, Arr
     An event is lost if it left its feed or section before the next visit. Events of pages cannot be lost, so
     they do not count in the share.
     """
+    owners, (found_at, _, gone) = world.owners, _found(world, visits)
+    counted = (world.moments >= world.learned) & chosen[owners]
+    windowed = counted & (world.kinds[owners] != PAGE)
+    lost = _mean(gone[windowed])
+    delays = np.maximum(found_at - world.moments, 0.0)[counted]
+    return delays, world.useful[owners[counted]], 0.0 if np.isnan(lost) else lost
+
+
+def history_of(world: SiteWorld, visits: Visits) -> Columns:
+    """Return each event that a visit found: its source, its time, and the time of the response.
+
+    ``lost`` is true if it left its feed or section before the visit. Times are in seconds.
+    """
+    found_at, found, gone = _found(world, visits)
+    return {
+        "source": world.owners[found] + 1,
+        "kind": np.array(KINDS)[world.kinds[world.owners[found]]],
+        "changed": world.moments[found],
+        "seen": found_at[found],
+        "lost": gone[found],
+    }
+
+
+def _found(world: SiteWorld, visits: Visits) -> tuple[Array, Flags, Flags]:
+    """Return for each event the time at which a visit found it, if one did, and if it was lost before.
+
+    The time of an event that was not found is that of the last possible visit.
+    """
     # Each visit finds the events ``before`` to ``until`` of its source. Here the arrays are expanded to one
     # row per event: ``visit`` is the index of its visit, ``place`` is its number at the source, and ``event``
     # is its index in the world.
-    owners = world.owners
-    found_at = world.last[owners]
+    found_at = world.last[world.owners]
     size = visits.until - visits.before
     visit = np.repeat(np.arange(len(size)), size)
     # np.cumsum(size) - size is the index of the first event of each visit, so the difference counts 0, 1, 2 …
@@ -338,14 +366,11 @@ def _delays(world: SiteWorld, visits: Visits, chosen: Flags) -> tuple[Array, Arr
     event = world.first[visits.rows[visit]] + place
     found_at[event] = (visits.at + world.response[visits.rows])[visit]
     window = world.window[visits.rows[visit]]
-    gone = np.zeros(len(owners), bool)
+    found, gone = np.zeros(len(found_at), bool), np.zeros(len(found_at), bool)
+    found[event] = True
     # A feed shows only the last ``window`` events. Older events were not in the response.
     gone[event] = (window > 0) & (place < visits.until[visit] - window)
-    counted = (world.moments >= world.learned) & chosen[owners]
-    windowed = counted & (world.kinds[owners] != PAGE)
-    lost = _mean(gone[windowed])
-    delays = np.maximum(found_at - world.moments, 0.0)[counted]
-    return delays, world.useful[owners[counted]], 0.0 if np.isnan(lost) else lost
+    return found_at, found, gone
 
 
 def _staleness(world: SiteWorld, visits: Visits, chosen: Flags) -> tuple[float, float, Array]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from enum import StrEnum
@@ -30,6 +30,7 @@ from newsbot.ranking.families import State, family_of
 from newsbot.ranking.judging import Judgement
 from newsbot.sites.families import read_site
 from newsbot.sites.notifier_trust import TRUST, Budget, Ledger, Trust
+from newsbot.sites.pushed_texts import PushedTexts
 from newsbot.storage.base import Storage
 from newsbot.urls import canonicalize, fingerprint, host_key
 
@@ -94,6 +95,7 @@ class Desk:
         self._again: deque[Entry] = deque(maxlen=MAX_AGAIN)
         self.fates: Counter[tuple[str, Fate]] = Counter()
         """Number of URLs by protocol and outcome."""
+        self._texts = PushedTexts(self.notes)
         self.ledger = Ledger(clock)
         self.ledger.trust |= {key: Trust(**note) for key, note in self.notes.all(TRUST).items()}
 
@@ -189,6 +191,15 @@ class Desk:
             return False
         return page is not None and page.kind.is_source
 
+    def keep_texts(self, feed: str, contents: Mapping[str, str]) -> None:
+        """Keep the texts of a signed message about ``feed``. ``contents``: HTML by the URL of the item.
+
+        A feed speaks for the site that names it. So only texts of pages of this site are kept.
+        """
+        page = self._page(feed)
+        if page is not None and page.kind.is_feed:
+            self._texts.save(contents, page.source, self._rules, self._clock())
+
     def count(self, notifier: str, fates: Iterable[Fate]) -> None:
         """Count the outcomes of a notice by protocol."""
         self.fates.update((notifier.partition(":")[0], fate) for fate in fates)
@@ -256,13 +267,17 @@ class Desk:
         return record.polls, record.new_links
 
     def review(self) -> None:
-        """Check which notices led to changes, and store the trust in notifiers. Delete old records."""
+        """Check which notices led to changes, and store the trust in notifiers.
+
+        Delete old records and old texts.
+        """
         for url in self.ledger.watched:
             self.ledger.observe(url, *self.seen(url))
         for key, note in self.notes.all(TAKEN).items():
             # After this time the signature is too old, so that the notice is refused even without the note.
             if abs(self._clock() - note["at"]) > 2 * TOLERANCE:
                 self.notes.forget(TAKEN, key)
+        self._texts.forget_old(self._clock())
         while self.ledger.changed:
             notifier = self.ledger.changed.pop()
             self.notes.save(TRUST, notifier, asdict(self.ledger.trust[notifier]))

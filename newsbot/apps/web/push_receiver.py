@@ -7,6 +7,7 @@ sensor`` and the middleware in :mod:`newsbot.apps.push.sensor`.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import random
 from collections.abc import Iterable
@@ -17,10 +18,11 @@ from newsbot.apps.push import indexnow, websub
 from newsbot.apps.push.signatures import TOLERANCE, SeenOnce, genuine_notice
 from newsbot.apps.web.incoming import MAX_BODY, read_form, sender_of
 from newsbot.apps.web.outgoing import Outgoing, OutgoingError
-from newsbot.apps.web.push_intake import Desk, OffThread, notifier_name
+from newsbot.apps.web.push_intake import Desk, Fate, OffThread, notifier_name
 from newsbot.apps.web.subscriptions import Subscriptions
 from newsbot.clock import Clock
 from newsbot.pages.discovery.feeds import MAX_BODY as MAX_FEED
+from newsbot.pages.discovery.feeds import FeedError, item_contents
 from newsbot.sites.notifier_trust import Budget
 
 KEY_LASTS = 86400.0
@@ -116,7 +118,7 @@ class Receiver:
         """Receive content from a hub. Content without a valid signature is acknowledged, but ignored.
 
         So the response does not reveal to a forger whether a signature is valid (allowed by WebSub, section
-        8). The content itself is not used; it only causes a fetch of the feed.
+        8). Genuine content causes a fetch of the feed. Its texts are kept for pages that are refused.
         """
         subscription = self.subscriptions.by_token(request.match_info["token"])
         if subscription is None:
@@ -133,8 +135,18 @@ class Receiver:
                 self.subscriptions.put(seen)
                 await self.data.call(self.subscriptions.keep, seen.token)
             notifier = notifier_name("websub", subscription.hub)
-            await self._take(notifier, [subscription.page], proved=True)
+            (fate,) = await self._take(notifier, [subscription.page], proved=True)
+            # The budget for fetches also limits how much is read and kept.
+            if fate is Fate.QUEUED and not subscription.is_exposed:
+                await self._keep_texts(subscription, body, request.headers.get("Content-Type"))
         return web.Response(status=202, headers=PLAIN)
+
+    async def _keep_texts(self, subscription: websub.Subscription, body: bytes, kind: str | None) -> None:
+        try:
+            contents = await asyncio.to_thread(item_contents, body, subscription.topic, kind)
+        except FeedError:  # a hub may also send pages, and messages without content
+            return
+        await self.data.call(self.desk.keep_texts, subscription.page, contents)
 
     # --- IndexNow and sensors
     async def index_now(self, request: web.Request) -> web.Response:
@@ -240,9 +252,10 @@ class Receiver:
     def _may_send(self, request: web.Request) -> bool:
         return self.senders.take(sender_of(request))
 
-    async def _take(self, notifier: str, urls: Iterable[str], *, proved: bool) -> None:
+    async def _take(self, notifier: str, urls: Iterable[str], *, proved: bool) -> list[Fate]:
         fates = await self.data.call(self.desk.take, notifier, urls, proved=proved)
         self.desk.count(notifier, fates)
+        return fates
 
 
 def _sender(protocol: str, request: web.Request) -> str:

@@ -7,8 +7,10 @@ zones). Other forms are parsed like the dates of pages (:mod:`newsbot.pages.extr
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from email.utils import parsedate_tz
+from functools import partial
 
 from newsbot.pages.text.names import hours_ahead
 
@@ -24,6 +26,16 @@ _MAIL = re.compile(
 _PARTIAL = re.compile(r"\d{4}(?:-\d\d)?")
 _TWO_READINGS = re.compile(r"(?<![\d/-])\d{1,2}[/-]\d{1,2}[/-]\d{2,4}(?!\d)")
 _OFFSET = re.compile(r":\d\d[+-]\d\d:?\d\d$")
+
+
+@dataclass(frozen=True, slots=True)
+class SiteDates:
+    """How a site writes its dates."""
+
+    zone: tzinfo = UTC
+    """The time zone of times without one."""
+    month_first: bool | None = None
+    """The order of day and month in its articles: True if the month is first, None if it is unknown."""
 
 
 def parse_date(
@@ -46,15 +58,23 @@ def parse_date(
     if not text or len(text) > _MAX_LENGTH:
         return None
     text = _COMMENT.sub("", text)
-    try:
-        moment = _of_machine(text, zone) or _of_page(text, now, zone, (language.lower(), host), month_first)
-        moment = moment.astimezone(UTC) if moment is not None else None
-    except (ValueError, OverflowError):
-        return None
     # imported here, because the package of extraction loads numpy, which is needed only for crawls
     from newsbot.pages.extraction.fields.dates.moments import plausible  # noqa: PLC0415
 
-    return moment if moment is not None and plausible(moment, now) else None
+    readings = (
+        partial(_of_machine, text, zone),
+        # also for a year of another calendar in the form of RFC 2822
+        partial(_of_page, text, now, zone, (language.lower(), host), month_first),
+    )
+    for reading in readings:
+        try:
+            moment = reading()
+            moment = moment.astimezone(UTC) if moment is not None else None
+        except (ValueError, OverflowError):
+            return None
+        if moment is not None and plausible(moment, now):
+            return moment
+    return None
 
 
 def _of_machine(text: str, zone: tzinfo) -> datetime | None:

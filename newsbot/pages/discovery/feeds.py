@@ -16,7 +16,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, tzinfo
+from datetime import datetime
 from functools import partial
 from html import escape
 from itertools import islice
@@ -27,7 +27,7 @@ from w3lib.encoding import http_content_type_encoding
 
 from newsbot.clock import system_clock, utc
 from newsbot.items import Kind, Link, Medium, Where
-from newsbot.pages.discovery.dates import has_two_readings, parse_date
+from newsbot.pages.discovery.dates import SiteDates, has_two_readings, parse_date
 from newsbot.pages.discovery.xml_events import Enough, Handler, pieces, read, unescape
 from newsbot.pages.extraction.fields.media import MAX_MEDIA, listed, medium
 from newsbot.pages.extraction.page.charset import decode
@@ -111,10 +111,10 @@ _ONE_DATE = 5
 class SourceCollector:
     """Collects the links of a source: parses dates and counts faults."""
 
-    def __init__(self, url: str, now: datetime, zone: tzinfo, problems: Iterable[str] = ()) -> None:
+    def __init__(self, url: str, now: datetime, dates: SiteDates, problems: Iterable[str] = ()) -> None:
         self._url = url
         self._now = now
-        self._zone = zone
+        self._dates = dates
         self._problems = Counter(problems)
         self._links: dict[str, Link] = {}
         self.language = ""
@@ -154,7 +154,10 @@ class SourceCollector:
         return None
 
     def settle(self) -> None:
-        """Set the order of day and month from all dates of the source, and read these dates again."""
+        """Set the order of day and month from all dates of the source, and read these dates again.
+
+        If they do not show the order, it is that of the site's articles.
+        """
         if not self._two_readings:
             return
         from newsbot.pages.extraction.fields.dates.moments import order_in  # noqa: PLC0415
@@ -172,10 +175,10 @@ class SourceCollector:
         return parse_date(
             text,
             now=self._now,
-            zone=self._zone,
+            zone=self._dates.zone,
             language=self.language,
             host=self._host,
-            month_first=order,
+            month_first=self._dates.month_first if order is None else order,
         )
 
 
@@ -187,8 +190,8 @@ class _Collector(SourceCollector):
     markup = False
     """True if the elements inside a text are part of the text."""
 
-    def __init__(self, url: str, now: datetime, zone: tzinfo, problems: Iterable[str] = ()) -> None:
-        super().__init__(url, now, zone, problems)
+    def __init__(self, url: str, now: datetime, dates: SiteDates, problems: Iterable[str] = ()) -> None:
+        super().__init__(url, now, dates, problems)
         self.feed = Feed()
         self._items = 0
         self._hubs: dict[str, Hub] = {}
@@ -309,8 +312,8 @@ class _ContentCollector(_Collector):
 
     raw_text, markup = _MAX_CONTENT, True
 
-    def __init__(self, url: str, now: datetime, zone: tzinfo, problems: Iterable[str] = ()) -> None:
-        super().__init__(url, now, zone, problems)
+    def __init__(self, url: str, now: datetime, dates: SiteDates, problems: Iterable[str] = ()) -> None:
+        super().__init__(url, now, dates, problems)
         self.contents: dict[str, str] = {}
         self._size = 0
 
@@ -829,17 +832,17 @@ def parse_feed(
     content_type: str | None = None,
     *,
     now: datetime | None = None,
-    zone: tzinfo = UTC,
+    dates: SiteDates = SiteDates(),  # noqa: B008  (it cannot be changed)
 ) -> Feed:
     """Return the content of a feed, as far as it can be read.
 
     ``body`` may be gzip. ``url`` is the URL of the feed, and ``content_type`` is the header of the response.
-    ``zone`` is used for times without a time zone. A date more than a day after ``now`` (default: the current
-    time) counts as a fault. Raises :class:`FeedError` if the body is not a feed. All other faults are counted
+    ``dates`` says how the site writes dates. A date more than a day after ``now`` (default: the current time)
+    counts as a fault. Raises :class:`FeedError` if the body is not a feed. All other faults are counted
     in ``problems``. Time and memory are linear in the size of the body, up to :data:`MAX_BODY`.
     """
     problems: list[str] = []
-    collector = partial(_Collector, url, now or utc(system_clock()), zone, problems)
+    collector = partial(_Collector, url, now or utc(system_clock()), dates, problems)
     return _parse(body, content_type, collector, problems).collected()
 
 
@@ -851,7 +854,7 @@ def item_contents(body: bytes, url: str, content_type: str | None = None) -> dic
     Raises :class:`FeedError` if the body is not a feed.
     """
     problems: list[str] = []
-    collector = partial(_ContentCollector, url, utc(system_clock()), UTC, problems)
+    collector = partial(_ContentCollector, url, utc(system_clock()), SiteDates(), problems)
     return _parse(body, content_type, collector, problems).contents
 
 

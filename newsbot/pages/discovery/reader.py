@@ -11,9 +11,9 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Sequence
-from datetime import tzinfo
 
 from newsbot.items import Kind
+from newsbot.pages.discovery.dates import SiteDates
 from newsbot.pages.discovery.feeds import Feed, FeedError, SourceError, parse_feed
 from newsbot.pages.discovery.sitemaps import Sitemap, parse_sitemap
 from newsbot.pages.text.codings import gunzip
@@ -37,11 +37,11 @@ class SourceReader:
         """Return True if a response is of this kind. ``content_type`` is its header, empty if it has none."""
         return self.claims(url)
 
-    def read(self, body: bytes, url: str, content_type: str, zone: tzinfo) -> Feed | Sitemap:
+    def read(self, body: bytes, url: str, content_type: str, dates: SiteDates) -> Feed | Sitemap:
         """Return the links of a source.
 
-        ``zone`` is the time zone of dates without one. ``Feed.ttl`` says how often the source may be polled
-        at most. Raises :class:`newsbot.pages.discovery.feeds.SourceError`. The function may run in any
+        ``dates`` says how the site writes dates. ``Feed.ttl`` says how often the source may be polled at
+        most. Raises :class:`newsbot.pages.discovery.feeds.SourceError`. The function may run in any
         thread.
         """
         raise NotImplementedError
@@ -56,9 +56,9 @@ class Sitemaps(SourceReader):
         """See :class:`SourceReader`."""
         return _root_of(body) in (b"urlset", b"sitemapindex")
 
-    def read(self, body: bytes, url: str, content_type: str, zone: tzinfo) -> Sitemap:  # noqa: ARG002
+    def read(self, body: bytes, url: str, content_type: str, dates: SiteDates) -> Sitemap:  # noqa: ARG002
         """See :class:`SourceReader`."""
-        return parse_sitemap(body, url, zone=zone)
+        return parse_sitemap(body, url, dates=dates)
 
 
 class Feeds(SourceReader):
@@ -68,9 +68,9 @@ class Feeds(SourceReader):
         """See :class:`SourceReader`."""
         return _root_of(body) in (b"rss", b"rdf", b"feed", _JSON)
 
-    def read(self, body: bytes, url: str, content_type: str, zone: tzinfo) -> Feed:
+    def read(self, body: bytes, url: str, content_type: str, dates: SiteDates) -> Feed:
         """See :class:`SourceReader`."""
-        return parse_feed(body, url, content_type, zone=zone)
+        return parse_feed(body, url, content_type, dates=dates)
 
 
 BUILT_IN: tuple[SourceReader, ...] = (Sitemaps(), Feeds())
@@ -95,7 +95,7 @@ def readers_like(readers: Sequence[SourceReader], kind: Kind) -> list[SourceRead
 
 
 def read_source(
-    readers: Sequence[SourceReader], body: bytes, url: str, content_type: str, zone: tzinfo
+    readers: Sequence[SourceReader], body: bytes, url: str, content_type: str, dates: SiteDates
 ) -> Feed | Sitemap:
     """Read a source with the first reader that recognises it, otherwise with the last reader.
 
@@ -105,7 +105,7 @@ def read_source(
     chosen = readers[-1]
     try:
         chosen = recognising(readers[:-1], url, content_type, body) or chosen
-        return chosen.read(body, url, content_type, zone)
+        return chosen.read(body, url, content_type, dates)
     except SourceError:
         raise
     except Exception as error:

@@ -12,11 +12,12 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime
 from functools import partial
 
 from newsbot.clock import system_clock, utc
 from newsbot.items import Kind, Link, Where
+from newsbot.pages.discovery.dates import SiteDates
 from newsbot.pages.discovery.feeds import FeedError, SourceCollector, SourceError, clean_title, parse_feed
 from newsbot.pages.discovery.xml_events import Enough, Handler, read
 from newsbot.pages.extraction.page.charset import detect
@@ -63,8 +64,8 @@ class Entry:
 class SitemapCollector(SourceCollector):
     """Collects the entries of a sitemap: resolves URLs, parses dates, merges duplicates, counts faults."""
 
-    def __init__(self, url: str, now: datetime, zone: tzinfo) -> None:
-        super().__init__(url, now, zone)
+    def __init__(self, url: str, now: datetime, dates: SiteDates) -> None:
+        super().__init__(url, now, dates)
         self._own_name = canonical_or_same(url)
         self._children: dict[str, Child] = {}
         self._seen = 0
@@ -266,10 +267,16 @@ class Sitemap:
     """
 
 
-def parse_sitemap(body: bytes, url: str, *, now: datetime | None = None, zone: tzinfo = UTC) -> Sitemap:
+def parse_sitemap(
+    body: bytes,
+    url: str,
+    *,
+    now: datetime | None = None,
+    dates: SiteDates = SiteDates(),  # noqa: B008  (it cannot be changed)
+) -> Sitemap:
     """Return the content of a sitemap, as far as it can be read.
 
-    ``body`` may be gzip. ``url`` is the URL of the sitemap; ``now`` and ``zone`` are as in
+    ``body`` may be gzip. ``url`` is the URL of the sitemap; ``now`` and ``dates`` are as in
     :func:`newsbot.pages.discovery.feeds.parse_feed`. A feed that serves as a sitemap is read as a feed.
     Raises :class:`SitemapError` if the body is not a sitemap. All other faults are counted in ``problems``.
 
@@ -282,12 +289,12 @@ def parse_sitemap(body: bytes, url: str, *, now: datetime | None = None, zone: t
     text = head.decode(codec, errors="replace").strip("\ufeff\0 \t\r\n")  # only the beginning of the file
     if not text:
         raise SitemapError("empty")
-    collector = partial(SitemapCollector, url, now, zone)
+    collector = partial(SitemapCollector, url, now, dates)
     if _ADDRESS.match(text):
         return _result(_read_lines(_decoded(body, codec), collector()))
     root = _ROOT.search(text)
     if root is None:
-        return _from_feed(body, url, text, now, zone)
+        return _from_feed(body, url, text, now, dates)
     if _HTML.search(text, 0, root.start()):
         raise SitemapError("html")
     return _read_xml(body, codec, collector)
@@ -308,12 +315,12 @@ def _result(found: SitemapCollector) -> Sitemap:
     return Sitemap(links=links, children=children, problems=found.problems())
 
 
-def _from_feed(body: bytes, url: str, head: str, now: datetime, zone: tzinfo) -> Sitemap:
+def _from_feed(body: bytes, url: str, head: str, now: datetime, dates: SiteDates) -> Sitemap:
     """Read a feed as a sitemap. The protocol allows RSS and Atom; other formats are refused."""
     if _FEED.search(head) is None:
         raise SitemapError("html" if _HTML.search(head) else "not_a_sitemap")
     try:
-        feed = parse_feed(body, url, now=now, zone=zone)
+        feed = parse_feed(body, url, now=now, dates=dates)
     except FeedError as error:
         raise SitemapError("html" if error.reason == "html" else "not_a_sitemap") from error
     return Sitemap(links=feed.links, problems=[*feed.problems, "is_feed:1"])

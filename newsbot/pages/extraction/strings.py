@@ -136,6 +136,21 @@ def key(text: str) -> str:
     return " ".join(words(text))
 
 
+_TEMPLATE = re.compile(r"\[\[.{0,40}|\{\{|\$\{|%%|<[%?]|\[[a-z]+_[a-z_]+\]")
+
+
+COMMENTS_HEADING = (
+    r"^\W*(?:\d[\d.,]*\W*)?%(comments)s(?:\W*\d+)?\W*$|^[^.]{3,30}[(|·]\s?\d[\d.,]*\s%(comments)s\W*$"
+)
+"""Matches a heading such as "12 comments", "Kommentare (3)" or "Discussion (4 comments)", with the words of
+all languages."""
+
+
+def is_template(text: str) -> bool:
+    """True for a value of a template that was not filled in: ``[[author]]``."""
+    return _TEMPLATE.search(text) is not None
+
+
 def looks_like_code(text: str) -> bool:
     """True for JavaScript or CSS that was mistaken for text."""
     return len(_CODE.findall(text[:2000])) > 3

@@ -110,8 +110,11 @@ class MongoSources(Repository, Sources):
         # The index has this order. A further sort key would make the server read all sources.
         return next(iter(self._read(query, sort=[("next_due", 1)], limit=1)), None)
 
-    def failing(self, limit: int) -> list[SourceRecord]:
-        return self._read({"failures": {"$gt": 0}}, sort=[("failures", -1)], limit=limit)
+    def failing(self, limit: int, after: str | None = None) -> list[SourceRecord]:
+        query: Document = {"failures": {"$gt": 0}}
+        if after is None:
+            return self._read(query, sort=[("failures", -1)], limit=limit)
+        return self._read({**query, "source": {"$gt": after}}, sort=[("source", 1)], limit=limit)
 
     def _read(self, query: Document, **options: Any) -> list[SourceRecord]:
         with self._server.readable() as database:

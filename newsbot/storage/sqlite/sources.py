@@ -146,8 +146,10 @@ class SqliteSources(Repository, Sources):
         chosen, values = _chosen(failures, math.inf, sites)
         return next(iter(self._read(f"{chosen} ORDER BY next_due, url LIMIT 1", values)), None)
 
-    def failing(self, limit: int) -> list[SourceRecord]:
-        return self._read("WHERE failures > 0 ORDER BY failures DESC LIMIT ?", [limit])
+    def failing(self, limit: int, after: str | None = None) -> list[SourceRecord]:
+        if after is None:
+            return self._read("WHERE failures > 0 ORDER BY failures DESC LIMIT ?", [limit])
+        return self._read("WHERE failures > 0 AND source > ? ORDER BY source LIMIT ?", [after, limit])
 
     def _read(
         self, chosen: str, values: Sequence[object] | Mapping[str, object], query: str = _RECORDS

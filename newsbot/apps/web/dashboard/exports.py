@@ -29,8 +29,6 @@ Notices = Callable[[], Mapping[tuple[str, str], int]]
 LIMIT = 50
 """Number of articles in a feed if the request has no parameter ``limit``."""
 MAX_LIMIT = 200
-HUB_PATH = "/hub"
-"""Path of the hub of the feeds (:mod:`newsbot.apps.hub`)."""
 MAX_IN_FILE = 1000
 """Maximum number of articles in a file."""
 _NO_FILTERS = ("sort", "page")
@@ -67,7 +65,7 @@ async def content(board: Dashboard, address: URL) -> tuple[bytes, str]:
     wanted = given(cast("web.Request", SimpleNamespace(query=address.query, match_info={})), PARAMETERS, {})
     where, limit, query = filter_of(wanted), wanted["limit"], query_of(wanted)
     page = str(address.with_path("/articles", keep_query=True))
-    hub, named = str(address.with_path(HUB_PATH)) if board.hub else "", str(address)
+    hub, named = str(address.with_path(board.hub)) if board.hub else "", str(address)
     body = await board.readers.call(
         lambda data: feed_of(
             data.search, query, where, kind=kind, limit=limit, address=named, page=page, hub=hub
@@ -86,7 +84,7 @@ async def _feed(board: Dashboard, request: web.Request) -> web.Response:
     else:
         response = answer(body, kind)
     if board.hub:
-        response.headers["Link"] = f'<{address.with_path(HUB_PATH)}>; rel="hub", <{address}>; rel="self"'
+        response.headers["Link"] = f'<{address.with_path(board.hub)}>; rel="hub", <{address}>; rel="self"'
     response.etag = mark
     return response
 

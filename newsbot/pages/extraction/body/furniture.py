@@ -16,11 +16,9 @@ from lxml.html import HtmlElement
 from newsbot.pages.extraction.body.features import Marks, View
 from newsbot.pages.extraction.body.pieces import IS_NOTE, REGIONS, SUBJECTS, Pieces
 from newsbot.pages.extraction.page.page import Page, text_of, xpath
-from newsbot.pages.extraction.strings import key, size
+from newsbot.pages.extraction.strings import COMMENTS_HEADING, key, size
 from newsbot.pages.text.languages import compiled
 
-_COMMENTS = r"^\W*(?:\d[\d.,]*\W*)?%(comments)s(?:\W*\d+)?\W*$|^[^.]{3,30}[(|·]\s?\d[\d.,]*\s%(comments)s\W*$"
-"""Matches a heading such as "12 comments", "Kommentare (3)" or "Discussion (4 comments)"."""
 _LONGEST_HEADING = 60
 _COUNTER = re.compile(r"\d{1,3}\s?(?:/|of|von|de|из|sur)\s?\d{1,3}\b")
 """Matches the number of a picture in a gallery: "3/43"."""
@@ -56,7 +54,7 @@ def _after_comments(view: View, chosen: Marks) -> Marks:
     """True for all pieces from a heading of comments that follows prose of the article."""
     first = int(np.argmax(chosen & (view.prose > 0)))  # at least this piece stays
     headings = np.flatnonzero(view.headings & (view.length <= _LONGEST_HEADING)).tolist()
-    pattern = compiled(_COMMENTS)
+    pattern = compiled(COMMENTS_HEADING)
     start = next((at for at in headings if at > first and pattern.match(view.pieces.texts[at])), view.count)
     return np.arange(view.count) >= start
 

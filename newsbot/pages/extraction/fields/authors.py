@@ -22,7 +22,7 @@ from newsbot.pages.extraction.fields.evidence import FEED, JSON_LD, META, MICROD
 from newsbot.pages.extraction.fields.titles import site_names
 from newsbot.pages.extraction.page.jsonld import Nodes, texts, types_of
 from newsbot.pages.extraction.page.page import Page, pieces_of, text_of, xpath
-from newsbot.pages.extraction.strings import key, plain, word_list
+from newsbot.pages.extraction.strings import is_template, key, plain, word_list
 from newsbot.pages.text.languages import compiled, pairs, words
 
 # --- names in a byline
@@ -43,7 +43,10 @@ _SPLIT = (
 )
 BY = r"^(?:%(bylines)s\s*[:：\-–—.]?\s*)+|^%(byline_labels)s\s?[:：\-–]\s?"
 """Words before the first name of a byline."""
-_PLACED = r"^[(\[]?[가-힣]{2,8}\s?=\s?[가-힣]{2,10}[)\]]?\s+|^.{0,60}?\d.{0,30}?\s%(by)s\s+"
+_PLACED = (
+    r"^[(\[]?[가-힣]{2,8}\s?=(?:\s?[가-힣]{2,10}[)\]]?\s+(?!%(roles_behind)s))?|"
+    r"^.{0,60}?\d.{0,30}?\s%(by)s\s+"
+)
 """Text before the first name: town and agency in a Korean byline, or a date before the word "by"."""
 _TAIL = (
     r"\s*(?:[(\[<].{0,80}[)\]>]|[-–—|]\s+(?:[A-ZА-Я][\w.]*\s?){1,4}|@\w+)\s*$|"
@@ -102,13 +105,13 @@ _COUNTRY = re.compile(r"^[\[［〔【(（][㐀-鿿]{1,3}[\]］〕】)）]\s*")
 
 
 def _is_title(name: str) -> bool:
-    """True for a single word in capitals that is not an agency."""
-    return name.isupper() and " " not in name and agency_of(name) is None
+    """True for a single word in capitals or in lower case that is not an agency."""
+    return (name.isupper() or name.islower()) and " " not in name and agency_of(name) is None
 
 
 @lru_cache(maxsize=512)  # the authors of a page are read several times, and a site has few authors
 def _names(value: str) -> tuple[str, ...]:
-    if _TEMPLATE.search(value):
+    if is_template(value):
         return ()
     text = compiled(_EDITED).sub("", _ADDRESS.sub(" ", plain(value))).strip()
     text = compiled(_HAN_LABEL).sub(r"\1:", text)
@@ -152,8 +155,6 @@ def _in_order(value: str) -> str:
     return "; ".join(f"{first} {last}" for last, _, first in turned)
 
 
-_TEMPLATE = re.compile(r"\[\[.{0,40}|\{\{|\$\{|%%|<%|\[[a-z]+_[a-z_]+\]")
-"""Marks of a template that was not filled in: ``[[author]]``."""
 _DATE = re.compile(
     r"(?<![\d./-])(?:\d{1,2}\.?\s[^\W\d]{3,12}\.?\s(?:19|20)\d\d|\d{1,2}[./-]\s?\d{1,2}[./-]\s?\d{2,4}|(?:19|20)\d\d[./-]\d{1,2}[./-]\d{1,2})(?![\d/-])"
 )
@@ -176,7 +177,7 @@ def _is_name(name: str) -> bool:
     parts = key(name).split()
     if not 2 <= len(name) <= 60 or not any(sign.isalpha() for sign in name):
         return False
-    if set(parts) <= words("no_authors") or "".join(parts) in words("degrees"):
+    if set(parts) <= words("no_authors") | words("articles") or "".join(parts) in words("degrees"):
         return False
     if name.count("(") != name.count(")"):  # _SPLIT has split a text in parentheses
         return False
@@ -240,7 +241,7 @@ MAX_NAMED = 40
 MAX_MARKED = 2000
 """Maximum number of elements that are checked in full after a quick test of their attributes."""
 _NO_BYLINE = frozenset({"body", "html", "article", "main", "script", "img"})
-_is_named = re.compile("[Aa]ut(?:h?or|eur)|[Bb]yline|avtor").search
+_is_named = re.compile("[Aa]ut(?:h?or|eur)|[Bb]yline|avtor|reporter").search
 # Attributes that may name an author.
 _LOOKED_AT = frozenset({"class", "id", "rel", "href", "data-testid"})
 _AUTHOR_PATHS = ("/author/", "/autor/", "/autoren/", "/auteur/")
@@ -342,8 +343,11 @@ def visible_authors(page: Page) -> Candidate[list[str]] | None:
 
 
 def is_account(names: list[str]) -> bool:
-    """True if none of ``names`` is the full name of a person, as in "wpeditor7" or "news feed"."""
-    return not any(_is_full_name(name) or not name[:1].isascii() for name in names)
+    """True if none of ``names`` is the full name of a person, as in "wpeditor7", "news feed", "News Desk"."""
+    role = compiled(_ROLE)
+    return not any(
+        (_is_full_name(name) and role.match(name) is None) or not name[:1].isascii() for name in names
+    )
 
 
 def rule_authors(values: list[str]) -> Candidate[list[str]] | None:
@@ -405,13 +409,23 @@ def _is_site(name: str, page: Page) -> bool:
 
     The name is compared with the host, with initials in the host, and with the metadata.
     """
-    name = key(name)
+    # "The Daily News", or the staff of the Daily News
+    offices = words("no_authors") | words("articles")
+    bare = " ".join(part for part in key(name).split() if part not in offices)
+    return _names_site(key(name), page) or (bare != key(name) and _names_site(bare, page))
+
+
+def _names_site(name: str, page: Page) -> bool:
+    """True if ``name``, a key, names the site."""
     sites = [*site_names(page), key(page.meta("copyright", "publisher", "dc.publisher"))]
     # The host contains the name without spaces, or the initials of the name: "Deutsche Welle" at dw.com.
     return bool(name) and (
         name.replace(" ", "") in (labels := page.host.replace("-", "").replace(".", " ").split())
         or (" " in name and "".join(word[0] for word in name.split()) in labels)
-        or any(name == site or (len(site) > 2 and name.startswith(f"{site} ")) for site in sites)
+        or any(
+            name in (site, site.replace(" ", "")) or (len(site) > 2 and name.startswith(f"{site} "))
+            for site in sites
+        )
     )
 
 
@@ -625,7 +639,12 @@ def author_marks(tree: HtmlElement) -> AuthorMarks:
         for name, value in attributes:
             # This test runs for each attribute of the page. Searching substrings is faster than any regex.
             if name in _LOOKED_AT and (
-                "aut" in value or "Aut" in value or "yline" in value or "avtor" in value or "fn" in value
+                "aut" in value
+                or "Aut" in value
+                or "yline" in value
+                or "avtor" in value
+                or "fn" in value
+                or "reporter" in value
             ):
                 if len(marks.sure) < MAX_SURE and _is_sure(element, known):
                     marks.sure.append(element)

@@ -23,7 +23,7 @@ from newsbot.pages.extraction.fields.evidence import (
 )
 from newsbot.pages.extraction.page.jsonld import first_text
 from newsbot.pages.extraction.page.page import Page, text_of, xpath
-from newsbot.pages.extraction.strings import key, plain, words
+from newsbot.pages.extraction.strings import is_template, key, plain, words
 from newsbot.pages.text.languages import compiled
 from newsbot.pages.text.languages import words as words_of
 
@@ -54,6 +54,8 @@ _UNSPACED = re.compile(
 )
 """The dash before the name of a Chinese or Japanese site, without spaces: "新闻标题-新华网"."""
 # Cyrillic letter -> Latin letters.
+_SECTION = re.compile(r"(?<=[\u3040-\u9fff\uac00-\ud7af\uff01-\uff65”’])[_＿][^_＿\s]{2,8}$")
+"""The section before the name of a Chinese site, between underscores: "新闻标题_社会_新华网"."""
 _ROMAN = dict(zip("абвгдежзийклмнопрстуфхцчшщъыьэюяёіїєґў", (
     "a", "b", "v", "g", "d", "e", "zh", "z", "i", "y", "k", "l", "m", "n", "o", "p", "r", "s", "t", "u", "f",
     "h", "c", "ch", "sh", "sch", "", "y", "", "e", "yu", "ya", "e", "i", "i", "e", "g", "u",
@@ -91,7 +93,7 @@ def _without_site(title: str, sites: Sequence[str]) -> str:
     last, first = parts[-1], parts[0]
     tail = title[last.end() :]
     if (_names_site(tail, sites) or compiled(_NO_HEADLINE).fullmatch(tail)) and title[: last.start()].strip():
-        return title[: last.start()]
+        return _SECTION.sub("", title[: last.start()])
     if _names_site(title[: first.start()], sites) and title[first.end() :].strip():
         return title[first.end() :]
     return title
@@ -113,7 +115,7 @@ def _without_label(title: str, sites: Sequence[str]) -> str:
     if dash is not None and (
         key(tail := title[dash.end() :]) in sites or compiled(_SITE_ENDS).fullmatch(tail)
     ):
-        return title[: dash.start()]
+        return _SECTION.sub("", title[: dash.start()])
     colons = list(_COLON.finditer(title))
     for at in (colons[-1], colons[0]) if colons else ():
         head, tail = title[: at.start()], title[at.end() :]
@@ -189,8 +191,9 @@ def _leads_up(heading: HtmlElement, page: Page) -> bool:
     link = next(chain(heading.iter("a"), heading.iterancestors("a")), None)
     target = urls.resolve(page.url, link.get("href") or "") if link is not None else None
     # A single heading is the headline, even if it is a link, as on a home page with one story. But if the
-    # page has another heading that equals the rest of its title, the single heading is the logo.
-    if target is None or (len(page.h1) < 2 and _logo(page) is None):
+    # title of the page ends with its text, the single heading is the logo.
+    is_name = key(page.title_tag).endswith(f" {key(text_of(heading, 100))}")
+    if target is None or (len(page.h1) < 2 and not is_name and _logo(page) is None):
         return False
     there, here = urlsplit(target), page.parts.path
     folder = re.sub(r"/index\.\w{3,5}$", "/", there.path or "/")
@@ -200,11 +203,15 @@ def _leads_up(heading: HtmlElement, page: Page) -> bool:
 def _logo(page: Page) -> HtmlElement | None:
     """Return the only ``<h1>`` if it is the name of the site, as in the logo, else None.
 
-    The title of the page then ends with this name, and begins with a smaller heading.
+    The title of the page then has this name, and the text of a smaller heading.
     """
     logo = page.h1[0] if len(page.h1) == 1 and page.h1[0] not in page.headlines else None
-    name = "" if logo is None else key(text_of(logo, 100))
-    return logo if name and key(page.title_tag or page.meta("og:title")).endswith(f" {name}") else None
+    if logo is None:
+        return None
+    name = key(text_of(logo, 100))
+    whole, headline = key(page.title_tag or page.meta("og:title")), key(text_of(page.headlines[0], MAX_TITLE))
+    # A headline below its kicker is a part of the title too, and of the smaller heading with both of them.
+    return logo if name and f" {name} " in f" {whole} " and f" {name} " not in f" {headline} " else None
 
 
 def site_names(page: Page) -> list[str]:
@@ -258,6 +265,17 @@ def _without_shown_name(title: str, page: Page) -> str:
     if key(title[last:]) in shown and len(before_last) > len(title) - last:
         return before_last
     return title[end:] if key(title[:first]) in shown and len(title) - end > first else title
+
+
+def _is_shown_name(title: str, page: Page) -> bool:
+    """True if the page has another headline, and shows its whole title as the name of its site."""
+    name = key(title)
+    return (
+        len(title) < _LONGEST_NAME
+        and len(page.headings) == 1
+        and name != key(page.headings[0])
+        and name in map(key, _shown_names(page))
+    )
 
 
 def _shown_names(page: Page) -> Iterator[str]:
@@ -340,7 +358,7 @@ def title_candidates(page: Page, hint: Link | None) -> Iterator[Candidate[str]]:
     # The <title> often contains the section and the site too. Its longest part is usually the headline.
     longest = max(_STRONG.split(page.title_tag), key=len)
     title = clean_title(_without_shown_name(longest, page) if alone else longest, sites)
-    if _usable(title, sites):
+    if _usable(title, sites) and not _is_shown_name(title, page):
         yield Candidate(title, META, 0.5)
 
 
@@ -365,8 +383,10 @@ def _visible(page: Page) -> Iterator[tuple[str, float]]:
         if not lead and len(heading) and text.startswith(kicker := text_of(heading[0], MAX_TITLE)):
             yield text[len(kicker) :].strip(), trust - 0.01
         trust -= 0.1  # a heading further down more often belongs to another part of the page
-    # Without a heading of the first level, the heading that is directly above the text is the headline.
-    if not page.headings and (above := _above_text(page)):
+    # Without a headline of the first level, the heading that is directly above the text is the headline.
+    if all(key(heading) in words_of("no_titles") for heading in page.headings) and (
+        above := _above_text(page)
+    ):
         yield above, trust - 0.1
 
 
@@ -397,6 +417,8 @@ def _is_for_search(heading: HtmlElement) -> bool:
 
 def _usable(title: str, sites: list[str]) -> bool:
     name = key(title)
+    if is_template(title[:3]):
+        return False
     return bool(name) and name not in words_of("no_titles") and name not in sites and len(title) >= 2
 
 

@@ -11,7 +11,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 from newsbot import urls
 from newsbot.pages.extraction.page.page import Page
-from newsbot.pages.extraction.strings import word_set
+from newsbot.pages.extraction.strings import is_template, word_set
 
 
 def canonical_url(page: Page, drop_query: tuple[str, ...] = (), stated: str | None = None) -> tuple[str, str]:
@@ -45,7 +45,7 @@ def _trusted(value: str, page: Page, own: str, drop_query: tuple[str, ...]) -> s
     ``own`` is the canonical form of the page's own URL.
     """
     resolved = urls.absolute(base_of(page), value)
-    if resolved is None:
+    if resolved is None or is_template(value):
         return None
     try:
         found = urls.canonicalize(resolved, drop_query)

@@ -15,6 +15,7 @@ from urllib.parse import SplitResult, urlsplit
 from lxml import etree
 from lxml.html import HtmlElement, HTMLParser, document_fromstring
 
+from newsbot import urls
 from newsbot.errors import NotAnArticle
 from newsbot.pages.extraction.page.charset import decode_as, detect, encoding_of_links, with_encoded_query
 from newsbot.pages.extraction.page.jsonld import Node, Nodes
@@ -317,7 +318,8 @@ MAX_SMALLER = 40
 _LEAST_TITLE = 8
 """Minimum length of the title of a page in its headline. Shorter headings are sections."""
 _LONGEST_TITLE = 400
-_TITLE_PARTS = re.compile(r"\s+[|–—·»«:-]+\s+|\s*\|\s*")
+_TITLE_PARTS = re.compile(r"\s+[|–—·»«:~-]+\s+|\s*[|｜]\s*")
+_HOME = ("/", "/index.html", "/index.php")
 MAX_STEPS = 4000
 """Maximum number of start and end tags that are visited to get the text of one element."""
 MAX_ITEM_NAMES = 10
@@ -473,15 +475,32 @@ class Page:
         return self.h1 if smaller is None else [smaller]
 
     def _smaller_headline(self) -> HtmlElement | None:
-        large = [key(text_of(heading)) for heading in self.h1]
-        titles = {key(self.meta("og:title")), *map(key, _TITLE_PARTS.split(self.title_tag)[:1])}
-        # No separator is needed before a name that the page shows.
-        titles |= {key(self.title_tag).removesuffix(f" {name}") for name in large if name}
-        titles = {title for title in titles if len(title) >= _LEAST_TITLE}
-        if not titles or any(heading in titles for heading in large):
+        # A link to the home page is the logo, even if the title of the page begins with it.
+        large = [name for heading in self.h1 if (name := key(text_of(heading)))]
+        logos = {name for heading in self.h1 if (name := key(text_of(heading))) and self._leads_home(heading)}
+        whole, parts = key(self.title_tag), [*map(key, _TITLE_PARTS.split(self.title_tag))]
+        titles = {key(self.meta("og:title")), *parts[:1]}
+        longest = max(parts, key=len)
+        if any(name in (*titles, longest) and name not in logos for name in large):
+            return None
+        # No separator is needed beside a name that the page shows. A headline is longer than such a name.
+        titles |= {whole.removesuffix(f" {name}") for name in large}
+        titles |= {rest for name in large if len(rest := whole.removeprefix(f"{name} ")) > len(name)}
+        if any(name in parts for name in large) and longest not in large:
+            titles.add(longest)
+        titles = {title for title in titles - logos if len(title) >= _LEAST_TITLE}
+        if not titles or any(name in titles for name in large):
             return None
         smaller = islice(self.tree.iter("h2", "h3"), MAX_SMALLER)
-        return next((one for one in smaller if key(text_of(one, _LONGEST_TITLE)) in titles), None)
+        marked = (*smaller, *self.items.get("headline", [])[:1])
+        return next((one for one in marked if key(text_of(one, _LONGEST_TITLE)) in titles), None)
+
+    def _leads_home(self, heading: HtmlElement) -> bool:
+        """True for a heading that is a link to the home page."""
+        link = next(chain(heading.iter("a"), heading.iterancestors("a")), None)
+        target = urls.resolve(self.url, link.get("href") or "") if link is not None else None
+        there = urlsplit(target or "")
+        return there.hostname == self.host and there.path in _HOME and self.parts.path not in _HOME
 
     @cached_property
     def around_headline(self) -> frozenset[HtmlElement]:

@@ -426,13 +426,32 @@ def _dates_in_data(page: Page) -> Iterator[Written]:
 def _from_publication(text: str) -> str:
     """Return the part of a line with several dates that begins with "Published".
 
-    Examples: "Updated … Published …", "Received … Accepted … Published …". Other lines are returned
+    Examples: "Updated … Published …", "Received … Accepted … Published …". A date after "Updated" is never
+    that of the publication, even if no known word is before the other date. Other lines are returned
     unchanged.
     """
     label = compiled("%(published)s").search(text)
     if label is None or not has_digit(text[: label.start()]) or not has_digit(text, label.end()):
-        return text
+        return _after_update(text)
     return text[label.start() :] if find_date(text[label.end() : label.end() + 60]) is not None else text
+
+
+def _after_update(text: str) -> str:
+    """Return what follows the date of a change at the start of ``text``, if it has another date."""
+    label = compiled("%(updated)s").search(text)
+    if label is None or has_digit(text[: label.start()]):
+        return text
+    changed = find_date(text[label.end() :])
+    for word in _WORD.finditer(text, label.end()) if changed is not None else ():
+        other = find_date(text[word.start() :])
+        if other is None or changed is None:
+            return text
+        if has_digit(text, label.end(), word.start()) and other.local != changed.local:
+            return text[word.start() :]
+    return text
+
+
+_WORD = re.compile(r"[^\W\d_]{2,}")
 
 
 def _own_start(element: HtmlElement) -> str:

@@ -41,7 +41,7 @@ BUDDHIST = 543
 """The Thai calendar is ahead of the Gregorian calendar by this number of years."""
 _BUDDHIST_FROM = 2500
 """The first year that is read as a year of the Thai calendar."""
-_ERAS = {"令": 2018, "平": 1988, "昭": 1925, "民": 1911}
+_ERAS = {"令": 2018, "平": 1988, "昭": 1925, "民": 1911, "R": 2018, "H": 1988, "S": 1925}
 """First character of an era -> the number that is added to its years.
 
 民國 is the calendar of Taiwan, and the others are eras of Japan.
@@ -49,7 +49,7 @@ _ERAS = {"令": 2018, "平": 1988, "昭": 1925, "民": 1911}
 _MINGUO = _ERAS["民"]
 _MOST_OF_A_FORM = 20
 """Maximum number of matches that are checked for each regular expression of :func:`_forms`."""
-has_digit = re.compile(r"\d").search
+has_digit = re.compile(r"[\d年]").search
 
 # --- the forms of a date
 # The groups are year, month or name (of the month), day, hour, minute, second, zone and offset. am and pm are
@@ -62,7 +62,7 @@ _CLOCK = (
     r"(?P<hour>[01]?\d|2[0-4])"
     r"(?:(?:[:.ч时時點点시]|\s?h)\s?(?P<minute>[0-5]\d|\d(?=[分분]))(?!\d)"
     r"(?:(?:[:.]|[分분]\s?)(?P<second>[0-5]\d)(?!\d)(?:[.,]\d{1,9})?)?)[分분]?"
-    r"(?:\s{0,2}(?:(?P<am>%(am)s)|(?P<pm>%(pm)s)))?"
+    r"(?:\s{0,2}(?:(?P<am>%(am)s)|(?P<pm>%(pm)s)|Uhr|uur))?"
     rf"(?:\s{{0,3}}\(?(?P<zone>{_ZONES}|(?-i:[A-Z][A-Za-z]{{1,20}}(?:/[A-Z][A-Za-z_-]{{1,30}}){{1,2}}))\b\)?)?"
     r"(?:\s{0,2}(?P<offset>[+\-−](?:(?:0\d|1[0-4])(?::?[0-5]\d)?|\d:[0-5]\d|(?:(?<=GMT.)|(?<=UTC.)|(?<=GMT\s.)|(?<=UTC\s.))\d(?::[0-5]\d)?))"
     r"(?![\d:]))?"
@@ -82,9 +82,9 @@ _EAST_YEAR = rf"(?:(?P<era>令和|平成|昭和|民[國国])\s?(?P<era_year>\d{{
 _SHORT_YEAR = r"['’]?(?P<year>\d\d)(?![\d:.])(?!\s?%(pm)s|\s?%(am)s)"
 _OF_YEAR = r"[.,]?(?:[\s\-]?%(year)s,?)?"
 _TEMPLATES = (
-    # 2024年5月3日 14:05
+    # 2024年5月3日 14:05, 令和6年（2024年）5月3日
     (
-        rf"(?<!\d){_EAST_YEAR}\s?[年년]\s?(?P<month>\d{{1,2}})\s?[月월]\s?(?P<day>\d{{1,2}})"
+        rf"(?<!\d){_EAST_YEAR}\s?[年년]\s?(?:[(（][^()（）]{{2,6}}年[)）]\s?)?(?P<month>\d{{1,2}})\s?[月월]\s?(?P<day>\d{{1,2}})"
         rf"\s?[日일號号]?{_TAIL}"
     ),
     # 2024-05-03 14:05:10 +0300, 2024/5/3, 2024. 5. 3.
@@ -127,8 +127,13 @@ _TEMPLATES = (
     rf"(?<!\d){_YEAR}{_OF_YEAR}\s{_DAY}[.\-]?\s?{_WORD}(?!\w){_TAIL}",
     # 2024 оны 5-р сарын 3
     rf"(?<!\d){_YEAR}\s?оны\s(?P<month>[01]?\d)(?:-?р)?\sсарын\s{_DAY}(?!\d){_TAIL}",
+    # R8.11.27, an era of Japan by its letter
+    (
+        r"(?<![\w.])(?-i:(?P<era>[RHS]))\.?(?P<era_year>\d{1,2})(?P<sign>[-/.])(?P<month>\d{1,2})(?P=sign)"
+        rf"(?P<day>\d{{1,2}})(?!\d){_TAIL}"
+    ),
     # 03.05.24, 5/27/18
-    rf"(?<![\d./-]){_DAY}(?P<mark>[./-])(?P<month>[0-3]?\d)(?P=mark)(?P<year>\d\d)(?![\d./-]){_TAIL}",
+    rf"(?<![\d./-])(?<!\b(?-i:[RHS])){_DAY}(?P<mark>[./-])(?P<month>[0-3]?\d)(?P=mark)(?P<year>\d\d)(?![\d./-]){_TAIL}",
     # 27-Nov-18, 27 พ.ย. 69
     rf"(?<!\d){_DAY}[.\s\-]{{1,2}}{_WORD}[\s,\-]{{1,2}}{_SHORT_YEAR}{_TAIL}",
 )
@@ -361,7 +366,33 @@ def western(text: str) -> str:
     >>> western("٣ مايو ٢٠٢٤")[-4:]
     '2024'
     """
-    return text if text.isascii() else normalize("NFC", text.translate(_SIGNS))
+    return text if text.isascii() else _HAN_NUMBER.sub(_han_number, normalize("NFC", text.translate(_SIGNS)))
+
+
+_HAN_DIGITS = {sign: digit for digit, signs in enumerate("〇一二三四五六七八九") for sign in signs} | {
+    "零": 0,
+    "○": 0,
+}
+_HAN_NUMBER = re.compile(r"[〇零○一二三四五六七八九十百]{1,7}(?=[年月日號号])")
+"""A number of a Chinese or Japanese date in words: 二〇二六年十一月二十七日."""
+
+
+def _han_number(match: re.Match[str]) -> str:
+    """Return the number in ASCII digits: place by place (二〇二六), or with tens and hundreds (二十七).
+
+    >>> western("二〇二六年十一月二十七日")
+    '2026年11月27日'
+    """
+    text = match[0]
+    if not {"十", "百"} & set(text):
+        return "".join(str(_HAN_DIGITS[sign]) for sign in text)
+    number, last = 0, 0
+    for sign in text:
+        if sign in "十百":
+            number, last = number + (last or 1) * (100 if sign == "百" else 10), 0
+        else:
+            last = _HAN_DIGITS[sign]
+    return str(number + last)
 
 
 def _iso(text: str) -> Written | None:

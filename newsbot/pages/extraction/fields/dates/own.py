@@ -13,12 +13,13 @@ from itertools import chain, islice
 from lxml.html import HtmlElement
 
 from newsbot.pages.extraction.page.page import MAX_BOXES, Page, text_of
+from newsbot.pages.extraction.strings import COMMENTS_HEADING
 from newsbot.pages.text.languages import compiled
 
 _SIDE = re.compile(r"side-?bar|side-?box", re.IGNORECASE)
 _SIDE_TAGS = frozenset({"aside", "nav"})
 _OTHER = re.compile(
-    r"comment|related|recommend|popular|latest|more-|teaser|card|promo|calendar|copyright|weather|ticker|"
+    r"[ck]om+ent|related|recommend|popular|latest|more-|teaser|card|promo|calendar|copyright|weather|ticker|"
     r"today|current-?(?:date|time)|clock|caption|tweet|twitter|instagram|prev|next",
     re.IGNORECASE,
 )
@@ -40,7 +41,7 @@ def is_own(element: HtmlElement, page: Page, *, beside: bool = False) -> bool:
     If ``beside`` is true, side columns count too, because some themes print the data of the article there.
     """
     words, tags = (_OTHER, _OTHER_TAGS) if beside else (_BOTH, _OTHER_TAGS | _SIDE_TAGS)
-    if page.is_aside(element, words, tags):
+    if page.is_aside(element, words, tags) or _is_comment(element, page):
         return False
     if not beside and _is_page_header(element, page):
         return False
@@ -48,6 +49,18 @@ def is_own(element: HtmlElement, page: Page, *, beside: bool = False) -> bool:
 
 
 _BOTH = re.compile(f"{_OTHER.pattern}|{_SIDE.pattern}", re.IGNORECASE)
+
+
+def _is_comment(element: HtmlElement, page: Page) -> bool:
+    """True if the heading of a box around ``element`` is that of the comments of readers."""
+    says = compiled(COMMENTS_HEADING).match
+    for box in islice(element.iterancestors(), MAX_BOXES):
+        if box.tag in ("body", "main", "article") or box in page.around_headline:
+            return False
+        heading = next(box.iter("h2", "h3", "h4"), None)
+        if heading is not None and says(text_of(heading, 60)):
+            return True
+    return False
 
 
 def _is_teaser(element: HtmlElement, page: Page) -> bool:
