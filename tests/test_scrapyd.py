@@ -36,7 +36,7 @@ from tests.test_dashboard_api import answer_schema
 SLOW = "slow.test"
 numbers = count()
 """Numbers of articles, so that their texts differ."""
-PAGES = 8
+PAGES = 20
 
 
 @pytest.fixture(scope="module")
