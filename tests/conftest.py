@@ -32,7 +32,10 @@ hypothesis_settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 warm.install()
 
-LONG = ("test_crawl_rendering.py",)
+LONG = (
+    *("test_crawl_rendering.py", "test_sinks.py", "test_scrapyd.py", "test_availability_mongo.py"),
+    *("test_kill.py", "test_extend.py", "test_politeness.py", "test_failover.py"),
+)
 """The files that take longest, the longest first."""
 
 

@@ -1,13 +1,7 @@
-"""Which backend is used for which purpose, and where rules are found: on disk, or in the egg of scrapyd."""
+"""Which backend is used for which purpose, and where rules are found."""
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
-import subprocess
-import sys
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -101,99 +95,6 @@ def test_all_problems_of_invalid_rules_are_reported(tmp_path):
     with pytest.raises(RulesError) as caught:
         backends.open_rules({"NEWSBOT_RULES": str(tmp_path)})
     assert len(caught.value.problems) == 2
-
-
-# --- inside a package that is one zipped file
-PROBE = """
-import json, newsbot
-from importlib import import_module
-from scrapy.settings import Settings
-from scrapy.utils.misc import load_object
-from newsbot import backends
-settings = Settings()
-settings.setmodule("newsbot.settings")
-from newsbot.spiders.news import NewsSpider
-NewsSpider.update_settings(settings)
-rules = backends.open_rules(settings)
-parts = [settings["SCHEDULER"], settings["TWISTED_DNS_RESOLVER"], settings["LOG_FORMATTER"]]
-for group in ("DOWNLOADER_MIDDLEWARES", "SPIDER_MIDDLEWARES", "ITEM_PIPELINES", "EXTENSIONS"):
-    parts += [name for name, order in settings.getdict(group).items() if order is not None]
-for name in parts:
-    load_object(name)
-from newsbot.apps.demo.publishing import load_sites
-load_sites()
-for name in settings["SPIDER_MODULES"]:
-    import_module(name)
-from newsbot.dedup.redis import RedisIndex
-from newsbot.connections.redis import lua_script
-LUA = ("frontier", "lease"), ("dedup", "insert")
-print(json.dumps({
-    "file": newsbot.__file__,
-    "rules": sorted(rule.domain for rule in rules),
-    "intervals": len(rules.defaults.interval),
-    "spider": NewsSpider.name,
-    "lua": "".join(lua_script(f"{folder}/lua", name).text[:2] for folder, name in LUA),
-}))
-"""
-
-
-def inside(package, folder):
-    """Import newsbot from a zipped package, outside the project, and return the result."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("NEWSBOT_")}
-    done = subprocess.run(
-        [sys.executable, "-W", "error::ResourceWarning", "-c", PROBE],
-        cwd=folder,
-        env={**environment, "PYTHONPATH": str(package)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
-def check(result, package):
-    assert result["file"].startswith(str(package))
-    assert result["rules"] == sorted(rule.domain for rule in backends.open_rules({}))
-    assert len(result["rules"]) >= 30
-    assert result["intervals"] == 5
-    assert result["spider"] == "news"
-    assert result["lua"] == "----"
-
-
-def test_the_package_runs_from_a_zip_with_its_rules(tmp_path):
-    package = tmp_path / "newsbot.zip"
-    with zipfile.ZipFile(package, "w") as archive:
-        for path in (ROOT / "newsbot").rglob("*"):
-            if path.is_file() and path.suffix != ".pyc":
-                archive.write(path, path.relative_to(ROOT))
-        for path in (ROOT / "rules").glob("*.yaml"):
-            archive.write(path, Path("newsbot/site_rules") / path.name)
-    check(inside(package, tmp_path), package)
-
-
-def test_the_egg_for_scrapyd_contains_the_rules(tmp_path):
-    pytest.importorskip("setuptools", reason="builds the egg; Python 3.12 and newer bring none")
-    project = tmp_path / "project"
-    skip = shutil.ignore_patterns("__pycache__")
-    for name in ("newsbot", "rules"):
-        shutil.copytree(ROOT / name, project / name, ignore=skip)
-    for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE", "scrapy.cfg"):
-        shutil.copy(ROOT / name, project / name)
-    built = subprocess.run(
-        [sys.executable, "setup.py", "-q", "bdist_egg", "-d", str(tmp_path)],
-        cwd=project,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-    assert built.returncode == 0, built.stderr
-    [egg] = tmp_path.glob("*.egg")
-    assert zipfile.is_zipfile(egg)
-    shutil.rmtree(project)
-    check(inside(egg, tmp_path), egg)
 
 
 def test_settings_of_scrapy_redis_without_effect_are_named():

@@ -77,10 +77,8 @@ def test_time_is_bounded(name: str) -> None:
 CHILD = """
 import resource, sys
 from newsbot.pages.extraction import extract, read_page
-from tests.test_extraction_bounds import PAGES
-from tests.test_extraction_hostile import START
-extract(START, "http://a.test/")
-page = PAGES[sys.argv[1]]()
+start, page = sys.argv[1].encode(), sys.stdin.buffer.read()
+extract(start, "http://a.test/")
 taken = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (taken + 200 * 1024 * 1024,) * 2)
 resource.setrlimit(resource.RLIMIT_CPU, (30, 30))
@@ -104,8 +102,9 @@ print(bool(read_page(page, "http://a.test/", vouched=True).text))
 )
 def test_a_child_without_memory_reads_a_hostile_page(name: str) -> None:
     """The limit is not a measured peak: the process can allocate only 200 MB after the imports."""
-    done = subprocess.run([sys.executable, "-c", CHILD, name], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "True"
+    command = [sys.executable, "-c", CHILD, START.decode()]
+    done = subprocess.run(command, input=PAGES[name](), stdout=subprocess.PIPE, check=True)
+    assert done.stdout.strip() == b"True"
 
 
 def test_many_next_pages() -> None:

@@ -137,8 +137,8 @@ class Rhythm:
 
     def weights(self, rows: Rows) -> tuple[Array, Array]:
         """Return the weights of the 24 hours and of the 7 days (Monday first). Their mean is 1."""
-        observed, due = self.hour_items[rows], self.hour_due[rows]
-        by_hour = (_smooth(observed) + HOUR_SHRINK) / (_smooth(due) + HOUR_SHRINK)
+        observed, due = _smooth(self.hour_items[rows]), _smooth(self.hour_due[rows])
+        by_hour = (observed + HOUR_SHRINK) / (due + HOUR_SHRINK)
         by_day = (self.day_items[rows] + DAY_SHRINK) / (self.day_due[rows] + DAY_SHRINK)
         by_hour /= by_hour.mean(axis=1, keepdims=True)
         by_day /= by_day.mean(axis=1, keepdims=True)
@@ -210,8 +210,7 @@ class Rhythm:
         """Learn the variance of counts relative to that of a Poisson process."""
         # soon after the last poll few items are expected, and the count then says little about the variance
         odd = (new - expected) ** 2 / np.maximum(expected, 0.5)
-        step = np.minimum(0.05, expected / 20)
-        self.spread[rows] += step * (np.minimum(odd, MOST_ODD) - self.spread[rows])
+        self.spread[rows] += np.minimum(0.05, expected / 20) * (np.minimum(odd, MOST_ODD) - self.spread[rows])
         self.surge[rows] += new
         self.surge_due[rows] += expected
 
@@ -232,7 +231,8 @@ class Rhythm:
 
 def _smooth(by_hour: Array) -> Array:
     """Return the weighted mean of each hour and its two neighbours on either side, across midnight."""
-    return np.asarray(np.sum([share * np.roll(by_hour, by, axis=1) for by, share in _NEIGHBOURS], axis=0))
+    wide = np.concatenate([by_hour[:, -2:], by_hour, by_hour[:, :2]], axis=1)
+    return np.asarray(sum(share * wide[:, 2 - by : 2 - by + HOURS] for by, share in _NEIGHBOURS))
 
 
 def overlaps(since: Array, until: Array, hours: int) -> Array:

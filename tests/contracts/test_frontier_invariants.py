@@ -265,7 +265,7 @@ def test_any_sequence_of_calls_keeps_the_contract(backend: str) -> None:
     run_state_machine_as_test(
         OfBackend,
         settings=settings(
-            max_examples=120,
+            max_examples=60,
             stateful_step_count=50,
             deadline=None,
             suppress_health_check=[HealthCheck.too_slow],

@@ -75,7 +75,8 @@ def test_a_process_killed_at_any_moment_loses_nothing(frontier_place: FrontierPl
         worker = start(frontier_place, owner)
         assert worker.stdout is not None
         go(worker)
-        printed += [worker.stdout.readline().strip() for _ in range(chance.randrange(1, 80))]
+        # On a busy machine, a worker may finish all pages before it is killed: the next ones print nothing.
+        printed += "".join(worker.stdout.readline() for _ in range(chance.randrange(1, 80))).split()
         worker.kill()
         printed += worker.communicate(timeout=60)[0].split()
         assert set(frontier.owners()) <= {owner}

@@ -211,10 +211,8 @@ class _Groups(dict[str, str]):
 
 
 # --- phrases
-_SIGNS = {"*": r"\w*", "#": r"\d{1,9}", "^": r"^\W{0,9}", "$": r"\W{0,9}$", "'": "['’]", "-": r"[-\s]?"} | {
-    ".": r"\.?\s?",
-    ":": r"\s?[:：]",
-}
+_SIGNS = {"*": r"\w*", "#": r"\d{1,9}", "^": r"^\W{0,9}", "$": r"\W{0,9}$", "'": "['’]", "-": r"[-\s]?"}
+_SIGNS |= {".": r"\.?\s?", ":": r"\s?[:：]"}
 _START: Mapping[str, str] = {"phrases": "", "units": r"\b"}
 """Form -> the beginning that is removed from its expressions.
 
@@ -228,6 +226,7 @@ words.
 """
 
 
+@cache
 def expression(phrase: str) -> str:
     r"""Return the regular expression of a phrase.
 
