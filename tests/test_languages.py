@@ -27,9 +27,9 @@ from newsbot.pages.extraction.fields.dates.moments import find_date
 from newsbot.pages.extraction.fields.dates.relative import relative_moment
 from newsbot.pages.extraction.fields.language import detect, normal_code
 from newsbot.pages.extraction.fields.titles import clean_title
-from newsbot.pages.extraction.strings import COMMENTS_HEADING
 from newsbot.pages.extraction.page.page import Page
 from newsbot.pages.extraction.pagination import is_continuation
+from newsbot.pages.extraction.strings import COMMENTS_HEADING
 from newsbot.pages.text import languages
 from newsbot.pages.text import names as names_in_text
 from newsbot.pages.text.languages import KINDS, Language, compiled, expression, phrases, read
