@@ -247,7 +247,9 @@ _LOOKED_AT = frozenset({"class", "id", "rel", "href", "data-testid"})
 _AUTHOR_PATHS = ("/author/", "/autor/", "/autoren/", "/auteur/")
 
 _METAS = (
-    (word_list("author article:author article:author_name og:article:author"), 0.75),
+    # The "author" of a page may be its publisher, also beside the author of the article.
+    (word_list("article:author article:author_name og:article:author"), 0.755),
+    (word_list("author"), 0.75),
     (word_list("parsely-author sailthru.author cxenseparse:author byl cxensparse:author"), 0.76),
     (
         word_list(
@@ -449,7 +451,7 @@ def _bylines(page: Page) -> list[str]:
             for one in names
         ):
             return [text]
-    return _labelled_names(page) or _signature(page) or _profile(page, marks)
+    return _labelled_names(page) or _signature(page) or _profile(page, marks) or _bold_name(page)
 
 
 def _unglued(element: HtmlElement) -> str:
@@ -522,6 +524,35 @@ def _signature(page: Page) -> list[str]:
         if names and all(_is_full_name(name) for name in names) and not _is_aside(element, page):
             return names
     return []
+
+
+def _bold_name(page: Page) -> list[str]:
+    """Return the full name that is a bold paragraph of its own before the text.
+
+    Without other signs, such a line may be a heading. So it counts only if the metadata name the site as the
+    author.
+    """
+    stated = clean_authors(page.meta_all("author", "article:author"))
+    if not stated or not all(_is_site(name, page) for name in stated):
+        return []
+    for element in islice(page.tree.iter("p"), MAX_DATE_LINES):
+        text = text_of(element, _MAX_BOLD + 1)
+        bold = element.find("strong") if element.find("b") is None else element.find("b")
+        following = element.getnext()
+        if (
+            bold is not None
+            and 4 < len(text) <= _MAX_BOLD
+            and text == text_of(bold, _MAX_BOLD + 1)
+            and following is not None
+            and len(text_of(following, 200)) > 2 * _MAX_BOLD
+            and not _is_aside(element, page)
+        ):
+            names = clean_authors([text])
+            return names if names and all(map(_is_full_name, names)) else []
+    return []
+
+
+_MAX_BOLD = 40
 
 
 def _start(element: HtmlElement) -> str:
