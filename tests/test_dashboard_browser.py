@@ -188,7 +188,8 @@ def test_all_controls_can_be_reached_by_keyboard(page: Page) -> None:
     page.keyboard.press("/")
     expect(page.locator("main input[type=search]")).to_be_focused()
     page.keyboard.type("g")  # typed into the field, not used as a shortcut
-    page.locator("h1").click()
+    # A click could hit a link: the heading has one if sites have problems.
+    page.evaluate("document.activeElement.blur()")
     page.keyboard.press("g")
     page.keyboard.press("t")
     page.wait_for_url("**/stories")

@@ -23,7 +23,6 @@ from newsbot.cli.program import COMMANDS, PROGRAM
 from newsbot.config.apps import load
 from newsbot.config.check import check_settings, unknown_names
 from newsbot.config.contact import introduce
-from newsbot.crawl.memory import keep_loaded
 from newsbot.errors import ArgumentError, UserError
 
 logger = logging.getLogger(__name__)
@@ -108,6 +107,9 @@ class Command(crawl.Command):
         if self._plain:
             super().run(args, opts)
             return
+        # The list of commands imports no part of the crawler.
+        from newsbot.crawl.memory import keep_loaded  # noqa: PLC0415
+
         assert self.crawler_process is not None
         # The levels are set here, because Scrapy resets them when it sets up logging.
         for name, level in CHATTER.items():

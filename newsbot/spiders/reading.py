@@ -407,7 +407,7 @@ def _zone(visit: Visit) -> tzinfo:
     return ZoneInfo(visit.rule.timezone) if visit.rule.timezone else UTC
 
 
-PATIENCE = 0.1
+READ_AT_ONCE = 0.1
 """Seconds for which the event loop waits for the thread that reads a page.
 
 Python runs one thread at a time. If the event loop went on at once, the two threads would interrupt each
@@ -425,7 +425,7 @@ async def _in_thread(work: _Work) -> Parsed:
             ended.set()
 
     parsed = asyncio.get_running_loop().run_in_executor(None, run)
-    ended.wait(PATIENCE)
+    ended.wait(READ_AT_ONCE)
     # wait() does not raise the error of the work. read() raises it when it uses the result.
     await asyncio.wait([parsed])
     return parsed
