@@ -183,7 +183,7 @@ def crawling(world: World, workers: int) -> Iterator[None]:
         for worker in running:
             worker.send_signal(signal.SIGINT)
         ended = [worker.communicate(timeout=60)[1] for worker in running]
-    assert all("Traceback" not in err for err in ended), ended
+    assert all("Traceback" not in err for err in ended), "\n".join(ended)
 
 
 def _until(condition: Any) -> None:
