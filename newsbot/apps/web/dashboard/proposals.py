@@ -198,10 +198,26 @@ class Proposals:
             finally:
                 watching.cancel()
                 await asyncio.gather(watching, return_exceptions=True)
-                with suppress(ProcessLookupError):  # the crawl is in the same group
-                    os.killpg(process.pid, signal.SIGKILL)
-                await process.wait()
+                await _end_group(process)
         return process.returncode or 0, output, log
+
+
+async def _end_group(process: asyncio.subprocess.Process) -> None:
+    """Kill a process and its crawl, which is in the same group, and wait until both have ended.
+
+    The crawl could otherwise still write files while their folder is deleted.
+    """
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+        await process.wait()
+        for _ in range(_LOOKS_AT_GROUP):
+            os.killpg(process.pid, 0)
+            await asyncio.sleep(0.05)
+    await process.wait()
+
+
+_LOOKS_AT_GROUP = 40
+"""Maximum number of looks. A killed process that nobody waits for stays in its group for ever."""
 
 
 async def _watch(found: Proposal, place: Path) -> None:
