@@ -84,6 +84,31 @@ def test_a_byline_beats_an_account_and_the_site_is_no_author(account: str) -> No
     assert read(page(head, "<p class=byline>By Mary Poole, Mill News</p>" + TEXT)).authors == ["Mary Poole"]
 
 
+@pytest.mark.parametrize("publisher", ["Rill Brothers", "Édition Nord"])
+def test_the_author_of_the_article_comes_before_the_author_of_the_page(publisher: str) -> None:
+    head = f"<meta name=author content='{publisher}'><meta property=article:author content='Mary Poole'>"
+    assert read(page(head)).authors == ["Mary Poole"]
+
+
+BOLD = "<p><b>Mary van der Poole</b></p>"
+
+
+@pytest.mark.parametrize(
+    ("site", "first", "expected"),
+    [
+        ("Mill News", BOLD, ["Mary van der Poole"]),
+        ("Mill News", "<p><strong>Mary Poole</strong></p>", ["Mary Poole"]),
+        ("Mill News", "<p><strong>What was said</strong></p>", []),
+        ("Tom Wick", BOLD, ["Tom Wick"]),
+    ],
+)
+def test_a_bold_name_before_the_text_counts_if_the_site_names_itself(
+    site: str, first: str, expected: list[str]
+) -> None:
+    head = f"<meta name=author content='{site}'><meta property=og:site_name content='Mill News'>"
+    assert read(page(head, first + TEXT)).authors == expected
+
+
 @pytest.mark.parametrize("logo", ["<a href=/>Mill News</a>", "Mill News"])
 @pytest.mark.parametrize("separator", [" - ", " | ", " — ", ": "])
 def test_a_heading_that_is_the_logo(logo: str, separator: str) -> None:
