@@ -10,11 +10,37 @@ import pytest
 from newsbot.pages import extraction
 from newsbot.pages.extraction.evidence import Witnesses
 from newsbot.pages.extraction.fields.dates.moments import date_without_year, find_date, order_in, settled
-from tests.extraction_pages import TEXT, page, read
+from tests.extraction_pages import PROSE, TEXT, page, read
 
 NOW = datetime(2026, 11, 28, 13, tzinfo=UTC)
 ADDRESS = "https://paper.example/news/mill-race-dug-out"
 OWN = ("", "<p class=date></p>", "<p class=date>on the day of Saint Agnes</p>", "<time></time>")
+
+
+OTHERS = [
+    "<p>The works were approved on 4 April 2021 by the council after years of debate and of appeals.</p>",
+    (
+        "<p>Von einem Verein war der Bau <b>am 4. April 2021</b> verlangt worden, aber die Stadt "
+        "hatte ihn erst nach langer Debatte beschlossen.</p>"
+    ),
+    "<p>Строительство было одобрено 4 апреля 2021 года после долгих споров в совете и жалоб жителей.</p>",
+    "<div><a href=/q>Another thing happened in the upper town</a> <span>14 June 2020</span></div>",
+    "<dl><dt>Start of works</dt><dd>12 May 2021</dd></dl>",
+    "<table><tr><th>Approved</th><td>12 May 2021</td></tr></table>",
+    "<div class=image><img src=/a.jpg><span>Archive photo, 12 May 2019</span></div>",
+]
+
+
+@pytest.mark.parametrize("markup", OTHERS)
+@pytest.mark.parametrize("first", [True, False])
+def test_a_date_in_a_sentence_or_of_another_fact_is_not_that_of_the_article(markup: str, first: bool) -> None:
+    body = f"{markup}{TEXT}" if first else f"{TEXT}{markup}"
+    assert read(page(body=body)).published_at is None
+
+
+def test_a_date_line_at_the_start_of_a_sentence_counts() -> None:
+    line = f"<p>OSLO, 3 May 2024 (NTB) – {PROSE[0]}</p>"
+    assert str(read(page(body=line + TEXT)).published_at).startswith("2024-05-03")
 
 
 @pytest.mark.parametrize("own", OWN)

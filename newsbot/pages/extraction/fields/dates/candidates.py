@@ -42,6 +42,7 @@ from newsbot.pages.extraction.fields.evidence import (
 )
 from newsbot.pages.extraction.page.jsonld import scalar
 from newsbot.pages.extraction.page.page import Page, Times, text_of
+from newsbot.pages.extraction.page.visible import PHRASING
 from newsbot.pages.extraction.strings import word_list
 from newsbot.pages.text.languages import compiled
 
@@ -398,8 +399,8 @@ def _dates_in_text(page: Page, region: str | None) -> Iterator[tuple[Written, fl
     for element in islice(page.tree.iter(*_LINES), MAX_LOOKED_AT):
         after = after or element is headline
         # The text of the children is not read here, because the loop also visits the children.
-        own = _own_start(element)
-        if not has_digit(own) or compiled(_SAYS_OTHER).search(own):
+        own = _date_line(_own_text(element))[:MAX_LINE]
+        if not has_digit(own) or compiled(_SAYS_OTHER).search(own) or _is_of_other(element, page):
             continue
         written = find_date(own, region)
         if written is not None and is_own(element, page):
@@ -407,6 +408,43 @@ def _dates_in_text(page: Page, region: str | None) -> Iterator[tuple[Written, fl
             count += 1
             if count >= MAX_LINES:
                 return
+
+
+def _date_line(text: str) -> str:
+    """Return a line, or the beginning of a sentence that is a date line: "OSLO, 3 May 2024 (NTB) – The …".
+
+    A date inside a sentence is that of an event, so the result is empty for other sentences.
+    """
+    if len(text) <= _SENTENCE or _NUMERIC.match(text):
+        return text
+    start = _DASH.search(text)
+    return text[: start.start()] if start is not None and start.start() <= _LONGEST_PLACE else ""
+
+
+_SENTENCE = 90
+"""Minimum number of characters of a line that is a sentence."""
+_LONGEST_PLACE = 60
+"""Maximum number of characters of a date line before the dash or bracket."""
+_DASH = re.compile(r"\s[–—-]{1,2}\s|[(（—–]")
+_NUMERIC = re.compile(r"\W{0,3}(?:\d{4}[./-]\d\d?[./-]\d\d?|\d\d?[./-]\d\d?[./-]\d{4})(?![\w./-])")
+_HEADLINE_BLANKS = 4
+"""Minimum number of blanks in the text of a link that is a headline."""
+
+
+def _is_of_other(element: HtmlElement, page: Page) -> bool:
+    """True for a date in a sentence, or beside a link to another article, a picture or the name of a fact."""
+    before, box = element.getprevious(), element.getparent()
+    if box is not None and element.tag in PHRASING and len(_own_text(box)) > _SENTENCE:
+        return True
+    if before is None or box is None or box in page.around_headline:
+        return False
+    if before.tag == "img":
+        return True
+    text = text_of(before, 200)
+    if before.tag == "a":
+        return text.count(" ") >= _HEADLINE_BLANKS
+    is_fact = before.tag in ("th", "dt")
+    return is_fact and any(map(str.isalpha, text)) and not compiled(_SAYS_PUBLISHED).search(text)
 
 
 def _dates_in_data(page: Page) -> Iterator[Written]:
@@ -454,10 +492,10 @@ def _after_update(text: str) -> str:
 _WORD = re.compile(r"[^\W\d_]{2,}")
 
 
-def _own_start(element: HtmlElement) -> str:
+def _own_text(element: HtmlElement) -> str:
     """Return the first characters of the text directly in an element, without the text of its children."""
-    own = f"{element.text or ''} {' '.join(child.tail or '' for child in element[:10])}"
-    return " ".join(own[:1000].split())[:MAX_LINE]
+    own = f"{element.text or ''} {' '.join(child.tail or '' for child in islice(element, 10))}"
+    return " ".join(own[:1000].split())
 
 
 def _relative_dates(page: Page, now: datetime, zone: tzinfo) -> Iterator[tuple[Written, float]]:
@@ -482,11 +520,22 @@ def _near(headline: HtmlElement, page: Page, region: str | None) -> Iterator[tup
     """Yield dates in the texts directly before and after the headline, each with its confidence."""
     for index, element in enumerate(_around(headline)):
         text = text_of(element, 400)[:250]
+        if not compiled("%(published)s").search(text):
+            if _has_other(element):
+                continue
+            text = _date_line(text) if len(_own_text(element)) > _SENTENCE else text
         # In a long text, dates after the start belong to the story.
         written = _shown(_from_publication(text) if len(text) <= 120 else text[:MAX_LINE], region)
         if written is not None and is_own(element, page):
             long = 0.08 if len(text) > 120 else 0.0
             yield written, _worded(text, 0.56 - 0.01 * index - long)
+
+
+def _has_other(element: HtmlElement) -> bool:
+    """True for a list of facts, a picture with its caption, or a link to another article."""
+    if element.tag in ("dl", "table", "figure") or element.find("img") is not None:
+        return True
+    return any(text_of(link, 200).count(" ") >= _HEADLINE_BLANKS for link in islice(element.iter("a"), 5))
 
 
 def _around(headline: HtmlElement) -> list[HtmlElement]:
