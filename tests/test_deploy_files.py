@@ -132,6 +132,8 @@ def test_the_example_environment_file_contains_only_existing_settings() -> None:
     assert set(values) <= FROM_ENVIRONMENT | SCRAPYD
     assert {"REDIS_URL", "MONGO_URI"} <= set(values)
     assert {value for name, value in values.items() if name.endswith("PASSWORD")} == {"PASSWORD"}
+    # the dashboard saves rules, and the units may write only to this folder
+    assert Path(values["NEWSBOT_RULES"]).is_relative_to("/var/lib/newsbot")
 
 
 def test_files_and_settings_in_the_documentation_exist() -> None:

@@ -385,7 +385,7 @@ def test_a_folder_is_imported_under_its_url(tmp_path):
         urls = {one.url: one.title for one in storage.articles.newest(limit=9)}
     assert urls["https://gov.example/docs/2026%20%C2%A7/urteil.docx"] == GERMAN[0]
     assert urls["https://gov.example/docs/release.txt"] == RUSSIAN[0]
-    again = place.run("articles", "import", str(folder), "--url", "https://gov.example/docs", "--json")
+    again = place.run("articles", "import", folder.as_uri(), "--url", "https://gov.example/docs", "--json")
     assert (again.json[0]["new"], again.json[0]["unchanged"]) == (0, 3)
     without = place.run("articles", "import", str(folder))
     assert without.code == 2

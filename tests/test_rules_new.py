@@ -13,8 +13,9 @@ from newsbot.apps.authoring.new import propose
 from newsbot.pages.rules.expressions import compile_pattern
 from newsbot.pages.rules.load import read_files
 from testbed.demoweb.server import DemoServer, this_hour
+from testbed.mockserver import MockServer
 from tests.commandline import Place
-from tests.crawls import article_html
+from tests.crawls import article_html, feed_xml
 from tests.extraction_pages import PROSE
 
 SITE = "gazeta.demo.example"
@@ -78,6 +79,24 @@ def test_a_rule_begins_at_the_address_of_a_feed_or_a_section(place: Place, path:
     file.write_text(answer.json["rule"])
     (rule,) = read_files([file]).rules
     assert f"http://{SITE}{path}" in (*rule.seeds, *rule.feeds, *rule.sections)
+
+
+def test_a_rule_begins_at_a_feed_of_a_site_whose_home_page_does_not_answer(
+    tmp_path: Path, site: MockServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    urls = [f"http://paper.test:8080/news/story-{number}" for number in range(4)]
+    for number, url in enumerate(urls):
+        site.page(url, article_html(number), headers={"Content-Type": "text/html"})
+    feed = "http://paper.test:8080/news/feed.xml"
+    site.page(feed, feed_xml(urls), headers={"Content-Type": "application/rss+xml"})
+    for name, value in {**site.proxy_env, "NEWSBOT_RETRY_SCALE": "0.05"}.items():
+        monkeypatch.setenv(name, value)
+    place = Place(tmp_path)
+    answer = place.run("rules", "new", feed, "--print", "--json")
+    assert answer.code == 0, answer.err
+    assert (answer.json["articles"], feed in answer.json["rule"]) == (4, True)
+    answer = place.run("rules", "new", "http://paper.test:8080/nothing", "--print")
+    assert "crawl news -a url=http://paper.test:8080/nothing" in answer.err
 
 
 def test_a_site_without_articles_is_reported_and_no_rule_is_written(place: Place) -> None:

@@ -19,6 +19,7 @@ from newsbot.cli.terminal import counted, one_line
 from newsbot.clock import DAY, iso_of
 from newsbot.errors import DataError
 from newsbot.frontier.base import Frontier
+from newsbot.operations.verdict import in_words
 from newsbot.recrawl.planning import DEAD_AFTER
 from newsbot.recrawl.policy import HOUR
 from newsbot.sites.health import ENOUGH, NOTE_KIND, Pages, full_queues, pages_from
@@ -308,7 +309,7 @@ def failing(measured: Measured, _limits: Limits) -> Iterator[Alert]:
         yield Alert(
             rule="failing",
             subject=site,
-            what=f"every source fails: {_some(polled)} ({', '.join(causes)})",
+            what=f"every source fails: {_some(polled)} ({', '.join(map(in_words, causes))})",
             since=min(since),
             cause=_CAUSES.get(cause, "the site is down or has moved, or this machine is offline"),
             todo=f"run {PROGRAM} sources {site}, open the site in a browser, and correct rules/{site}.yaml",

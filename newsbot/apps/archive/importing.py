@@ -30,7 +30,8 @@ from multiprocessing import get_context, parent_process
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, BinaryIO
-from urllib.parse import quote, urljoin
+from urllib.parse import quote, urljoin, urlsplit
+from urllib.request import url2pathname
 
 from scrapy.crawler import Crawler
 from scrapy.exceptions import DropItem, NotConfigured
@@ -400,7 +401,7 @@ def import_files(call: Call) -> int:
     except ValueError as error:
         raise ArgumentError(f"--url: {error}") from error
     sites = _sites(call)
-    files = _of_month(call) if options.cc_news else list(map(str, options.file))
+    files = _of_month(call) if options.cc_news else [_local(str(one)) for one in options.file]
     processes = min(options.processes or (os.cpu_count() or 1 if options.cc_news else 1), len(files))
     results = []
     for progress in _imported(call, files, sites, processes):
@@ -418,6 +419,11 @@ def import_files(call: Call) -> int:
     # Parallel imports end in any order; the table has the order of the command line.
     _show(call, sorted(results, key=lambda one: files.index(one.name)))
     return 1 if any(progress.fault for progress in results) else 0
+
+
+def _local(name: str) -> str:
+    """Return the path of a ``file:`` address. Other names are returned unchanged."""
+    return url2pathname(urlsplit(name).path) if name.startswith("file:") else name
 
 
 def _sites(call: Call) -> frozenset[str] | None:

@@ -33,6 +33,7 @@ from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import counted
 from newsbot.errors import ArgumentError, DataUnavailable, NotAnArticle
 from newsbot.items import Article, ArticleFilter, Kind
+from newsbot.operations.verdict import in_words
 from newsbot.pages.extraction.page.page import parse_html
 from newsbot.pages.rules.learn import MIN_EXAMPLES
 from newsbot.pages.rules.load import DEFAULTS, read_files
@@ -199,12 +200,11 @@ def new(call: Call) -> None:
     call.note(f"{domain}: crawling for up to {most} or {call.options.seconds} s, in a temporary data folder")
     with tempfile.TemporaryDirectory(prefix="newsbot-new-") as place:
         seed = _seed_of(address, domain)
-        code = _crawl(Path(place), domain, seed, path.parent / DEFAULTS, call)
-        seen = _look(Path(place), domain, seed)
+        code, seen = _tried(Path(place), domain, seed, path.parent / DEFAULTS, call)
         if not seen.articles:
             raise DataUnavailable(
                 f"{domain}: no article was found ({_why_none(seen, code)}); "
-                f"for details run: {PROGRAM} crawl news -a url=https://{domain}/ -L DEBUG"
+                f"for details run: {PROGRAM} crawl news -a url={seed or f'https://{domain}/'} -L DEBUG"
             )
         text = as_rule(domain, seen)
         case = None
@@ -219,6 +219,20 @@ def new(call: Call) -> None:
     if case is not None:
         call.note(f"written to {path}; a saved page to test it with: {case}")
         call.note(f"try it: {PROGRAM} rules test {domain}; {PROGRAM} crawl news -a sites={domain}")
+
+
+def _tried(place: Path, domain: str, seed: str | None, defaults: Path, call: Call) -> tuple[int, Seen]:
+    """Crawl the site; return the exit code and the results.
+
+    An address under which no article was found is tried again as the address of a feed.
+    """
+    code = _crawl(place, domain, seed, defaults, call)
+    seen = _look(place, domain, seed)
+    if seen.articles or seed is None:
+        return code, seen
+    shutil.rmtree(place / "data", ignore_errors=True)
+    code = _crawl(place, domain, seed, defaults, call, is_feed=True)
+    return code, _look(place, domain, seed)
 
 
 def _seed_of(address: str, domain: str) -> str | None:
@@ -284,15 +298,19 @@ def as_rule(domain: str, seen: Seen) -> str:
 def _why_none(seen: Seen, code: int) -> str:
     if code:
         return f"the crawl ended with exit code {code}"
-    return f"last fault: {seen.fault}" if seen.fault else "no page looked like an article"
+    return f"last fault: {in_words(seen.fault)}" if seen.fault else "no page looked like an article"
 
 
-def _crawl(place: Path, domain: str, seed: str | None, defaults: Path, call: Call) -> int:
+def _crawl(
+    place: Path, domain: str, seed: str | None, defaults: Path, call: Call, *, is_feed: bool = False
+) -> int:
     """Crawl the site in another process, with all data in the folder ``place``. Returns the exit code."""
     rules = place / "rules"
-    rules.mkdir()
+    rules.mkdir(exist_ok=True)
     # The home page too: the address may be of another host of the site, which does not answer.
     seeds = "" if seed is None else f"seeds: [{quoted(seed)}, {quoted(f'https://{domain}/')}]\n"
+    if is_feed and seed is not None:
+        seeds = f"feeds: [{quoted(seed)}]\n"
     (rules / f"{domain}.yaml").write_text(f"domain: {domain}\n{seeds}", encoding="utf-8")
     if defaults.is_file():
         shutil.copy(defaults, rules / DEFAULTS)
