@@ -168,7 +168,7 @@ def bring_subscriptions(walk: Walk, folder: Path) -> None:
 
 
 def add_site(walk: Walk, site: str) -> None:
-    """Enter the address of a site, watch what is found, check the preview, and save the rule."""
+    """Enter the address of a site, wait for the preview, and save the rule."""
     walk.menu("Sources")
     walk.link("Add a site").click()
     walk.field("Address of a site").fill("no address")

@@ -191,7 +191,7 @@ def test_a_secret_that_was_sent_unencrypted_does_not_prove_the_text_of_an_encryp
     assert subscribe(page, hub, page).is_exposed == is_exposed
 
 
-# --- what is kept
+# --- limits of the stored texts
 def texts(storage: SqliteStorage) -> PushedTexts:
     return PushedTexts(storage.notes)
 

@@ -415,6 +415,10 @@ other all the time, and each call to a server would seem slow. Most pages are re
 """
 
 
+_slow: set[threading.Event] = set()
+"""The pages that take longer. While the thread reads one of them, the loop does not wait for others."""
+
+
 async def _in_thread(work: _Work) -> Parsed:
     ended = threading.Event()
 
@@ -425,9 +429,13 @@ async def _in_thread(work: _Work) -> Parsed:
             ended.set()
 
     parsed = asyncio.get_running_loop().run_in_executor(None, run)
-    ended.wait(READ_AT_ONCE)
-    # wait() does not raise the error of the work. read() raises it when it uses the result.
-    await asyncio.wait([parsed])
+    if _slow or not ended.wait(READ_AT_ONCE):
+        _slow.add(ended)
+    try:
+        # wait() does not raise the error of the work. read() raises it when it uses the result.
+        await asyncio.wait([parsed])
+    finally:
+        _slow.discard(ended)
     return parsed
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from typing import Any
 
 import pytest
@@ -53,6 +54,30 @@ def test_a_large_sitemap_is_parsed_beside_the_event_loop(desk, reader, monkeypat
     assert turns > 5
     (found,) = reader.read(response, visit, parsed)
     assert len(found.links) == LINKS
+
+
+def test_the_loop_does_not_wait_for_a_page_behind_a_slow_one(monkeypatch):
+    waits, slow = [], threading.Event()
+
+    class Watched(threading.Event):
+        def wait(self, timeout=None):
+            waits.append(timeout)
+            return super().wait(timeout)
+
+    monkeypatch.setattr(reading.threading, "Event", Watched)
+    monkeypatch.setattr(reading, "READ_AT_ONCE", 0.001)
+
+    async def both():
+        first = asyncio.ensure_future(reading._in_thread(slow.wait))
+        await asyncio.sleep(0)
+        second = asyncio.ensure_future(reading._in_thread(lambda: 2))
+        await asyncio.sleep(0)
+        slow.set()
+        return (await first).result(), (await second).result()
+
+    assert asyncio.run(both()) == (True, 2)
+    assert waits.count(0.001) == 1
+    assert not reading._slow
 
 
 def test_a_fault_of_a_large_sitemap_is_recorded_like_that_of_a_small_one(desk, reader):

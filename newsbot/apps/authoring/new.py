@@ -226,13 +226,16 @@ def _tried(place: Path, domain: str, seed: str | None, defaults: Path, call: Cal
 
     An address under which no article was found is tried again as the address of a feed.
     """
-    code = _crawl(place, domain, seed, defaults, call)
+    if seed is None:
+        return _crawl(place, domain, "", defaults, call), _look(place, domain, None)
+    # The home page too: the address may be of another host of the site, which does not answer.
+    code = _crawl(place, domain, f"seeds: [{quoted(seed)}, {quoted(f'https://{domain}/')}]\n", defaults, call)
     seen = _look(place, domain, seed)
-    if seen.articles or seed is None:
-        return code, seen
-    shutil.rmtree(place / "data", ignore_errors=True)
-    code = _crawl(place, domain, seed, defaults, call, is_feed=True)
-    return code, _look(place, domain, seed)
+    if code == 0 and not seen.articles:
+        shutil.rmtree(place / "data", ignore_errors=True)
+        code = _crawl(place, domain, f"feeds: [{quoted(seed)}]\n", defaults, call)
+        seen = _look(place, domain, seed)
+    return code, seen
 
 
 def _seed_of(address: str, domain: str) -> str | None:
@@ -301,17 +304,14 @@ def _why_none(seen: Seen, code: int) -> str:
     return f"last fault: {in_words(seen.fault)}" if seen.fault else "no page looked like an article"
 
 
-def _crawl(
-    place: Path, domain: str, seed: str | None, defaults: Path, call: Call, *, is_feed: bool = False
-) -> int:
-    """Crawl the site in another process, with all data in the folder ``place``. Returns the exit code."""
+def _crawl(place: Path, domain: str, sources: str, defaults: Path, call: Call) -> int:
+    """Crawl the site in another process, with all data in the folder ``place``. Returns the exit code.
+
+    ``sources`` is the line of the rule that names them, or empty.
+    """
     rules = place / "rules"
     rules.mkdir(exist_ok=True)
-    # The home page too: the address may be of another host of the site, which does not answer.
-    seeds = "" if seed is None else f"seeds: [{quoted(seed)}, {quoted(f'https://{domain}/')}]\n"
-    if is_feed and seed is not None:
-        seeds = f"feeds: [{quoted(seed)}]\n"
-    (rules / f"{domain}.yaml").write_text(f"domain: {domain}\n{seeds}", encoding="utf-8")
+    (rules / f"{domain}.yaml").write_text(f"domain: {domain}\n{sources}", encoding="utf-8")
     if defaults.is_file():
         shutil.copy(defaults, rules / DEFAULTS)
     environment = {**os.environ, "NEWSBOT_DATA": str(place / "data"), "NEWSBOT_RULES": str(rules)}

@@ -136,14 +136,14 @@ def key(text: str) -> str:
     return " ".join(words(text))
 
 
-_TEMPLATE = re.compile(r"\[\[.{0,40}|\{\{|\$\{|%%|<[%?]|\[[a-z]+_[a-z_]+\]")
-
-
 COMMENTS_HEADING = (
     r"^\W*(?:\d[\d.,]*\W*)?%(comments)s(?:\W*\d+)?\W*$|^[^.]{3,30}[(|·]\s?\d[\d.,]*\s%(comments)s\W*$"
 )
 """Matches a heading such as "12 comments", "Kommentare (3)" or "Discussion (4 comments)", with the words of
 all languages."""
+
+
+_TEMPLATE = re.compile(r"\[\[.{0,40}|\{\{|\$\{|%%|<[%?]|\[[a-z]+_[a-z_]+\]")
 
 
 def is_template(text: str) -> bool:

@@ -53,9 +53,9 @@ _UNSPACED = re.compile(
     r"(?<=[\u3040-\u9fff\uac00-\ud7af\uff00-\uff65”’])(?:[-_–－＿]{1,2}|(?<!—)—)(?=[^-_–—－＿\s]{2,20}$)"
 )
 """The dash before the name of a Chinese or Japanese site, without spaces: "新闻标题-新华网"."""
-# Cyrillic letter -> Latin letters.
 _SECTION = re.compile(r"(?<=[\u3040-\u9fff\uac00-\ud7af\uff01-\uff65”’])[_＿][^_＿\s]{2,8}$")
 """The section before the name of a Chinese site, between underscores: "新闻标题_社会_新华网"."""
+# Cyrillic letter -> Latin letters.
 _ROMAN = dict(zip("абвгдежзийклмнопрстуфхцчшщъыьэюяёіїєґў", (
     "a", "b", "v", "g", "d", "e", "zh", "z", "i", "y", "k", "l", "m", "n", "o", "p", "r", "s", "t", "u", "f",
     "h", "c", "ch", "sh", "sch", "", "y", "", "e", "yu", "ya", "e", "i", "i", "e", "g", "u",

@@ -476,8 +476,9 @@ class Page:
 
     def _smaller_headline(self) -> HtmlElement | None:
         # A link to the home page is the logo, even if the title of the page begins with it.
-        large = [name for heading in self.h1 if (name := key(text_of(heading)))]
-        logos = {name for heading in self.h1 if (name := key(text_of(heading))) and self._leads_home(heading)}
+        named = [(name, heading) for heading in self.h1 if (name := key(text_of(heading)))]
+        large = [name for name, _ in named]
+        logos = {name for name, heading in named if self._leads_home(heading)}
         whole, parts = key(self.title_tag), [*map(key, _TITLE_PARTS.split(self.title_tag))]
         titles = {key(self.meta("og:title")), *parts[:1]}
         longest = max(parts, key=len)
@@ -492,8 +493,8 @@ class Page:
         if not titles or any(name in titles for name in large):
             return None
         smaller = islice(self.tree.iter("h2", "h3"), MAX_SMALLER)
-        marked = (*smaller, *self.items.get("headline", [])[:1])
-        return next((one for one in marked if key(text_of(one, _LONGEST_TITLE)) in titles), None)
+        possible = (*smaller, *self.items.get("headline", [])[:1])
+        return next((one for one in possible if key(text_of(one, _LONGEST_TITLE)) in titles), None)
 
     def _leads_home(self, heading: HtmlElement) -> bool:
         """True for a heading that is a link to the home page."""
