@@ -64,7 +64,7 @@ def test_the_loop_does_not_wait_for_a_page_behind_a_slow_one(monkeypatch):
             waits.append(timeout)
             return super().wait(timeout)
 
-    monkeypatch.setattr(reading.threading, "Event", Watched)
+    monkeypatch.setattr(threading, "Event", Watched)
     monkeypatch.setattr(reading, "READ_AT_ONCE", 0.001)
 
     async def both():
