@@ -153,7 +153,7 @@ def test_the_event_loop_goes_on_while_a_page_is_read(desk, reader, monkeypatch):
 
 def test_the_event_loop_waits_for_a_page_that_is_quickly_read(desk, reader, monkeypatch):
     """Two threads at once would interrupt each other."""
-    monkeypatch.setattr(reading, "PATIENCE", 60.0)
+    monkeypatch.setattr(reading, "READ_AT_ONCE", 60.0)
     order = []
     real = tree_of
 
