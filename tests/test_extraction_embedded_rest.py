@@ -93,3 +93,11 @@ def test_letters_that_the_data_escape_are_found() -> None:
     html = page(body="".join(f"<p>{text}</p>" for text in prose[:2]))
     article = read(html.replace(b"</body>", SCRIPTS[0].replace("{}", data).encode() + b"</body>"))
     assert article.text.split("\n") == prose
+
+
+def test_short_texts_in_chinese_are_continued() -> None:
+    prose = [f"市长第{n}次说，水坝在夜里没有决口，但是雨还会下三天，居民应该小心。" for n in range(5)]
+    data = json.dumps({"post": {"blocks": [{"text": text} for text in prose]}})
+    body = "".join(f"<p>{text}</p>" for text in prose[:2])
+    markup = page(body=body).replace(b"</body>", SCRIPTS[0].replace("{}", data).encode() + b"</body>")
+    assert read(markup).text.split("\n") == prose

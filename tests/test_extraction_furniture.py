@@ -30,6 +30,41 @@ def test_boxes_named_after_comments_are_not_text(name: str) -> None:
     assert read(page(body=f"{TEXT}<div id={name}>{REMARK * 4}</div>")).text.split("\n") == PROSE
 
 
+@pytest.mark.parametrize("kind", ["Comment", "UserComments"])
+def test_comments_that_the_microdata_name_are_not_text(kind: str) -> None:
+    scope = f"<div itemscope itemtype=https://schema.org/{kind}><b itemprop=author>Al</b>{REMARK}</div>"
+    assert read(page(body=f"{TEXT}{scope}{scope}")).text.split("\n") == PROSE
+
+
+CODE = [
+    'window.queue = window.queue || []; send("js", new Date());',
+    'var ads = (window.ads = window.ads || []).push({});',
+    "{{ article.related }}", "{% include teaser %}", "${post.lead}", "%%%SLOT_3%%%", "##AD_TOP##",
+    "&lt;!--more--&gt;", "&lt;script&gt;var x = 1;&lt;/script&gt;", "&lt;div id='ad-7'&gt;&lt;/div&gt;",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", CODE)
+def test_code_and_placeholders_are_not_text(line: str) -> None:
+    article = read(page(body=f"<p>{PROSE[0]}</p><p>{line}</p>{TEXT.partition('</p>')[2]}"))
+    assert article.text.split("\n") == PROSE
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "The mayor (who was there) said: it holds; nobody laughed;",
+        "<b>Dam:</b> built in 1911, 40 m high.",
+        "Write &lt;div&gt; and &lt;p&gt; around each paragraph, said the teacher.",
+        "#dam #water",
+        "@mill and @dam = friends",
+    ],
+)
+def test_lines_with_such_signs_are_text(line: str) -> None:
+    article = read(page(body=f"<p>{PROSE[0]}</p><p>{line}</p>{TEXT.partition('</p>')[2]}"))
+    assert len(article.text.split("\n")) == len(PROSE) + 1
+
+
 def test_numbered_captions_of_a_gallery_are_not_text() -> None:
     items = "".join(
         f"<li><p>{n}/40</p><p>The dam seen from the {n}th tower, when the sun had gone down.</p></li>"

@@ -27,11 +27,16 @@ HIDDEN = [
     "{P}<p style='overflow:hidden;height:0'>{SPAM}</p>{TEXT}",
     "{P}<div style='transform: scale(0)'>{SPAM}</div>{TEXT}",
     "{TEXT}<div style='display:none'>{SPAM}</div><button>Share</button>",
+    "{P}<p class='note sr-only'>{SPAM}</p>{TEXT}",
+    "{P}<p>The dam <span class=visually-hidden>(casino)</span> held.</p>{TEXT}",
+    "{P}<div class=screen-reader-text><p>{SPAM}</p></div>{TEXT}",
     "{TEXT}<div style='display:none'>{SPAM} {SPAM} {SPAM}</div>",
 ]
 SHOWN = [
     "{P}<div class=rest style='display:none'>{LATE}</div><button>Weiterlesen</button>",
     "{P}<div hidden><div>{LATE}</div></div><a href='#' class=x>Lire la suite</a>",
+    "{P}<div aria-hidden=true style='display:none'>{LATE}</div><button>Leer más</button>",
+    "<div class=sr-only><article><h1>Rain</h1>{P}{LATE}</article></div>",
     "{P}<p>Rain.<i>…</i><span style='display:none'>{LATE}</span></p><button onclick='f()'>+</button>",
     "{P}<button aria-controls=more>+</button><div id=more hidden>{LATE}</div>",
     "{P}<div hidden='until-found'>{LATE}</div>",
@@ -72,6 +77,11 @@ def test_text_that_readers_can_show_is_stored(markup: str) -> None:
 def test_signs_that_only_screen_readers_miss_are_text() -> None:
     article = read(page(body=f"<p>It cost <span aria-hidden=true>€</span>9. {PROSE[0]}</p>{TEXT}"))
     assert article.text.startswith("It cost €9. ")
+
+
+def test_signs_for_screen_readers_separate_words() -> None:
+    article = read(page(body=f"<p>Water<span class=sr-only>: </span>{PROSE[0]}</p>{TEXT}"))
+    assert article.text.startswith(f"Water: {PROSE[0]}")
 
 
 def test_hidden_text_is_not_stored_if_a_rule_selects_the_text() -> None:

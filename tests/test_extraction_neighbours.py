@@ -60,6 +60,27 @@ def test_an_article_inside_the_box_of_the_page_is_another_article(following: str
     assert read(story(markup, "")).text.split("\n") == PROSE
 
 
+@pytest.mark.parametrize(
+    "following",
+    [
+        "<article><h2>{HEAD}</h2><time>3 May</time>{OTHER}</article>",
+        "<div class=story><h1>{HEAD}</h1><span class=date>3.5.2024</span>{OTHER}</div>",
+        "<section><h2>{HEAD}</h2><p class=byline>Al Roe</p><time>3 May</time>{OTHER}</section>",
+    ],
+)
+def test_a_box_after_an_article_without_a_box_is_another_article(following: str) -> None:
+    article = read(story("<table><tr><td>{H1}{TEXT}", f"{following}</td></tr></table>"))
+    assert article.text.split("\n") == PROSE
+
+
+def test_headlines_in_chinese_are_long_enough() -> None:
+    text = "".join(f"<p>{'水坝在夜里没有决口，市长早上说道，雨还会下三天。' * 2}{n}</p>" for n in range(4))
+    other = "<article><h2><a href=/b>面包师要卖面包</a></h2><time>5月3日</time><p>面包师要卖。</p></article>"
+    head = "水坝没有决口"
+    markup = f"<title>{head}</title><body><main><article><h1>{head}</h1>{text}</article>{other}</main>"
+    assert "面包" not in read(markup.encode()).text
+
+
 def test_sections_with_a_day_below_their_headings_stay() -> None:
     following = "<h2>The rain of the third of May</h2><p>3 May 2024</p>{OTHER}"
     assert "Bakers of" in read(story("<article>{H1}{TEXT}", f"{following}</article>")).text

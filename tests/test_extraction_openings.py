@@ -38,3 +38,11 @@ def test_a_related_link_is_not_used_as_lead() -> None:
 )
 def test_key_points_begin_the_text(markup: str) -> None:
     assert read(page(HEAD, f"{markup.format(ITEMS)}{TEXT}")).text.splitlines() == [*POINTS, *DAYS]
+
+
+@pytest.mark.parametrize("frame", ["<header class=entry-header>{}</header>", "<div>{}</div>", "{}"])
+def test_prose_just_above_the_headline_is_the_lead(frame: str) -> None:
+    lead = "Twelve villages below the wall had to wait for the morning until they knew that they were safe."
+    head = frame.format(f"<p class=standfirst>{lead}</p><h1>The dam holds after the long rain</h1>")
+    markup = f"<title>The dam holds after the long rain</title><body><div>{head}{TEXT}</div></body>"
+    assert read(markup.encode()).text.split("\n") == [lead, *DAYS]

@@ -43,9 +43,16 @@ _SHORTCODE = re.compile(
 )
 # Matches rules of CSS, calls and assignments.
 _STATEMENT = re.compile(
-    r"[\w)\]-]\s?\{\s?[\w-]+\s?:|[\w)]\.\w+\(|\b(?:var|let|const)\s\w+\s?=|\)\s?\{|@media"
+    r"[\w)\]-]\s?\{\s?[\w-]+\s?:|[\w)]\.\w+\(|\b(?:var|let|const)\s\w+\s?=|\)\s?\{|@media|[\w\])]\s?=\s?[\w\[{(\"']"
 )
 _CODE = re.compile(r"[{}]|function\s{0,3}\(|\bvar\s|document\.")
+_CALL = re.compile(r"\w\((?:[\"'{\[)]|new\s)|\|\||&&|=>|\)\s?;")
+"""Matches signs of code that :data:`_CODE` does not match."""
+# {{ name }}, {% end %}, ${name}, %%%SLOT%%%, ##SLOT##, <!-- more -->, <script>…</script>, <div id="ad"></div>
+_PLACEHOLDER = re.compile(
+    r"\{\{[^{}]{1,200}\}\}|\{%.{1,200}%\}|\$\{[^{}]{1,200}\}|(?P<sign>%{2,3}|#{2,3}|@{2,3})[^\s%#@].{0,100}(?P=sign)"
+    r"|<!--.{0,500}-->|<(?P<tag>script|style|iframe|div|ins|noscript)\b[^<>]{0,500}>.{0,1000}</(?P=tag)>"
+)
 
 
 def word_list(*lines: str) -> tuple[str, ...]:
@@ -157,10 +164,15 @@ def looks_like_code(text: str) -> bool:
 
 
 def is_code(text: str) -> bool:
-    """True for a line of JavaScript or CSS, or a shortcode of WordPress that was not replaced."""
+    """True for a line of JavaScript or CSS, and for a placeholder or shortcode that was not replaced."""
     if text[0] == "[" and _SHORTCODE.fullmatch(text):
         return True
-    return text[-1] in ";}" and len(_CODE.findall(text[:2000])) > 1 and _STATEMENT.search(text) is not None
+    if text[0] in "{$%#@<" and _PLACEHOLDER.fullmatch(text):
+        return True
+    if text[-1] not in ";}":
+        return False
+    signs = len(_CODE.findall(text[:2000])) + len(_CALL.findall(text[:2000]))
+    return signs > 1 and _STATEMENT.search(text) is not None
 
 
 def size(text: str) -> int:

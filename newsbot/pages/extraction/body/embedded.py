@@ -312,7 +312,7 @@ def _lists(value: Json) -> list[list[Json]]:
 
 def _paragraphs(value: str, prose: set[str]) -> list[Block]:
     """Return the blocks of a string with several paragraphs, if they contain all of ``prose``."""
-    if len(value) <= LEAST:
+    if size(value) <= LEAST:
         return []
     if _PARAGRAPHS.search(value):
         blocks = _blocks(value)

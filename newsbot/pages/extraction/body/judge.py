@@ -107,7 +107,8 @@ def taken(view: View) -> Marks:
 
     These are the pieces with a score above :data:`UNSURE`. Between them, a score above :data:`UNLIKELY` is
     enough for two sorts of pieces. The first sort is prose in boxes of one kind if most prose in these boxes
-    is taken. This keeps blocks of prose whole. The second sort is headings just above taken pieces.
+    is taken. This keeps blocks of prose whole. The second sort is headings just above taken pieces. Prose
+    just above the headline, in the same box, is the lead.
     """
     scores = judge(view)
     marks: Marks = scores > UNSURE
@@ -118,7 +119,16 @@ def taken(view: View) -> Marks:
     block: Marks = marks | (between & (view.prose > 0) & mostly[view.kind])
     above = distance(np.flatnonzero(block), view.count, ahead=True) <= _BELOW
     headings: Marks = between & above & view.headings & ~view.titles
-    return block | headings
+    return block | headings | (_leads(view) & (scores > UNLIKELY))
+
+
+def _leads(view: View) -> Marks:
+    """True for prose without links that stands just above the headline, in the same box."""
+    marks = np.zeros(view.count, np.bool_)
+    at = view.headline
+    if at and view.prose[at - 1] and view.ends[at - 1] and not view.linked[at - 1]:
+        marks[at - 1] = view.parent[view.box[at - 1]] == view.parent[view.box[at]]
+    return marks
 
 
 def judge(view: View) -> NDArray[np.int64]:

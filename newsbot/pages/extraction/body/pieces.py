@@ -11,7 +11,7 @@ from typing import Any
 from lxml import etree
 from lxml.html import HtmlElement
 
-from newsbot.pages.extraction.page.hidden import Hidden
+from newsbot.pages.extraction.page.hidden import Hidden, is_for_screen_readers
 from newsbot.pages.extraction.page.visible import PHRASING, SENTENCES, is_in_sentence
 from newsbot.pages.extraction.strings import preformatted, resolved, squash, word_list, word_set
 
@@ -235,6 +235,7 @@ class _Cutter:
             and get("hidden") is None
             and get("aria-hidden") is None
             and get("color") is None
+            and not is_for_screen_readers(element)
         ):
             return False
         return isinstance(element, HtmlElement) and self._hidden.covers(element)

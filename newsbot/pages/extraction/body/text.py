@@ -46,11 +46,11 @@ LEARNED = "learned"
 TEASER = "teaser"
 """The method for a text that is only the summary, because the text of the article is not in the page."""
 _HARDLY_ANY = 100
-"""Minimum length of a text. A shorter text counts as missing."""
+"""Minimum length of a text, in letters. A shorter text counts as missing."""
 _MOST_PICTURES = 500
 """Maximum number of pictures whose captions are read."""
 _REPEATED = 40
-"""Minimum length of a line that is dropped if another box has the same line (a copy for phones or print)."""
+"""Minimum number of letters of a line that is dropped if another box has it too (a copy for phones)."""
 _MOST_HIDDEN = 3
 """Maximum amount of hidden text relative to the visible prose. If there is more, no text counts as hidden."""
 _BESIDE = 12
@@ -62,6 +62,7 @@ _INNER = frozenset({"p", "div", "span"})
 # The shortest beginning of 20 to 160 characters that ends with a sign before a blank.
 _SENTENCE = re.compile(r"^.{20,160}?[.!?…](?=\s|$)")
 _CODE_BOXES = frozenset({"pre", "samp"})
+_COMMENT = re.compile(r"schema\.org/(?:User)?Comments?\s*$", re.IGNORECASE)
 _MARKUP = re.compile(r"</?(?:p|br|div|h[1-6]|li|ul|strong|em|a|span)\b", re.IGNORECASE)
 
 
@@ -128,7 +129,7 @@ def find_body(page: Page, selected: Selected) -> Body:
     if stated and _is_better(stated, blocks):
         return Body(tuple(stated), JSON_LD, view)
     # Headings do not count, because a page whose scripts load the text may still contain the headline.
-    if sum(len(block.text) for block in blocks if block.kind != "heading") < _HARDLY_ANY:
+    if sum(size(block.text) for block in blocks if block.kind != "heading") < _HARDLY_ANY:
         return _carried(page, view) or Body(tuple(blocks), LEARNED, view)
     if whole := tidy(whole_blocks(page.tree, blocks)):
         return Body(tuple(whole), "embedded", view)
@@ -140,7 +141,7 @@ def view_of(page: Page, stated: list[Block], removed: frozenset[HtmlElement] = f
 
     ``stated`` is the text in the structured data. ``removed`` are the elements that a rule removes.
     """
-    removed |= next_articles(page)
+    removed |= next_articles(page) | _comments(page)
     known, hidden = known_of(page, stated), Hidden(page.tree, page.marked)
     view = View(without_captions(cut(page.tree, removed, hidden)), known)
     # Some pages hide the whole article until their scripts have run.
@@ -180,7 +181,7 @@ def judged_blocks(view: View) -> list[Block]:
             continue
         # The same text in the same box is a refrain or a real repetition, so it stays, unless it is a lead
         # that follows itself.
-        if len(text) >= _REPEATED and (
+        if size(text) >= _REPEATED and (
             first.setdefault(text, around) != around or (found and found[-1].text == text)
         ):
             continue
@@ -295,6 +296,15 @@ def _is_better(stated: list[Block], found: list[Block]) -> bool:
     return length >= 200 and size(join(found)) * 2 < length and not looks_like_code(join(stated))
 
 
+def _comments(page: Page) -> frozenset[HtmlElement]:
+    """Return the comments of readers that the microdata name."""
+    return frozenset(
+        element
+        for element in page.marked
+        if _COMMENT.search(element.get("itemtype") or "") and element not in page.around_headline
+    )
+
+
 MAX_HEADLINES = 60
 """Maximum number of headings that are checked."""
 _LEAST = 200
@@ -322,7 +332,7 @@ def next_articles(page: Page) -> frozenset[HtmlElement]:
     titled = key(page.title_tag or page.meta("og:title"))
     # The entries of a live blog are <article> elements with headings too.
     if (
-        len(headline) < _HEADING
+        size(headline) < _HEADING
         or not titled.startswith(headline)
         or form_of(page, page.title_tag, "") == "live"
     ):
@@ -347,16 +357,16 @@ def _next_article(path: list[HtmlElement], heading: HtmlElement) -> list[HtmlEle
     box = heading
     while (around := box.getparent()) is not None and around not in path:
         box = around
-    if around is None or around is own:
+    beside = None if around is None or around is own else path[path.index(around) - 1]
+    if around is None or beside is None or around.index(beside) > around.index(box):
         return []
-    beside = path[path.index(around) - 1]
-    if around.index(beside) > around.index(box):
-        return []
+    if beside is own:
+        return _flat(own, heading, box)
     if box is heading:
-        return _flat(own, heading) if beside is own else []
+        return []
     if around.tag == box.tag == "article":
         return [box] if _is_signed(heading) and _prose(around) >= _LEAST + _prose(box) else []
-    is_other = len(key(text_of(heading, 500))) >= _HEADING and _is_other(beside, box, heading)
+    is_other = size(key(text_of(heading, 500))) >= _HEADING and _is_other(beside, box, heading)
     return [box] if is_other and _prose(beside) >= max(_LEAST, _prose(box) / 3) else []
 
 
@@ -430,13 +440,20 @@ def _begins_with_by(text: str) -> bool:
     return compiled(BY).match(text) is not None
 
 
-def _flat(own: HtmlElement, heading: HtmlElement) -> list[HtmlElement]:
-    """Return another article that is not in a box: a headline with a byline or time, and what follows."""
-    between = takewhile(lambda element: element is not heading, own.itersiblings())
+def _flat(own: HtmlElement, heading: HtmlElement, box: HtmlElement) -> list[HtmlElement]:
+    """Return the other article after an article that is not in a box: ``box``.
+
+    If ``box`` is the heading itself, the other article is not in a box either. It is the headline with a
+    byline or time, and what follows.
+    """
+    between = takewhile(lambda element: element is not box, own.itersiblings())
     is_headline = heading.tag == "h1" or heading.find(".//a[@href]") is not None
+    is_headline |= box.tag in ("article", "section")
     line = next(map(text_of, heading.itersiblings()), "")
     # A heading between paragraphs, with a name and a date below it, begins another article.
     is_headline |= _is_byline(line) and _begins_with_by(line)
     if not is_headline or sum(size(text_of(one, 1000)) for one in islice(between, 100)) < _LEAST:
         return []
-    return [heading, *heading.itersiblings()] if _is_signed(heading) else []
+    if not _is_signed(heading):
+        return []
+    return [heading, *heading.itersiblings()] if box is heading else [box]

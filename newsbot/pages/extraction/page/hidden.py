@@ -33,6 +33,13 @@ _ABSOLUTE = re.compile(r"position\s*:\s*(?:absolute|fixed)", re.IGNORECASE)
 _COLOR = re.compile(r"(?:^|;)\s*color\s*:\s*([^;]{1,40})", re.IGNORECASE)
 _BACKGROUND = re.compile(r"(?:^|;)\s*background(?:-color)?\s*:\s*([^;]{1,40})", re.IGNORECASE)
 _WHITE = re.compile(r"(?:white|#fff(?:fff)?|rgba?\(255,255,255(?:,1)?\))(?:!important)?")
+_FOR_SCREEN_READERS = re.compile(
+    r"(?:^|\s)(?:sr-only|visually-?hidden|screen-reader-text|element-invisible)(?:\s|$)"
+)
+"""Matches the classes by which Bootstrap, WordPress, Drupal and others hide text from all but screen readers.
+
+On real pages, such texts are labels of links and buttons.
+"""
 _PROSE = 40
 """Minimum number of letters of a text that is prose."""
 _REST = 200
@@ -58,6 +65,11 @@ class Hidden:
 
     def covers(self, element: HtmlElement) -> bool:
         """True for a hidden element. Elements that contain the headline or the article are not hidden."""
+        # Labels that stand alone are left to the judge, whose trees know them.
+        if is_for_screen_readers(element):
+            text = text_of(element, 500)
+            is_word = element.tag in PHRASING and any(map(str.isalnum, text))
+            return (is_word or size(text) >= _PROSE) and element not in self._shown
         if len(self.found) >= MAX_HIDDEN or not _is_hidden(element):
             return False
         name = str(element.get("id", ""))
@@ -90,6 +102,12 @@ class Hidden:
         return frozenset(word.lstrip("#") for value in values for word in value[:500].split())
 
 
+def is_for_screen_readers(element: etree._Element) -> bool:
+    """True for an element whose class says that only screen readers read it out."""
+    names = element.get("class")
+    return names is not None and _FOR_SCREEN_READERS.search(names[:500]) is not None
+
+
 def hidden_elements(tree: HtmlElement) -> frozenset[HtmlElement]:
     """Return the elements whose text no reader sees."""
     hidden = Hidden(tree, marked(tree))
@@ -97,11 +115,9 @@ def hidden_elements(tree: HtmlElement) -> frozenset[HtmlElement]:
 
 
 def _is_hidden(element: HtmlElement) -> bool:
-    if str(element.get("hidden", "until-found")).lower() != "until-found":
+    if _is_invisible(element):
         return True
     style = element.get("style", "")[:1000]
-    if style and (_STYLE.search(style) or _is_off_screen(style)):
-        return True
     if (style or "color" in element.attrib) and _is_white_on_white(element, style):
         return True
     # Icons and signs are often hidden from screen readers only, and so are the paragraphs below a paywall.
@@ -109,6 +125,13 @@ def _is_hidden(element: HtmlElement) -> bool:
     if not _is_unspoken(element) or parent is None:
         return False
     return sum(map(_is_unspoken, islice(parent.iterchildren(str(element.tag)), _SIBLINGS))) == 1
+
+
+def _is_invisible(element: HtmlElement) -> bool:
+    if str(element.get("hidden", "until-found")).lower() != "until-found":
+        return True
+    style = element.get("style", "")[:1000]
+    return bool(style) and (_STYLE.search(style) is not None or _is_off_screen(style))
 
 
 def _is_unspoken(element: etree._Element) -> bool:
@@ -157,7 +180,8 @@ def _is_rest(element: HtmlElement) -> bool:
     parent = element.getparent()
     while parent is not None and len(parent) == 1 and not (parent.text or "").strip():
         element, parent = parent, parent.getparent()
-    if parent is None or element.get("aria-hidden") == "true":
+    # A text that is only hidden from screen readers is not behind a button.
+    if parent is None or not _is_invisible(element):
         return False
     before = _nearest(element, preceding=True)
     after = _nearest(element, preceding=False)
