@@ -223,3 +223,28 @@ def test_a_list_of_links_that_a_sentence_introduces_is_text(items: int) -> None:
 )
 def test_a_heading_that_is_the_target_of_a_link_is_text(heading: str) -> None:
     assert "Costs of it" in read(page(body=f"{TEXT}{heading}{TEXT.replace('the', 'a')}")).text
+
+
+NOTE = (
+    "The old mill has a new wheel since Monday, and whoever wants to see it turn can come on any Sunday,"
+    " says the miller."
+)
+ABOUT = (
+    "The Mill Blog was started by two brothers who could not sleep next to a river without writing about it. "
+    "They grind, they write, and they have been nominated twice for the small prize of the upper valley."
+)
+SIDES = [
+    "<div class=sidebar><h2>About me</h2><p>{}</p><p>{}</p></div>",
+    "<div id=s><dl><dt>About the brothers<dd>{}</dd></dl><div class=textwidget>{}</div></div>",
+    "<div class=commentlist><p>{}</p><p>{}</p></div>",
+]
+
+
+@pytest.mark.parametrize("title", ["{} | The Mill Blog", "The Mill Blog: {}", "{}"])
+@pytest.mark.parametrize("side", SIDES)
+def test_a_short_note_below_its_headline_comes_before_longer_texts_elsewhere(side: str, title: str) -> None:
+    head = "A new wheel for the old mill"
+    own = f"<div class=post><h3 class=post-title>{head}</h3><div class=post-body>{NOTE}</div></div>"
+    logo = "<div id=header><h1><a href=/>The Mill Blog</a></h1></div>"
+    markup = f"<title>{title.format(head)}</title><body>{logo}{side.format(ABOUT, ABOUT[::-1])}{own}</body>"
+    assert read(markup.encode()).text == NOTE

@@ -60,7 +60,7 @@ _LONG = 400
 
 A text with ``<br>`` instead of paragraphs is all in one box.
 """
-_FAR = 50
+FAR = 50
 """The number of steps that stands for a box that is not around the piece."""
 _NO_HEADLINE = -999
 """Value of the headline's features on a page without a headline."""
@@ -280,17 +280,17 @@ class View:
     @cached_property
     def in_densest(self) -> Marks:
         """True for the pieces inside the densest box, at any depth."""
-        return self.steps_to(self.densest)[self.box] < _FAR
+        return self.steps_to(self.densest)[self.box] < FAR
 
     def steps_to(self, best: int) -> Numbers:
-        """Return the steps from each box up to the box ``best``, or :data:`_FAR` for a box outside of
+        """Return the steps from each box up to the box ``best``, or :data:`FAR` for a box outside of
         ``best``."""
         steps: list[int] = []
         for number, parent in enumerate(self.pieces.tree.parents):
             if number == best:
                 steps.append(0)
             else:
-                steps.append(_FAR if not number else min(_FAR, steps[parent] + 1))
+                steps.append(FAR if not number else min(FAR, steps[parent] + 1))
         return np.array(steps, np.int64)
 
 

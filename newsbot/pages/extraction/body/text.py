@@ -18,14 +18,14 @@ from lxml.html import HtmlElement, fragment_fromstring
 from newsbot.pages.extraction.blocks import KINDS, Block, Kind, join, render
 from newsbot.pages.extraction.body import tables
 from newsbot.pages.extraction.body.embedded import embedded_blocks, sentence_blocks, whole_blocks
-from newsbot.pages.extraction.body.features import Known, Marks, View
+from newsbot.pages.extraction.body.features import FAR, Known, Marks, View
 from newsbot.pages.extraction.body.furniture import (
     cookie_notices,
     names_cookies,
     without_captions,
     without_furniture,
 )
-from newsbot.pages.extraction.body.judge import taken
+from newsbot.pages.extraction.body.judge import NEVER, judge, taken
 from newsbot.pages.extraction.body.pieces import Pieces, cut
 from newsbot.pages.extraction.body.tidy import tidy, trim_edges
 from newsbot.pages.extraction.fields.authors import BY, author_candidates
@@ -53,6 +53,12 @@ _REPEATED = 40
 """Minimum number of letters of a line that is dropped if another box has it too (a copy for phones)."""
 _MOST_HIDDEN = 3
 """Maximum amount of hidden text relative to the visible prose. If there is more, no text counts as hidden."""
+_SURE = 3000
+"""Score from which a piece certainly belongs to an article. Nearly all articles have one."""
+_LEAST_HEADLINE = 10
+"""Minimum number of letters of a headline that is recognised as a part of the page's title."""
+_MUCH_LESS = 1000
+"""Difference of scores (1000 times the log odds) from which a piece is much less likely than another."""
 _BESIDE = 12
 """Maximum number of characters outside the link in a line that is only a link to another page."""
 _LEAST_LINK = 20
@@ -153,13 +159,17 @@ def view_of(page: Page, stated: list[Block], removed: frozenset[HtmlElement] = f
 def judged_blocks(view: View) -> list[Block]:
     """Return the pieces that belong to the article.
 
-    If the judge takes hardly anything, the text is the prose of the densest box. So a page with a single
-    block of prose has a text even if it does not look like an article.
+    If the judge is sure of no piece, and takes none from the box of the headline, the text is what that box
+    holds. If the judge takes hardly anything, the text is the prose of the densest box. So a short note below
+    its headline, and a page with a single block of prose, have a text.
     """
     if not view.count:
         return []
     chosen = taken(view)
-    if int(view.length[chosen & ~view.headings].sum()) < _HARDLY_ANY:
+    own = np.zeros_like(chosen) if (judge(view) > _SURE).any() else _below_headline(view)
+    if own.any() and not (own & chosen).any():
+        chosen = own
+    elif int(view.length[chosen & ~view.headings].sum()) < _HARDLY_ANY:
         dense = view.in_densest & (view.prose > 0)
         chosen = dense if int(view.prose[dense].sum()) >= _HARDLY_ANY else chosen
     chosen = without_furniture(view, chosen)
@@ -187,6 +197,31 @@ def judged_blocks(view: View) -> list[Block]:
             continue
         found.append(Block(_kind(pieces, place), text))
     return found
+
+
+def _below_headline(view: View) -> Marks:
+    """True for the pieces below the headline in the innermost box around it that has prose below it.
+
+    Pieces that the judge thinks much less likely than the best of them are left out.
+    """
+    marks = np.zeros(view.count, np.bool_)
+    titles = key(view.known.title_tag), key(view.known.headline)
+    # The longest part of the title is the headline. Shorter parts are names of the site and of sections.
+    parts: dict[tuple[int, bool], int] = {}
+    for at in np.flatnonzero(view.headings & (view.length >= _LEAST_HEADLINE)).tolist():
+        words = key(view.pieces.texts[at])
+        if any(words in title for title in titles):
+            parts.setdefault((len(words), titles[0].startswith(words)), at)
+    at = parts[max(parts)] if parts else 0
+    box = view.pieces.boxes[at] if parts else 0
+    while box > 0 and not (view.prose[marks & ~view.headings] > 0).any():
+        marks = (view.steps_to(box)[view.box] < FAR) & ~view.titles
+        marks[: at + 1] = False
+        box = view.pieces.tree.parents[box]
+    scores = judge(view)
+    if int(view.length[marks].sum()) >= _HARDLY_ANY:
+        return marks & (scores > max(NEVER, scores[marks].max() - _MUCH_LESS))
+    return np.zeros(view.count, np.bool_)
 
 
 def _pointers(view: View) -> Marks:
