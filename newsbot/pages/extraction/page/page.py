@@ -350,12 +350,12 @@ def xpath(expression: str) -> Callable[[HtmlElement], list[HtmlElement]]:
     return run
 
 
-_MARKS = frozenset({"itemprop", "itemtype", "aria-controls", "data-target", "data-bs-target"})
+_MARKS = frozenset({"itemprop", "itemtype", "property", "aria-controls", "data-target", "data-bs-target"})
 _CODE = frozenset({"script", "style"})
 
 
 def marked(tree: HtmlElement) -> list[HtmlElement]:
-    """Return the elements with microdata, and the controls of other elements, in page order.
+    """Return the elements with microdata or RDFa, and the controls of other elements, in page order.
 
     Each walk over a page takes about half a millisecond, so all that need such elements share this one.
     """
@@ -626,8 +626,28 @@ class Page:
     def _time(self, element: HtmlElement) -> None:
         if len(self.times) < MAX_TIMES:
             names = " ".join(filter(None, (element.get("class"), element.get("itemprop"), element.get("id"))))
-            stamp = element.get("datetime") or element.get("content") or ""
+            stamp = stamp_of(element)
             self.times.append(Times(squash(stamp[:100]), text_of(element)[:200], names.lower(), element))
+
+
+def stamp_of(element: HtmlElement) -> str:
+    """Return the machine-readable time of an element, or an empty string.
+
+    It may be in the ``title``, as in hAtom (``<abbr class="published" title="2026-11-15T07:00Z">``), or in an
+    attribute for scripts (``<span class="date" data-timestamp="1763190000">``).
+    """
+    if stated := element.get("datetime") or element.get("content"):
+        return str(stated)
+    for name, value in element.items():
+        if _DATED_ATTRIBUTE(str(name)) and _STAMP.fullmatch(value[:_LONGEST_STAMP]):
+            return str(value)
+    return ""
+
+
+_DATED_ATTRIBUTE = re.compile("title$|data-(?!.*(?:modif|updat|expir|end)).*(?:date|time|publi|utc)").match
+_STAMP = re.compile(r"\s{0,9}(?:\d{4}-\d\d-\d\d(?!\d).*|1\d{9}(?:\d{3})?)\s{0,9}")
+"""Matches a time in ISO 8601, and POSIX seconds and milliseconds."""
+_LONGEST_STAMP = 60
 
 
 def text_of(element: HtmlElement, limit: int = 20_000) -> str:

@@ -475,10 +475,10 @@ def _days(part: dict[str, str | None], language: str | None) -> tuple[datetime |
 
 def _readings(year: int, number: int, day: int, mark: str) -> tuple[datetime, datetime | None]:
     """Return the day, and the other day if the numbers between two ``mark`` may be exchanged."""
+    if mark and number > 12:  # 5/13/2024 and 5.13.2024 must be the American form
+        return datetime(year, day, number), None
     if mark not in ("/", "-"):
         return datetime(year, number, day), None
-    if number > 12:  # 5/13/2024 must be the American form
-        return datetime(year, day, number), None
     if day > 12 or day == number:
         return datetime(year, number, day), None
     return datetime(year, number, day), datetime(year, day, number)
