@@ -630,7 +630,7 @@ class Page:
         """
         marked = [element for element in self.marked if element.get("itemprop") is not None]
         scope = self._item_scope(
-            [e for e in marked if e.get("itemprop") in ("headline", "articleBody", "datePublished")]
+            [e for e in marked if e.get("itemprop") in ("headline", "articleBody", "datePublished", "author")]
         )
         found: dict[str, list[HtmlElement]] = {}
         if scope is None:
