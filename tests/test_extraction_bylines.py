@@ -64,6 +64,10 @@ from tests.extraction_pages import TEXT, json_ld, page, read
         ("<p>From <span itemprop=author>The reviewers of a museum</span></p>", []),
         ("<p class=byline>By Paper News</p><meta property=og:site_name content='Paper News'>", []),
         ("<a href=/autoren/>Wer schreibt hier?</a>", []),
+        ("<div><span>Mary Poole |</span><span class=d>05.04.2024</span></div>", ["Mary Poole"]),
+        ("<p>Олег Орлов, 5 апреля 2024</p>", ["Олег Орлов"]),
+        ("<p>Example Org | 05.04.2024</p>", []),
+        ("<p><a href=/culture/>Music And Film | 05.04.2024</a></p>", []),
         ("<ul><li><a href=/reporter-list/>記者リスト</a></li></ul>", []),
     ],
 )

@@ -473,7 +473,8 @@ def _bylines(page: Page) -> list[str]:
             for one in names
         ):
             return [text]
-    return _labelled_names(page) or _signature(page) or _profile(page, marks) or _bold_name(page)
+    labelled = _labelled_names(page) or _dated_name(page)
+    return labelled or _signature(page) or _profile(page, marks) or _bold_name(page)
 
 
 def _unglued(element: HtmlElement) -> str:
@@ -529,6 +530,30 @@ def _profile(page: Page, marks: AuthorMarks) -> list[str]:
         if len(found) == 1 and _is_full_name(found[0]) and not page.is_aside(box, _OTHERS, outside):
             names.add(found[0])
     return list(names) if len(names) == 1 else []
+
+
+def _dated_name(page: Page) -> list[str]:
+    """Return the full name before the date in a short line beside the headline: "Jane Doe | 3 May 2024"."""
+    headline = next(iter(page.headlines), None)
+    if headline is None:
+        return []
+    box = headline.getparent()
+    around = [*islice(headline.itersiblings(etree.Element), _BESIDE)]
+    around += [*islice(headline.itersiblings(etree.Element, preceding=True), _BESIDE)]
+    around += [*islice(box.itersiblings(etree.Element), _BESIDE)] if box is not None else []
+    for element in around:
+        line = _NAME_AND_DATE.match(text) if 10 < len(text := text_of(element, 100)) <= _DATED_LINE else None
+        names = clean_authors([line[1]]) if line is not None and not _in_link(element, text) else []
+        people = names and all(_is_full_name(name) and not _is_site(name, page) for name in names)
+        if people and not _is_aside(element, page):
+            return names
+    return []
+
+
+_BESIDE = 4
+"""Maximum number of elements on each side of the headline that are read."""
+_DATED_LINE = 80
+_NAME_AND_DATE = re.compile(r"([^\W\d_][^|,·•\d]{4,40}?)\s*[|,·•–—-]\s*.{0,12}?\d\d?\b.{0,15}(?:\d\d)")
 
 
 def _in_link(element: HtmlElement, text: str) -> bool:
