@@ -204,6 +204,54 @@ def test_the_headline_with_the_most_evidence_is_chosen() -> None:
     assert read(page(head, h1="Rain closes the lower road")).title == "Rain closes the lower road"
 
 
+LOGO = "<header><h1>{logo}</h1></header><a href=/>Daily Courier</a>"
+
+
+@pytest.mark.parametrize("logo", ["Daily Courier", "<a href=/><img src=/l.png alt='Daily Courier'></a>"])
+@pytest.mark.parametrize(
+    "title",
+    [
+        "{}: Daily Courier", "{} — Daily Courier", "Daily Courier » {}", "{} / Daily Courier",
+        "{} · Town · Daily Courier", "{}", "Daily Courier: {}",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "headline",
+    ["<div>{}</div>", "<p class=t><b>{}</b></p>", "<font size=5>{}</font>", "<h4>{}</h4>", "<h2>{}</h2>"],
+)
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_logo_is_not_the_headline(logo: str, title: str, headline: str, is_first: bool) -> None:
+    name = "Rain closes the lower road"
+    parts = [LOGO.format(logo=logo), f"<article>{headline.format(name)}<i>3 May 2024</i>{TEXT}</article>"]
+    body = "".join(parts if is_first else parts[::-1])
+    article = read(page(title=title.format(name), body=body, h1=""))
+    assert article.title == name
+    assert str(article.published_at).startswith("2024-05-03")
+
+
+def test_the_name_of_a_section_in_the_only_large_heading_is_not_the_headline() -> None:
+    body = f"<h1>Local news</h1><article><div>Rain closes the lower road</div>{TEXT}</article>"
+    title = "Rain closes the lower road - Local news - Daily Courier"
+    assert read(page(title=title, body=body, h1="")).title == "Rain closes the lower road"
+
+
+def test_a_marked_headline_without_a_heading() -> None:
+    body = f"<a href=/>Daily Courier</a><div class=entry-title>Rain closes the lower road</div>{TEXT}"
+    assert read(page(title="Daily Courier", body=body, h1="")).title == "Rain closes the lower road"
+
+
+@pytest.mark.parametrize("markup", ["h1", "h1 class=entry-title"])
+@pytest.mark.parametrize("headline", ["Nobody had warned the bakers", "Drenched"])
+def test_the_heading_above_the_text_is_preferred_to_another_title_of_the_metadata(
+    markup: str, headline: str
+) -> None:
+    stated = "Flood 2024: closed streets, detours and forecast"
+    head = f"<meta property=og:title content='{stated}'><meta name=twitter:title content='{stated}'>"
+    body = f"<{markup}>{headline}</h1>{TEXT}"
+    title = read(page(head, body, title=f"{stated} | Daily Courier", h1="")).title
+    assert title == (headline if " " in headline or "class" in markup else stated)
+
+
 def test_a_heading_of_other_content_is_not_the_headline() -> None:
     html = page(title="Rain closes the lower road | Example", h1="Latest news")
     assert read(html).title == "Rain closes the lower road"

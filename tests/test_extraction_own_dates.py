@@ -28,6 +28,13 @@ OTHERS = [
     "<dl><dt>Start of works</dt><dd>12 May 2021</dd></dl>",
     "<table><tr><th>Approved</th><td>12 May 2021</td></tr></table>",
     "<div class=image><img src=/a.jpg><span>Archive photo, 12 May 2019</span></div>",
+    "<p>昨日の2023年11月3日に橋が閉鎖された。</p>",
+    "<p>2023年11月3日，大桥关闭了。</p>",
+    "<p>2023년 11월 3일에 다리가 폐쇄됐다.</p>",
+    "<p>The mill was opened on 3 May 2001.</p>",
+    "<p>On 3 May 2021 the council voted for it.</p>",
+    "<p>Мельница была построена 3 мая 2001 года.</p>",
+    "<section class=most-read><div><a href=/x>Fish prices</a><span class=date>20.11.2023</span></div></section>",
 ]
 
 
@@ -36,6 +43,23 @@ OTHERS = [
 def test_a_date_in_a_sentence_or_of_another_fact_is_not_that_of_the_article(markup: str, first: bool) -> None:
     body = f"{markup}{TEXT}" if first else f"{TEXT}{markup}"
     assert read(page(body=body)).published_at is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Von Jonas Ebert am 3. Mai 2024.",
+        "First published on 3 May 2024.",
+        "2024年5月3日。",
+        "3 May 2024, 10:04 a.m.",
+    ],
+)
+def test_a_line_with_a_full_stop_is_not_always_a_sentence(line: str) -> None:
+    assert str(read(page(body=f"<p>{line}</p>{TEXT}")).published_at).startswith("2024-05-03")
+
+
+def test_points_between_the_numbers_of_a_date_with_the_month_first() -> None:
+    assert str(read(page(body=f"<p class=date>04.27.2024</p>{TEXT}")).published_at).startswith("2024-04-27")
 
 
 def test_a_date_line_at_the_start_of_a_sentence_counts() -> None:

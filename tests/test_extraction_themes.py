@@ -67,6 +67,49 @@ def test_the_later_of_two_times_is_the_modification_time() -> None:
     assert article.modified_at == datetime(2024, 5, 4, 9, tzinfo=UTC)
 
 
+@pytest.mark.parametrize(
+    "times",
+    [
+        '<time datetime="2024-05-04T09Z">4 May</time> <time datetime="2024-05-03T12:05Z">3 May</time>',
+        '<p><time datetime="2024-05-04T09Z"></time></p><p><time datetime="2024-05-03T12:05Z"></time></p>',
+        "<b><time>4 May 2024 09:00</time></b><b>(<time>3 May 2024 12:05</time>)</b>",
+    ],
+)
+@pytest.mark.parametrize("place", ["{times}<h1>{h1}</h1>{text}", "<h1>{h1}</h1>{times}{text}"])
+def test_two_times_without_a_box_are_a_pair(times: str, place: str) -> None:
+    body = place.format(times=times, h1="Rain closes the lower road", text=TEXT)
+    article = read(page(body=f"<article>{body}</article>", h1=""))
+    assert article.published_at == datetime(2024, 5, 3, 12, 5, tzinfo=UTC)
+    assert article.modified_at == datetime(2024, 5, 4, 9, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        '<span class="js-date" data-published="2024-05-03T12:05Z"></span>',
+        '<span class="post-date" data-timestamp="1714737900">a week ago</span>',
+        '<time class="timeago" title="2024-05-03T12:05:00Z">a week ago</time>',
+        '<span property="schema:dateCreated" content="2024-05-03T12:05Z" class="hidden"></span>',
+        '<div><span property="dc:date dc:created" content="2024-05-03T12:05Z">in May</span></div>',
+        '<b property="datePublished" content="2024-05-03T12:05Z">Friday</b>',
+    ],
+)
+def test_times_in_rdfa_and_in_attributes_for_scripts(markup: str) -> None:
+    assert read(page(body=markup + TEXT)).published_at == datetime(2024, 5, 3, 12, 5, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        '<div class="comment"><span property="schema:dateCreated" content="2024-05-03T12:05Z"></span></div>',
+        '<span class="date" data-modified-date="2024-05-03T12:05Z"></span>',
+        '<span class="date" data-article="171473790012"></span>',
+    ],
+)
+def test_other_times_in_rdfa_and_in_attributes(markup: str) -> None:
+    assert read(page(body=TEXT + markup)).published_at is None
+
+
 def test_the_time_of_another_article_is_not_the_modification_time() -> None:
     other = f'{"Snow and more of it, " * 20}<time datetime="2024-04-01T10:00Z">1 April</time>'
     article = read(

@@ -95,6 +95,7 @@ CHECKS: Mapping[str, Callable[[str, str], bool]] = {
     "am_before": _clock("00:05"),
     "pm": _clock("14:05"),
     "pm_before": _clock("14:05"),
+    "clock": lambda text, code: (date := find_date(text, code)) is not None and date.zone is not None,
     "zones": lambda text, code: hours_ahead(text, 12, code) == float(languages.pairs("zones")[code][text]),
     "today": lambda text, _: _relative(text) == timedelta(hours=9, minutes=30),
     "yesterday": lambda text, _: _relative(text) == timedelta(days=1, hours=9, minutes=30),

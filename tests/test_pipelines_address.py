@@ -107,6 +107,17 @@ def test_one_article_under_two_urls_is_kept_under_the_canonical_url(desk, order)
         assert found.canonical_url == url(2)
 
 
+@pytest.mark.parametrize("copies", [(True, False), (False, True), (True, False, True), (False, True, True)])
+@pytest.mark.parametrize("is_edited", [False, True])
+def test_a_copy_with_parameters_does_not_take_over_the_url(desk, copies, is_edited):
+    for step, is_copy in enumerate(copies):
+        item = make_article(7, url=url(1) + "?abs=17" * is_copy, canonical_url=url(1))
+        item.text += f" Update {step} says a little more than before, and it is no trifle." * is_edited
+        keep(desk, item)
+    [found] = desk.context.storage.articles.iter()
+    assert (found.url, found.canonical_url) == (url(1), url(1))
+
+
 def test_a_canonical_url_named_by_two_different_pages_is_fetched(desk):
     visit = desk.visit(url(1))
     fill(visit, status=200)

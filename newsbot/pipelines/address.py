@@ -54,6 +54,8 @@ class AddressChoice:
             self._refuted(kept, claim, variant=variant)
             return self._go_home(item, own)
         item.canonical_url = kept.canonical_url  # the claim is another address of the stored article
+        if variant and of_one_page(kept.url, claim):
+            item.url = kept.url  # a copy with parameters does not replace the URL of the page itself
         return kept
 
     def takes_over(self, item: Article, kept: Article) -> bool:
@@ -93,8 +95,14 @@ class AddressChoice:
     def _at_home(self, item: Article) -> Article | None:
         """Set the page's own URL as ``canonical_url``. Return the article that is stored under it."""
         kept = self._at_address(item, item.canonical_url)
-        if kept is None or not of_one_page(kept.url, item.url):
-            return kept
+        if kept is None:
+            return None
+        if not of_one_page(kept.url, item.url):
+            is_copy = of_one_page(kept.canonical_url, item.url) and is_variant(
+                canonicalize(kept.url), kept.canonical_url
+            )
+            moved = is_copy and is_one_article(kept, item) and self._move(kept, item)
+            return self._context.storage.articles.get(item.canonical_url) if moved else kept
         if canonicalize(kept.url) != canonicalize(item.url) and self._spellings.prefers(item.url, kept.url):
             self._move(kept, item)
             return self._context.storage.articles.get(item.canonical_url)

@@ -31,7 +31,13 @@ from newsbot.pages.extraction.fields.dates import published
 from newsbot.pages.extraction.fields.evidence import DERIVED, FEED, RULE, Candidate, best
 from newsbot.pages.extraction.fields.language import detect, normal_code
 from newsbot.pages.extraction.fields.media import media
-from newsbot.pages.extraction.fields.titles import choose_title, clean_title, site_names, title_candidates
+from newsbot.pages.extraction.fields.titles import (
+    choose_title,
+    clean_title,
+    headline_over_text,
+    site_names,
+    title_candidates,
+)
 from newsbot.pages.extraction.kinds_and_paywalls import form_of, is_partial
 from newsbot.pages.extraction.page.canonical import base_of, canonical_url
 from newsbot.pages.extraction.page.jsonld import first_text
@@ -253,7 +259,7 @@ class _Reader:
             title = clean_title(stated, site_names(self.page))
             if title:
                 return Candidate(title, RULE, 1.0)
-        found = choose_title(list(title_candidates(self.page, self.hint)))
+        found = choose_title(list(title_candidates(self.page, self.hint)), headline_over_text(self.page))
         if found is not None:
             return found
         if self.hint is not None and self.hint.text:

@@ -22,7 +22,7 @@ from newsbot.pages.extraction.fields.evidence import FEED, JSON_LD, META, MICROD
 from newsbot.pages.extraction.fields.titles import site_names
 from newsbot.pages.extraction.page.jsonld import Nodes, texts, types_of
 from newsbot.pages.extraction.page.page import Page, pieces_of, text_of, xpath
-from newsbot.pages.extraction.strings import is_template, key, plain, word_list
+from newsbot.pages.extraction.strings import is_template, key, plain, word_list, word_set
 from newsbot.pages.text.languages import compiled, pairs, words
 
 # --- names in a byline
@@ -50,7 +50,7 @@ _PLACED = (
 """Text before the first name: town and agency in a Korean byline, or a date before the word "by"."""
 _TAIL = (
     r"\s*(?:[(\[<].{0,80}[)\]>]|[-–—|]\s+(?:[A-ZА-Я][\w.]*\s?){1,4}|@\w+)\s*$|"
-    r"\s+%(after_names)s.*$|\s+(?:%(on)s\s)?%(weekdays)s$|"
+    r"\s+%(after_names)s.*$|\s+%(at)s\s\d{1,2}[:.h]\d\d\b.*$|\s+(?:%(on)s\s)?%(weekdays)s$|"
     r"\s+(?:%(on)s\s)?\d{1,2}\.?\s[^\W\d]{3,12}\.?\s(?:19|20)\d\d\b.*$|"
     r"(?<!^the)(?<=\w\w)\s+(?:the\s)?associated press$|"
     r"\s+(?-i:[Ff]or (?:[A-Z][\w.]+ ?){1,4})$"
@@ -67,7 +67,9 @@ _OFFICE = r"%(role_kinds)s(?:\s%(role_kinds)s){0,3}\s%(roles)s"
 """A job title directly after a name, without a comma: "Jane Doe Political Editor"."""
 _ROLE = r"^(?:[\w-]+\s){0,3}%(role_kinds)s\s(?:[\w-]+\s){0,2}%(roles)ss?$|^[\w-]+\s%(roles)ss?$"
 """A part of a byline that is a job title and not a name. It is removed only if names remain."""
-_NOT_A_NAME = r"https?:|www\.|\.(?:com|org|net|ru|html?)/|^/|@|[<>{}=_#*\\]|\$\$|%%|\d{2}|\s\d$|%(not_names)s"
+_NOT_A_NAME = (
+    r"https?:|www\.|\.(?:com|org|net|ru|html?)/|^/|@|[<>{}=_#*\\]|\?$|\$\$|%%|\d{2}|\s\d$|%(not_names)s"
+)
 _SHORT = re.compile(r"(?:\b(?-i:[A-ZА-Я])|\b[JS]r)\.$")
 """A full stop that is part of the name, as in "Smith Jr."."""
 
@@ -98,8 +100,8 @@ def clean_authors(values: Iterable[str]) -> list[str]:
 
 _HAN_NAME = re.compile("[㐀-鿿々ぁ-んァ-ヴー]{2,6}(?:·[㐀-鿿]{1,8})*|[가-힣]{2,4}")
 """A Chinese, Japanese or Korean name. A name from another language has a dot between its parts."""
-_HAN_LABEL = r"(?<![^\s|])(%(byline_labels)s|%(photo_labels)s)\s?[/／]\s?"
-"""A label with a slash: "文/王小明 图/李丽"."""
+_HAN_LABEL = r"(?<![^\s|])(%(byline_labels)s|%(photo_labels)s)\s?[/／｜丨＝]\s?"
+"""A label with a slash, a bar or a double line: "文/王小明 图/李丽", "文｜王小明", "文・写真＝王小明"."""
 _COUNTRY = re.compile(r"^[\[［〔【(（][㐀-鿿]{1,3}[\]］〕】)）]\s*")
 """The country of a foreign author before the name: "[美] 约翰·史密斯"."""
 
@@ -241,9 +243,10 @@ MAX_NAMED = 40
 MAX_MARKED = 2000
 """Maximum number of elements that are checked in full after a quick test of their attributes."""
 _NO_BYLINE = frozenset({"body", "html", "article", "main", "script", "img"})
-_is_named = re.compile("[Aa]ut(?:h?or|eur)|[Bb]yline|avtor|reporter").search
+_is_named = re.compile("[Aa]ut(?:h?or|eur)|[Bb]yline|avtor|reporter|writer|penulis|yazar|muhabir").search
 # Attributes that may name an author.
-_LOOKED_AT = frozenset({"class", "id", "rel", "href", "data-testid"})
+_LOOKED_AT = frozenset({"class", "id", "rel", "href", "data-testid", "property", "itemprop"})
+_NO_NAME = frozenset({"meta", "link"})
 _AUTHOR_PATHS = ("/author/", "/autor/", "/autoren/", "/auteur/")
 
 _METAS = (
@@ -281,7 +284,7 @@ _BEHIND = re.compile(r"\s[|•·]\s")
 _LONG_LABEL = 20
 """Minimum length of a text that is surely more than a label."""
 _RIGHT = re.compile(r"text-align\s*:\s*right|;\s*right\s*$", re.IGNORECASE)
-_NAME = xpath(".//*[@itemprop='name']")
+_NAME = xpath(".//*[@itemprop='name' or @property='schema:name']")
 _ASIDE = re.compile(r"comment|related|sidebar|recommend|widget|bio\b|popular|social", re.IGNORECASE)
 _ASIDE_TAGS = frozenset({"aside", "nav", "form"})
 _OTHERS = re.compile("comment|related|recommend|popular|latest|teaser", re.IGNORECASE)
@@ -339,9 +342,18 @@ def visible_authors(page: Page) -> Candidate[list[str]] | None:
 
     The caller uses them only if no better source has names.
     """
-    found = _without_places(clean_authors(_bylines(page)), page)
-    found = [name for name in found if not _is_site(name, page)] or found
+    names = _without_places(clean_authors(_bylines(page)), page)
+    found = [name for name in names if not _is_site(name, page)]
+    found = found or [name for name in names if not _is_office(name)]
+    found = _people(found)
     return Candidate(found, VISIBLE, VISIBLE_TRUST) if found else None
+
+
+def _people(names: list[str]) -> list[str]:
+    """Return the names of a byline without the places and roles behind a full name: "Jane Doe, Munich"."""
+    if not names or not _is_full_name(names[0]):
+        return names
+    return [name for name in names if _is_full_name(name) or agency_of(name)]
 
 
 def is_account(names: list[str]) -> bool:
@@ -377,10 +389,14 @@ def _by_type(value: Any, nodes: Nodes) -> tuple[list[str], list[str]]:
 def _microdata(page: Page) -> list[str]:
     values = []
     for element in page.items.get("author", [])[:MAX_AUTHORS]:
-        # The author may be a nested item that has a job title and a picture besides the name.
-        target = next(iter(_NAME(element)), element)
+        target = _name_in(element)
         values.append(target.get("content") or text_of(target, 300))
     return values
+
+
+def _name_in(element: HtmlElement) -> HtmlElement:
+    """Return the name in an item that may have a job title and a picture too."""
+    return next(iter(_NAME(element)), element)
 
 
 def _without_places(names: list[str], page: Page) -> list[str]:
@@ -404,6 +420,11 @@ def _places(page: Page) -> set[str]:
         if place := _DATE_LINE.match(text_of(element, 80)):
             found.append(place[1])
     return {key(part) for text in found for part in text.split(",")}
+
+
+def _is_office(name: str) -> bool:
+    """True for the name of a site or of its staff that is not the name of a person: "Harbour News"."""
+    return " " in name and not words("site_words").isdisjoint(key(name).split())
 
 
 def _is_site(name: str, page: Page) -> bool:
@@ -447,11 +468,13 @@ def _bylines(page: Page) -> list[str]:
         if any(
             compiled(BY).match(text)
             or _HAN_NAME.fullmatch(one)
+            or (_is_full_name(one) and text.startswith(f"{one},"))
             or (_capitalised(text) and (" " in one or agency_of(one)))
             for one in names
         ):
             return [text]
-    return _labelled_names(page) or _signature(page) or _profile(page, marks) or _bold_name(page)
+    labelled = _labelled_names(page) or _dated_name(page)
+    return labelled or _signature(page) or _profile(page, marks) or _bold_name(page)
 
 
 def _unglued(element: HtmlElement) -> str:
@@ -466,16 +489,22 @@ def _unglued(element: HtmlElement) -> str:
 
 def _labelled_names(page: Page) -> list[str]:
     """Return the names in the first line that has a label and names: "Von: Jane Doe", "责编：牛镛"."""
-    lines = page.tree.iter("p", "li", "div", "span", "small", "td", "em", "i")
+    lines = page.tree.iter("p", "li", "div", "span", "small", "td", "em", "i", "th", "dt")
     # The first words of an element are checked first, because getting its whole text is slow.
     label_of = compiled(_LABEL).match
-    labelled = (element for element in islice(lines, MAX_LOOKED_AT) if label_of(_start(element)))
+    labelled = (
+        element
+        for element in islice(lines, MAX_LOOKED_AT)
+        if label_of(f"{_start(element).rstrip(' :')}: " if element.tag in ("th", "dt") else _start(element))
+    )
     for element in islice(labelled, MAX_LABELLED):
         text = text_of(element, 200).strip("()[]（）【】 ")
+        if element.tag in ("th", "dt") and (value := element.getnext()) is not None:
+            text = f"{text.rstrip(' :：')}: {text_of(value, 100)}"
         label = label_of(text)
         if label is None or len(text) > 100 or _is_aside(element, page) or _in_link(element, text):
             continue
-        names = clean_authors([_BEHIND.split(text[label.end() :])[0]])
+        names = _people(clean_authors([_BEHIND.split(text[label.end() :])[0]]))
         # "By Friday the water went down" begins like a byline, so only full names count after "by".
         if names and (label["sure"] or all(_is_full_name(name) for name in names)):
             return names
@@ -501,6 +530,30 @@ def _profile(page: Page, marks: AuthorMarks) -> list[str]:
         if len(found) == 1 and _is_full_name(found[0]) and not page.is_aside(box, _OTHERS, outside):
             names.add(found[0])
     return list(names) if len(names) == 1 else []
+
+
+def _dated_name(page: Page) -> list[str]:
+    """Return the full name before the date in a short line beside the headline: "Jane Doe | 3 May 2024"."""
+    headline = next(iter(page.headlines), None)
+    if headline is None:
+        return []
+    box = headline.getparent()
+    around = [*islice(headline.itersiblings(etree.Element), _BESIDE)]
+    around += [*islice(headline.itersiblings(etree.Element, preceding=True), _BESIDE)]
+    around += [*islice(box.itersiblings(etree.Element), _BESIDE)] if box is not None else []
+    for element in around:
+        line = _NAME_AND_DATE.match(text) if 10 < len(text := text_of(element, 100)) <= _DATED_LINE else None
+        names = clean_authors([line[1]]) if line is not None and not _in_link(element, text) else []
+        people = names and all(_is_full_name(name) and not _is_site(name, page) for name in names)
+        if people and not _is_aside(element, page):
+            return names
+    return []
+
+
+_BESIDE = 4
+"""Maximum number of elements on each side of the headline that are read."""
+_DATED_LINE = 80
+_NAME_AND_DATE = re.compile(r"([^\W\d_][^|,·•\d]{4,40}?)\s*[|,·•–—-]\s*.{0,12}?\d\d?\b.{0,15}(?:\d\d)")
 
 
 def _in_link(element: HtmlElement, text: str) -> bool:
@@ -565,43 +618,9 @@ def _start(element: HtmlElement) -> str:
     return f"{own} {(element[0].text or '').strip()}".strip()[:60] + " "
 
 
-_SMALL = frozenset(
-    [
-        "de",
-        "del",
-        "della",
-        "di",
-        "da",
-        "do",
-        "dos",
-        "das",
-        "du",
-        "la",
-        "le",
-        "los",
-        "las",
-        "van",
-        "von",
-        "der",
-        "den",
-        "ter",
-        "ten",
-        "zu",
-        "zum",
-        "zur",
-        "af",
-        "av",
-        "al",
-        "el",
-        "bin",
-        "ibn",
-        "bint",
-        "abu",
-        "ben",
-        "y",
-        "e",
-        "i",
-    ]
+_SMALL = word_set(
+    "de del della di da do dos das du la le los las van von der den ter ten zu zum zur af av al el bin ibn",
+    "bint abu ben y e i",
 )
 """Small words inside a name. They are names everywhere, whatever the language of the page is."""
 
@@ -629,13 +648,24 @@ def _marked_names(page: Page, marks: AuthorMarks) -> list[str]:
         # Only names in the same box as the first name count. Other names belong to comments or teasers.
         parent = element.getparent()
         group = parent.getparent() if parent is not None else None
-        text = text_of(element, 100)
+        text = text_of(_name_in(element), 100)
         if (names and group is not beside) or not clean_authors([text]) or _is_aside(element, page):
+            continue
+        if _is_editor(element):
             continue
         if text not in names:
             names.append(text)
         beside = group
     return names[:5]
+
+
+def _is_editor(element: HtmlElement) -> bool:
+    """True if the text before an element is the label of an editor, who is not an author."""
+    before, box = element.getprevious(), element.getparent()
+    said = before.tail or text_of(before, 60) if before is not None else box.text if box is not None else ""
+    if not (said or "").strip() and box is not None and box.getprevious() is not None:
+        said = text_of(box.getprevious(), 60)
+    return bool(compiled(r"(?:^|\W)%(edited)s\W*$").search((said or "").strip()[-60:]))
 
 
 def _capitalised(text: str) -> bool:
@@ -676,6 +706,10 @@ def author_marks(tree: HtmlElement) -> AuthorMarks:
                 or "avtor" in value
                 or "fn" in value
                 or "reporter" in value
+                or "writer" in value
+                or "penulis" in value
+                or "yazar" in value
+                or "muhabir" in value
             ):
                 if len(marks.sure) < MAX_SURE and _is_sure(element, known):
                     marks.sure.append(element)
@@ -693,6 +727,10 @@ def _is_sure(element: HtmlElement, known: dict[HtmlElement, bool]) -> bool:
         href = element.get("href") or ""
         if " author " in f" {element.get('rel')} " or any(path in href for path in _AUTHOR_PATHS):
             return True
+    # Microdata without the item of an article, and RDFa.
+    stated = f"{element.get('itemprop') or ''} {element.get('property') or ''}".split()
+    if "author" in stated or "schema:author" in (*stated, element.get("rel")):
+        return element.tag not in _NO_NAME and _is_full_name(text_of(_name_in(element), 60))
     named = f" {element.get('class') or ''} "
     # Classes of hCard ("fn") and of microformats2 ("p-author").
     return (" fn " in named or " p-author " in named) and _in_author_box(element, known)

@@ -193,25 +193,11 @@ def _leads_up(heading: HtmlElement, page: Page) -> bool:
     # A single heading is the headline, even if it is a link, as on a home page with one story. But if the
     # title of the page ends with its text, the single heading is the logo.
     is_name = key(page.title_tag).endswith(f" {key(text_of(heading, 100))}")
-    if target is None or (len(page.h1) < 2 and not is_name and _logo(page) is None):
+    if target is None or (len(page.h1) < 2 and not is_name and heading not in page.logos):
         return False
     there, here = urlsplit(target), page.parts.path
     folder = re.sub(r"/index\.\w{3,5}$", "/", there.path or "/")
     return there.hostname == page.host and folder.endswith("/") and here != folder and here.startswith(folder)
-
-
-def _logo(page: Page) -> HtmlElement | None:
-    """Return the only ``<h1>`` if it is the name of the site, as in the logo, else None.
-
-    The title of the page then has this name, and the text of a smaller heading.
-    """
-    logo = page.h1[0] if len(page.h1) == 1 and page.h1[0] not in page.headlines else None
-    if logo is None:
-        return None
-    name = key(text_of(logo, 100))
-    whole, headline = key(page.title_tag or page.meta("og:title")), key(text_of(page.headlines[0], MAX_TITLE))
-    # A headline below its kicker is a part of the title too, and of the smaller heading with both of them.
-    return logo if name and f" {name} " in f" {whole} " and f" {name} " not in f" {headline} " else None
 
 
 def site_names(page: Page) -> list[str]:
@@ -227,7 +213,8 @@ def site_names(page: Page) -> list[str]:
         page.meta("apple-mobile-web-app-title"),
         first_text(page.nodes.follow(publisher)),
         *(text_of(heading, 100) for heading in page.h1[:3] if _leads_up(heading, page)),
-        text_of(logo, 100) if (logo := _logo(page)) is not None else "",
+        *(_SEPARATOR.split(text_of(logo, 100))[0] for logo in _logos(page)),
+        *(page.home_names if page.logos else ()),
     ]
     labels = [
         label
@@ -238,6 +225,20 @@ def site_names(page: Page) -> list[str]:
     host = [page.host.removeprefix("www."), *[label for label in own if len(label) > 2 or len(own) == 1]]
     found = [key(name) for name in [*raw, *host] if name and len(name) < _LONGEST_NAME]
     return list(dict.fromkeys(filter(None, found)))
+
+
+def _logos(page: Page) -> list[HtmlElement]:
+    """Return the ``<h1>`` elements that name the site or a section: logos, and headings above the headline.
+
+    The title of the page has the name of a section, and the headline does not.
+    """
+    if not page.headlines or page.headlines[0] in page.h1:
+        return page.logos
+    whole, headline = key(page.title_tag or page.meta("og:title")), key(text_of(page.headlines[0], MAX_TITLE))
+    # A headline below its kicker is a part of the title too, and of the smaller heading with both of them.
+    names = [(f" {key(text_of(one, 100))} ", one) for one in page.h1[:3]]
+    sections = [one for name, one in names if name in f" {whole} " and name not in f" {headline} "]
+    return [*page.logos, *sections]
 
 
 _LONGEST_NAME = 60
@@ -330,8 +331,8 @@ def title_candidates(page: Page, hint: Link | None) -> Iterator[Candidate[str]]:
         raw.append((first_text(page.article.get("name")), JSON_LD, 0.7))
     raw.append((page.meta("og:title"), OPEN_GRAPH, 0.81))
     raw.extend((text, VISIBLE, trust) for text, trust in _visible(page))
-    if _logo(page) is not None:
-        raw.append((text_of(page.headlines[0], MAX_TITLE), VISIBLE, 0.8))
+    if page.headlines and page.headlines[0] not in page.h1 and (_logos(page) or not page.h1):
+        raw.append((text_of(page.headlines[0], MAX_TITLE), VISIBLE, 0.8 if page.h1 else 0.6))
     for_search = {key(clean_title(text_of(heading), sites)) for heading in page.h1 if _is_for_search(heading)}
     raw.extend(
         (item.get("content") or text_of(item, 600), MICRODATA, 0.8)
@@ -358,7 +359,8 @@ def title_candidates(page: Page, hint: Link | None) -> Iterator[Candidate[str]]:
     # The <title> often contains the section and the site too. Its longest part is usually the headline.
     longest = max(_STRONG.split(page.title_tag), key=len)
     title = clean_title(_without_shown_name(longest, page) if alone else longest, sites)
-    if _usable(title, sites) and not _is_shown_name(title, page):
+    is_home = not alone and key(title) in page.home_names
+    if _usable(title, sites) and not is_home and not _is_shown_name(title, page):
         yield Candidate(title, META, 0.5)
 
 
@@ -372,7 +374,7 @@ def _visible(page: Page) -> Iterator[tuple[str, float]]:
         if trust < 0.6:
             return
         text = text_of(heading)
-        if not text:
+        if not text or heading in page.logos:
             continue
         yield text, trust
         # The second line is usually a subtitle, so the first line alone is trusted a little more.
@@ -390,9 +392,45 @@ def _visible(page: Page) -> Iterator[tuple[str, float]]:
         yield above, trust - 0.1
 
 
+def headline_over_text(page: Page) -> str:
+    """Return the text of the ``<h1>`` that the reader sees above the text, or an empty string."""
+    found = next((one for one in page.headlines[:3] if one in page.h1 and _is_over_text(one, page)), None)
+    return clean_title(text_of(found), site_names(page)) if found is not None else ""
+
+
+def _is_over_text(heading: HtmlElement, page: Page) -> bool:
+    """True for an ``<h1>`` that the reader sees directly above the text, and that names no section."""
+    name = key(text_of(heading, MAX_TITLE))
+    if heading in page.logos or _is_for_search(heading):
+        return False
+    if len(name.split()) < _LEAST_SHOWN and not _HEADLINE(heading.get("class") or ""):
+        return False
+    if name in map(key, _SEPARATOR.split(page.title_tag)[1:]) or name == key(page.meta("article:section")):
+        return False
+    if any(key(text_of(link, MAX_TITLE)) == name for link in islice(page.tree.iter("a"), _MOST_LINKS)):
+        return False
+    boxes = islice(chain((heading,), heading.iterancestors()), _HEAD_BOXES)
+    return any(
+        sum(one.tag == "p" and len(text_of(one, 100)) > 60 for one in islice(box.itersiblings(), 12))
+        >= _LEAST_PARAGRAPHS
+        for box in boxes
+    )
+
+
+_LEAST_SHOWN = 4
+"""Minimum number of words of a headline that no markup names. Headings of sections are shorter."""
+_HEAD_BOXES = 3
+"""A heading and the boxes around it whose next siblings may be the paragraphs of the text."""
+
+
 def _above_text(page: Page) -> str:
-    """Return the text of the first ``<h2>`` of the article if paragraphs follow it, else an empty string."""
-    for heading in islice(page.tree.iter("h2"), MAX_ABOVE):
+    """Return the text of the first ``<h2>`` or marked headline that paragraphs follow, or an empty string."""
+    marked = (
+        one
+        for one in page.tree.iter("h2", "h3", "div", "p", "span")
+        if one.tag == "h2" or one.get("itemprop") == "headline" or _HEADLINE(one.get("class") or "")
+    )
+    for heading in islice(marked, MAX_ABOVE):
         text = text_of(heading, MAX_TITLE)
         follow = sum(1 for one in islice(heading.itersiblings(), 12) if one.tag == "p")
         if text and follow >= _LEAST_PARAGRAPHS and not page.is_aside(heading, _ASIDE, _ASIDE_TAGS):
@@ -402,6 +440,9 @@ def _above_text(page: Page) -> str:
 
 MAX_ABOVE = 40
 """Maximum number of smaller headings that are looked at."""
+_HEADLINE = re.compile(
+    r"(?:^|\s)(?:headline|(?:entry|post|article|news|story)-?(?:title|headline))(?:\s|$)"
+).search
 _LEAST_PARAGRAPHS = 2
 _ASIDE = re.compile(r"comment|related|sidebar|recommend|popular|latest|teaser", re.IGNORECASE)
 _ASIDE_TAGS = frozenset({"aside", "nav", "form"})
@@ -422,20 +463,20 @@ def _usable(title: str, sites: list[str]) -> bool:
     return bool(name) and name not in words_of("no_titles") and name not in sites and len(title) >= 2
 
 
-def choose_title(candidates: list[Candidate[str]]) -> Candidate[str] | None:
+def choose_title(candidates: list[Candidate[str]], shown: str = "") -> Candidate[str] | None:
     """Return the headline with the most evidence, or None if there are no candidates.
 
     A candidate gains points if candidates of other sources have the same words. It gains fewer points if
     these candidates have more words or are cut short. A candidate loses points if another candidate equals
     its beginning up to a separator, because the rest is then a section or the name of the site. A heading
     also loses points if it shares few words with the metadata, because it then belongs to another part of the
-    page.
+    page. But if it is ``shown`` (:func:`headline_over_text`), the metadata have a title for search engines.
     """
     if not candidates:
         return None
     keys = [key(candidate.value) for candidate in candidates]
     scores = [
-        candidate.confidence + _support(index, candidates, keys) - _doubt(index, candidates, keys)
+        candidate.confidence + _support(index, candidates, keys) - _doubt(index, candidates, keys, key(shown))
         for index, candidate in enumerate(candidates)
     ]
     return candidates[max(range(len(candidates)), key=lambda index: scores[index])]
@@ -452,7 +493,11 @@ def _support(index: int, candidates: list[Candidate[str]], keys: list[str]) -> f
     return min(sum(votes), 0.15)
 
 
-def _doubt(index: int, candidates: list[Candidate[str]], keys: list[str]) -> float:
+_SEEN = 0.15
+"""The points that a heading above the text gains over metadata with other words."""
+
+
+def _doubt(index: int, candidates: list[Candidate[str]], keys: list[str], shown: str) -> float:
     """Return the points that a candidate loses."""
     doubt = 0.0
     own = candidates[index].value
@@ -463,7 +508,8 @@ def _doubt(index: int, candidates: list[Candidate[str]], keys: list[str]) -> flo
         mine = set(keys[index].split())
         stated = [keys[o] for o, other in enumerate(candidates) if other.method != VISIBLE]
         if stated and not any(len(mine & set(name.split())) * 2 >= len(mine) for name in stated):
-            doubt += 0.4
+            other = not any(len(mine & set(name.split())) * 2 >= len(set(name.split())) for name in stated)
+            doubt += -_SEEN if keys[index] == shown and other else 0.4
         elif keys[index] not in stated and any(
             _calls(name, keys[o]) and len(keys[o]) > len(keys[index])
             for o, other in enumerate(candidates)

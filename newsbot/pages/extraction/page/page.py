@@ -320,6 +320,27 @@ _LEAST_TITLE = 8
 _LONGEST_TITLE = 400
 _TITLE_PARTS = re.compile(r"\s+[|–—·»«:~-]+\s+|\s*[|｜]\s*")
 _HOME = ("/", "/index.html", "/index.php")
+_LONGEST_NAME = 60
+MAX_LINKS = 1000
+"""Maximum number of links in which the links to the home page are looked for."""
+MAX_HOME_LINKS = 10
+MAX_TEXTS = 3000
+"""Maximum number of elements in which the title of the page is looked for."""
+_TEXTS = ("h4", "h5", "h6", "div", "p", "span", "strong", "b", "font", "td", "center", "big")
+_TRAIL = re.compile(r"crumb|related|menu|navi|side-?bar|share", re.IGNORECASE)
+
+
+def _is_trail(box: HtmlElement) -> bool:
+    """True for a menu, a breadcrumb, a side column, a footer and a link."""
+    named = f"{box.get('class') or ''} {box.get('id') or ''}"
+    return box.tag in ("nav", "aside", "footer", "a") or (box.tag != "body" and bool(_TRAIL.search(named)))
+
+
+def _shown_text(element: HtmlElement) -> str:
+    """Return the text of an element, or the alternative text of its picture."""
+    return text_of(element, _LONGEST_TITLE) or next((p.get("alt") or "" for p in element.iter("img")), "")
+
+
 MAX_STEPS = 4000
 """Maximum number of start and end tags that are visited to get the text of one element."""
 MAX_ITEM_NAMES = 10
@@ -350,12 +371,12 @@ def xpath(expression: str) -> Callable[[HtmlElement], list[HtmlElement]]:
     return run
 
 
-_MARKS = frozenset({"itemprop", "itemtype", "aria-controls", "data-target", "data-bs-target"})
+_MARKS = frozenset({"itemprop", "itemtype", "property", "aria-controls", "data-target", "data-bs-target"})
 _CODE = frozenset({"script", "style"})
 
 
 def marked(tree: HtmlElement) -> list[HtmlElement]:
-    """Return the elements with microdata, and the controls of other elements, in page order.
+    """Return the elements with microdata or RDFa, and the controls of other elements, in page order.
 
     Each walk over a page takes about half a millisecond, so all that need such elements share this one.
     """
@@ -469,38 +490,84 @@ class Page:
         """The elements that can be the headline, in page order.
 
         They are the ``<h1>`` elements. If the title of the page is the text of a smaller heading and of no
-        ``<h1>``, the smaller heading is the headline, and an ``<h1>`` is the name of the site.
+        ``<h1>``, the smaller heading is the headline, and an ``<h1>`` is the name of the site. If all
+        ``<h1>`` name the site or a section, the headline may be any element with the title of the page.
         """
         smaller = self._smaller_headline()
-        return self.h1 if smaller is None else [smaller]
+        if smaller is not None:
+            return [smaller]
+        return [one for one in self.h1 if one not in self.logos] or self.h1
+
+    @cached_property
+    def logos(self) -> list[HtmlElement]:
+        """The ``<h1>`` elements that name the site, if the page states another title.
+
+        Such a heading is a link to the home page, or has the text of such a link.
+        """
+        if self.parts.path in _HOME:
+            return []
+        named = [(key(_shown_text(heading)), heading) for heading in self.h1]
+        found = [one for name, one in named if name in self.home_names or self._home_link(one) is not None]
+        names = {"", *(name for name, one in named if one in found), *self.home_names}
+        stated = {key(self.meta("og:title")), *map(key, _TITLE_PARTS.split(self.title_tag))}
+        return found if found and stated - names else []
+
+    @cached_property
+    def home_names(self) -> frozenset[str]:
+        """The keys of ``og:site_name`` and of the links to the home page: their texts and their pictures."""
+        links = (link for link in islice(self.tree.iter("a"), MAX_LINKS) if self._leads_home(link))
+        some = islice(links, MAX_HOME_LINKS)
+        shown = chain.from_iterable((_shown_text(link), link.get("title")) for link in some)
+        names = map(key, filter(None, (self.meta("og:site_name", "application-name"), *shown)))
+        return frozenset(name for name in names if name and len(name) <= _LONGEST_NAME)
 
     def _smaller_headline(self) -> HtmlElement | None:
-        # A link to the home page is the logo, even if the title of the page begins with it.
-        named = [(name, heading) for heading in self.h1 if (name := key(text_of(heading)))]
+        named = [(name, heading) for heading in self.h1 if (name := key(_shown_text(heading)))]
         large = [name for name, _ in named]
-        logos = {name for name, heading in named if self._leads_home(heading)}
+        logos = {name for name, heading in named if heading in self.logos}
         whole, parts = key(self.title_tag), [*map(key, _TITLE_PARTS.split(self.title_tag))]
         titles = {key(self.meta("og:title")), *parts[:1]}
         longest = max(parts, key=len)
         if any(name in (*titles, longest) and name not in logos for name in large):
             return None
         # No separator is needed beside a name that the page shows. A headline is longer than such a name.
-        titles |= {whole.removesuffix(f" {name}") for name in large}
-        titles |= {rest for name in large if len(rest := whole.removeprefix(f"{name} ")) > len(name)}
-        if any(name in parts for name in large) and longest not in large:
+        names = {*large, *self.home_names} if logos or not large else {*large}
+        titles |= {whole.removesuffix(f" {name}") for name in names}
+        titles |= {rest for name in names if len(rest := whole.removeprefix(f"{name} ")) > len(name)}
+        if not large or (longest not in large and any(name in parts for name in large)):
             titles.add(longest)
-        titles = {title for title in titles - logos if len(title) >= _LEAST_TITLE}
+        titles = {title for title in titles - logos - self.home_names if len(title) >= _LEAST_TITLE}
         if not titles or any(name in titles for name in large):
             return None
         smaller = islice(self.tree.iter("h2", "h3"), MAX_SMALLER)
         possible = (*smaller, *self.items.get("headline", [])[:1])
-        return next((one for one in possible if key(text_of(one, _LONGEST_TITLE)) in titles), None)
+        found = next((one for one in possible if key(text_of(one, _LONGEST_TITLE)) in titles), None)
+        sections = {name for name in large if name in parts}
+        return found if found is not None or logos | sections != {*large} else self._element_with(titles)
 
-    def _leads_home(self, heading: HtmlElement) -> bool:
-        """True for a heading that is a link to the home page."""
+    def _element_with(self, titles: set[str]) -> HtmlElement | None:
+        """Return the first element outside of menus and side columns whose text is one of ``titles``."""
+        for one in islice(self.tree.iter(*_TEXTS), MAX_TEXTS):
+            start = key((one.text or "")[:_LEAST_TITLE])
+            if (
+                start
+                and any(title.startswith(start) for title in titles)
+                and key(text_of(one, _LONGEST_TITLE)) in titles
+                and not any(_is_trail(box) for box in islice(chain((one,), one.iterancestors()), MAX_BOXES))
+            ):
+                return one
+        return None
+
+    def _home_link(self, heading: HtmlElement) -> HtmlElement | None:
+        """Return the link to the home page in or around a heading, or None."""
         link = next(chain(heading.iter("a"), heading.iterancestors("a")), None)
-        target = urls.resolve(self.url, link.get("href") or "") if link is not None else None
-        there = urlsplit(target or "")
+        return link if link is not None and self._leads_home(link) else None
+
+    def _leads_home(self, link: HtmlElement) -> bool:
+        href = (link.get("href") or "").strip()
+        if not href.endswith(("/", ".", "index.html", "index.php", self.host)):  # most links are others
+            return False
+        there = urlsplit(urls.resolve(self.url, href) or "")
         return there.hostname == self.host and there.path in _HOME and self.parts.path not in _HOME
 
     @cached_property
@@ -563,7 +630,7 @@ class Page:
         """
         marked = [element for element in self.marked if element.get("itemprop") is not None]
         scope = self._item_scope(
-            [e for e in marked if e.get("itemprop") in ("headline", "articleBody", "datePublished")]
+            [e for e in marked if e.get("itemprop") in ("headline", "articleBody", "datePublished", "author")]
         )
         found: dict[str, list[HtmlElement]] = {}
         if scope is None:
@@ -626,8 +693,28 @@ class Page:
     def _time(self, element: HtmlElement) -> None:
         if len(self.times) < MAX_TIMES:
             names = " ".join(filter(None, (element.get("class"), element.get("itemprop"), element.get("id"))))
-            stamp = element.get("datetime") or element.get("content") or ""
+            stamp = stamp_of(element)
             self.times.append(Times(squash(stamp[:100]), text_of(element)[:200], names.lower(), element))
+
+
+def stamp_of(element: HtmlElement) -> str:
+    """Return the machine-readable time of an element, or an empty string.
+
+    It may be in the ``title``, as in hAtom (``<abbr class="published" title="2026-11-15T07:00Z">``), or in an
+    attribute for scripts (``<span class="date" data-timestamp="1763190000">``).
+    """
+    if stated := element.get("datetime") or element.get("content"):
+        return str(stated)
+    for name, value in element.items():
+        if _DATED_ATTRIBUTE(str(name)) and _STAMP.fullmatch(value[:_LONGEST_STAMP]):
+            return str(value)
+    return ""
+
+
+_DATED_ATTRIBUTE = re.compile("title$|data-(?!.*(?:modif|updat|expir|end)).*(?:date|time|publi|utc)").match
+_STAMP = re.compile(r"\s{0,9}(?:\d{4}-\d\d-\d\d(?!\d).*|1\d{9}(?:\d{3})?)\s{0,9}")
+"""Matches a time in ISO 8601, and POSIX seconds and milliseconds."""
+_LONGEST_STAMP = 60
 
 
 def text_of(element: HtmlElement, limit: int = 20_000) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, tzinfo
-from itertools import islice
+from itertools import chain, islice
 
 from lxml import etree
 from lxml.html import HtmlElement
@@ -41,7 +41,7 @@ from newsbot.pages.extraction.fields.evidence import (
     Candidate,
 )
 from newsbot.pages.extraction.page.jsonld import scalar
-from newsbot.pages.extraction.page.page import Page, Times, text_of
+from newsbot.pages.extraction.page.page import Page, Times, stamp_of, text_of
 from newsbot.pages.extraction.page.visible import PHRASING
 from newsbot.pages.extraction.strings import word_list
 from newsbot.pages.text.languages import compiled
@@ -132,6 +132,9 @@ def structured(page: Page, region: str | None) -> Iterator[Moment]:
     for item in page.items.get("datePublished", [])[:1]:
         value = item.get("content") or item.get("datetime") or text_of(item, 100)
         yield from _stamp(value, MICRODATA, 0.88, region)
+    for element in islice(_in_rdfa(page), 1):
+        value = element.get("content") or text_of(element, 100)
+        yield from _stamp(value, MICRODATA, 0.8, region)
     for name in _PUBLISHED:
         yield from _stamp(page.meta(name), META, 0.85, region)
     for weak in page.nodes.weaker():
@@ -140,15 +143,36 @@ def structured(page: Page, region: str | None) -> Iterator[Moment]:
         yield from _stamp(page.meta(name), META, 0.72, region)
 
 
+def _in_rdfa(page: Page) -> Iterator[HtmlElement]:
+    """Yield the elements with the time of publication in RDFa, as Drupal writes them.
+
+    Example: ``<span property="schema:dateCreated" content="2026-11-27T10:04:00+00:00">``. For ``<meta>`` see
+    :meth:`~newsbot.pages.extraction.page.page.Page.meta`.
+    """
+    for element in page.marked:
+        if (
+            element.tag != "meta"
+            and _RDFA(element.get("property") or "")
+            and is_own(element, page, beside=True)
+        ):
+            yield element
+
+
+_RDFA = re.compile(
+    r"(?:schema:|(?<!\S))date(?:Published|Created)(?!\S)|(?:dc|dct|dcterms):(?:created|issued)"
+).search
+
+
 def changed(page: Page, region: str | None) -> Iterator[Moment]:
     """Yield times of the last change.
 
     They come from the metadata, from ``<time>`` elements, and from the text around the headline.
     """
     yield from stated_changes(page, region)
-    later = _later_of_two(page, region)
-    for tag in page.times[:MAX_TAGS]:
-        if (tag is later or _tells_change(tag)) and is_own(tag.element, page, beside=True):
+    own = [tag for tag in page.times[:MAX_TAGS] if is_own(tag.element, page, beside=True)]
+    later = _later_of_two(own, region)
+    for tag in own:
+        if tag is later or _tells_change(tag):
             written = parse_stamp(tag.stamp or tag.text, region)
             if written is not None:
                 yield Candidate(written, TIME_TAG, 0.6)
@@ -184,22 +208,39 @@ def _tells_change(tag: Times) -> bool:
     return bool(_NAMED_CHANGED.search(tag.names) or compiled("%(updated)s").search(said[-30:]))
 
 
-def _later_of_two(page: Page, region: str | None) -> Times | None:
+def _later_of_two(own: list[Times], region: str | None) -> Times | None:
     """Return the later of the first two ``<time>`` elements if it is the time of a change, else None.
 
-    It counts as the time of a change if the two elements are close together and no word or name states their
-    meaning.
+    It counts as the time of a change if there is little text between the two elements, and no word or name
+    states their meaning. ``own`` are the elements that may have the dates of the article.
     """
-    tags = page.times[:2]
+    tags = own[:2]
     if len(tags) < 2 or any(_NAMED_PUBLISHED.search(tag.names) or _tells_change(tag) for tag in tags):
         return None
-    first, second = (parse_stamp(tag.stamp, region) for tag in tags)
-    around = set(tags[1].element.iterancestors())
-    box = next((one for one in tags[0].element.iterancestors() if one in around), None)
-    # In a larger box, the second time may belong to another article.
-    if first is None or second is None or box is None or len(text_of(box, 2 * MAX_BESIDE)) > MAX_BESIDE:
+    first, second = (parse_stamp(tag.stamp or tag.text, region) for tag in tags)
+    if first is None or second is None or not _are_close(tags[0].element, tags[1].element):
         return None
     return tags[0] if first.at(UTC) > second.at(UTC) else tags[1]
+
+
+def _are_close(one: HtmlElement, other: HtmlElement) -> bool:
+    """True if there is little text between two elements. Paragraphs or a headline are more text."""
+    length = 0
+    for text in islice(_texts_between(one, other), MAX_BETWEEN):
+        length += len((text or "").strip())
+        if length > MAX_GAP:
+            return False
+    return True
+
+
+def _texts_between(one: HtmlElement, other: HtmlElement) -> Iterator[str | None]:
+    for box in chain((one,), one.iterancestors()):
+        yield box.tail
+        for sibling in box.itersiblings(etree.Element):
+            for event, inner in etree.iterwalk(sibling, events=("start", "end")):
+                if inner is other:
+                    return
+                yield inner.text if event == "start" else inner.tail
 
 
 def from_hint(hint: Link | None) -> Iterator[Moment]:
@@ -216,13 +257,13 @@ def from_hint(hint: Link | None) -> Iterator[Moment]:
 def time_tags(page: Page, region: str | None) -> Iterator[Moment]:
     """Yield the times of ``<time>`` elements. Times that are marked as publication have the highest
     confidence."""
-    later = _later_of_two(page, region)
     tags = page.times[:MAX_TAGS]
     own = [tag for tag in tags if is_own(tag.element, page)]
     # Some themes print the times of the article in a side column. More than two are a list of articles.
     beside = (
         [] if own else [tag for tag in tags if ":" in tag.stamp and is_own(tag.element, page, beside=True)]
     )
+    later = _later_of_two(own or beside, region)
     for index, tag in enumerate(own or beside[: 2 * (len(beside) < 3)]):
         confidence = 0.35 if tag is later else _time_confidence(tag, index, page)
         written = parse_stamp(tag.stamp, region) if tag.stamp else None
@@ -301,6 +342,10 @@ MAX_LINES = 20
 """Maximum number of dates that :func:`_dates_in_text` yields."""
 MAX_BESIDE = 250
 """Maximum length of a date line beside the headline. A longer text is the story itself."""
+MAX_BETWEEN = 100
+"""Maximum number of texts that are read between two ``<time>`` elements."""
+MAX_GAP = 60
+"""Maximum number of characters between two ``<time>`` elements that belong together."""
 MAX_LOOKED_AT = 10_000
 """Maximum number of elements that :func:`_dates_in_text` checks."""
 MAX_SCRIPT = 1_000_000
@@ -309,7 +354,7 @@ MAX_SCRIPT = 1_000_000
 _DATED_CLASS = re.compile("date|Date|time|publi|posted|byline|meta|info|data|footer").search
 _DATED_ID = re.compile("date|time|published").search
 _NOT_DATED = frozenset({"body", "html", "article", "main", "script", "meta", "time"})
-_ISO = re.compile(r"\s{0,9}\d{4}-\d\d-\d\d")
+_STAMP = re.compile(r"\s{0,9}(?:\d{4}-\d\d-\d\d|1\d{9}(?:\d{3})?\s{0,9}$)")
 _STRONG = re.compile(r"publi|posted|date|byline", re.IGNORECASE)
 _LINES = (
     "p", "span", "div", "li", "td", "small", "b", "i", "em", "strong", "font", "h1", "h2", "h3", "h4", "h5",
@@ -355,13 +400,8 @@ def dated_elements(tree: HtmlElement) -> list[HtmlElement]:
 
 
 def _stamped(element: HtmlElement, region: str | None) -> Written | None:
-    """Return the machine-readable time of an element, or None.
-
-    The time may be in the ``title`` attribute, as in hAtom: ``<abbr class="published"
-    title="2026-11-15T07:00Z">``.
-    """
-    stamp = element.get("datetime") or element.get("title") or ""
-    return parse_stamp(stamp[:100], region) if _ISO.match(stamp) else None
+    """Return the machine-readable time of an element, or None."""
+    return parse_stamp(stamp, region) if _STAMP.match(stamp := stamp_of(element)[:100]) else None
 
 
 def near_headline(page: Page, region: str | None) -> Iterator[tuple[Written, float]]:
@@ -415,14 +455,32 @@ def _date_line(text: str) -> str:
 
     A date inside a sentence is that of an event, so the result is empty for other sentences.
     """
-    if len(text) <= _SENTENCE or _NUMERIC.match(text):
+    if not _is_sentence(text) or _NUMERIC.match(text):
         return text
     start = _DASH.search(text)
     return text[: start.start()] if start is not None and start.start() <= _LONGEST_PLACE else ""
 
 
+def _is_sentence(text: str) -> bool:
+    """True for a long line, and for a short line with a full stop and words of a story around its date."""
+    if len(text) > _SENTENCE:
+        return True
+    if _FULL_STOP.search(text) is None or compiled("%(published)s").search(text):
+        return False
+    around = _FROM_FIRST_DIGIT.sub(" ", text)
+    return len(_STORY_WORDS.findall(around)) >= _LEAST_WORDS or len(_CJK.findall(around)) >= _LEAST_SIGNS
+
+
 _SENTENCE = 90
-"""Minimum number of characters of a line that is a sentence."""
+"""Minimum number of characters of a line that is surely a sentence."""
+_FULL_STOP = re.compile(r"[.!?…。！？।۔]\W*$|[。！？]")
+_FROM_FIRST_DIGIT = re.compile(r"\d.*\d")
+_STORY_WORDS = re.compile(r"(?<![^\W_])[^\W\d_A-ZА-ЯÀ-Þ]{3,}")
+_LEAST_WORDS = 3
+"""Minimum number of words in lower case around a date in a sentence: "The mill was built on 3 May 1998."."""
+_CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_LEAST_SIGNS = 5
+"""Minimum number of Chinese, Japanese or Korean characters around a date in a sentence."""
 _LONGEST_PLACE = 60
 """Maximum number of characters of a date line before the dash or bracket."""
 _DASH = re.compile(r"\s[–—-]{1,2}\s|[(（—–]")
@@ -434,7 +492,7 @@ _HEADLINE_BLANKS = 4
 def _is_of_other(element: HtmlElement, page: Page) -> bool:
     """True for a date in a sentence, or beside a link to another article, a picture or the name of a fact."""
     before, box = element.getprevious(), element.getparent()
-    if box is not None and element.tag in PHRASING and len(_own_text(box)) > _SENTENCE:
+    if box is not None and element.tag in PHRASING and _is_sentence(_own_text(box)):
         return True
     if before is None or box is None or box in page.around_headline:
         return False
@@ -523,7 +581,7 @@ def _near(headline: HtmlElement, page: Page, region: str | None) -> Iterator[tup
         if not compiled("%(published)s").search(text):
             if _has_other(element):
                 continue
-            text = _date_line(text) if len(_own_text(element)) > _SENTENCE else text
+            text = _date_line(text) if _is_sentence(_own_text(element)) else text
         # In a long text, dates after the start belong to the story.
         written = _shown(_from_publication(text) if len(text) <= 120 else text[:MAX_LINE], region)
         if written is not None and is_own(element, page):

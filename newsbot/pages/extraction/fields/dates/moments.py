@@ -62,7 +62,7 @@ _CLOCK = (
     r"(?P<hour>[01]?\d|2[0-4])"
     r"(?:(?:[:.ч时時點点시]|\s?h)\s?(?P<minute>[0-5]\d|\d(?=[分분]))(?!\d)"
     r"(?:(?:[:.]|[分분]\s?)(?P<second>[0-5]\d)(?!\d)(?:[.,]\d{1,9})?)?)[分분]?"
-    r"(?:\s{0,2}(?:(?P<am>%(am)s)|(?P<pm>%(pm)s)|Uhr|uur))?"
+    r"(?:\s{0,2}(?:(?P<am>%(am)s)|(?P<pm>%(pm)s)|%(clock)s))?"
     rf"(?:\s{{0,3}}\(?(?P<zone>{_ZONES}|(?-i:[A-Z][A-Za-z]{{1,20}}(?:/[A-Z][A-Za-z_-]{{1,30}}){{1,2}}))\b\)?)?"
     r"(?:\s{0,2}(?P<offset>[+\-−](?:(?:0\d|1[0-4])(?::?[0-5]\d)?|\d:[0-5]\d|(?:(?<=GMT.)|(?<=UTC.)|(?<=GMT\s.)|(?<=UTC\s.))\d(?::[0-5]\d)?))"
     r"(?![\d:]))?"
@@ -145,7 +145,7 @@ _YEARLESS_TEMPLATES = (
 )
 _AROUND_YEARLESS = (
     r"(?:\s|[,;|/·•.:()（）–—-]|%(weekdays)s|%(published)s|%(dated)s|%(at)s|%(on)s|[^\W\d_]{1,3}\b|"
-    r"Uhr|(?:mon|tue|wed|thu|fri|sat|sun)\w*){0,12}"
+    r"%(clock)s|(?:mon|tue|wed|thu|fri|sat|sun)\w*){0,12}"
 )
 """What may be around a date without a year, which counts only if the text has nothing else."""
 # A time before the date. A day of the week may be between them.
@@ -475,10 +475,10 @@ def _days(part: dict[str, str | None], language: str | None) -> tuple[datetime |
 
 def _readings(year: int, number: int, day: int, mark: str) -> tuple[datetime, datetime | None]:
     """Return the day, and the other day if the numbers between two ``mark`` may be exchanged."""
+    if mark and number > 12:  # 5/13/2024 and 5.13.2024 must be the American form
+        return datetime(year, day, number), None
     if mark not in ("/", "-"):
         return datetime(year, number, day), None
-    if number > 12:  # 5/13/2024 must be the American form
-        return datetime(year, day, number), None
     if day > 12 or day == number:
         return datetime(year, number, day), None
     return datetime(year, number, day), datetime(year, day, number)

@@ -19,7 +19,8 @@ from newsbot.pages.text.languages import compiled
 _SIDE = re.compile(r"side-?bar|side-?box", re.IGNORECASE)
 _SIDE_TAGS = frozenset({"aside", "nav"})
 _OTHER = re.compile(
-    r"[ck]om+ent|related|recommend|popular|latest|more-|teaser|card|promo|calendar|copyright|weather|ticker|"
+    r"[ck]om+ent|related|recommend|popular|latest|more-|most-?(?:read|viewed|shared|popular)|trending|similar|"
+    r"teaser|card|promo|calendar|copyright|weather|ticker|"
     r"today|current-?(?:date|time)|clock|caption|tweet|twitter|instagram|prev|next",
     re.IGNORECASE,
 )

@@ -237,6 +237,9 @@ def _compared(chosen: Moment, found: list[Moment], page: Page, zones: Zones) -> 
     It is disputed if the metadata state two days and the page shows neither.
     """
     stated = [c for c in found if c.method in _STATED and c.confidence >= _SURE]
+    # Some systems write the time of the last change into one of the fields for the publication.
+    changes = {zones.at(c.value) for c in stated_changes(page, region_of(page))}
+    stated = [c for c in stated if c is chosen or zones.at(c.value) not in changes]
     if chosen not in stated or all(_is_near(c, chosen, zones) for c in stated):
         return chosen, False
     region = region_of(page)
@@ -252,7 +255,7 @@ def _compared(chosen: Moment, found: list[Moment], page: Page, zones: Zones) -> 
 
 
 _STATED = (JSON_LD, OPEN_GRAPH, META, MICRODATA)
-_SURE = 0.78
+_SURE = 0.8
 """Minimum confidence of a stated time that is compared with other stated times."""
 
 
