@@ -52,10 +52,6 @@ Parsed = asyncio.Future[Any]
 """The finished parse of a response: a feed, a sitemap, an :class:`HtmlPage`, or the error of the parser."""
 _Work = Callable[[], Any]
 """Parses a response."""
-_BY_LOOKS = (Reason.LIST, Reason.SUBJECT_LIST)
-"""Reasons of pages that only their address makes lists."""
-_NOT_BY_RULE = (Where.AUTODISCOVERY, Where.FEED, Where.NEWS_SITEMAP, Where.ARGUMENT)
-"""Origins of links to pages that no rule calls a list."""
 
 FEEDS_OF_SECTION = 3
 """Maximum number of feeds that are queued from a section that no rule names. They may be feeds of the section
@@ -556,7 +552,7 @@ def _read_section(page: HtmlPage, tree: HtmlElement, response: Response, visit: 
     # Only its address and the text of a link say that the page is a list. Its content decides.
     rule = visit.rule
     by_looks = (not rule.article or bool(rule.learn)) and classify(rule, url).kind is not Kind.SECTION
-    if known.now is not None and by_looks and (where in _NOT_BY_RULE or visit.data.get("why") in _BY_LOOKS):
+    if known.now is not None and by_looks:
         reading = _reading(tree, response, visit, known)
         page.article, page.evidence = reading.article, reading.evidence
     if not found and RENDERED not in response.flags:
