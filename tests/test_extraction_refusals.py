@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
 from newsbot.errors import NotAnArticle
@@ -532,3 +534,15 @@ def test_a_text_without_the_announced_headline_is_another_page(language: str, he
 def test_an_article_under_a_broken_headline_of_its_feed_is_an_article(announced: str) -> None:
     day = "<time datetime=2024-05-09T08:00:00Z>9 May</time>"
     assert read(page(body=day + TEXT * 4), hint=from_feed(announced)).text
+
+
+def test_a_page_that_a_feed_dates_still_has_a_date_of_its_own() -> None:
+    """Otherwise a site's articles would seem undated, and its undated pages would be like them."""
+    dated = page(body=f"<p class=date>9 May 2024</p>{TEXT}")
+    announced = Link(url=URL, where=Where.FEED, published_at=datetime(2024, 5, 9, 12, tzinfo=UTC))
+    for html, shows in ((dated, True), (page(), False)):
+        found = article.read(html, URL, hint=announced)
+        assert found.article is not None
+        assert found.article.extraction["published_at"] == "feed"
+        assert found.evidence is not None
+        assert ("date" in found.evidence.marks) is shows

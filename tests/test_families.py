@@ -137,6 +137,15 @@ def test_a_site_without_feeds_begins_with_a_few_samples() -> None:
     assert all(family.sampled <= SAMPLES for family in site.families.values())
 
 
+def test_the_first_samples_are_not_added_to_the_budget_of_a_site_with_articles() -> None:
+    """A site of 20 articles with look-alikes then needs at most 1.3 pages for each article."""
+    site = site_with(*article("/n/*", 20), *refused("/jobs/*", 3), *refused("/polls/*", 3))
+    assert not site.may_fetch("/quiz/*", NOW, EXPLORE)
+    for result in article("/n/*", 50):
+        site.add(result)
+    assert site.may_fetch("/quiz/*", NOW, EXPLORE)
+
+
 def test_samples_without_a_result_are_no_longer_waited_for() -> None:
     site = site_with(*[Result(family="/x/*", sampled_at=NOW)] * SAMPLES)
     assert not site.may_fetch("/x/*", NOW + 60, EXPLORE)

@@ -39,7 +39,7 @@ from newsbot.pages.extraction import Reading, SiteMemory, first_page, made_by_sc
 from newsbot.pages.extraction.documents import HTML, DocumentReader, extensions_of, reader_of
 from newsbot.pages.extraction.evidence import Evidence, Witnesses
 from newsbot.pages.extraction.page.page import MAX_MARKUP
-from newsbot.pages.extraction.verdict import Standing, announced
+from newsbot.pages.extraction.verdict import Standing
 from newsbot.pages.rights import PageRights, page_rights, price_of
 from newsbot.pages.rules.rule import classify
 from newsbot.pages.rules.shape import is_front_page
@@ -310,9 +310,7 @@ class Reader:
             depth = visit.lease.entry.depth
             yield Found(links=page.following, referrer=visit.lease.entry.url, depth=depth, force=True)
         # The visit is changed after the links are queued, because the page may be a list under trial.
-        if page.article is not None and (
-            announced(visit.hint()) or self._families.standing(visit) is Standing.MEMBER
-        ):
+        if page.article is not None and self._families.standing(visit) is not Standing.NAMED:
             visit.become(Kind.ARTICLE)
             visit.read(evidence=page.evidence)
 
