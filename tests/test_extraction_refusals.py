@@ -180,6 +180,21 @@ def test_a_login() -> None:
     assert why(page(body=form, title="Sign in")) == "login"
 
 
+def test_a_short_article_with_a_login_in_its_frame_is_no_login() -> None:
+    """Neither a headline nor metadata show that it is an article."""
+    form = "<div id=top><form><input name=user><input type=password name=pw><button>Go</button></form></div>"
+    short = page(body=f"{form}<p>{PROSE[0]} {PROSE[0]}</p>", title="Two trams met")
+    assert read(short).text.startswith(PROSE[0][:20])
+
+
+def test_the_name_of_the_site_is_no_headline_of_a_list() -> None:
+    menu = "".join(f"<li><a href=/{n}>Part {n}</a></li>" for n in range(12))
+    html = page(body=f"<h1><a href=/start>PAPER</a></h1><ul>{menu}</ul>{TEXT}", title="A bridge", h1="")
+    assert article.read(html, URL, standing=Standing.MEMBER).refusal != "section_front"
+    near = html.replace(f"<ul>{menu}</ul>".encode(), b"")
+    assert article.read(near, URL, standing=Standing.MEMBER).refusal == "section_front"
+
+
 def test_a_redirecting_page_is_not_an_article() -> None:
     refresh = '<meta http-equiv="Refresh" content="0; url=/elsewhere">'
     assert why(page(refresh, "<p>This page has moved.</p>")) == "redirect_stub"

@@ -179,7 +179,7 @@ class _Reader:
         if body.method == RULE:
             standing = Standing.NAMED
         # Many pages that are not articles are refused here, before the other fields are extracted.
-        reason = refuse_page(self.page, body.text, self.hint) or refuse_text(self.page, body, standing)
+        reason = refuse_page(self.page, body, self.hint) or refuse_text(self.page, body, standing)
         if reason is not None:
             raise NotAnArticle(reason)
         title = self._title(body)
