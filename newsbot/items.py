@@ -188,8 +188,6 @@ class Reason(StrEnum):
     """A member of an unknown or closed family that is fetched to decide about the family."""
     SUBJECT_LIST = "subject_list"
     """A list by tag, category or author. It is read only if no other list leads to older articles."""
-    SAME_HEADLINE = "same_headline"
-    """The site lists the same headline under another address."""
     UNRANKED = "unranked"
     # why a link is not followed
     BARREN_LIST = "barren_list"
@@ -377,7 +375,6 @@ _SENTENCES = {
     "due again": Reason.DUE_AGAIN,
 }
 """Sentences that were stored as reasons until November 2026, with the tokens that replaced them."""
-_SAME_HEADLINE = "same headline as "
 
 
 def read_reason(stored: str | None) -> tuple[str, str]:
@@ -385,8 +382,6 @@ def read_reason(stored: str | None) -> tuple[str, str]:
     stored = stored or ""
     if stored in _SENTENCES:
         return _SENTENCES[stored], ""
-    if stored.startswith(_SAME_HEADLINE):
-        return Reason.SAME_HEADLINE, stored.removeprefix(_SAME_HEADLINE).removeprefix("under another address")
     token, _, detail = stored.partition(":")
     return token, detail
 
@@ -400,8 +395,6 @@ class Link:
     kind: Kind | None = None
     text: str | None = None
     """The text of the link, or the title of the feed's item."""
-    lead: str | None = None
-    """The beginning of a feed item's description, as one line without markup. It is not stored."""
     published_at: datetime | None = None
     modified_at: datetime | None = None
     authors: tuple[str, ...] = ()
@@ -412,7 +405,7 @@ class Link:
     @property
     def bare(self) -> Self:
         """The link without what its source states about the page."""
-        return replace(self, text=None, lead=None, published_at=None, modified_at=None, authors=(), media=())
+        return replace(self, text=None, published_at=None, modified_at=None, authors=(), media=())
 
 
 @dataclass(slots=True, kw_only=True)

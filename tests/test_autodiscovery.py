@@ -98,6 +98,16 @@ def test_menus_without_markup_name_sections(menu: str) -> None:
     assert [link.text for link in found] == NAMES
 
 
+def test_menus_of_sites_whose_addresses_differ_in_the_query_name_sections() -> None:
+    urls = ("/index.php?id=33&L=0", "/?id=12", "/login?next=1", "/?id=40")
+    texts = ("Aktuelles", "Rathaus und Politik", "Anmelden", "Der Rat hat die neue Brücke eröffnet")
+    menu = "".join(f"<a href='{url}'>{text}</a> " for url, text in zip(urls, texts, strict=True))
+    found = find_sections(
+        f"<html><body><nav>{menu}</nav></body></html>".encode(), Rule(domain="site.example")
+    )
+    assert [link.text for link in found] == ["Aktuelles", "Rathaus und Politik"]
+
+
 @pytest.mark.parametrize(
     "page",
     [

@@ -262,9 +262,6 @@ def test_lists_on_trial_are_shown_as_such(place: Place) -> None:
     [
         ("claimed", "named as canonical by a fetched page"),
         ("named as canonical by a fetched page", "named as canonical by a fetched page"),
-        (f"same_headline:{ARTICLE}", f"same headline as {ARTICLE}"),
-        ("same_headline", "same headline as under another address"),
-        ("same headline as under another address", "same headline as under another address"),
         ("rule:/news/:id", "rule:/news/:id"),
         ("again in 6h", "again in 6h"),
     ],

@@ -189,6 +189,39 @@ def test_posts_whose_links_look_like_sections_are_articles(site, world):
     assert {kinds[url] for url in posts} == {Kind.ARTICLE}
 
 
+TEASER = (
+    "<article><header><h1><a href='{url}'>Новости города номер {n}</a></h1><p><a href='/people/{n}/'>A. B."
+    "</a></p><p><a href='{url}'><time datetime='2026-11-20T10:00:00Z'>20.11.2026</time></a></p>"
+    "<p><a href='{url}#c'>Comments</a></p></header></article>"
+)
+
+
+def test_posts_whose_teasers_look_like_menus_are_articles(site, world):
+    """Each teaser is a box with four short links: the headline, the author, the time, the comments."""
+    posts = [f"{HOST}/posts/novost-{n}/" for n in range(8)]
+    teasers = "".join(TEASER.format(url=url, n=n) for n, url in enumerate(posts))
+    site.page(f"{HOST}/", f"<html><head><title>Blog</title></head><body>{teasers}</body></html>")
+    for number, url in enumerate(posts):
+        site.page(url, article_html(number))
+    world.crawl("-a", f"url={HOST}/")
+    assert sorted(world.urls()) == posts
+
+
+def test_all_pages_of_a_site_may_have_one_path(site, world):
+    services = [f"{HOST}/index.php?id={n}&L=0" for n in range(10, 18)]
+    posts = [f"{HOST}/index.php?id=34&news={n}&L=0" for n in range(9)]
+    menu = "".join(f"<a href='{url}'>Service {n}</a> " for n, url in enumerate(services))
+    menu = f"<nav><a href='/index.php?id=33&L=0'>News</a> {menu}</nav>"
+    site.page(f"{HOST}/", bare(posts[:4]).replace("<h1>", f"{menu}<h1>"))
+    site.page(f"{HOST}/index.php?id=33&L=0", bare(posts))
+    for number, url in enumerate(services):
+        site.page(url, poor(number))
+    for number, url in enumerate(posts):
+        site.page(url, article_html(number))
+    world.crawl("-a", f"url={HOST}/")
+    assert len(world.urls()) == 9
+
+
 def test_a_page_that_a_person_asked_for_is_read_as_an_article_at_any_address(site, world):
     url = f"{HOST}/blog/most/"
     site.page(url, article_html(1))

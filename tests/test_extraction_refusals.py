@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
 from newsbot.errors import NotAnArticle
@@ -176,6 +178,21 @@ def test_a_login() -> None:
         "<form><input name=user><input type=password name=pw><button>Go</button></form><p>Members only.</p>"
     )
     assert why(page(body=form, title="Sign in")) == "login"
+
+
+def test_a_short_article_with_a_login_in_its_frame_is_no_login() -> None:
+    """Neither a headline nor metadata show that it is an article."""
+    form = "<div id=top><form><input name=user><input type=password name=pw><button>Go</button></form></div>"
+    short = page(body=f"{form}<p>{PROSE[0]} {PROSE[0]}</p>", title="Two trams met")
+    assert read(short).text.startswith(PROSE[0][:20])
+
+
+def test_the_name_of_the_site_is_no_headline_of_a_list() -> None:
+    menu = "".join(f"<li><a href=/{n}>Part {n}</a></li>" for n in range(12))
+    html = page(body=f"<h1><a href=/start>PAPER</a></h1><ul>{menu}</ul>{TEXT}", title="A bridge", h1="")
+    assert article.read(html, URL, standing=Standing.MEMBER).refusal != "section_front"
+    near = html.replace(f"<ul>{menu}</ul>".encode(), b"")
+    assert article.read(near, URL, standing=Standing.MEMBER).refusal == "section_front"
 
 
 def test_a_redirecting_page_is_not_an_article() -> None:
@@ -532,3 +549,15 @@ def test_a_text_without_the_announced_headline_is_another_page(language: str, he
 def test_an_article_under_a_broken_headline_of_its_feed_is_an_article(announced: str) -> None:
     day = "<time datetime=2024-05-09T08:00:00Z>9 May</time>"
     assert read(page(body=day + TEXT * 4), hint=from_feed(announced)).text
+
+
+def test_a_page_that_a_feed_dates_still_has_a_date_of_its_own() -> None:
+    """Otherwise a site's articles would seem undated, and its undated pages would be like them."""
+    dated = page(body=f"<p class=date>9 May 2024</p>{TEXT}")
+    announced = Link(url=URL, where=Where.FEED, published_at=datetime(2024, 5, 9, 12, tzinfo=UTC))
+    for html, shows in ((dated, True), (page(), False)):
+        found = article.read(html, URL, hint=announced)
+        assert found.article is not None
+        assert found.article.extraction["published_at"] == "feed"
+        assert found.evidence is not None
+        assert ("date" in found.evidence.marks) is shows

@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from newsbot.items import Reason
 from newsbot.pages.extraction.evidence import Evidence, Witnesses
+from newsbot.pages.extraction.verdict import Standing
 from newsbot.ranking.families import (
     ENOUGH,
     FIRST_BUDGET,
@@ -135,6 +137,22 @@ def test_a_site_without_feeds_begins_with_a_few_samples() -> None:
             taken += 1
     assert taken == FIRST_BUDGET
     assert all(family.sampled <= SAMPLES for family in site.families.values())
+
+
+def test_the_first_samples_are_not_added_to_the_budget_of_a_site_with_articles() -> None:
+    """A site of 20 articles with look-alikes then needs at most 1.3 pages for each article."""
+    site = site_with(*article("/n/*", 20), *refused("/jobs/*", 3), *refused("/polls/*", 3))
+    assert not site.may_fetch("/quiz/*", NOW, EXPLORE)
+    for result in article("/n/*", 50):
+        site.add(result)
+    assert site.may_fetch("/quiz/*", NOW, EXPLORE)
+
+
+def test_a_sample_needs_no_more_evidence_than_other_members_once_its_family_is_open(desk) -> None:
+    visit = desk.visit("https://news.test/short/413", why=Reason.SAMPLE.value)
+    assert desk.crawl.families.standing(visit) is Standing.SAMPLE
+    desk.crawl.families._add("news.test", Result(family="/short/#", named=False))
+    assert desk.crawl.families.standing(visit) is Standing.MEMBER
 
 
 def test_samples_without_a_result_are_no_longer_waited_for() -> None:

@@ -240,6 +240,8 @@ def test_pages_and_archives() -> None:
     assert is_archive(f"{SITE}/2024/")
     assert not is_archive(f"{SITE}/2024/12/31/bridge")
     assert is_front_page(f"{SITE}/?a=b")
+    assert not is_front_page(f"{SITE}/?L=0&id=34&tx_news[news]=7")
+    assert not is_front_page(f"{SITE}/?id=5:a-bridge&option=com_content")
     assert trap(f"{SITE}/2024/12/31/", NOW) is None
 
 

@@ -75,9 +75,6 @@ class EntryData(TypedDict, total=False):
     """True for a source that was found through a rule."""
     tried: list[str]
     """Spellings of the URL that were tried before and failed."""
-    same_headline: bytes
-    """Fingerprint of another URL that had the same headline earlier. This field is set only while links are
-    judged."""
     aside: str
     """The reason why the entry was set aside, as text for people (:data:`ASIDE`)."""
 

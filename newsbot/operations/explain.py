@@ -521,10 +521,7 @@ def reason_text(stored: str) -> str:
 
     A reason without a text is returned as stored, with spaces between its words.
     """
-    token, detail = read_reason(stored)
-    if token == Reason.SAME_HEADLINE:
-        return f"same headline as {detail or 'under another address'}"
-    return REASONS.get(token, in_words(stored))
+    return REASONS.get(read_reason(stored)[0], in_words(stored))
 
 
 def _line(name: str, value: str) -> Row:

@@ -6,5 +6,4 @@ Files in reading order:
 * ``families``: families of addresses: whether their members are fetched
 * ``url_learning``: learns during a crawl what the article URLs of a site look like
 * ``session_keys``: learns which query keys contain a session id
-* ``headlines``: recognises headlines that a site has recently listed under another URL
 """

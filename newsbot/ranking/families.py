@@ -43,11 +43,11 @@ MOST_SAMPLES = 4
 ENOUGH = 2
 """A family is closed from this number of refused pages on, if fewer of its pages were articles."""
 FIRST_BUDGET = 6
-"""Number of pages that may be fetched in vain on a site that names no articles and has given none yet."""
+"""Minimum number of pages that may be fetched in vain on a site that names no articles."""
 LISTED_BUDGET = 2
 """Number of pages added to the budget for families that a sitemap lists."""
 UNNAMED_SHARE = 0.1
-"""Share of articles added to the budget of a site that names no articles."""
+"""The budget of a site that names no articles, as a share of its articles."""
 FORGET_SAMPLES = 3600.0
 """Seconds after which a sample without a result is no longer waited for."""
 HEAL_AFTER = 86400.0
@@ -380,7 +380,7 @@ class SiteFamilies:
         if self.names_articles:
             budget = math.floor(explore * self.articles) + (LISTED_BUDGET if listed else 0)
         else:
-            budget = FIRST_BUDGET + math.floor(max(explore, UNNAMED_SHARE) * self.articles)
+            budget = max(FIRST_BUDGET, math.floor(max(explore, UNNAMED_SHARE) * self.articles))
         return self.wasted + flying < budget
 
     def reason(self, name: str) -> str:

@@ -12,7 +12,6 @@ Priorities (higher is fetched first within a host):
 90, 80  feeds, sitemaps (:data:`SOURCE_PRIORITY`)
 70      section fronts that a rule or a user names (the same table)
 40-79   articles; higher for higher probabilities and newer dates
-39.8    articles whose headline the site has listed before (:mod:`newsbot.ranking.headlines`)
 39.5    files of a sitemap index that have no sign of being fresh
 20-39   section fronts and lists that were found on pages
 10-14   lists by tag, category, author or folder

@@ -39,7 +39,7 @@ from newsbot.pages.extraction import Reading, SiteMemory, first_page, made_by_sc
 from newsbot.pages.extraction.documents import HTML, DocumentReader, extensions_of, reader_of
 from newsbot.pages.extraction.evidence import Evidence, Witnesses
 from newsbot.pages.extraction.page.page import MAX_MARKUP
-from newsbot.pages.extraction.verdict import Standing, announced
+from newsbot.pages.extraction.verdict import Standing
 from newsbot.pages.rights import PageRights, page_rights, price_of
 from newsbot.pages.rules.rule import classify
 from newsbot.pages.rules.shape import is_front_page
@@ -52,10 +52,6 @@ Parsed = asyncio.Future[Any]
 """The finished parse of a response: a feed, a sitemap, an :class:`HtmlPage`, or the error of the parser."""
 _Work = Callable[[], Any]
 """Parses a response."""
-_BY_LOOKS = (Reason.LIST, Reason.SUBJECT_LIST)
-"""Reasons of pages that only their address makes lists."""
-_NOT_BY_RULE = (Where.AUTODISCOVERY, Where.FEED, Where.NEWS_SITEMAP, Where.ARGUMENT)
-"""Origins of links to pages that no rule calls a list."""
 
 FEEDS_OF_SECTION = 3
 """Maximum number of feeds that are queued from a section that no rule names. They may be feeds of the section
@@ -314,9 +310,7 @@ class Reader:
             depth = visit.lease.entry.depth
             yield Found(links=page.following, referrer=visit.lease.entry.url, depth=depth, force=True)
         # The visit is changed after the links are queued, because the page may be a list under trial.
-        if page.article is not None and (
-            announced(visit.hint()) or self._families.standing(visit) is Standing.MEMBER
-        ):
+        if page.article is not None and self._families.standing(visit) is not Standing.NAMED:
             visit.become(Kind.ARTICLE)
             visit.read(evidence=page.evidence)
 
@@ -556,7 +550,7 @@ def _read_section(page: HtmlPage, tree: HtmlElement, response: Response, visit: 
     # Only its address and the text of a link say that the page is a list. Its content decides.
     rule = visit.rule
     by_looks = (not rule.article or bool(rule.learn)) and classify(rule, url).kind is not Kind.SECTION
-    if known.now is not None and by_looks and (where in _NOT_BY_RULE or visit.data.get("why") in _BY_LOOKS):
+    if known.now is not None and by_looks:
         reading = _reading(tree, response, visit, known)
         page.article, page.evidence = reading.article, reading.evidence
     if not found and RENDERED not in response.flags:

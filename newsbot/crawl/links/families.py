@@ -81,8 +81,7 @@ class Families:
         data = visit.data
         if data.get("where") in (Where.ARGUMENT, Where.SEED) or _is_asked(visit.lease.entry):
             return Standing.NAMED
-        if data.get("why") == Reason.SAMPLE:
-            return Standing.SAMPLE
+        # The family of a sample may have opened since the sample was queued.
         is_open = self.of(visit.rule.domain).state(self._name(visit.lease.entry)) is State.OPEN
         return Standing.MEMBER if is_open else Standing.SAMPLE
 

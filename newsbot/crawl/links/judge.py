@@ -18,7 +18,6 @@ from newsbot.crawl.visit import Found, Visit
 from newsbot.frontier.base import Entry
 from newsbot.items import GivenBy, Kind, Link, Reason, Where
 from newsbot.pages.rules.rule import Rule
-from newsbot.ranking import headlines
 from newsbot.ranking.judging import (
     PATIENT_PRIORITY,
     SOURCE_PRIORITY,
@@ -71,7 +70,6 @@ class LinkJudge:
         self._context, self._scope, self._registry = context, scope, registry
         self._learning, self._families = learning, families
         self._removals, self._ranked = removals, ranked
-        self._headlines = headlines.Headlines()
 
     def judge(self, found: Found, visit: Visit | None) -> Iterator[Batch]:
         """Judge each link of ``found``. ``visit`` is the visit of the page that has these links.
@@ -99,7 +97,6 @@ class LinkJudge:
                 if self._is_kept_out(entry, link):
                     batch.rejected[Reason.REMOVED] += 1
                     continue
-                entry = self._headlines.weigh(entry, link.lead)
                 # If the rule is deleted later, its pages are recognised by this mark and are not fetched.
                 if self._context.rules.get(rule.domain) is not None:
                     entry.data["ruled"] = True
@@ -110,7 +107,6 @@ class LinkJudge:
                 continue
             if entry.fingerprint not in batch.entries:
                 batch.entries[entry.fingerprint] = entry
-        self._name_headlines(batch)
         batch.pages = [page_for(entry, now) for entry in batch.entries.values()]
         # The forms of a site's URLs are learned from the site's own links only. Another site may link to only
         # a few pages, which are not typical.
@@ -172,16 +168,6 @@ class LinkJudge:
         if out and link.where is Where.ARGUMENT:
             logger.warning(_KEPT_OUT, entry.url)
         return out
-
-    def _name_headlines(self, batch: Batch) -> None:
-        """If the site has listed the headline of an entry under another URL before, add that URL to the
-        entry."""
-        wanted = headlines.unnamed(batch.entries.values())
-        if wanted:
-            # A page of this batch has no record in the storage yet.
-            here = {key: entry.url for key, entry in batch.entries.items() if key in wanted}
-            kept = self._context.storage.pages.get(sorted(wanted - here.keys()))
-            headlines.name(batch.entries.values(), here | {key: page.url for key, page in kept.items()})
 
     def _rule_of(self, link: Link, found: Found, visit: Visit | None) -> Rule:
         """Return the rule of the site that a link belongs to.

@@ -25,7 +25,7 @@ from newsbot.crawl.scope import Scope
 from newsbot.crawl.source_state import SourceRegistry
 from newsbot.crawl.visit import Found, Visit
 from newsbot.frontier.base import Added, Entry, known_of
-from newsbot.items import Kind, Reason, Where, batched, read_reason
+from newsbot.items import Kind, Where, batched
 from newsbot.pages.rules.rule import Rule
 from newsbot.ranking.session_keys import SessionLearning
 from newsbot.urls import canonicalize, host_key
@@ -157,10 +157,6 @@ class Links:
         self._read_claimed(entries, verdicts)
         new = sum(verdict is Added.NEW for verdict in verdicts)
         self.context.count("links/new", new)
-        marked = [read_reason(entry.data["why"])[0] == Reason.SAME_HEADLINE for entry in entries]
-        self.context.count(
-            "links/same_headline", sum(compress(marked, (one is Added.NEW for one in verdicts)))
-        )
         self.context.count("links/known", len(verdicts) - new)
         # A guessed feed may not exist, so it counts as a source only after its first visit (usual_places).
         self.registry.found(

@@ -56,6 +56,8 @@ _SITEMAP_LINE = re.compile(
 )
 _FEED_HOSTS = ("feeds.feedburner.com", "feeds2.feedburner.com", "feedpress.me", "feeds.feedblitz.com")
 """Hosts that serve feeds for other sites."""
+_NAME_WORDS = 3
+"""Maximum number of words of the name of a section whose address has only a query."""
 _SECTION_SHAPES = ("1 at depth 1", "2 at depth 1", "1 at depth 2", "front page")
 _USUAL_FEEDS = (
     "/feed", "/rss", "/rss.xml", "/feed.xml", "/feed/rss", "/atom.xml", "/index.xml", "/news/rss",
@@ -179,8 +181,11 @@ def _is_section(link: Link, name: str, rule: Rule, site: str) -> bool:
         return False
     if match.kind is not None:
         return match.kind is Kind.SECTION
-    if link.where is not Where.NAVIGATION or "?" in name:
+    path, _, query = name.partition("//")[2].partition("/")[2].partition("?")
+    if link.where is not Where.NAVIGATION or (query and path):
         return False
+    if query:  # the addresses of all pages of the site may differ only in the query: /index.php?id=12
+        return len((link.text or "").split()) <= _NAME_WORDS
     shape = features(name)
     # By its features, "/category/politics/" is a list, but in the menu of a home page it is a section.
     if any(feature.startswith(("utility", "list", "media")) for feature in shape) and not _is_rubric(name):

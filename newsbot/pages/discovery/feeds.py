@@ -43,12 +43,8 @@ MAX_HUBS = 10
 MAX_TTL = 7 * 86400.0
 """The longest time without polls that a feed may ask for, in seconds. Longer times are ignored."""
 _MAX_TITLE = 500
-_MAX_LEAD = 300
 _MAX_AUTHOR = 200
 MAX_AUTHORS = 10
-_MAX_RAW_LEAD = 4_000
-"""Maximum number of characters, including markup, that are read for the lead of an item. The lead is the text
-below its title."""
 _MAX_CONTENT = 200_000
 """Maximum number of characters, including markup, that are read for the full text of an item."""
 MAX_CONTENTS = 4_000_000
@@ -185,10 +181,8 @@ class SourceCollector:
 class _Collector(SourceCollector):
     """Collects the items of a feed: resolves URLs, parses dates, merges duplicates, counts faults."""
 
-    raw_text = _MAX_RAW_LEAD
-    """Maximum number of characters that are read of each text of an item."""
     markup = False
-    """True if the elements inside a text are part of the text."""
+    """True if the full texts of items are read, with their markup."""
 
     def __init__(self, url: str, now: datetime, dates: SiteDates, problems: Iterable[str] = ()) -> None:
         super().__init__(url, now, dates, problems)
@@ -231,7 +225,6 @@ class _Collector(SourceCollector):
         title: str,
         published: Iterable[str],
         modified: Iterable[str],
-        lead: str,
         authors: Iterable[str],
         content: str = "",
         plain: bool = False,
@@ -239,9 +232,9 @@ class _Collector(SourceCollector):
     ) -> None:
         """Convert an item to a link, or count the fault if it has no usable URL.
 
-        ``addresses`` are pairs (href, base of relative URLs), most reliable first. ``lead`` is the text below
-        the title, with its markup; ``content`` is the full text as HTML. If ``plain`` is true, the title is a
-        text without markup. ``media`` are its pictures, audio and video.
+        ``addresses`` are pairs (href, base of relative URLs), most reliable first. ``content`` is the full
+        text as HTML. If ``plain`` is true, the title is a text without markup. ``media`` are its pictures,
+        audio and video.
         """
         self._items += 1  # items without a link count too, because reading them takes time
         address = self._address(addresses)
@@ -255,7 +248,6 @@ class _Collector(SourceCollector):
             where=Where.FEED,
             kind=Kind.ARTICLE,
             text=plain_title(title) if plain else clean_title(title),
-            lead=_clean_lead(lead),
             published_at=self.date(published, address, "published_at"),
             modified_at=self.date(modified, address, "modified_at"),
             authors=tuple(dict.fromkeys(name for text in authors if (name := _clean_author(text)))),
@@ -310,7 +302,7 @@ class _Collector(SourceCollector):
 class _ContentCollector(_Collector):
     """Collects the full texts of the items as well."""
 
-    raw_text, markup = _MAX_CONTENT, True
+    markup = True
 
     def __init__(self, url: str, now: datetime, dates: SiteDates, problems: Iterable[str] = ()) -> None:
         super().__init__(url, now, dates, problems)
@@ -349,12 +341,6 @@ def _clean_author(text: str) -> str | None:
     return clean_title(named[1] if named else text[:_MAX_AUTHOR])
 
 
-def _clean_lead(text: str) -> str | None:
-    """Return the start of the text below a title, as one line of plain text; None if there is no text."""
-    cleaned = clean_title(text)
-    return cleaned[:_MAX_LEAD].strip() if cleaned else None
-
-
 def _host(url: str) -> str | None:
     try:
         return urlsplit(url).hostname
@@ -377,11 +363,8 @@ _SKIPPED = frozenset((
 """Elements whose inner elements are ignored.
 
 Some of these elements contain titles, links or dates that do not belong to the item. Other elements have a
-long text, of which only the start is needed.
+long text.
 """
-_LEADS = ("description", "summary", "content:encoded", "content")
-"""The skipped elements that describe an item. Elements that are usually short come first. The first of these
-elements that an item has is its lead."""
 _CONTENTS = ("content:encoded", "content")
 """The elements that have the full text of an item."""
 _PUBLISHED = (
@@ -456,7 +439,6 @@ class _Item:
             title=self.texts.get("title") or self.texts.get("dc:title") or "",
             published=[self.texts[key] for key in (*_PUBLISHED, "date") if key in self.texts],
             modified=[self.texts[key] for key in _MODIFIED if key in self.texts],
-            lead=next((self.texts[key] for key in _LEADS if key in self.texts), ""),
             authors=self.authors,
             content=next((self.texts[key] for key in _CONTENTS if key in self.texts), ""),
             plain=self.plain_title,
@@ -555,17 +537,18 @@ class FeedHandler(Handler, Generic[_Found]):
         self.begin_text(_MAX_TEXT)
 
     def _skip(self, name: str) -> None:
-        """Ignore all elements inside the element ``name``. The text is kept if it is the lead of an item."""
+        """Ignore all elements inside the element ``name``. The full text of an item is kept if wanted."""
         self._finish_text()
         self._skipped, self._depth = name, 1
-        if self._item is not None and name in _LEADS and name not in self._item.texts:
-            self.begin_text(self.found.raw_text)
+        wanted = self.found.markup and name in _CONTENTS
+        if self._item is not None and wanted and name not in self._item.texts:
+            self.begin_text(_MAX_CONTENT)
 
     def _finish_skipping(self) -> None:
         name, self._skipped = self._skipped, None
         if name is None or not self.wants_text:
             return
-        text = self.end_text()[: self.found.raw_text].strip()
+        text = self.end_text()[:_MAX_CONTENT].strip()
         if text and self._item is not None:
             self._item.texts[name] = text
 
@@ -757,7 +740,6 @@ def _read_items(items: Iterator[Any], found: _Collector) -> None:
             title=_text_of(item, "title"),
             published=[_text_of(item, "date_published")],
             modified=[_text_of(item, "date_modified")],
-            lead=_lead(item),
             authors=_authors(item),
             content=_content(item),
             media=[
@@ -778,11 +760,6 @@ def _authors(item: dict[str, Any]) -> list[str]:
     entries = item.get("authors") or [item.get("author")]
     authors = entries[:MAX_AUTHORS] if isinstance(entries, list) else []
     return [name for one in authors if isinstance(one, dict) and (name := _text_of(one, "name"))]
-
-
-def _lead(item: dict[str, Any]) -> str:
-    texts = (_text_of(item, key) for key in ("summary", "content_text", "content_html"))
-    return next((text[:_MAX_RAW_LEAD] for text in texts if text.strip()), "")
 
 
 def _content(item: dict[str, Any]) -> str:

@@ -7,7 +7,7 @@ its source is recorded in ``Article.extraction``.
 from __future__ import annotations
 
 import codecs
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from lxml.html import HtmlElement
@@ -28,7 +28,7 @@ from newsbot.pages.extraction.fields.authors import (
     visible_authors,
 )
 from newsbot.pages.extraction.fields.dates import published
-from newsbot.pages.extraction.fields.evidence import DERIVED, FEED, RULE, Candidate, best
+from newsbot.pages.extraction.fields.evidence import DERIVED, FEED, RULE, SITEMAP, Candidate, best
 from newsbot.pages.extraction.fields.language import detect, normal_code
 from newsbot.pages.extraction.fields.media import media
 from newsbot.pages.extraction.fields.titles import (
@@ -176,6 +176,8 @@ class _Reader:
     evidence: Evidence | None = None
     month_first: bool | None = None
     """The order of day and month in the article's date, if its text shows the order."""
+    date_source: str | None = None
+    """The source of the date, without the dates of feeds and sitemaps."""
 
     def article(self) -> Article:
         body = find_body(self.page, self.selected)
@@ -183,7 +185,7 @@ class _Reader:
         if body.method == RULE:
             standing = Standing.NAMED
         # Many pages that are not articles are refused here, before the other fields are extracted.
-        reason = refuse_page(self.page, body.text, self.hint) or refuse_text(self.page, body, standing)
+        reason = refuse_page(self.page, body, self.hint) or refuse_text(self.page, body, standing)
         if reason is not None:
             raise NotAnArticle(reason)
         title = self._title(body)
@@ -208,7 +210,7 @@ class _Reader:
         self.evidence = measure(
             self.page,
             body,
-            date=article.published_source,
+            date=self.date_source,
             byline=bool(article.authors) and article.extraction["authors"] != FEED,
             month_first=self.month_first,
         )
@@ -277,7 +279,12 @@ class _Reader:
         if when is not None:
             article.published_at, article.published_source = when.at, when.source
             article.published_precision = when.precision
-            self.month_first = when.month_first
+            # A page that a feed names may show a date of its own. Otherwise the site's articles would seem
+            # undated, and undated pages of the site would be like them.
+            if when.source in (FEED, SITEMAP):
+                when, _ = published.published(self.page, [], replace(context, hint=None))
+        if when is not None:
+            self.date_source, self.month_first = when.source, when.month_first
         stated = self.selected.strings("modified_at")
         changed = published.modified(self.page, stated, context, article.published_at)
         if changed is not None:

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from newsbot.pages.extraction.body.features import Known, Marks, View
 from newsbot.pages.extraction.body.pieces import REGIONS, cut
 from newsbot.pages.extraction.body.text import Body
-from newsbot.pages.extraction.fields.evidence import FEED, GENERIC, SITEMAP, TIME_TAG, URL, VISIBLE
+from newsbot.pages.extraction.fields.evidence import GENERIC, TIME_TAG, URL, VISIBLE
 from newsbot.pages.extraction.fields.titles import site_names
 from newsbot.pages.extraction.page.jsonld import types_of
 from newsbot.pages.extraction.page.page import Page
@@ -111,7 +111,7 @@ def measure(
     date that only the URL has is no date of the page. ``byline`` is True if the page names its authors.
     ``month_first`` is the order of day and month in the page's date; None if it is unknown.
     """
-    date = None if date in (URL, FEED, SITEMAP) else date
+    date = None if date == URL else date
     values = features(page, body, date=date, byline=byline)
     of = weights()
     odds = of[""] + sum(of.get(name, 0.0) * value for name, value in values.items())

@@ -133,13 +133,13 @@ def is_no_page(html: bytes) -> bool:
     return _NO_PAGE.match(html) is not None
 
 
-def refuse_page(page: Page, text: str, hint: Link | None) -> str | None:
+def refuse_page(page: Page, body: Body, hint: Link | None) -> str | None:
     """Return a reason if the page shows only a message of the site, else None.
 
-    Such pages are redirects, challenges for robots, errors, consent questions and logins. ``text`` is the
+    Such pages are redirects, challenges for robots, errors, consent questions and logins. ``body`` is the
     text found on the page.
     """
-    length = size(text)
+    text, length = body.text, size(body.text)
     if length < 600 and _is_stub(page):
         return "redirect_stub"
     # A page with a long text, or with an article in its structured data, shows more than a message.
@@ -151,21 +151,22 @@ def refuse_page(page: Page, text: str, hint: Link | None) -> str | None:
     # A feed does not list error pages. So if the text is not short, it is news about an error.
     if any(map(is_error, (page.title_tag, heading))) and not (announced(hint) and length > 400):
         return "error_page"
-    return _asks_reader(page, text, length, hint, heading)
+    return _asks_reader(page, body, length, hint, heading)
 
 
-def _asks_reader(page: Page, text: str, length: int, hint: Link | None, heading: str) -> str | None:
+def _asks_reader(page: Page, body: Body, length: int, hint: Link | None, heading: str) -> str | None:
     """Return the reason if the page only asks the reader for consent or a login, else None."""
     # Error pages may have the metadata of the site's template. So metadata that declare an article count only
     # here.
     if calls_itself_article(page):
         return None
     # News about consent has the headline that the site announced; a consent page in its place has not.
-    if not (announced(hint) and _has_headline(page, hint)) and asks_consent(text):
+    if not (announced(hint) and _has_headline(page, hint)) and asks_consent(body.text):
         return "consent"
     # Many sites have a login form in the frame of each article. So a page that a feed lists is not refused
-    # because of a password field alone, and neither is a page with a headline and prose below it.
-    wanted = is_login(f"{page.title_tag} {heading}") or not (announced(hint) or is_headed(page))
+    # because of a password field alone, and neither is a page with a headline or with prose.
+    shows_more = announced(hint) or is_headed(page) or paragraphs(body) > 0
+    wanted = is_login(f"{page.title_tag} {heading}") or not shows_more
     return "login" if length < 500 and wanted and _PASSWORD(page.tree) else None
 
 
@@ -234,6 +235,10 @@ def is_list(page: Page, body: Body) -> bool:
 
 
 _HEADINGS = ("h1", "h2", "h3", "h4")
+_NEAR = 8
+"""Maximum number of pieces of text from a headline to the text below it.
+
+In 39 of 42 lists there are at most 6. The name of the site is further away."""
 
 
 def heads_to(page: Page, body: Body) -> str | None:
@@ -249,9 +254,10 @@ def heads_to(page: Page, body: Body) -> str | None:
     texts, boxes, kinds = (pieces := view_of(page, body).pieces).texts, pieces.boxes, pieces.tree.kinds
     if first is None or first not in texts:
         return None
+    begin = texts.index(first)
     above = [
         place
-        for place in range(texts.index(first))
+        for place in range(max(0, begin - _NEAR), begin)
         if kinds[boxes[place]].rpartition("/")[2].partition(".")[0] in _HEADINGS
     ]
     if not above or key(texts[above[-1]]) in key(page.title_tag):

@@ -157,11 +157,11 @@ def is_list_id(path: str) -> bool:
 
 
 def is_front_page(url: str) -> bool:
-    """Return True if a URL is the front page of a host. A query is ignored if it does not identify a page."""
+    """Return True if a URL is the front page of a host. A query with a number identifies another page."""
     # "https://" has 8 characters. "http://" has 7, and then the first letter of the host is cut off, which is
     # harmless.
     path, _, query = url[8:].partition("/")[2].partition("?")
-    return not path and (not query or _of_query(query) != ["query names item"])
+    return not path and not any(map(str.isdecimal, query))
 
 
 def probability(odds: float) -> float:
