@@ -394,12 +394,12 @@ class SearchIndex:
                 return False
             self._tidy(database, number)
             tables, files = _Tables(database, number), _Files(database, number)
-            places = [files.of(row) for row in tables.rows_of(latest)]
-            for entry in latest.values():
-                # An article that gets a later number can be in the file of the next day.
-                for row in () if entry is None else (entry.first, entry.first + _A_DAY):
-                    places += (files.of(row), _day(row), _day(row)[:7])
-            marked = ((name,) for name in places)
+            firsts = [entry.first for entry in latest.values() if entry is not None]
+            # An article that gets a later number can be in the file of the next day.
+            rows = (*tables.rows_of(latest), *firsts, *(first + _A_DAY for first in firsts))
+            days = {row - row % _A_DAY for row in rows}
+            names = {name for row in days for name in (files.of(row), _day(row), _day(row)[:7])}
+            marked = ((name,) for name in names)
             database.executemany(f"INSERT OR IGNORE INTO dirty_{number} VALUES (?)", marked)
         with _readable(self.path), transaction(self._database) as database:
             if generation not in _generations(database):

@@ -202,7 +202,7 @@ def packed(columns: tuple[str, str, str, str]) -> bytes:
     """
     title, text, authors, marks = columns
     words = text.split()
-    lines = (title, " ".join(sorted(set(words))), str(len(words)), authors, marks)
+    lines = (title, " ".join(dict.fromkeys(words)), str(len(words)), authors, marks)
     return zlib.compress("\n".join(lines).encode())
 
 

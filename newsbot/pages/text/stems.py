@@ -11,12 +11,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
-from functools import cache, lru_cache
-from itertools import islice, product, repeat
+from functools import cache, partial
+from itertools import islice, product
 
 import Stemmer
 
-from newsbot.pages.text.words import MAX_TEXT, WRITTEN, letters, word_pattern
+from newsbot.pages.text.words import MAX_TEXT, WRITTEN, Remembered, letters, word_pattern
 
 MAX_VARIANTS = 32
 """Maximum number of stem sequences that are searched for one query."""
@@ -54,23 +54,30 @@ def stemming(language: str | None) -> str:
 def stems(text: str, language: str = "") -> list[str]:
     """Return the stem of every word of ``text`` in order. ``language`` is a result of :func:`stemming`."""
     text = _spaced(text)
-    words = word_pattern(text).findall(text)
-    short = words if max(map(len, words), default=0) <= _MAX_WORD else [word[:_MAX_WORD] for word in words]
-    return list(filter(None, map(stem, short, repeat(language))))
+    return list(filter(None, map(_known(language).__getitem__, word_pattern(text).findall(text))))
 
 
 def placed_stems(text: str, language: str = "") -> Iterator[tuple[str, int, int]]:
     """Yield the stem of every word, and the positions in ``text`` where the word starts and ends."""
     text = _spaced(text)
     for match in word_pattern(text).finditer(text):
-        found = stem(match[0][:_MAX_WORD], language)
+        found = stem(match[0], language)
         if found:
             yield found, match.start(), match.end()
 
 
-@lru_cache(maxsize=1 << 16)
 def stem(word: str, language: str = "") -> str:
     """Return the stem of one word as written. The result is empty if the word has no letter or digit."""
+    return _known(language)[word]
+
+
+@cache
+def _known(language: str) -> Remembered[str]:
+    return Remembered(partial(_stem, language=language))
+
+
+def _stem(word: str, language: str) -> str:
+    word = word[:_MAX_WORD]
     folded = letters(word)
     # A Cyrillic word is stemmed as Russian in every article, whatever its language is.
     if _CYRILLIC.search(folded):
