@@ -18,7 +18,7 @@ import encodings
 import gc
 import linecache
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from typing import Any
 
@@ -52,11 +52,23 @@ def renew_threads() -> None:
 
     The old threads finish their waiting work. Call this function in the event loop.
     """
+    before = _threads()
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(thread_name_prefix="asyncio"))
+    before.shutdown(wait=False)
+
+
+def in_thread(work: Callable[[], Any]) -> Future[Any]:
+    """Begin a call in a thread of :func:`asyncio.to_thread`. Unlike there, the result needs no event loop."""
+    return _threads().submit(work)
+
+
+def _threads() -> ThreadPoolExecutor:
     loop = asyncio.get_running_loop()
-    before = getattr(loop, "_default_executor", None)  # asyncio has no public way to get it
-    loop.set_default_executor(ThreadPoolExecutor(thread_name_prefix="asyncio"))
-    if before is not None:
-        before.shutdown(wait=False)
+    found: ThreadPoolExecutor | None = getattr(loop, "_default_executor", None)  # there is no public way
+    if found is None:
+        found = ThreadPoolExecutor(thread_name_prefix="asyncio")
+        loop.set_default_executor(found)
+    return found
 
 
 def keep_free(size: int) -> bool:

@@ -398,8 +398,8 @@ class SearchIndex:
             tables, files = _Tables(database, number), _Files(database, number)
             firsts = [entry.first for entry in latest.values() if entry is not None]
             # An article that gets a later number can be in the file of the next day.
-            rows = (*tables.rows_of(latest), *firsts, *(first + _A_DAY for first in firsts))
-            days = {row - row % _A_DAY for row in rows}
+            touched = (*tables.rows_of(latest), *firsts, *(first + _A_DAY for first in firsts))
+            days = {row - row % _A_DAY for row in touched}
             names = {name for row in days for name in (files.of(row), _day(row), _day(row)[:7])}
             marked = ((name,) for name in names)
             database.executemany(f"INSERT OR IGNORE INTO dirty_{number} VALUES (?)", marked)
