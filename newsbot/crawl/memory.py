@@ -52,22 +52,19 @@ def renew_threads() -> None:
 
     The old threads finish their waiting work. Call this function in the event loop.
     """
-    before = _threads()
-    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(thread_name_prefix="asyncio"))
-    before.shutdown(wait=False)
+    loop = asyncio.get_running_loop()
+    before = getattr(loop, "_default_executor", None)  # asyncio has no public way to get it
+    loop.set_default_executor(ThreadPoolExecutor(thread_name_prefix="asyncio"))
+    if before is not None:
+        before.shutdown(wait=False)
 
 
 def in_thread(work: Callable[[], Any]) -> Future[Any]:
     """Begin a call in a thread of :func:`asyncio.to_thread`. Unlike there, the result needs no event loop."""
-    return _threads().submit(work)
-
-
-def _threads() -> ThreadPoolExecutor:
-    loop = asyncio.get_running_loop()
-    found: ThreadPoolExecutor | None = getattr(loop, "_default_executor", None)  # there is no public way
-    if found is None:
-        found = ThreadPoolExecutor(thread_name_prefix="asyncio")
-        loop.set_default_executor(found)
+    loop: Any = asyncio.get_running_loop()
+    if loop._default_executor is None:  # noqa: SLF001
+        renew_threads()
+    found: Future[Any] = loop._default_executor.submit(work)  # noqa: SLF001
     return found
 
 

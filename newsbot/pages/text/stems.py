@@ -11,17 +11,19 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
-from functools import cache, partial
+from functools import cache
 from itertools import islice, product
 
 import Stemmer
 
-from newsbot.pages.text.words import MAX_TEXT, WRITTEN, Remembered, letters, word_pattern
+from newsbot.pages.text.words import MAX_TEXT, WRITTEN, letters, word_pattern
 
 MAX_VARIANTS = 32
 """Maximum number of stem sequences that are searched for one query."""
 _MAX_WORD = 64
 """Maximum number of characters of a word that are used."""
+_MAX_KNOWN = 1 << 16
+"""Maximum number of words of one language whose stems are kept."""
 _CYRILLIC = re.compile("[а-я]")
 _CONSONANT_END = re.compile("[бвгджзйклмнпрстфхцчшщ]$")
 _ALGORITHMS = {
@@ -71,13 +73,25 @@ def stem(word: str, language: str = "") -> str:
     return _known(language)[word]
 
 
-@cache
-def _known(language: str) -> Remembered[str]:
-    return Remembered(partial(_stem, language=language))
+class _Stems(dict[str, str]):
+    """The stems of words as written, in one language. ``map`` is twice as fast as with ``lru_cache``."""
+
+    def __init__(self, language: str) -> None:
+        self._language = language
+
+    def __missing__(self, word: str) -> str:
+        if len(word) > _MAX_WORD:
+            return self[word[:_MAX_WORD]]
+        if len(self) >= _MAX_KNOWN:
+            self.clear()
+        self[word] = found = _stem(word, self._language)
+        return found
+
+
+_known = cache(_Stems)
 
 
 def _stem(word: str, language: str) -> str:
-    word = word[:_MAX_WORD]
     folded = letters(word)
     # A Cyrillic word is stemmed as Russian in every article, whatever its language is.
     if _CYRILLIC.search(folded):

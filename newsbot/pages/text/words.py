@@ -17,9 +17,8 @@ from __future__ import annotations
 import codecs
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import cache, lru_cache
-from typing import TypeVar
 
 VERSION = 2
 """Version of the words. It is increased if a change of the code produces different words for the same text.
@@ -146,29 +145,6 @@ def letters(word: str) -> str:
     if _PLAIN.fullmatch(folded):
         return folded
     return "".join(one for one in fold(folded.translate(WRITTEN)) if one.isalnum() or one in _VOWELS)
-
-
-T = TypeVar("T")
-_REMEMBERED = 1 << 16
-_MAX_REMEMBERED = 64
-
-
-class Remembered(dict[str, T]):
-    """The results of a function of one word, by word. ``map`` gets them faster than from ``lru_cache``.
-
-    At most 65,536 results are kept, and none of words of more than 64 characters.
-    """
-
-    def __init__(self, function: Callable[[str], T]) -> None:
-        self._function = function
-
-    def __missing__(self, word: str) -> T:
-        found = self._function(word)
-        if len(self) >= _REMEMBERED:
-            self.clear()
-        if len(word) <= _MAX_REMEMBERED:
-            self[word] = found
-        return found
 
 
 def tokens(text: str) -> list[str]:
