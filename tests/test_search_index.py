@@ -57,6 +57,7 @@ def test_any_query_finds_the_same_articles_as_a_full_scan(
     search: ArticleSearch, library: MemoryLibrary, monkeypatch: pytest.MonkeyPatch, seed: int, at_once: int
 ) -> None:
     monkeypatch.setattr(following, "AT_ONCE", at_once)
+    monkeypatch.setattr(following, "IN_BULK", 1)
     articles = make_articles(seed, 200)
     for number, article in enumerate(articles):
         library.store(article)
@@ -212,6 +213,7 @@ def test_the_old_index_is_used_during_a_rebuild(
     search: ArticleSearch, library: MemoryLibrary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(following, "AT_ONCE", 10)
+    monkeypatch.setattr(following, "IN_BULK", 1)
     for number in range(40):
         library.store(make_article(f"{number}", "Слово."))
     search.follow()
@@ -233,6 +235,7 @@ def test_an_interrupted_rebuild_continues(
     search: ArticleSearch, library: MemoryLibrary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(following, "AT_ONCE", 10)
+    monkeypatch.setattr(following, "IN_BULK", 1)
     for number in range(40):
         library.store(make_article(f"{number}", "Слово."))
     search.follow()
@@ -258,6 +261,7 @@ def test_several_followers_write_each_change_once(
     library: MemoryLibrary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(following, "AT_ONCE", 5)
+    monkeypatch.setattr(following, "IN_BULK", 1)
     articles = make_articles(5, 200)
     for article in articles:
         library.store(article)
@@ -397,6 +401,7 @@ def test_a_file_of_many_articles_ends_with_its_day(
 ) -> None:
     monkeypatch.setattr(index, "FILE_SIZE", 10)
     monkeypatch.setattr(following, "AT_ONCE", 7)
+    monkeypatch.setattr(following, "IN_BULK", 1)
     begin = datetime(2026, 11, 2, tzinfo=UTC)
     for number in range(100):
         moment = begin + timedelta(hours=4 * number + (30 * 24 if number == 55 else 0))

@@ -73,8 +73,8 @@ would have no rare stems."""
 _UNIT = 1 << 30
 """Weights are rounded to multiples of ``1 / _UNIT``."""
 # The word is after a letter or comma and a space ("in Berlin"), or after a quote or bracket („Spiegel“).
-_NAME = re.compile(r"(?:(?<=[\w,;] )|(?<= [«„“\"(]))[^\W\d_][\w-]+")
-"""Matches a word that does not begin a sentence."""
+_NAME = re.compile(r"[^\W\d_a-zа-яё](?:(?<=[\w,;] .)|(?<= [«„“\"(].))[\w-]+")
+"""Matches a word that does not begin a sentence. Most words in lower case are left out."""
 
 TABLES = (
     # The events. ``key`` is the key of the first article, and ``began`` its time in seconds since 1970.
@@ -236,7 +236,7 @@ class Events:
             for found, number in one.counts.items()
         }
         vector = _cut(weights, STEMS)
-        length = _length(vector)
+        length = hypot(*vector.values()) or 1.0  # an empty vector has length 0
         return {found: weight / length for found, weight in vector.items()}
 
     def _of_story(self, one: Beginning) -> int | None:
@@ -254,7 +254,7 @@ class Events:
         # The inverted index has no weights. So events are first ranked by the weights that the shared stems
         # have in the article. For the best events, vectors are read and the exact cosine is computed.
         since, until = one.moment - WINDOW, one.moment + WINDOW
-        places = [*product(sorted({since // _SPAN, until // _SPAN}), _heaviest(vector, INDEXED))]
+        places = [*product(sorted({since // _SPAN, until // _SPAN}), list(vector)[:INDEXED])]
         if not places:
             return None
         posted = (
@@ -279,7 +279,7 @@ class Events:
             # Both headlines name days, but they have no day in common.
             if one.days and days and one.days.isdisjoint(days.split()):
                 continue
-            cosine = _cosine(one, vector, _unpacked(packed)) * 0.5 ** (abs(one.moment - began) / HALF)
+            cosine = _cosine(one, vector, packed) * 0.5 ** (abs(one.moment - began) / HALF)
             if cosine > best:
                 best, nearest = cosine, event
         return nearest
@@ -343,30 +343,29 @@ class Events:
         self._database.executemany(query, sorted(rows))
 
 
-def _heaviest(weights: Mapping[int, float], number: int) -> list[int]:
-    return [one for _, one in sorted([(-weight, one) for one, weight in weights.items()])[:number]]
-
-
 def _cut(weights: Mapping[int, float], number: int) -> Vector:
-    return {one: weights[one] for one in _heaviest(weights, number)}
+    # Equal weights keep their order, which is that of the words in the article.
+    heaviest = sorted(weights, key=weights.__getitem__, reverse=True)[:number]
+    return {one: weights[one] for one in heaviest}
 
 
-def _length(vector: Vector) -> float:
-    # 1.0 for an empty vector: the callers divide by the length
-    return hypot(*vector.values()) or 1.0
-
-
-def _cosine(one: Beginning, vector: Vector, event: Vector) -> float:
+def _cosine(one: Beginning, vector: Vector, event: bytes) -> float:
     """Return the cosine of an article and an event. Return 0 if names contribute too little to it.
 
-    The article's vector has length 1, so the product is divided only by the length of the event's vector.
+    ``event`` is the packed vector. The article's vector has length 1, so the product is divided only by the
+    length of the event's vector.
     """
-    # fsum() is exact, so the order of a set does not matter.
-    shared = vector.keys() & event.keys()
-    total = fsum([vector[found] * event[found] for found in shared])
-    if one.names and fsum([vector[found] * event[found] for found in shared & one.names]) < NAMES * total:
+    stems, weights = _halves(event)
+    shared = [
+        (found, vector[found] * weight)
+        for found, weight in zip(stems, weights, strict=True)
+        if found in vector
+    ]
+    # fsum() is exact, so the order of the stems does not matter.
+    total = fsum([product for _, product in shared])
+    if one.names and fsum([product for found, product in shared if found in one.names]) < NAMES * total:
         return 0.0
-    return total / _length(event)
+    return total / (hypot(*weights) or 1.0)
 
 
 def _packed(vector: Vector) -> bytes:
@@ -374,6 +373,10 @@ def _packed(vector: Vector) -> bytes:
     return array("I", vector).tobytes() + array("f", vector.values()).tobytes()
 
 
-def _unpacked(packed: bytes) -> dict[int, float]:
+def _halves(packed: bytes) -> tuple[array[int], array[float]]:
     half = len(packed) // 2
-    return dict(zip(array("I", packed[:half]), array("f", packed[half:]), strict=True))
+    return array("I", packed[:half]), array("f", packed[half:])
+
+
+def _unpacked(packed: bytes) -> dict[int, float]:
+    return dict(zip(*_halves(packed), strict=True))

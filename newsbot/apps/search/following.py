@@ -24,6 +24,9 @@ from newsbot.storage.following import Follower
 
 AT_ONCE = 500
 """Maximum number of changes that are read and written in one batch."""
+IN_BULK = 4
+"""Number of such batches that are written as one if there is no time limit. This writes fewer pages of the
+file, because many stems are in each batch."""
 _LOOK = 0.02
 """Seconds between two checks whether another process is still updating the index."""
 Tell = Callable[[int], None]
@@ -127,7 +130,7 @@ class Updater(IndexFollower):
         while True:
             with _locked(self._lock) as mine:
                 if mine:
-                    for written in accumulate(self._steps()):
+                    for written in accumulate(self._steps(AT_ONCE * (IN_BULK if give_up is None else 1))):
                         tell(written)
                         if _over(give_up):
                             return self.is_current()
@@ -147,7 +150,7 @@ class Updater(IndexFollower):
             if mine:
                 self._index.keep_active()
                 self._index.begin()
-                for written in accumulate(self._steps()):
+                for written in accumulate(self._steps(AT_ONCE * IN_BULK)):
                     tell(written)
         return mine
 
@@ -178,11 +181,11 @@ class Updater(IndexFollower):
     def _is_remade(self) -> bool:
         return len(self._index.generations()) > 1
 
-    def _steps(self) -> Iterator[int]:
+    def _steps(self, at_once: int) -> Iterator[int]:
         """Write batches until the index is complete. Yield the number of changes in each batch."""
         while True:
             target = self._index.generations()[-1]  # the generation being built, or the only one
-            changes = self._source.changes_since(target.cursor, AT_ONCE)
+            changes = self._source.changes_since(target.cursor, at_once)
             yield from self._write(target, changes)
             outdated = (changes.restarted and target.cursor) or self._is_outdated(target)
             if target.active and not changes.found and not outdated:

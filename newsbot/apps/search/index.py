@@ -38,6 +38,7 @@ from newsbot.apps.search.query import (
     author_stem,
     label_mark,
     language_mark,
+    pairs_of,
     section_mark,
     site_mark,
 )
@@ -47,10 +48,10 @@ from newsbot.items import Article, batched
 from newsbot.pages.text.stems import stemming, stems
 from newsbot.pages.text.words import clean
 
-LAYOUT = 9
+LAYOUT = 10
 """Version of the layout. It is increased when the form of rows or stems changes. A generation with another
 layout is deleted, and the index is built again."""
-FILE_SIZE = 200_000
+FILE_SIZE = 100_000
 """From this number of articles on, a file of words ends with the next day."""
 MAX_COUNTED = 20_000
 """Maximum number of matches whose sites and languages are counted. The newest matches are counted."""
@@ -203,7 +204,7 @@ class _Entry:
     counted: tuple[str, str]
     """Site and language."""
     columns: tuple[str, str, str, str]
-    """The columns of the FTS5 table: stems of title, text and authors, and the marks."""
+    """The columns of the FTS5 table: stems and pairs of title and text, stems of authors, and the marks."""
     body: bytes
     """``columns`` in the compressed form that is needed to delete the article."""
     beginning: Beginning
@@ -218,7 +219,8 @@ class _Entry:
         marks = [EVERY, site_mark(article.source), language_mark(article.language or "")]
         marks += [section_mark(article.section)] if article.section else []
         marks += [label_mark(*one) for one in labels.of(article, (*title, *text))]
-        columns = (" ".join(title), " ".join(text), authors, " ".join(marks))
+        title_words, words = (" ".join([*some, *pairs_of(some)]) for some in (title, text))
+        columns = (title_words, words, authors, " ".join(marks))
         first = first_row(article.published_at or article.fetched_at)
         counted = (clean(article.source), clean(article.language or ""))
         beginning = Beginning.of(key, article, first // _PER_SECOND, title, start)
@@ -394,12 +396,12 @@ class SearchIndex:
                 return False
             self._tidy(database, number)
             tables, files = _Tables(database, number), _Files(database, number)
-            places = [files.of(row) for row in tables.rows_of(latest)]
-            for entry in latest.values():
-                # An article that gets a later number can be in the file of the next day.
-                for row in () if entry is None else (entry.first, entry.first + _A_DAY):
-                    places += (files.of(row), _day(row), _day(row)[:7])
-            marked = ((name,) for name in places)
+            firsts = [entry.first for entry in latest.values() if entry is not None]
+            # An article that gets a later number can be in the file of the next day.
+            touched = (*tables.rows_of(latest), *firsts, *(first + _A_DAY for first in firsts))
+            days = {row - row % _A_DAY for row in touched}
+            names = {name for row in days for name in (files.of(row), _day(row), _day(row)[:7])}
+            marked = ((name,) for name in names)
             database.executemany(f"INSERT OR IGNORE INTO dirty_{number} VALUES (?)", marked)
         with _readable(self.path), transaction(self._database) as database:
             if generation not in _generations(database):

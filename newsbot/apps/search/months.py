@@ -19,6 +19,7 @@ import zlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from newsbot.apps.search.query import PAIR
 from newsbot.connections.sqlite import open_database, readable_errors, transaction
 from newsbot.items import Bounded
 
@@ -202,7 +203,7 @@ def packed(columns: tuple[str, str, str, str]) -> bytes:
     """
     title, text, authors, marks = columns
     words = text.split()
-    lines = (title, " ".join(sorted(set(words))), str(len(words)), authors, marks)
+    lines = (title, " ".join(dict.fromkeys(words)), str(len(words)), authors, marks)
     return zlib.compress("\n".join(lines).encode())
 
 
@@ -220,5 +221,6 @@ def unpacked(body: bytes) -> tuple[str, str, str, str]:
 
 def stems_of(body: bytes) -> tuple[frozenset[str], frozenset[str]]:
     """Return the stems of the title, and the stems of title and text, from the data of :func:`packed`."""
-    title, text, *_ = zlib.decompress(body).decode().split("\n")
+    # the pairs are after all stems
+    title, text = (line.partition(f" {PAIR}")[0] for line in zlib.decompress(body).decode().split("\n")[:2])
     return frozenset(title.split()), frozenset((*title.split(), *text.split()))

@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
-from functools import cache, lru_cache
-from itertools import islice, product, repeat
+from functools import cache
+from itertools import islice, product
 
 import Stemmer
 
@@ -22,6 +22,8 @@ MAX_VARIANTS = 32
 """Maximum number of stem sequences that are searched for one query."""
 _MAX_WORD = 64
 """Maximum number of characters of a word that are used."""
+_MAX_KNOWN = 1 << 16
+"""Maximum number of words of one language whose stems are kept."""
 _CYRILLIC = re.compile("[а-я]")
 _CONSONANT_END = re.compile("[бвгджзйклмнпрстфхцчшщ]$")
 _ALGORITHMS = {
@@ -54,23 +56,42 @@ def stemming(language: str | None) -> str:
 def stems(text: str, language: str = "") -> list[str]:
     """Return the stem of every word of ``text`` in order. ``language`` is a result of :func:`stemming`."""
     text = _spaced(text)
-    words = word_pattern(text).findall(text)
-    short = words if max(map(len, words), default=0) <= _MAX_WORD else [word[:_MAX_WORD] for word in words]
-    return list(filter(None, map(stem, short, repeat(language))))
+    return list(filter(None, map(_known(language).__getitem__, word_pattern(text).findall(text))))
 
 
 def placed_stems(text: str, language: str = "") -> Iterator[tuple[str, int, int]]:
     """Yield the stem of every word, and the positions in ``text`` where the word starts and ends."""
     text = _spaced(text)
     for match in word_pattern(text).finditer(text):
-        found = stem(match[0][:_MAX_WORD], language)
+        found = stem(match[0], language)
         if found:
             yield found, match.start(), match.end()
 
 
-@lru_cache(maxsize=1 << 16)
 def stem(word: str, language: str = "") -> str:
     """Return the stem of one word as written. The result is empty if the word has no letter or digit."""
+    return _known(language)[word]
+
+
+class _Stems(dict[str, str]):
+    """The stems of words as written, in one language. ``map`` is twice as fast as with ``lru_cache``."""
+
+    def __init__(self, language: str) -> None:
+        self._language = language
+
+    def __missing__(self, word: str) -> str:
+        if len(word) > _MAX_WORD:
+            return self[word[:_MAX_WORD]]
+        if len(self) >= _MAX_KNOWN:
+            self.clear()
+        self[word] = found = _stem(word, self._language)
+        return found
+
+
+_known = cache(_Stems)
+
+
+def _stem(word: str, language: str) -> str:
     folded = letters(word)
     # A Cyrillic word is stemmed as Russian in every article, whatever its language is.
     if _CYRILLIC.search(folded):

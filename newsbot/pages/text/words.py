@@ -135,11 +135,16 @@ WRITTEN: dict[int, str | None] = str.maketrans({"œ": "oe", "æ": "ae"}) | dict.
     map(ord, "\u00ad\u200b\u200c\u200d")
 )
 """For searches: letters that many people write as two letters, and signs that many people leave out."""
+_PLAIN = re.compile("[0-9a-z]+|[а-я]+")
+"""Matches most words in lower case. Folding does not change them."""
 
 
 def letters(word: str) -> str:
     """Return a word as it is searched: folded, with letters and digits only. The result may be empty."""
-    return "".join(one for one in fold(word.casefold().translate(WRITTEN)) if one.isalnum() or one in _VOWELS)
+    folded = word.casefold()
+    if _PLAIN.fullmatch(folded):
+        return folded
+    return "".join(one for one in fold(folded.translate(WRITTEN)) if one.isalnum() or one in _VOWELS)
 
 
 def tokens(text: str) -> list[str]:
