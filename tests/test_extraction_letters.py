@@ -135,6 +135,7 @@ SHELLS = {
     "early end within": "<html><head>HEAD</head><body><header>x</header></body></html><!-- c -->STORY",
     "empty body first": "<html lang=en><head>HEAD</head><body></body><body class=x>STORY</body></html>",
     "banner page": "<html><body><div>Ad</div></body></html><html><head>HEAD</head><body>STORY</body></html>",
+    "titled banner": "<html><title>Ad</title><body>Ad</body></html><html>HEAD<body>STORY</body></html>",
     "head in body": "<html lang=en><body><head>HEAD</head>STORY</body></html>",
     "body in a script": "<html><head><script>'<body></body></html>'</script>HEAD</head><main>STORY</main>",
     "text in the head": "<html lang=en><head>Ad HEAD</head><body>STORY</body></html>",

@@ -34,7 +34,7 @@ OTHERS = [
     "<p>The mill was opened on 3 May 2001.</p>",
     "<p>On 3 May 2021 the council voted for it.</p>",
     "<p>Мельница была построена 3 мая 2001 года.</p>",
-    "<section class=most-read><div><a href=/x>Fish prices</a><span class=date>20.11.2023</span></div></section>",
+    "<section class=most-read><div><a href=/x>Fish</a><span class=date>20.11.2023</span></div></section>",
 ]
 
 

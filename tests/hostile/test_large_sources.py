@@ -60,7 +60,7 @@ def test_a_large_sitemap_is_parsed_beside_the_event_loop(desk, reader, monkeypat
 def test_the_loop_does_not_wait_for_a_page_behind_a_slow_one(monkeypatch):
     waits, slow = [], threading.Event()
 
-    class Watched(Future):
+    class Watched(Future[object]):
         def exception(self, timeout=None):
             waits.append(timeout)
             return super().exception(timeout)

@@ -34,6 +34,7 @@ _LONGEST_NOTES = 1500
 """Maximum length of all notes on people. Some sites show their articles in boxes with such names."""
 _SIDEBAR = list(SUBJECTS).index("sidebar")
 _NAV = 1 << REGIONS.index("nav")
+_OUTSIDE = sum(1 << REGIONS.index(name) for name in ("nav", "footer", "form"))
 _PARTS = re.compile(r"\s*[|–—:»]\s*|\s-\s")
 _FAR = 3
 """Minimum number of steps from a headline up to the box that it shares with the motto of the blog."""
@@ -89,16 +90,24 @@ def _is_counter(text: str) -> bool:
 
 def _sidebars(view: View) -> Marks:
     """True for the pieces in side columns and menus that do not contain the headline."""
+    marks: Marks = (view.subjects[view.box, _SIDEBAR] > 0) | _within(view, _NAV)
+    return marks
+
+
+def outside(view: View) -> Marks:
+    """True for the pieces in footers, menus and forms that do not contain the headline."""
+    return _within(view, _OUTSIDE)
+
+
+def _within(view: View, bits: int) -> Marks:
     regions = np.array(view.pieces.tree.regions)
-    menus = regions[view.box] & ~regions[view.common[view.box]] & _NAV
-    marks: Marks = (view.subjects[view.box, _SIDEBAR] > 0) | (menus > 0)
+    marks: Marks = (regions[view.box] & ~regions[view.common[view.box]] & bits) > 0
     return marks
 
 
 def _notes(view: View) -> Marks:
     """True for the pieces about the author and in notes on names, outside of the box of the headline."""
-    regions = np.array(view.pieces.tree.regions)
-    marks: Marks = (regions[view.box] & ~regions[view.common[view.box]] & IS_NOTE) > 0
+    marks = _within(view, IS_NOTE)
     return marks if view.length[marks].sum() <= _LONGEST_NOTES else np.zeros(view.count, np.bool_)
 
 

@@ -22,6 +22,7 @@ from newsbot.pages.extraction.body.features import FAR, Known, Marks, View
 from newsbot.pages.extraction.body.furniture import (
     cookie_notices,
     names_cookies,
+    outside,
     without_captions,
     without_furniture,
 )
@@ -215,13 +216,14 @@ def _below_headline(view: View) -> Marks:
     at = parts[max(parts)] if parts else 0
     box = view.pieces.boxes[at] if parts else 0
     while box > 0 and not (view.prose[marks & ~view.headings] > 0).any():
-        marks = (view.steps_to(box)[view.box] < FAR) & ~view.titles
+        marks = (view.steps_to(box)[view.box] < FAR) & ~view.titles & ~outside(view)
         marks[: at + 1] = False
         box = view.pieces.tree.parents[box]
     scores = judge(view)
-    if int(view.length[marks].sum()) >= _HARDLY_ANY:
-        return marks & (scores > max(NEVER, scores[marks].max() - _MUCH_LESS))
-    return np.zeros(view.count, np.bool_)
+    if int(view.length[marks].sum()) < _HARDLY_ANY or not (view.prose[marks & ~view.headings] > 0).any():
+        return np.zeros(view.count, np.bool_)
+    likely: Marks = marks & (scores > max(NEVER, scores[marks].max() - _MUCH_LESS))
+    return likely
 
 
 def _pointers(view: View) -> Marks:

@@ -411,7 +411,10 @@ class Page:
     links: dict[str, list[str]] = field(default_factory=dict)
     """Values of ``href`` of the ``<link>`` elements, by relation (``rel``)."""
     title_tag: str = ""
-    """Text of the first ``<title>`` that is not part of a drawing (SVG)."""
+    """Text of the first ``<title>`` that is not part of a drawing (SVG).
+
+    If there are several, and an ``<h1>`` below them is in another one, it is that one.
+    """
     h1: list[HtmlElement] = field(default_factory=list)
     times: list[Times] = field(default_factory=list)
     scripts: list[str] = field(default_factory=list)
@@ -421,6 +424,8 @@ class Page:
     html_lang: str | None = None
     """The language tag of ``<html>``."""
     _starts: dict[tuple[HtmlElement, int], str] = field(default_factory=dict)
+    _titles: list[HtmlElement] = field(default_factory=list)
+    """The further ``<title>`` elements."""
 
     @classmethod
     def read(cls, tree: HtmlElement, url: str) -> Page:
@@ -682,10 +687,17 @@ class Page:
         # The <title> of a drawing (SVG) is its tooltip.
         if not self.title_tag and element.getparent() is not None and element.getparent().tag != "svg":
             self.title_tag = plain(text_of(element)[:2000])
+        elif len(self._titles) < MAX_HEADLINES and element.getparent().tag != "svg":
+            self._titles.append(element)
 
     def _h1(self, element: HtmlElement) -> None:
         if len(self.h1) < MAX_HEADLINES:
             self.h1.append(element)
+            # A banner before the document brings its own <title>. The headline shows which one is the page's.
+            headline = key(text_of(element, 500)) if self._titles else ""
+            if headline and headline not in key(self.title_tag):
+                titles = (plain(text_of(title)[:2000]) for title in self._titles)
+                self.title_tag = next((title for title in titles if headline in key(title)), self.title_tag)
 
     def _base(self, element: HtmlElement) -> None:
         self.base = self.base or (element.get("href") or "").strip()
