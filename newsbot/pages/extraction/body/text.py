@@ -58,6 +58,8 @@ _SURE = 3000
 """Score from which a piece certainly belongs to an article. Nearly all articles have one."""
 _LEAST_HEADLINE = 10
 """Minimum number of letters of a headline that is recognised as a part of the page's title."""
+_MUCH = 3000
+"""Number of letters of prose that is hardly ever a box beside a short note."""
 _MUCH_LESS = 1000
 """Difference of scores (1000 times the log odds) from which a piece is much less likely than another."""
 _BESIDE = 12
@@ -160,14 +162,15 @@ def view_of(page: Page, stated: list[Block], removed: frozenset[HtmlElement] = f
 def judged_blocks(view: View) -> list[Block]:
     """Return the pieces that belong to the article.
 
-    If the judge is sure of no piece, and takes none from the box of the headline, the text is what that box
-    holds. If the judge takes hardly anything, the text is the prose of the densest box. So a short note below
-    its headline, and a page with a single block of prose, have a text.
+    If the judge is sure of no piece, takes little, and takes nothing from the box of the headline, the text
+    is what that box holds. If the judge takes hardly anything, the text is the prose of the densest box. So a
+    short note below its headline, and a page with a single block of prose, have a text.
     """
     if not view.count:
         return []
     chosen = taken(view)
-    own = np.zeros_like(chosen) if (judge(view) > _SURE).any() else _below_headline(view)
+    is_sure = (judge(view) > _SURE).any() or int(view.prose[chosen].sum()) > _MUCH
+    own = np.zeros_like(chosen) if is_sure else _below_headline(view)
     if own.any() and not (own & chosen).any():
         chosen = own
     elif int(view.length[chosen & ~view.headings].sum()) < _HARDLY_ANY:
