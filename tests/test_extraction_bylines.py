@@ -64,6 +64,12 @@ from tests.extraction_pages import TEXT, json_ld, page, read
         ("<p>From <span itemprop=author>The reviewers of a museum</span></p>", []),
         ("<p class=byline>By Paper News</p><meta property=og:site_name content='Paper News'>", []),
         ("<a href=/autoren/>Wer schreibt hier?</a>", []),
+        ("<p class=meta>Posted on 27 November 2024 by Mary Poole in Traffic</p>", ["Mary Poole"]),
+        ("<dl><dd class=createdby>Geschrieben von Karl Voss</dd></dl>", ["Karl Voss"]),
+        ("<p class=byline>政治部・佐藤花子</p>", ["佐藤花子"]),
+        ("<p class=author>本报记者 林大同 陈小华</p>", ["林大同", "陈小华"]),
+        ("<p>[서울=뉴시스] 박서준 기자 = 다리가 폐쇄됐다고 시청이 밝혔다.</p>", ["박서준"]),
+        ("<p class=byline>Chief political correspondent Mary Poole</p>", ["Mary Poole"]),
         ("<div><span>Mary Poole |</span><span class=d>05.04.2024</span></div>", ["Mary Poole"]),
         ("<p>Олег Орлов, 5 апреля 2024</p>", ["Олег Орлов"]),
         ("<p>Example Org | 05.04.2024</p>", []),
@@ -73,6 +79,17 @@ from tests.extraction_pages import TEXT, json_ld, page, read
 )
 def test_visible_bylines(byline: str, expected: list[str]) -> None:
     assert read(page(body=byline + TEXT)).authors == expected
+
+
+def test_links_in_the_header_of_the_page_are_no_authors() -> None:
+    menu = "<header><ul><li><a rel=author href=/author/tom>Tom Wick</a></li></ul></header>"
+    html = f"<title>Rain</title>{menu}<main><h1>Rain closes the lower road</h1>{TEXT}</main>"
+    assert read(html.encode()).authors == []
+
+
+def test_a_button_is_no_part_of_the_headline() -> None:
+    article = read(page(h1="Rain closes the lower road <button>Share</button>"))
+    assert article.title == "Rain closes the lower road"
 
 
 @pytest.mark.parametrize(

@@ -97,16 +97,17 @@ class AddressChoice:
         kept = self._at_address(item, item.canonical_url)
         if kept is None:
             return None
-        if not of_one_page(kept.url, item.url):
-            is_copy = of_one_page(kept.canonical_url, item.url) and is_variant(
-                canonicalize(kept.url), kept.canonical_url
+        if is_same := of_one_page(kept.url, item.url):
+            moves = canonicalize(kept.url) != canonicalize(item.url) and self._spellings.prefers(
+                item.url, kept.url
             )
-            moved = is_copy and is_one_article(kept, item) and self._move(kept, item)
-            return self._context.storage.articles.get(item.canonical_url) if moved else kept
-        if canonicalize(kept.url) != canonicalize(item.url) and self._spellings.prefers(item.url, kept.url):
+        else:  # the stored article may be that of a copy, whose URL has more parameters
+            moves = is_variant(canonicalize(kept.url), item.canonical_url) and is_one_article(kept, item)
+        if moves:
             self._move(kept, item)
             return self._context.storage.articles.get(item.canonical_url)
-        item.canonical_url = kept.canonical_url  # the page keeps the URL under which it was stored first
+        if is_same:
+            item.canonical_url = kept.canonical_url  # the page keeps the URL under which it was stored first
         return kept
 
     def _at_address(self, item: Article, own: str) -> Article | None:

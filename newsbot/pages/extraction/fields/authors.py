@@ -102,8 +102,10 @@ _HAN_NAME = re.compile("[㐀-鿿々ぁ-んァ-ヴー]{2,6}(?:·[㐀-鿿]{1,8})*|
 """A Chinese, Japanese or Korean name. A name from another language has a dot between its parts."""
 _HAN_LABEL = r"(?<![^\s|])(%(byline_labels)s|%(photo_labels)s)\s?[/／｜丨＝]\s?"
 """A label with a slash, a bar or a double line: "文/王小明 图/李丽", "文｜王小明", "文・写真＝王小明"."""
-_COUNTRY = re.compile(r"^[\[［〔【(（][㐀-鿿]{1,3}[\]］〕】)）]\s*")
-"""The country of a foreign author before the name: "[美] 约翰·史密斯"."""
+_COUNTRY = re.compile(r"^[\[［〔【(（][㐀-鿿]{1,3}[\]］〕】)）]\s*|^[㐀-鿿]{1,4}(?:部|支局|总局|総局)[・\s]")
+"""The country of a foreign author, or the office, before the name: "[美] 约翰·史密斯", "政治部・山田太郎"."""
+_REPORTERS = re.compile(r"(?<=记者)[:：\s]\s?[㐀-鿿]{2,4}(?:\s[㐀-鿿]{2,4})+$")
+"""The names of Chinese reporters, with spaces between them: "本报记者 李大海 王小明"."""
 
 
 def _is_title(name: str) -> bool:
@@ -117,6 +119,7 @@ def _names(value: str) -> tuple[str, ...]:
         return ()
     text = compiled(_EDITED).sub("", _ADDRESS.sub(" ", plain(value))).strip()
     text = compiled(_HAN_LABEL).sub(r"\1:", text)
+    text = _REPORTERS.sub(lambda names: ":" + "、".join(names[0].strip(" :：").split()), text)
     text = _GLUED_BY.sub("", _before_date(compiled(_PLACED).sub("", text)).strip("[]［］【】（）"))
     by = compiled(BY)
     text = by.sub("", compiled(_IN_PLACE).sub("", text))
@@ -131,6 +134,7 @@ def _names(value: str) -> tuple[str, ...]:
         name = by.sub("", (part or "").strip(' \t,:;-–—|="«»“”').lstrip("."))
         name = _COUNTRY.sub("", name)
         name = compiled(_ROLE_BEHIND).sub("", compiled(_TAIL).sub("", name))
+        name = compiled(rf"^{_OFFICE}\s(?=(?-i:[A-Z])[\w.'’-]+\s\w)").sub("", name)
         if not compiled(rf"{_OFFICE}s?$").match(name):
             name = compiled(rf"(?<=\w\s)(?<=\w\w\s){_OFFICE}$").sub("", name).strip(" ,:;-–—|")
         if not _SHORT.search(name):
@@ -270,7 +274,8 @@ _SITE_TRUST = 0.3
 
 _LABEL = (
     r"[(\[（【]?(?:(?P<sure>%(author_labels)s\s?[:：]?)|"
-    r"(?!%(other_makers)s)(?:-+\s)?(?:[^\W\d_]+\s){0,2}?%(by)s\s)"
+    r"(?!%(other_makers)s)(?:-+\s)?(?:[^\W\d_]+\s){0,2}?%(by)s\s|"
+    r"%(published)s\s.{0,12}?\d[^.!?]{1,30}?\s%(by)s\s)"
 )
 """Labels before the names in a line.
 
@@ -456,6 +461,8 @@ def _bylines(page: Page) -> list[str]:
     """Return the texts of the first visible byline with names, outside of comments and side columns."""
     # The most certain source comes first: markup, class names, labels in the text, a signature, a profile.
     marks = author_marks(page.tree)
+    for found in (marks.sure, marks.named):
+        found[:] = [element for element in found if not _is_in_menu(element, page)]
     if marked := _marked_names(page, marks):
         return marked
     for element in marks.named:
@@ -466,15 +473,23 @@ def _bylines(page: Page) -> list[str]:
         # Boxes without an author may also have classes with the word "author". So if the text has no "by",
         # its words must begin with capitals.
         if any(
-            compiled(BY).match(text)
+            compiled(rf"{BY}|^{_OFFICE}\s").match(text)
             or _HAN_NAME.fullmatch(one)
             or (_is_full_name(one) and text.startswith(f"{one},"))
             or (_capitalised(text) and (" " in one or agency_of(one)))
             for one in names
         ):
             return [text]
-    labelled = _labelled_names(page) or _dated_name(page)
+    labelled = _labelled_names(page) or _dated_name(page) or _agency_line(page)
     return labelled or _signature(page) or _profile(page, marks) or _bold_name(page)
+
+
+def _is_in_menu(element: HtmlElement, page: Page) -> bool:
+    """True for an element in the header of the page, which is not the header of the article."""
+    header = next(element.iterancestors("header"), None)
+    if header is None or header in page.around_headline:
+        return False
+    return next(header.iterancestors("article", "main", "section"), None) is None
 
 
 def _unglued(element: HtmlElement) -> str:
@@ -489,7 +504,7 @@ def _unglued(element: HtmlElement) -> str:
 
 def _labelled_names(page: Page) -> list[str]:
     """Return the names in the first line that has a label and names: "Von: Jane Doe", "责编：牛镛"."""
-    lines = page.tree.iter("p", "li", "div", "span", "small", "td", "em", "i", "th", "dt")
+    lines = page.tree.iter("p", "li", "div", "span", "small", "td", "em", "i", "th", "dt", "dd")
     # The first words of an element are checked first, because getting its whole text is slow.
     label_of = compiled(_LABEL).match
     labelled = (
@@ -550,6 +565,17 @@ def _dated_name(page: Page) -> list[str]:
     return []
 
 
+def _agency_line(page: Page) -> list[str]:
+    """Return the reporters at the start of a Korean report: "[서울=뉴시스] 김민수 기자 = "."""
+    for element in islice(page.tree.iter("p", "div"), MAX_DATE_LINES):
+        if line := _KOREAN_LINE.match(text_of(element, 80)):
+            return clean_authors([line[1]])
+    return []
+
+
+_KOREAN_LINE = re.compile(
+    r"[\[(][가-힣]{2,8}\s?=\s?[^\])]{2,12}[\])]\s?([가-힣·,\s]{2,30}?\s?(?:기자|특파원))\s?="
+)
 _BESIDE = 4
 """Maximum number of elements on each side of the headline that are read."""
 _DATED_LINE = 80

@@ -248,7 +248,6 @@ _COPYRIGHT = re.compile(
     r"(?:©|\(c\)|\bcopyright\b)[\s\d©,–—-]*(?:by\s)?([^\d.|©][^.|©\n]{1,80})", re.IGNORECASE
 )
 _WITH_COPYRIGHT = xpath("//*[text()[contains(., '©') or contains(., '(c)') or contains(., 'opyright')]]")
-_HOME = re.compile(r"/(?:index\.\w{3,5})?")
 _FEED_OF_SITE = re.compile(r"(?:/[^/]*){0,2}/?")
 
 
@@ -262,9 +261,9 @@ def _without_shown_name(title: str, page: Page) -> str:
         return title
     (_, last), (first, end) = max(spans), min(spans)
     before_last = title[: max(spans)[0]]
-    shown = {key(name) for name in _shown_names(page) if len(name) < _LONGEST_NAME}
+    shown = _shown_names(page)
     if key(title[last:]) in shown and len(before_last) > len(title) - last:
-        return before_last
+        return _SECTION.sub("", before_last)
     return title[end:] if key(title[:first]) in shown and len(title) - end > first else title
 
 
@@ -275,30 +274,25 @@ def _is_shown_name(title: str, page: Page) -> bool:
         len(title) < _LONGEST_NAME
         and len(page.headings) == 1
         and name != key(page.headings[0])
-        and name in map(key, _shown_names(page))
+        and name in _shown_names(page)
     )
 
 
-def _shown_names(page: Page) -> Iterator[str]:
-    """Yield the texts of a page that may be the name of its site.
+def _shown_names(page: Page) -> set[str]:
+    """Return the keys of the texts of a page that may be the name of its site.
 
     They are metadata, titles of feeds, links to the home page, and copyright lines.
     """
     stated = page.meta_all("copyright", "publisher", "dc.publisher")
-    yield from stated
-    for link in islice(page.tree.iter("link", "a"), _MOST_LINKS):
+    found = [*stated]
+    for link in islice(page.tree.iter("link"), _MOST_LINKS):
         title, path = link.get("title") or "", _path_on_site(link.get("href") or "", page)
-        if path is None:
-            continue
-        if link.tag == "link" and "alternate" in (link.get("rel") or ""):
-            if _FEED_OF_SITE.fullmatch(path):
-                yield from (title, *_SEPARATOR.split(title))
-        elif link.tag == "a" and _HOME.fullmatch(path):
-            yield from (title, text_of(link, _LONGEST_NAME))
-            yield from (picture.get("alt") or "" for picture in link.iter("img"))
+        if "alternate" in (link.get("rel") or "") and path is not None and _FEED_OF_SITE.fullmatch(path):
+            found += (title, *_SEPARATOR.split(title))
     shown = (text_of(element, 500) for element in islice(_WITH_COPYRIGHT(page.tree), 20))
     for match in chain.from_iterable(map(_COPYRIGHT.finditer, (*stated, *shown))):
-        yield from (match[1], match[1].partition(",")[0])
+        found += (match[1], match[1].partition(",")[0])
+    return {key(name) for name in found if len(name) < _LONGEST_NAME} | page.home_names
 
 
 def _path_on_site(href: str, page: Page) -> str | None:

@@ -144,7 +144,7 @@ def _mend(tree: HtmlElement) -> None:
     memory.
     """
     found: dict[str, list[HtmlElement]] = {
-        "main": [], "tr": [], "a": [], "span": [], "sup": [], "template": []
+        "main": [], "tr": [], "a": [], "span": [], "sup": [], "template": [], "h1": []
     }  # fmt: skip
     readings: list[HtmlElement] = []
     for element in tree.iter(*found, *_READINGS):
@@ -157,6 +157,11 @@ def _mend(tree: HtmlElement) -> None:
     _free_main(found["main"])
     _narrow_rows(found["tr"])
     _without_asides((*found["a"], *found["span"], *found["sup"]))
+    for heading in found["h1"][:MAX_HEADLINES]:
+        buttons = heading.findall(".//button")
+        if len(text_of(heading)) > sum(len(text_of(button)) for button in buttons):
+            for button in buttons:  # "Share" is no part of the headline
+                button.drop_tree()
 
 
 def _drop(element: HtmlElement) -> None:
@@ -318,7 +323,9 @@ MAX_SMALLER = 40
 _LEAST_TITLE = 8
 """Minimum length of the title of a page in its headline. Shorter headings are sections."""
 _LONGEST_TITLE = 400
-_TITLE_PARTS = re.compile(r"\s+[|–—·»«:~-]+\s+|\s*[|｜]\s*")
+_TITLE_PARTS = re.compile(
+    r"\s+[|–—·»«:~-]+\s+|\s*[|｜]\s*|(?<=[\u3040-\u9fff\uff00-\uff65])[-_－＿](?=[\u3040-\u9fff]{2,10}(?:[-_－＿]|$))"
+)
 _HOME = ("/", "/index.html", "/index.php")
 _LONGEST_NAME = 60
 MAX_LINKS = 1000
@@ -573,7 +580,8 @@ class Page:
         if not href.endswith(("/", ".", "index.html", "index.php", self.host)):  # most links are others
             return False
         there = urlsplit(urls.resolve(self.url, href) or "")
-        return there.hostname == self.host and there.path in _HOME and self.parts.path not in _HOME
+        on_site = (there.hostname or "").removeprefix("www.") == self.host.removeprefix("www.")
+        return on_site and (there.path or "/") in _HOME and self.parts.path not in _HOME
 
     @cached_property
     def around_headline(self) -> frozenset[HtmlElement]:
