@@ -88,6 +88,9 @@ def test_a_date_line_at_the_start_of_a_sentence_counts() -> None:
         ("", "<div><h4>3 Reacties</h4><p>Jan, 28 november 2026: jammer.</p></div>"),
         ("", "<section class=comentarios><p>Ana, 28 de noviembre de 2026: Qué pena.</p></section>"),
         ("", "<footer>© Paper, 12 March 2025</footer>"),
+        ("", "<div class=event><h3>Ball at the mill</h3><p>29 November 2026, 19:00</p></div>"),
+        ("", "<div><div><a href=/n/6>Busfahrer streiken am Freitag</a> <span>3. Mai 2019</span></div></div>"),
+        ("", "<div><div><a href=/n/6>公交司机星期五罢工</a> <span>2019年5月3日</span></div></div>"),
         ("", "<aside><a href=/n/4>新しい橋が完成しました</a><span class=date>2026年11月20日</span></aside>"),
     ],
 )
@@ -95,6 +98,36 @@ def test_another_date_of_the_page_is_not_taken(own: str, before: str, after: str
     body = f"{before}<main><article><h1>Mill race dug out</h1>{own}{TEXT}{after}</article></main>{after}"
     article = read(f"<html lang=en><body>{body}</body></html>".encode(), ADDRESS, now=NOW)
     assert article.published_at is None, article.extraction
+
+
+@pytest.mark.parametrize(
+    "frame", ["<header>{}</header>{}", "<div class=head>{}</div><div class=body>{}</div>"]
+)
+@pytest.mark.parametrize(
+    "start",
+    [
+        "<figure><img src=/a.jpg><figcaption>The mill, 3 May 2019</figcaption></figure>",
+        "<p>水磨坊的沟渠将再次挖掘，镇议会决定这样做（2019年5月3日）。</p>",
+    ],
+)
+def test_a_date_at_the_start_of_the_text_is_not_beside_the_headline(start: str, frame: str) -> None:
+    markup = frame.format("<h1>Mill race dug out</h1>", f"{start}{TEXT}")
+    article = read(f"<title>Mill race dug out</title><body><main>{markup}</main>".encode(), ADDRESS, now=NOW)
+    assert article.published_at is None, article.extraction
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "<h6><a href=/autor/ana-lopez_7><b>Ana López</b></a> <span>3/12/2023 22:41</span></h6>",
+        "<div>Saved by human on 3 May 2024<a href=/comment/reply/8#form>Add a new comment here</a></div>",
+        "<div><a href='#order'>How to order this report</a><span>5 November 2021</span></div>",
+        "<p><a href=/people/jd>Jane Doe and Jonathan Roe-Mill</a> 5 November 2021</p>",
+    ],
+)
+def test_links_that_are_no_headlines_may_be_beside_the_date(line: str) -> None:
+    markup = f"<html lang=es><body><main><h1>Mill race dug out</h1>{line}{TEXT}</main></body></html>"
+    assert read(markup.encode(), "https://paper.example.bo/n/7", now=NOW).published_at is not None
 
 
 @pytest.mark.parametrize("logo", ["<h1><a href=/>Mill Paper</a></h1>", "<h1>Mill Paper</h1>", ""])

@@ -87,7 +87,7 @@ def clean_authors(values: Iterable[str]) -> list[str]:
         # If there is also the name of a person, "Science Desk" is a job title and is removed. Alone, it is
         # the author.
         persons = [name for name in found if not compiled(_ROLE).match(name)]
-        if any(_is_full_name(name) for name in persons):  # "CEO" beside a name is a title too
+        if any(is_full_name(name) for name in persons):  # "CEO" beside a name is a title too
             persons = [name for name in persons if not _is_title(name)]
         elif han := [name for name in persons if _HAN_NAME.fullmatch(name)]:
             persons = han
@@ -356,16 +356,16 @@ def visible_authors(page: Page) -> Candidate[list[str]] | None:
 
 def _people(names: list[str]) -> list[str]:
     """Return the names of a byline without the places and roles behind a full name: "Jane Doe, Munich"."""
-    if not names or not _is_full_name(names[0]):
+    if not names or not is_full_name(names[0]):
         return names
-    return [name for name in names if _is_full_name(name) or agency_of(name)]
+    return [name for name in names if is_full_name(name) or agency_of(name)]
 
 
 def is_account(names: list[str]) -> bool:
     """True if none of ``names`` is the full name of a person, as in "wpeditor7", "news feed", "News Desk"."""
     role = compiled(_ROLE)
     return not any(
-        (_is_full_name(name) and role.match(name) is None) or not name[:1].isascii() for name in names
+        (is_full_name(name) and role.match(name) is None) or not name[:1].isascii() for name in names
     )
 
 
@@ -475,7 +475,7 @@ def _bylines(page: Page) -> list[str]:
         if any(
             compiled(rf"{BY}|^{_OFFICE}\s").match(text)
             or _HAN_NAME.fullmatch(one)
-            or (_is_full_name(one) and text.startswith(f"{one},"))
+            or (is_full_name(one) and text.startswith(f"{one},"))
             or (_capitalised(text) and (" " in one or agency_of(one)))
             for one in names
         ):
@@ -521,7 +521,7 @@ def _labelled_names(page: Page) -> list[str]:
             continue
         names = _people(clean_authors([_BEHIND.split(text[label.end() :])[0]]))
         # "By Friday the water went down" begins like a byline, so only full names count after "by".
-        if names and (label["sure"] or all(_is_full_name(name) for name in names)):
+        if names and (label["sure"] or all(is_full_name(name) for name in names)):
             return names
     return []
 
@@ -536,13 +536,13 @@ def _profile(page: Page, marks: AuthorMarks) -> list[str]:
     for box in marks.named:
         heads = list(islice(box.iter("h2", "h3", "h4", "h5", "h6", "strong", "b", "a"), MAX_PROFILES))
         found = clean_authors(text_of(head, 60) for head in heads)
-        if len(found) < len(heads) or not all(_is_full_name(name) for name in found):
+        if len(found) < len(heads) or not all(is_full_name(name) for name in found):
             found = clean_authors(text_of(head, 60) for head in heads[:1])
         if len(found) > 1 and not page.is_aside(box, _OTHERS, frozenset({"form"})):
             return found
         # Boxes with different names are teasers of other articles or a list of the staff.
         outside = frozenset({"form"} if not any(True for _ in box.iter("a")) else {"nav", "form"})
-        if len(found) == 1 and _is_full_name(found[0]) and not page.is_aside(box, _OTHERS, outside):
+        if len(found) == 1 and is_full_name(found[0]) and not page.is_aside(box, _OTHERS, outside):
             names.add(found[0])
     return list(names) if len(names) == 1 else []
 
@@ -559,7 +559,7 @@ def _dated_name(page: Page) -> list[str]:
     for element in around:
         line = _NAME_AND_DATE.match(text) if 10 < len(text := text_of(element, 100)) <= _DATED_LINE else None
         names = clean_authors([line[1]]) if line is not None and not _in_link(element, text) else []
-        people = names and all(_is_full_name(name) and not _is_site(name, page) for name in names)
+        people = names and all(is_full_name(name) and not _is_site(name, page) for name in names)
         if people and not _is_aside(element, page):
             return names
     return []
@@ -600,7 +600,7 @@ def _signature(page: Page) -> list[str]:
         if not _RIGHT.search(placed[:200]):
             continue
         names = clean_authors([text]) if 4 < len(text := text_of(element, 100)) <= 60 else []
-        if names and all(_is_full_name(name) for name in names) and not _is_aside(element, page):
+        if names and all(is_full_name(name) for name in names) and not _is_aside(element, page):
             return names
     return []
 
@@ -627,7 +627,7 @@ def _bold_name(page: Page) -> list[str]:
             and not _is_aside(element, page)
         ):
             names = clean_authors([text])
-            return names if names and all(map(_is_full_name, names)) else []
+            return names if names and all(map(is_full_name, names)) else []
     return []
 
 
@@ -651,7 +651,8 @@ _SMALL = word_set(
 """Small words inside a name. They are names everywhere, whatever the language of the page is."""
 
 
-def _is_full_name(name: str) -> bool:
+def is_full_name(name: str) -> bool:
+    """True for the form of a first and a last name: "Jane van der Doe"."""
     words = name.split()
     big = [word for word in words if not _is_small(word)]
     return (
@@ -756,7 +757,7 @@ def _is_sure(element: HtmlElement, known: dict[HtmlElement, bool]) -> bool:
     # Microdata without the item of an article, and RDFa.
     stated = f"{element.get('itemprop') or ''} {element.get('property') or ''}".split()
     if "author" in stated or "schema:author" in (*stated, element.get("rel")):
-        return element.tag not in _NO_NAME and _is_full_name(text_of(_name_in(element), 60))
+        return element.tag not in _NO_NAME and is_full_name(text_of(_name_in(element), 60))
     named = f" {element.get('class') or ''} "
     # Classes of hCard ("fn") and of microformats2 ("p-author").
     return (" fn " in named or " p-author " in named) and _in_author_box(element, known)

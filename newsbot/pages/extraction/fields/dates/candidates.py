@@ -22,7 +22,7 @@ from newsbot.pages.extraction.fields.dates.moments import (
     has_digit,
     parse_stamp,
 )
-from newsbot.pages.extraction.fields.dates.own import is_own
+from newsbot.pages.extraction.fields.dates.own import is_headline_link, is_own
 from newsbot.pages.extraction.fields.dates.relative import MAX_TEXT as MAX_RELATIVE
 from newsbot.pages.extraction.fields.dates.relative import relative_moment
 from newsbot.pages.extraction.fields.dates.zones import region_of
@@ -485,8 +485,6 @@ _LONGEST_PLACE = 60
 """Maximum number of characters of a date line before the dash or bracket."""
 _DASH = re.compile(r"\s[–—-]{1,2}\s|[(（—–]")
 _NUMERIC = re.compile(r"\W{0,3}(?:\d{4}[./-]\d\d?[./-]\d\d?|\d\d?[./-]\d\d?[./-]\d{4})(?![\w./-])")
-_HEADLINE_BLANKS = 4
-"""Minimum number of blanks in the text of a link that is a headline."""
 
 
 def _is_of_other(element: HtmlElement, page: Page) -> bool:
@@ -498,9 +496,9 @@ def _is_of_other(element: HtmlElement, page: Page) -> bool:
         return False
     if before.tag == "img":
         return True
-    text = text_of(before, 200)
     if before.tag == "a":
-        return text.count(" ") >= _HEADLINE_BLANKS
+        return is_headline_link(before)
+    text = text_of(before, 200)
     is_fact = before.tag in ("th", "dt")
     return is_fact and any(map(str.isalpha, text)) and not compiled(_SAYS_PUBLISHED).search(text)
 
@@ -581,6 +579,10 @@ def _near(headline: HtmlElement, page: Page, region: str | None) -> Iterator[tup
         if not compiled("%(published)s").search(text):
             if _has_other(element):
                 continue
+            first = next(element.iter("p", "figure", "blockquote"), element)
+            line = text_of(first, 400)[:250]
+            if first is not element and line and text.startswith(line[:_SAME]):
+                text = "" if first.tag != "p" else _date_line(line) if _is_sentence(line) else text
             text = _date_line(text) if _is_sentence(_own_text(element)) else text
         # In a long text, dates after the start belong to the story.
         written = _shown(_from_publication(text) if len(text) <= 120 else text[:MAX_LINE], region)
@@ -589,11 +591,15 @@ def _near(headline: HtmlElement, page: Page, region: str | None) -> Iterator[tup
             yield written, _worded(text, 0.56 - 0.01 * index - long)
 
 
+_SAME = 20
+"""Number of characters at the start of a box that show that it begins with its first paragraph or picture."""
+
+
 def _has_other(element: HtmlElement) -> bool:
     """True for a list of facts, a picture with its caption, or a link to another article."""
     if element.tag in ("dl", "table", "figure") or element.find("img") is not None:
         return True
-    return any(text_of(link, 200).count(" ") >= _HEADLINE_BLANKS for link in islice(element.iter("a"), 5))
+    return any(map(is_headline_link, islice(element.iter("a"), 5)))
 
 
 def _around(headline: HtmlElement) -> list[HtmlElement]:

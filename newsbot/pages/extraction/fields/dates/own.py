@@ -12,8 +12,9 @@ from itertools import chain, islice
 
 from lxml.html import HtmlElement
 
+from newsbot.pages.extraction.fields.authors import is_full_name
 from newsbot.pages.extraction.page.page import MAX_BOXES, Page, text_of
-from newsbot.pages.extraction.strings import COMMENTS_HEADING
+from newsbot.pages.extraction.strings import COMMENTS_HEADING, size
 from newsbot.pages.text.languages import compiled
 
 _SIDE = re.compile(r"side-?bar|side-?box", re.IGNORECASE)
@@ -28,10 +29,13 @@ _OTHER = re.compile(
 _OTHER_TAGS = frozenset({"form", "figure", "figcaption", "blockquote"})
 _MAX_TEASER = 600
 """Maximum number of characters of a box that is checked for the headline of another article."""
+_MAX_CARD = 200
+"""Maximum number of characters of a box with a heading and a date of its own."""
 _LINKED = 16
 """Minimum number of characters of a link that may be a headline. Most names of sections are shorter."""
 _LINKED_CJK = 8
 _CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_HEADINGS = frozenset({"h2", "h3", "h4", "h5", "h6"})
 _MENU = 6
 """A box with more links is a menu."""
 
@@ -44,7 +48,7 @@ def is_own(element: HtmlElement, page: Page, *, beside: bool = False) -> bool:
     words, tags = (_OTHER, _OTHER_TAGS) if beside else (_BOTH, _OTHER_TAGS | _SIDE_TAGS)
     if page.is_aside(element, words, tags) or _is_comment(element, page):
         return False
-    if not beside and _is_page_header(element, page):
+    if (not beside and _is_page_header(element, page)) or _is_below_other_heading(element, page):
         return False
     return _is_below_headline(element, page) or not _is_teaser(element, page)
 
@@ -64,6 +68,25 @@ def _is_comment(element: HtmlElement, page: Page) -> bool:
     return False
 
 
+def _is_below_other_heading(element: HtmlElement, page: Page) -> bool:
+    """True for a date in a small box that has a heading of its own above the date, as that of an event."""
+    if element.tag in _HEADINGS:
+        return False
+    for box in islice(chain((element,), element.iterancestors()), MAX_BOXES):
+        text = page.start_of(box, _MAX_TEASER + 1)
+        if box.tag in ("body", "main", "article") or box in page.around_headline or len(text) > _MAX_CARD:
+            return False
+        inner = (one for one in box.iter() if one is not box and (one is element or one.tag in _HEADINGS))
+        if (heading := next(inner, element)) is not element:
+            # A heading with digits may be the line of the date itself.
+            words = text_of(heading, _MAX_TEASER)
+            is_own = (
+                heading in page.headlines or any(map(str.isdigit, words)) or not any(map(str.isalpha, words))
+            )
+            return not is_own and compiled("%(published)s").search(text) is None
+    return False
+
+
 def _is_teaser(element: HtmlElement, page: Page) -> bool:
     """True if the smallest box with other text around ``element`` is mostly a link that can be a headline."""
     for box in islice(chain((element,), element.iterancestors()), MAX_BOXES):
@@ -73,13 +96,21 @@ def _is_teaser(element: HtmlElement, page: Page) -> bool:
         if len(text) > _MAX_TEASER:
             return False
         links = [box] if box.tag == "a" else list(islice(box.iter("a"), _MENU))
-        for link in links:
-            linked = text_of(link, 300)
-            least = _LINKED_CJK if _CJK.search(linked) else _LINKED
-            # A date may be a link to the article itself or to the archive of the day.
-            if len(linked) >= least and not _is_name_link(link, linked):
-                return len(linked) * 3 >= len(text)
+        if (headline := next(filter(is_headline_link, links), None)) is not None:
+            return len(text_of(headline, 300)) * 3 >= len(text)
     return False
+
+
+def is_headline_link(link: HtmlElement) -> bool:
+    """True for a link whose text may be the headline of another article.
+
+    A date may be a link to the article itself or to the archive of the day, so such links do not count.
+    """
+    text = text_of(link, 300)
+    least = _LINKED_CJK if _CJK.search(text) else _LINKED
+    if len(text) < least or (link.get("href") or "#").startswith(("#", "javascript:")):
+        return False
+    return not is_full_name(text) and not _is_name_link(link, text)
 
 
 def _is_name_link(link: HtmlElement, text: str) -> bool:
@@ -89,7 +120,9 @@ def _is_name_link(link: HtmlElement, text: str) -> bool:
     return digits >= 3 or bool(_NAMES.search(names)) or bool(compiled(r"%(by)s\s").match(text))
 
 
-_NAMES = re.compile("author|auth?or|byline|tag|category|section|profile|people|staff|mailto:", re.IGNORECASE)
+_NAMES = re.compile(
+    "comment|respond|author|auth?or|byline|tag|category|section|profile|people|staff|mailto:", re.IGNORECASE
+)
 
 
 def _is_page_header(element: HtmlElement, page: Page) -> bool:
@@ -125,14 +158,16 @@ _MAX_SIBLINGS = 200
 def _is_below_headline(element: HtmlElement, page: Page) -> bool:
     """True for an element in one of the boxes directly after the headline, where the line of the date is."""
     branch = _branch(element, page)
-    return branch is not None and any(
-        _has_headline(box, page) and len(text_of(box, _MAX_HEAD + 1)) <= _MAX_HEAD
-        for box in islice(branch.itersiblings(preceding=True), _BELOW)
-    )
+    for box in () if branch is None else islice(branch.itersiblings(preceding=True), _BELOW):
+        if size(text_of(box, _MAX_HEAD + 1)) > _MAX_HEAD:  # the text of the article is above the element
+            return False
+        if _has_headline(box, page):
+            return True
+    return False
 
 
-_MAX_HEAD = 400
-"""Maximum length of a box that is the head of an article. A longer box has the text too."""
+_MAX_HEAD = 300
+"""Maximum number of letters of a box that is the head of an article. A longer box has the text too."""
 _BELOW = 3
 """Maximum number of boxes after the headline in which a link is not read as that of a teaser."""
 
