@@ -155,6 +155,14 @@ def test_a_sample_needs_no_more_evidence_than_other_members_once_its_family_is_o
     assert desk.crawl.families.standing(visit) is Standing.MEMBER
 
 
+def test_samples_are_counted_only_if_links_wait(desk) -> None:
+    """Two samples may be taken, but only one link of this family waits."""
+    families = desk.crawl.families
+    families._hold([("/@", desk.entry("https://news.test/cart", why=Reason.LIKELY_ARTICLE.value))], None)
+    assert [entry.url for entry in families._released("news.test", lists=False)] == ["https://news.test/cart"]
+    assert families.of("news.test").families["/@"].in_flight(desk.clock()) == 1
+
+
 def test_samples_without_a_result_are_no_longer_waited_for() -> None:
     site = site_with(*[Result(family="/x/*", sampled_at=NOW)] * SAMPLES)
     assert not site.may_fetch("/x/*", NOW + 60, EXPLORE)

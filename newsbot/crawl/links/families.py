@@ -314,7 +314,11 @@ class Families:
         if done or not links:
             self._context.storage.waiting.forget(done)
             self._recount(domain)
-        return [entry for entry in entries if entry.fingerprint not in done]
+        entries = [entry for entry in entries if entry.fingerprint not in done]
+        if not is_open:
+            for _ in range(number - len(entries)):  # fewer links waited than samples were allowed
+                self._add(domain, Result(family=name, is_void=True))
+        return entries
 
     def _entry(self, link: WaitingLink, why: Reason | None) -> Entry | None:
         rule = self._context.rules.get(link.source)
