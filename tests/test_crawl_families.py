@@ -96,6 +96,20 @@ def test_a_corrected_rule_queues_the_links_that_wait(site, world):
     assert site.seen("news.test").count("/") == 1, "the home page is not due, and is not needed"
 
 
+def test_a_corrected_rule_stores_pages_that_had_too_little_evidence(site, world):
+    """The server answers 304 to conditional requests, and the page has not changed."""
+    posts = [f"{HOST}/posts/novost-{n}/" for n in range(3)]
+    site.page(f"{HOST}/", bare(posts))
+    for number, url in enumerate(posts):
+        site.page(url, poor(number), headers={"ETag": f'"{number}"'})
+    world.rule("news.test", f"domain: news.test\nseeds: {HOST}/\n")
+    world.crawl()
+    assert world.urls() == []
+    world.rule("news.test", f"domain: news.test\nseeds: {HOST}/\narticle: '^/posts/'\n")
+    world.crawl()
+    assert sorted(world.urls()) == posts
+
+
 def test_a_site_without_feeds_begins_with_samples(site, world):
     posts = [f"{HOST}/posts/a-story-of-the-town-{n}/" for n in range(9)]
     jobs = [f"{HOST}/jobs/senior-accountant-wanted-{n}.html" for n in range(30)]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newsbot.items import Reason
+from newsbot.items import Reason, Where
 from newsbot.pages.extraction.evidence import Evidence, Witnesses
 from newsbot.pages.extraction.verdict import Standing
 from newsbot.ranking.families import (
@@ -153,6 +154,27 @@ def test_a_sample_needs_no_more_evidence_than_other_members_once_its_family_is_o
     assert desk.crawl.families.standing(visit) is Standing.SAMPLE
     desk.crawl.families._add("news.test", Result(family="/short/#", named=False))
     assert desk.crawl.families.standing(visit) is Standing.MEMBER
+
+
+def test_a_sample_with_too_little_evidence_is_read_again_when_its_family_opens(desk) -> None:
+    families = desk.crawl.families
+    visit = desk.visit("https://news.test/short/413", why=Reason.SAMPLE.value, where=Where.BODY)
+    families.fetched(visit, "no_evidence")
+    assert families.end(visit, has_sitemap=False).entries == {}
+    families._add("news.test", Result(family="/short/#", named=False))
+    [entry] = families.end(visit, has_sitemap=False).entries.values()
+    assert (entry.url, entry.data["why"]) == (visit.lease.entry.url, Reason.LIKELY_ARTICLE)
+    assert families.end(visit, has_sitemap=False).entries == {}, "only once"
+    visit.lease = replace(visit.lease, entry=entry)
+    assert families.standing(visit) is Standing.MEMBER, "no person asked for it"
+
+
+def test_samples_are_counted_only_if_links_wait(desk) -> None:
+    """Two samples may be taken, but only one link of this family waits."""
+    families = desk.crawl.families
+    families._hold([("/@", desk.entry("https://news.test/cart", why=Reason.LIKELY_ARTICLE.value))], None)
+    assert [entry.url for entry in families._released("news.test", lists=False)] == ["https://news.test/cart"]
+    assert families.of("news.test").families["/@"].in_flight(desk.clock()) == 1
 
 
 def test_samples_without_a_result_are_no_longer_waited_for() -> None:

@@ -73,10 +73,9 @@ class Watched:
         if slug_of(path) in self.slugs:
             return "post"
         named = sum(
-            f"{slug}/".encode() in answer.body or f"{slug}.html".encode() in answer.body
-            for slug in self.slugs
+            any(f"{slug}{end}".encode() in answer.body for end in ("/", ".html", '"')) for slug in self.slugs
         )
-        return "list" if named >= 2 else "other"
+        return "list" if named >= 2 or path == "/" else "other"
 
 
 def slug_of(address: str) -> str:

@@ -103,10 +103,6 @@ def _is_value(value: str) -> bool:
     return any(map(str.isdecimal, value)) or len(value) > _LONG_WORD or not value
 
 
-def _folder(name: str) -> str:
-    return name.partition("?")[0].rstrip("/").rpartition("/")[0]
-
-
 def _kin(name: str) -> str | None:
     """Return what families have in common whose members differ only in the numbers of their last segment.
 
@@ -341,17 +337,14 @@ class SiteFamilies:
         bad = sum(one.bad + one.named_bad for one in others)
         return any(one.is_witnessed for one in others) and good >= bad
 
-    def promise(self, name: str) -> tuple[int, bool, bool, float]:
+    def promise(self, name: str) -> tuple[int, bool, float]:
         """Return the order in which families are tried, the most promising first.
 
-        Open families come first, then families that a sitemap lists, then families in the same folder as an
-        open one, then those with the best link.
+        Open families come first, then families that a sitemap lists, then those with the best link.
         """
         family = self.families.get(name, _NEW)
-        folder = _folder(name)
-        near = any(_folder(other) == folder for other in self.families if self.state(other) is State.OPEN)
         order = (State.OPEN, State.UNKNOWN, State.CLOSED)
-        return order.index(self.state(name)), not family.listed, not near, -family.best
+        return order.index(self.state(name)), not family.listed, -family.best
 
     def may_fetch(self, name: str, now: float, explore: float) -> bool:
         """Return True if one more member may be queued now. ``explore`` is NEWSBOT_EXPLORE (0 to 1)."""

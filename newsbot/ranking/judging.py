@@ -14,7 +14,7 @@ Priorities (higher is fetched first within a host):
 40-79   articles; higher for higher probabilities and newer dates
 39.5    files of a sitemap index that have no sign of being fresh
 20-39   section fronts and lists that were found on pages
-10-14   lists by tag, category, author or folder
+10-14   lists by tag, category or author
 4-10    links that only another site gives, if the linked site has a rule
 ======  =====================================================================
 """
@@ -22,8 +22,7 @@ Priorities (higher is fetched first within a host):
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -108,14 +107,12 @@ def judge(
     depth: int,
     now: datetime,
     learned: LearnedRule | None = None,
-    folders: Collection[str] = (),
     is_open: Callable[[str], bool] = lambda _: False,
 ) -> Judgement:
     """Return the decision on a link, using the rule of its site. Never raises.
 
     ``depth`` is the number of clicks from a source to the link. ``learned`` is the learned rule of the site's
-    URLs; it replaces the global prior. ``folders`` is the result of :func:`folders_of_headlines` for the page
-    of the link. ``is_open`` says whether the family of a canonical URL is open.
+    URLs; it replaces the global prior. ``is_open`` says whether the family of a canonical URL is open.
 
     Reasons of rejected links: bad_url, ``denied:<pattern>``, offsite, too_deep, the reasons of
     :func:`newsbot.pages.discovery.list_pages.trap`, front_page, unlikely_list. Links of feeds and news
@@ -145,23 +142,8 @@ def judge(
     return (
         _section(link, depth, _why(link, match))
         if is_section
-        else _by_family(
-            link, url, rule, depth=depth, now=now, learned=learned, folders=folders, is_open=is_open
-        )
+        else _by_family(link, url, rule, depth=depth, now=now, learned=learned, is_open=is_open)
     )
-
-
-def folders_of_headlines(links: Iterable[Link]) -> frozenset[str]:
-    """Return the URLs of folders that contain at least two of the articles to which a page's headlines link.
-
-    The URL of such a folder is most likely a list, e.g. ``/blog/`` for ``/blog/first-post/``. The returned
-    URLs have no slash at the end.
-    """
-    headlines = {
-        link.url.rstrip("/") for link in links if link.where is Where.BODY and odds_of_text(link.text) > 0
-    }
-    counted = Counter(url.rpartition("/")[0] for url in headlines)
-    return frozenset(url for url, count in counted.items() if count > 1 and url.count("/") > _HOST_SLASHES)
 
 
 def is_onsite(url: str, rule: Rule) -> bool:
@@ -214,7 +196,6 @@ def _by_family(
     depth: int,
     now: datetime,
     learned: LearnedRule | None,
-    folders: Collection[str],
     is_open: Callable[[str], bool],
 ) -> Judgement:
     """Judge a link that the rule does not cover."""
@@ -231,7 +212,7 @@ def _by_family(
             useless = _USELESS_LISTS.intersection(features(url))
             return _rejected(Reason.UNLIKELY_LIST) if useless else _section(link, depth, Reason.LIST)
         # If a person wrote article patterns, the section patterns name the lists.
-        if not ruled_out and _is_by_subject(link, url, folders):
+        if not ruled_out and _is_by_subject(link, url):
             section = _section(link, depth, Reason.SUBJECT_LIST)
             return replace(section, priority=section.priority - _LATER)
     if is_front_page(url):
@@ -242,11 +223,10 @@ def _by_family(
     return _article(link, score, now, Reason.NOT_IN_RULE if ruled_out else Reason.LIKELY_ARTICLE)
 
 
-def _is_by_subject(link: Link, url: str, folders: Collection[str]) -> bool:
-    """Return True for a link on a page that leads to a list by tag, category, author or folder."""
+def _is_by_subject(link: Link, url: str) -> bool:
+    """Return True for a link on a page that leads to a list by tag, category or author."""
     shape = features(url)
-    is_list = "list" in shape or link.url.rstrip("/") in folders  # folders have the site's spelling
-    wanted = is_list and "?" not in url and _USELESS_LISTS.isdisjoint(shape)
+    wanted = "list" in shape and "?" not in url and _USELESS_LISTS.isdisjoint(shape)
     return wanted and link.where in _ON_PAGES
 
 

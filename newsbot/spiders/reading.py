@@ -385,6 +385,8 @@ class Reader:
         self, visit: Visit, reason: str, *, scripts: bool = False, missing: Sequence[str] = ()
     ) -> None:
         details: Details = {"reason": reason}
+        # The same page may be enough after its family has opened, or after the rule has been changed.
+        visit.reads_again |= reason == "no_evidence"
         if reason == "no_evidence" and missing:
             details["missing"] = list(missing)
         if scripts:

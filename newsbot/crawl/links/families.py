@@ -68,6 +68,8 @@ class Families:
         """Domains whose links were held since the last call of :meth:`end`."""
         self._listed = Bounded[bytes, None](MAX_LISTED)
         """Fingerprints of the links that the sites' own feeds and sitemaps list."""
+        self._lacking = Bounded[str, list[tuple[str, Entry]]](MAX_SITES)
+        """For each domain, the samples that had too little evidence, each with its family."""
         self._with_read_sources = Bounded[str, None](MAX_HOSTS)
         """Domains with a feed or sitemap that has been read."""
 
@@ -149,6 +151,8 @@ class Families:
             evidence=evidence if witness else None,
         )
         before = site.state(name)
+        if refusal == "no_evidence" and not named and before is not State.OPEN:
+            self._lacking[domain] = [*self._lacking.get(domain, ()), (name, entry)]
         self._add(domain, result)
         if site.state(name) is not before:
             self._notes.write(self._context.notes, only=domain)
@@ -240,7 +244,7 @@ class Families:
             if not visit.guessed and not visit.outcome.failed:
                 self._with_read_sources.add(domain)
         lists = self.needs_lists(domain, has_sitemap=has_sitemap) and not self._awaits_sources(domain)
-        released = self._released(domain, lists=lists)
+        released = self._released(domain, lists=lists) + self._enough_now(domain)
         # The page may have been redirected to another site, or a feed may list articles of several sites.
         for other in sorted(self._touched - {domain}):
             released += self._released(other, lists=False)
@@ -248,6 +252,19 @@ class Families:
         entries = {entry.fingerprint: entry for entry in released}
         now = self._context.clock()
         return Batch(entries=entries, pages=[page_for(entry, now) for entry in entries.values()])
+
+    def _enough_now(self, domain: str) -> list[Entry]:
+        """Return the samples that had too little evidence while nothing was known of their family."""
+        site, found, left = self.of(domain), [], []
+        for name, entry in self._lacking.get(domain, ()):
+            if site.state(name) is not State.OPEN:
+                left.append((name, entry))
+                continue
+            data: EntryData = {**entry.data, "why": Reason.LIKELY_ARTICLE.value, "force": True, "again": True}
+            found.append(replace(entry, data={**data, "discovered_at": self._context.clock()}))
+        if found:
+            self._lacking[domain] = left
+        return found
 
     def queued(self, batch: Batch) -> None:
         """Delete the waiting links that were queued."""
@@ -314,7 +331,11 @@ class Families:
         if done or not links:
             self._context.storage.waiting.forget(done)
             self._recount(domain)
-        return [entry for entry in entries if entry.fingerprint not in done]
+        entries = [entry for entry in entries if entry.fingerprint not in done]
+        if not is_open:
+            for _ in range(number - len(entries)):  # fewer links waited than samples were allowed
+                self._add(domain, Result(family=name, is_void=True))
+        return entries
 
     def _entry(self, link: WaitingLink, why: Reason | None) -> Entry | None:
         rule = self._context.rules.get(link.source)
@@ -450,7 +471,7 @@ def _is_unnamed(entry: Entry) -> bool:
 
 def _is_asked(entry: Entry) -> bool:
     """Return True if a person asked for the page as an article, and not for a list that is read at once."""
-    return bool(entry.data.get("force")) and not entry.kind.is_source
+    return bool(entry.data.get("force")) and not entry.kind.is_source and not entry.data.get("again")
 
 
 def _is_unread(known: Known) -> bool:

@@ -22,7 +22,6 @@ from newsbot.ranking.judging import (
     PATIENT_PRIORITY,
     SOURCE_PRIORITY,
     Judgement,
-    folders_of_headlines,
     is_onsite,
     judge,
 )
@@ -80,7 +79,6 @@ class LinkJudge:
         batch = Batch()
         now = self._context.clock()
         seen: dict[tuple[str, GivenBy], tuple[Rule, list[Link]]] = {}
-        folders = folders_of_headlines(found.links)
         for place, link in enumerate(found.links):
             if place and place % LINKS_AT_ONCE == 0:
                 yield batch
@@ -89,7 +87,7 @@ class LinkJudge:
                 given_by = self.given_by(rule, found, visit)
                 # this comes before the judgement, because rejected links show the forms of URLs too
                 seen.setdefault((rule.domain, given_by), (rule, []))[1].append(link)
-                judgement = self._judge(link, rule, found, visit, folders)
+                judgement = self._judge(link, rule, found, visit)
                 if not judgement.accepted:
                     batch.rejected[judgement.token] += 1
                     continue
@@ -181,13 +179,11 @@ class LinkJudge:
             return visit.rule
         return self._context.rule_for(link.url)
 
-    def _judge(
-        self, link: Link, rule: Rule, found: Found, visit: Visit | None, folders: frozenset[str]
-    ) -> Judgement:
+    def _judge(self, link: Link, rule: Rule, found: Found, visit: Visit | None) -> Judgement:
         """Return the judgement on a link of the site with ``rule``.
 
         Links that a person or a rule named are accepted. Feeds and sitemaps need no ranking. All other links
-        are ranked. ``folders`` are the folders of the URLs to which the page's headlines link.
+        are ranked.
         """
         if link.where in NAMED:
             kind = link.kind or Kind.ARTICLE
@@ -207,7 +203,6 @@ class LinkJudge:
                 depth=found.depth,
                 now=now,
                 learned=learned,
-                folders=folders,
                 is_open=partial(self._families.is_open, rule.domain),
             )
             ranked_out = not judgement.accepted and judgement.reason in RANKED_OUT

@@ -6,7 +6,6 @@ lists of the shape are held.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Container, Mapping
 
 from newsbot.clock import from_iso
@@ -75,8 +74,6 @@ class ListProbing:
             else:
                 self._tell(batch, visit, worth=worth)
         self._with_lists.add(*(one.data["source"] for one in batch.entries.values() if is_next_page(one)))
-        for key in _of_one_name(batch.entries):
-            _reject(batch, key)
         lists = {key: entry for key, entry in batch.entries.items() if _needs_trial(entry)}
         known = known_of(self._context.frontier, lists.values())
         # Known lists are in the queue already. They cannot serve as trials, because they may not be due for
@@ -300,16 +297,6 @@ def _needs_trial(entry: Entry) -> bool:
 
 def _is_by_subject(entry: Entry) -> bool:
     return entry.kind is Kind.SECTION and entry.data.get("why") == Reason.SUBJECT_LIST
-
-
-def _of_one_name(lists: Mapping[bytes, Entry]) -> list[bytes]:
-    """Return the fingerprints of lists by subject whose link has no text, or the same text as another link.
-
-    If several links have the same text, such as "more", this text is not the name of a subject.
-    """
-    by_subject = {key: entry.data.get("title") for key, entry in lists.items() if _is_by_subject(entry)}
-    texts = Counter(by_subject.values())
-    return [key for key, text in by_subject.items() if text is None or texts[text] > 1]
 
 
 def _leads_on(entry: Entry, page: str) -> bool:
