@@ -62,9 +62,9 @@ NAMES = 0.05
 """The lowest share of the cosine that must come from names, if the article has names."""
 WINDOW = 48 * 3600
 """Maximum time in seconds between the first article of an event and its other articles."""
-_SPAN = 2 * WINDOW
-"""Length in seconds of one part of the inverted index. The events that an article can join began in at most
-two parts."""
+_SPAN = 8 * WINDOW
+"""Length in seconds of one part of the inverted index. The events that an article can join began in one part
+or in two. Each is searched for each stem, so parts are longer than the two days before and after an article."""
 HALF = 96 * 3600
 """Half-life of the cosine in seconds, counted from the beginning of the event to the article."""
 ASSUMED = 10
