@@ -64,7 +64,7 @@ WINDOW = 48 * 3600
 """Maximum time in seconds between the first article of an event and its other articles."""
 _SPAN = 8 * WINDOW
 """Length in seconds of one part of the inverted index. The events that an article can join began in one part
-or in two. Each is searched for each stem, so parts are longer than the two days before and after an article."""
+or in two. Each part is searched for each stem, so most articles should need only one."""
 HALF = 96 * 3600
 """Half-life of the cosine in seconds, counted from the beginning of the event to the article."""
 ASSUMED = 10
