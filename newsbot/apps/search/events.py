@@ -344,8 +344,9 @@ class Events:
 
 
 def _cut(weights: Mapping[int, float], number: int) -> Vector:
-    # Equal weights keep their order, which is that of the words in the article.
-    heaviest = sorted(weights, key=weights.__getitem__, reverse=True)[:number]
+    # Among few articles, most weights are equal. Equal weights are sorted by stem, so that two articles with
+    # the same stems keep the same ones.
+    heaviest = sorted(sorted(weights), key=weights.__getitem__, reverse=True)[:number]
     return {one: weights[one] for one in heaviest}
 
 
