@@ -19,7 +19,7 @@ import pytest
 from newsbot.apps.search import following, index
 from newsbot.apps.search.articles import ArticleSearch
 from newsbot.apps.search.index import first_row
-from newsbot.apps.search.query import EVERY, language_mark, site_mark
+from newsbot.apps.search.query import EVERY, Term, expression_of, language_mark, site_mark
 from newsbot.errors import DataError, RecordBusy
 from newsbot.items import Article, ArticleFilter
 from newsbot.urls import fingerprint
@@ -477,3 +477,47 @@ def test_a_process_that_dies_between_the_files_leaves_no_rows(
         assert again.counts("слово").total == 2
         rows = [row for name in again._index.months.names(1) for row in again._index.months.rows(1, name)]
         assert len(rows) == 2
+
+
+@pytest.mark.parametrize(
+    ("phrase", "words"),
+    [
+        ("in the", ['"¦in¦the"']),  # the pair alone
+        ("end of the day", ['"end of the day"', '"¦end¦of"', '"¦of¦the"', '"¦the¦day"']),
+        ("bridge of the river", ['"bridg of the river"', '"¦of¦the"']),
+        ("new bridge", ['"new bridg"']),
+    ],
+)
+def test_a_phrase_of_short_words_is_searched_by_its_pairs(phrase: str, words: list[str]) -> None:
+    assert expression_of(Term(phrase), [""]) == f"(({' AND '.join(words)}))"
+
+
+def test_pairs_are_adjacent_words_of_one_text(
+    search: ArticleSearch, library: MemoryLibrary, tmp_path: Path
+) -> None:
+    texts = {"near": "He is at the sea.", "apart": "At noon the sea.", "mixed": "The new road at sea."}
+    for name, text in texts.items():
+        library.store(replace(make_article(name, text), title="On the road", authors=["At The"]))
+    assert [url for url in urls(search, '"at the"') if "near" not in url] == []
+    assert len(urls(search, '"on the"')) == len(urls(search, 'title:"on the"')) == 3
+    assert urls(search, '"the at"') == urls(search, 'title:"at the"') == urls(search, '"road at the"') == []
+    assert len(urls(search, 'author:"at the"')) == 3
+    assert "¦at¦the" in words_in_file(next((tmp_path / "search").rglob("*.db")))
+
+
+def test_an_index_is_built_in_larger_batches_than_a_search_waits_for(
+    search: ArticleSearch, library: MemoryLibrary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    changes_since = library.changes_since
+
+    def counted(cursor: str = "", limit: int = 500) -> Any:
+        asked.append(limit)
+        return changes_since(cursor, limit)
+
+    monkeypatch.setattr(library, "changes_since", counted)
+    library.store(make_article("1", "Слово."))
+    assert search.follow(60.0)
+    assert set(asked) == {500}
+    search.follow()
+    assert asked[-1] == 2000

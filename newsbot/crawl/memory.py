@@ -18,7 +18,7 @@ import encodings
 import gc
 import linecache
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any
 
@@ -57,15 +57,6 @@ def renew_threads() -> None:
     loop.set_default_executor(ThreadPoolExecutor(thread_name_prefix="asyncio"))
     if before is not None:
         before.shutdown(wait=False)
-
-
-def in_thread(work: Callable[[], Any]) -> Future[Any]:
-    """Begin a call in a thread of :func:`asyncio.to_thread`. Unlike there, the result needs no event loop."""
-    loop: Any = asyncio.get_running_loop()
-    if loop._default_executor is None:  # noqa: SLF001
-        renew_threads()
-    found: Future[Any] = loop._default_executor.submit(work)  # noqa: SLF001
-    return found
 
 
 def keep_free(size: int) -> bool:

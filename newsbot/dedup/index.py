@@ -78,8 +78,6 @@ def shorten(text: str) -> bytes:
 
 def lengthen(short: bytes) -> str:
     """Return the text that :func:`shorten` compressed."""
-    if _ESCAPE not in short:  # faster
-        return b"".join(map(_PIECES.__getitem__, short)).decode("utf8", "surrogatepass")
     codes = iter(short)
     parts = (bytes((next(codes),)) if code == _ESCAPE else _PIECES[code] for code in codes)
     return b"".join(parts).decode("utf8", "surrogatepass")

@@ -6,9 +6,9 @@ import asyncio
 import hashlib
 import logging
 import re
+import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
@@ -23,7 +23,6 @@ from scrapy.http import HtmlResponse, Response
 from newsbot.clock import iso, utc
 from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.failures import cause_of_status
-from newsbot.crawl.memory import in_thread
 from newsbot.crawl.visit import RENDERED, Found, Visit
 from newsbot.errors import NotAnArticle
 from newsbot.items import Article, Details, EventKind, Kind, Link, Reason, Where
@@ -49,7 +48,7 @@ from newsbot.spiders.sitemap_index import SitemapIndexes
 
 logger = logging.getLogger(__name__)
 
-Parsed = Future[Any]
+Parsed = asyncio.Future[Any]
 """The finished parse of a response: a feed, a sitemap, an :class:`HtmlPage`, or the error of the parser."""
 _Work = Callable[[], Any]
 """Parses a response."""
@@ -410,28 +409,29 @@ READ_AT_ONCE = 0.1
 Python runs one thread at a time. If the event loop went on at once, the two threads would interrupt each
 other all the time, and each call to a server would seem slow. Most pages are read within this time.
 """
-TURNS = 3
-"""Turns of the event loop after a page. In these turns the next pages arrive, so that they share calls to the
-storage (:mod:`newsbot.crawl.group_calls`)."""
 
-_slow: set[Parsed] = set()
+
+_slow: set[threading.Event] = set()
 """The pages that take longer. While the thread reads one of them, the loop does not wait for others."""
 
 
 async def _in_thread(work: _Work) -> Parsed:
-    parsed = in_thread(work)
-    try:
-        # exception() does not raise the error of the work. read() raises it when it uses the result.
-        parsed.exception(0 if _slow else READ_AT_ONCE)
-    except TimeoutError:
-        _slow.add(parsed)
+    ended = threading.Event()
+
+    def run() -> Any:
         try:
-            await asyncio.wait([asyncio.wrap_future(parsed)])
+            return work()
         finally:
-            _slow.discard(parsed)
-    else:
-        for _ in range(TURNS):
-            await asyncio.sleep(0)
+            ended.set()
+
+    parsed = asyncio.get_running_loop().run_in_executor(None, run)
+    if _slow or not ended.wait(READ_AT_ONCE):
+        _slow.add(ended)
+    try:
+        # wait() does not raise the error of the work. read() raises it when it uses the result.
+        await asyncio.wait([parsed])
+    finally:
+        _slow.discard(ended)
     return parsed
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from concurrent.futures import Future
 from typing import Any
 
 import pytest
@@ -60,12 +59,12 @@ def test_a_large_sitemap_is_parsed_beside_the_event_loop(desk, reader, monkeypat
 def test_the_loop_does_not_wait_for_a_page_behind_a_slow_one(monkeypatch):
     waits, slow = [], threading.Event()
 
-    class Watched(Future[object]):
-        def exception(self, timeout=None):
+    class Watched(threading.Event):
+        def wait(self, timeout=None):
             waits.append(timeout)
-            return super().exception(timeout)
+            return super().wait(timeout)
 
-    monkeypatch.setattr("concurrent.futures._base.Future", Watched)
+    monkeypatch.setattr(threading, "Event", Watched)
     monkeypatch.setattr(reading, "READ_AT_ONCE", 0.001)
 
     async def both():

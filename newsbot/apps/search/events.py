@@ -62,9 +62,9 @@ NAMES = 0.05
 """The lowest share of the cosine that must come from names, if the article has names."""
 WINDOW = 48 * 3600
 """Maximum time in seconds between the first article of an event and its other articles."""
-_SPAN = 2 * WINDOW
-"""Length in seconds of one part of the inverted index. The events that an article can join began in at most
-two parts."""
+_SPAN = 8 * WINDOW
+"""Length in seconds of one part of the inverted index. The events that an article can join began in one part
+or in two. Each part is searched for each stem, so most articles should need only one."""
 HALF = 96 * 3600
 """Half-life of the cosine in seconds, counted from the beginning of the event to the article."""
 ASSUMED = 10
@@ -344,8 +344,9 @@ class Events:
 
 
 def _cut(weights: Mapping[int, float], number: int) -> Vector:
-    # Equal weights keep their order, which is that of the words in the article.
-    heaviest = sorted(weights, key=weights.__getitem__, reverse=True)[:number]
+    # Among few articles, most weights are equal. Equal weights are sorted by stem, so that two articles with
+    # the same stems keep the same ones.
+    heaviest = sorted(sorted(weights), key=weights.__getitem__, reverse=True)[:number]
     return {one: weights[one] for one in heaviest}
 
 

@@ -130,7 +130,7 @@ class Updater(IndexFollower):
         while True:
             with _locked(self._lock) as mine:
                 if mine:
-                    for written in accumulate(self._steps(AT_ONCE * (IN_BULK if give_up is None else 1))):
+                    for written in accumulate(self._steps(in_bulk=give_up is None)):
                         tell(written)
                         if _over(give_up):
                             return self.is_current()
@@ -150,7 +150,7 @@ class Updater(IndexFollower):
             if mine:
                 self._index.keep_active()
                 self._index.begin()
-                for written in accumulate(self._steps(AT_ONCE * IN_BULK)):
+                for written in accumulate(self._steps(in_bulk=True)):
                     tell(written)
         return mine
 
@@ -181,8 +181,11 @@ class Updater(IndexFollower):
     def _is_remade(self) -> bool:
         return len(self._index.generations()) > 1
 
-    def _steps(self, at_once: int) -> Iterator[int]:
+    def _steps(self, *, in_bulk: bool) -> Iterator[int]:
         """Write batches until the index is complete. Yield the number of changes in each batch."""
+        at_once = AT_ONCE * IN_BULK if in_bulk else AT_ONCE
+        if in_bulk:
+            self._index.use_memory()
         while True:
             target = self._index.generations()[-1]  # the generation being built, or the only one
             changes = self._source.changes_since(target.cursor, at_once)

@@ -376,6 +376,10 @@ class SearchIndex:
 
     # --- writing
 
+    def use_memory(self) -> None:
+        """Keep up to 256 MB of the file in memory, to write many articles. Otherwise, it is 64 MB."""
+        self._database.execute("PRAGMA cache_size=-262144")  # KiB
+
     def take(
         self, generation: Generation, found: Iterable[tuple[bytes, Article | None]], cursor: str
     ) -> bool:
