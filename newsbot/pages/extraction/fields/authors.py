@@ -18,6 +18,7 @@ from lxml import etree
 from lxml.html import HtmlElement
 
 from newsbot.items import Link
+from newsbot.pages.extraction.fields.dates.candidates import beside
 from newsbot.pages.extraction.fields.evidence import FEED, JSON_LD, META, MICRODATA, RULE, VISIBLE, Candidate
 from newsbot.pages.extraction.fields.titles import site_names
 from newsbot.pages.extraction.page.jsonld import Nodes, texts, types_of
@@ -487,9 +488,8 @@ def _bylines(page: Page) -> list[str]:
 def _is_in_menu(element: HtmlElement, page: Page) -> bool:
     """True for an element in the header of the page, which is not the header of the article."""
     header = next(element.iterancestors("header"), None)
-    if header is None or header in page.around_headline:
-        return False
-    return next(header.iterancestors("article", "main", "section"), None) is None
+    inside = header is None or next(header.iterancestors("article", "main", "section"), None) is not None
+    return not inside and header not in page.around_headline
 
 
 def _unglued(element: HtmlElement) -> str:
@@ -549,13 +549,7 @@ def _profile(page: Page, marks: AuthorMarks) -> list[str]:
 
 def _dated_name(page: Page) -> list[str]:
     """Return the full name before the date in a short line beside the headline: "Jane Doe | 3 May 2024"."""
-    headline = next(iter(page.headlines), None)
-    if headline is None:
-        return []
-    box = headline.getparent()
-    around = [*islice(headline.itersiblings(etree.Element), _BESIDE)]
-    around += [*islice(headline.itersiblings(etree.Element, preceding=True), _BESIDE)]
-    around += [*islice(box.itersiblings(etree.Element), _BESIDE)] if box is not None else []
+    around = chain.from_iterable(map(beside, page.headlines[:1]))
     for element in around:
         line = _NAME_AND_DATE.match(text) if 10 < len(text := text_of(element, 100)) <= _DATED_LINE else None
         names = clean_authors([line[1]]) if line is not None and not _in_link(element, text) else []
@@ -576,8 +570,6 @@ def _agency_line(page: Page) -> list[str]:
 _KOREAN_LINE = re.compile(
     r"[\[(][가-힣]{2,8}\s?=\s?[^\])]{2,12}[\])]\s?([가-힣·,\s]{2,30}?\s?(?:기자|특파원))\s?="
 )
-_BESIDE = 4
-"""Maximum number of elements on each side of the headline that are read."""
 _DATED_LINE = 80
 _NAME_AND_DATE = re.compile(r"([^\W\d_][^|,·•\d]{4,40}?)\s*[|,·•–—-]\s*.{0,12}?\d\d?\b.{0,15}(?:\d\d)")
 
