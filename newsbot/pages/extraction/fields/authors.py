@@ -13,12 +13,14 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from itertools import chain, islice, pairwise
 from typing import Any
+from zoneinfo import available_timezones
 
 from lxml import etree
 from lxml.html import HtmlElement
 
 from newsbot.items import Link
 from newsbot.pages.extraction.fields.dates.candidates import beside
+from newsbot.pages.extraction.fields.dates.own import is_of_teaser
 from newsbot.pages.extraction.fields.evidence import FEED, JSON_LD, META, MICRODATA, RULE, VISIBLE, Candidate
 from newsbot.pages.extraction.fields.titles import site_names
 from newsbot.pages.extraction.page.jsonld import Nodes, texts, types_of
@@ -359,7 +361,13 @@ def _people(names: list[str]) -> list[str]:
     """Return the names of a byline without the places and roles behind a full name: "Jane Doe, Munich"."""
     if not names or not _is_full_name(names[0]):
         return names
-    return [name for name in names if _is_full_name(name) or agency_of(name)]
+    return [name for name in names if (_is_full_name(name) and key(name) not in _cities()) or agency_of(name)]
+
+
+@cache
+def _cities() -> frozenset[str]:
+    """Return the keys of the cities after which time zones are named: "new york"."""
+    return frozenset(key(name.rpartition("/")[2].replace("_", " ")) for name in available_timezones())
 
 
 def is_account(names: list[str]) -> bool:
@@ -463,7 +471,7 @@ def _bylines(page: Page) -> list[str]:
     # The most certain source comes first: markup, class names, labels in the text, a signature, a profile.
     marks = author_marks(page.tree)
     for found in (marks.sure, marks.named):
-        found[:] = [element for element in found if not _is_in_menu(element, page)]
+        found[:] = [one for one in found if not _is_in_menu(one, page) and not is_of_teaser(one, page)]
     if marked := _marked_names(page, marks):
         return marked
     for element in marks.named:
@@ -694,7 +702,7 @@ def _capitalised(text: str) -> bool:
 
 
 def _is_aside(element: HtmlElement, page: Page) -> bool:
-    return page.is_aside(element, _ASIDE, _ASIDE_TAGS)
+    return page.is_aside(element, _ASIDE, _ASIDE_TAGS) or is_of_teaser(element, page)
 
 
 # --- markup

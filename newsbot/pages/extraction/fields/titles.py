@@ -23,7 +23,7 @@ from newsbot.pages.extraction.fields.evidence import (
 )
 from newsbot.pages.extraction.page.jsonld import first_text
 from newsbot.pages.extraction.page.page import Page, text_of, xpath
-from newsbot.pages.extraction.strings import is_template, key, plain, words
+from newsbot.pages.extraction.strings import is_template, key, plain, size, words
 from newsbot.pages.text.languages import compiled
 from newsbot.pages.text.languages import words as words_of
 
@@ -166,10 +166,10 @@ def _abbreviates(label: str, parts: Sequence[str]) -> bool:
     for part in parts:
         further = set(reached) if part in words_of("articles") else set()
         for start in reached:
-            for size in range(1, min(len(part), len(label) - start) + 1):
-                if label[start + size - 1] != part[size - 1]:
+            for length in range(1, min(len(part), len(label) - start) + 1):
+                if label[start + length - 1] != part[length - 1]:
                     break
-                further.add(start + size)
+                further.add(start + length)
         reached = further
     return len(label) in reached
 
@@ -405,7 +405,7 @@ def _is_over_text(heading: HtmlElement, page: Page) -> bool:
         return False
     boxes = islice(chain((heading,), heading.iterancestors()), _HEAD_BOXES)
     groups = [[one for one in islice(box.itersiblings(), 12) if one.tag == "p"] for box in boxes]
-    return any(sum(len(text_of(p, 100)) > 60 for p in group) >= _LEAST_PARAGRAPHS for group in groups)
+    return any(sum(size(text_of(p, 100)) > 60 for p in group) >= _LEAST_PARAGRAPHS for group in groups)
 
 
 _LEAST_SHOWN = 4

@@ -475,7 +475,7 @@ _SENTENCE = 90
 """Minimum number of characters of a line that is surely a sentence."""
 _FULL_STOP = re.compile(r"[.!?…。！？।۔]\W*$|[。！？]")
 _FROM_FIRST_DIGIT = re.compile(r"\d.*\d")
-_STORY_WORDS = re.compile(r"(?<![^\W_])[^\W\d_A-ZА-ЯÀ-Þ]{3,}")
+_STORY_WORDS = re.compile(r"(?<![^\W_])(?:[^\W\d_A-ZА-ЯÀ-Þ]|[\u0900-\u0dff]){3,}")
 _LEAST_WORDS = 3
 """Minimum number of words in lower case around a date in a sentence: "The mill was built on 3 May 1998."."""
 _CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")

@@ -46,7 +46,12 @@ def is_own(element: HtmlElement, page: Page, *, beside: bool = False) -> bool:
         return False
     if not beside and _is_page_header(element, page):
         return False
-    return _is_below_headline(element, page) or not _is_teaser(element, page)
+    return not is_of_teaser(element, page)
+
+
+def is_of_teaser(element: HtmlElement, page: Page) -> bool:
+    """True for an element beside the headline of another article, and not below that of the page."""
+    return not _is_below_headline(element, page) and _is_teaser(element, page)
 
 
 _BOTH = re.compile(f"{_OTHER.pattern}|{_SIDE.pattern}", re.IGNORECASE)
