@@ -64,6 +64,16 @@ from tests.extraction_pages import TEXT, json_ld, page, read
         ("<p>From <span itemprop=author>The reviewers of a museum</span></p>", []),
         ("<p class=byline>By Paper News</p><meta property=og:site_name content='Paper News'>", []),
         ("<a href=/autoren/>Wer schreibt hier?</a>", []),
+        ("<p class=byline>By Mary Poole, New York</p>", ["Mary Poole"]),
+        ("<p>構成・文／佐藤花子</p>", ["佐藤花子"]),
+        (
+            f"{TEXT}<div class=side><a href=/q>Fish prices rise again</a><a rel=author>Tom Wick</a></div>",
+            [],
+        ),
+        (
+            f"{TEXT}<div><h3><a href=/q>Fish prices rise again</a></h3><p class=byline>By Tom Wick</p></div>",
+            [],
+        ),
         ("<p class=meta>Posted on 27 November 2024 by Mary Poole in Traffic</p>", ["Mary Poole"]),
         ("<dl><dd class=createdby>Geschrieben von Karl Voss</dd></dl>", ["Karl Voss"]),
         ("<p class=byline>政治部・佐藤花子</p>", ["佐藤花子"]),

@@ -252,6 +252,12 @@ def test_the_heading_above_the_text_is_preferred_to_another_title_of_the_metadat
     assert title == (headline if " " in headline or "class" in markup else stated)
 
 
+def test_the_heading_above_a_text_without_spaces_is_preferred_too() -> None:
+    text = "".join(f"<p>{part}</p>" for part in ("川は夜のうちに増水し、朝には下の道が閉鎖された。",) * 4)
+    html = f"<title>下の道が雨で閉鎖</title><article><h1>警告されなかったパン屋たち</h1>{text}</article>"
+    assert read(html.encode()).title == "警告されなかったパン屋たち"
+
+
 def test_a_heading_of_other_content_is_not_the_headline() -> None:
     html = page(title="Rain closes the lower road | Example", h1="Latest news")
     assert read(html).title == "Rain closes the lower road"

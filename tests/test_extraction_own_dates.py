@@ -33,8 +33,9 @@ OTHERS = [
     "<p>2023년 11월 3일에 다리가 폐쇄됐다.</p>",
     "<p>The mill was opened on 3 May 2001.</p>",
     "<p>On 3 May 2021 the council voted for it.</p>",
+    "<p>पुल 3 मई 2021 को खोला गया था।</p>",
     "<p>Мельница была построена 3 мая 2001 года.</p>",
-    "<section class=most-read><div><a href=/x>Fish</a><span class=date>20.11.2023</span></div></section>",
+    "<section class=most-read><div><a href=/x>Fish</a><b class=date>20.11.2023</b></div></section>",
 ]
 
 

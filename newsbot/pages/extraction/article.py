@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 
 from lxml.html import HtmlElement
 
@@ -261,7 +262,9 @@ class _Reader:
             title = clean_title(stated, site_names(self.page))
             if title:
                 return Candidate(title, RULE, 1.0)
-        found = choose_title(list(title_candidates(self.page, self.hint)), headline_over_text(self.page))
+        found = choose_title(
+            list(title_candidates(self.page, self.hint)), partial(headline_over_text, self.page)
+        )
         if found is not None:
             return found
         if self.hint is not None and self.hint.text:

@@ -183,3 +183,27 @@ def size(text: str) -> int:
     """
     extra = 0 if text.isascii() else len(_CJK.findall(text))
     return len(text) + 2 * extra
+
+
+_SMALL = word_set(
+    "de del della di da do dos das du la le los las van von der den ter ten zu zum zur af av al el bin ibn",
+    "bint abu ben y e i",
+)
+"""Small words inside a name. They are names everywhere, whatever the language of the page is."""
+
+
+def is_full_name(name: str) -> bool:
+    """True for the form of a first and a last name: "Jane van der Doe"."""
+    parts = name.split()
+    big = [word for word in parts if not is_small(word)]
+    return (
+        2 <= len(parts) <= 6
+        and len(big) + ("-" in name and len(parts) > 1 and len(big) < 2) >= 2
+        and len(big) <= 4
+        and all(word[:1].isupper() for word in big)
+    )
+
+
+def is_small(word: str) -> bool:
+    """True for a small word inside a name."""
+    return word in _SMALL or word.startswith(("al-", "el-", "d'", "d’"))

@@ -13,16 +13,26 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from itertools import chain, islice, pairwise
 from typing import Any
+from zoneinfo import available_timezones
 
 from lxml import etree
 from lxml.html import HtmlElement
 
 from newsbot.items import Link
+from newsbot.pages.extraction.fields.dates.candidates import beside
+from newsbot.pages.extraction.fields.dates.own import is_of_teaser
 from newsbot.pages.extraction.fields.evidence import FEED, JSON_LD, META, MICRODATA, RULE, VISIBLE, Candidate
 from newsbot.pages.extraction.fields.titles import site_names
 from newsbot.pages.extraction.page.jsonld import Nodes, texts, types_of
 from newsbot.pages.extraction.page.page import Page, pieces_of, text_of, xpath
-from newsbot.pages.extraction.strings import is_template, key, plain, word_list, word_set
+from newsbot.pages.extraction.strings import (
+    is_full_name,
+    is_small,
+    is_template,
+    key,
+    plain,
+    word_list,
+)
 from newsbot.pages.text.languages import compiled, pairs, words
 
 # --- names in a byline
@@ -358,7 +368,13 @@ def _people(names: list[str]) -> list[str]:
     """Return the names of a byline without the places and roles behind a full name: "Jane Doe, Munich"."""
     if not names or not is_full_name(names[0]):
         return names
-    return [name for name in names if is_full_name(name) or agency_of(name)]
+    return [name for name in names if (is_full_name(name) and key(name) not in _cities()) or agency_of(name)]
+
+
+@cache
+def _cities() -> frozenset[str]:
+    """Return the keys of the cities after which time zones are named: "new york"."""
+    return frozenset(key(name.rpartition("/")[2].replace("_", " ")) for name in available_timezones())
 
 
 def is_account(names: list[str]) -> bool:
@@ -462,7 +478,7 @@ def _bylines(page: Page) -> list[str]:
     # The most certain source comes first: markup, class names, labels in the text, a signature, a profile.
     marks = author_marks(page.tree)
     for found in (marks.sure, marks.named):
-        found[:] = [element for element in found if not _is_in_menu(element, page)]
+        found[:] = [one for one in found if not _is_in_menu(one, page) and not is_of_teaser(one, page)]
     if marked := _marked_names(page, marks):
         return marked
     for element in marks.named:
@@ -487,9 +503,8 @@ def _bylines(page: Page) -> list[str]:
 def _is_in_menu(element: HtmlElement, page: Page) -> bool:
     """True for an element in the header of the page, which is not the header of the article."""
     header = next(element.iterancestors("header"), None)
-    if header is None or header in page.around_headline:
-        return False
-    return next(header.iterancestors("article", "main", "section"), None) is None
+    inside = header is None or next(header.iterancestors("article", "main", "section"), None) is not None
+    return not inside and header not in page.around_headline
 
 
 def _unglued(element: HtmlElement) -> str:
@@ -549,13 +564,7 @@ def _profile(page: Page, marks: AuthorMarks) -> list[str]:
 
 def _dated_name(page: Page) -> list[str]:
     """Return the full name before the date in a short line beside the headline: "Jane Doe | 3 May 2024"."""
-    headline = next(iter(page.headlines), None)
-    if headline is None:
-        return []
-    box = headline.getparent()
-    around = [*islice(headline.itersiblings(etree.Element), _BESIDE)]
-    around += [*islice(headline.itersiblings(etree.Element, preceding=True), _BESIDE)]
-    around += [*islice(box.itersiblings(etree.Element), _BESIDE)] if box is not None else []
+    around = chain.from_iterable(map(beside, page.headlines[:1]))
     for element in around:
         line = _NAME_AND_DATE.match(text) if 10 < len(text := text_of(element, 100)) <= _DATED_LINE else None
         names = clean_authors([line[1]]) if line is not None and not _in_link(element, text) else []
@@ -576,8 +585,6 @@ def _agency_line(page: Page) -> list[str]:
 _KOREAN_LINE = re.compile(
     r"[\[(][가-힣]{2,8}\s?=\s?[^\])]{2,12}[\])]\s?([가-힣·,\s]{2,30}?\s?(?:기자|특파원))\s?="
 )
-_BESIDE = 4
-"""Maximum number of elements on each side of the headline that are read."""
 _DATED_LINE = 80
 _NAME_AND_DATE = re.compile(r"([^\W\d_][^|,·•\d]{4,40}?)\s*[|,·•–—-]\s*.{0,12}?\d\d?\b.{0,15}(?:\d\d)")
 
@@ -644,29 +651,6 @@ def _start(element: HtmlElement) -> str:
     return f"{own} {(element[0].text or '').strip()}".strip()[:60] + " "
 
 
-_SMALL = word_set(
-    "de del della di da do dos das du la le los las van von der den ter ten zu zum zur af av al el bin ibn",
-    "bint abu ben y e i",
-)
-"""Small words inside a name. They are names everywhere, whatever the language of the page is."""
-
-
-def is_full_name(name: str) -> bool:
-    """True for the form of a first and a last name: "Jane van der Doe"."""
-    words = name.split()
-    big = [word for word in words if not _is_small(word)]
-    return (
-        2 <= len(words) <= 6
-        and len(big) + ("-" in name and len(words) > 1 and len(big) < 2) >= 2
-        and len(big) <= 4
-        and all(word[:1].isupper() for word in big)
-    )
-
-
-def _is_small(word: str) -> bool:
-    return word in _SMALL or word.startswith(("al-", "el-", "d'", "d’"))
-
-
 def _marked_names(page: Page, marks: AuthorMarks) -> list[str]:
     """Return the names that are certain because of the markup alone, even single words in lower case."""
     names: list[str] = []
@@ -698,12 +682,12 @@ def _is_editor(element: HtmlElement) -> bool:
 def _capitalised(text: str) -> bool:
     names = text.split()
     return 2 <= len(names) <= 12 and all(
-        word[0].isupper() or not word[0].isalpha() or len(word) <= 3 or _is_small(word) for word in names
+        word[0].isupper() or not word[0].isalpha() or len(word) <= 3 or is_small(word) for word in names
     )
 
 
 def _is_aside(element: HtmlElement, page: Page) -> bool:
-    return page.is_aside(element, _ASIDE, _ASIDE_TAGS)
+    return page.is_aside(element, _ASIDE, _ASIDE_TAGS) or is_of_teaser(element, page)
 
 
 # --- markup

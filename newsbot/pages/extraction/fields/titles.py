@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice
 from urllib.parse import urlsplit
 
@@ -23,7 +23,7 @@ from newsbot.pages.extraction.fields.evidence import (
 )
 from newsbot.pages.extraction.page.jsonld import first_text
 from newsbot.pages.extraction.page.page import Page, text_of, xpath
-from newsbot.pages.extraction.strings import is_template, key, plain, words
+from newsbot.pages.extraction.strings import is_template, key, plain, size, words
 from newsbot.pages.text.languages import compiled
 from newsbot.pages.text.languages import words as words_of
 
@@ -166,10 +166,10 @@ def _abbreviates(label: str, parts: Sequence[str]) -> bool:
     for part in parts:
         further = set(reached) if part in words_of("articles") else set()
         for start in reached:
-            for size in range(1, min(len(part), len(label) - start) + 1):
-                if label[start + size - 1] != part[size - 1]:
+            for length in range(1, min(len(part), len(label) - start) + 1):
+                if label[start + length - 1] != part[length - 1]:
                     break
-                further.add(start + size)
+                further.add(start + length)
         reached = further
     return len(label) in reached
 
@@ -404,11 +404,8 @@ def _is_over_text(heading: HtmlElement, page: Page) -> bool:
     if any(key(text_of(link, MAX_TITLE)) == name for link in islice(page.tree.iter("a"), _MOST_LINKS)):
         return False
     boxes = islice(chain((heading,), heading.iterancestors()), _HEAD_BOXES)
-    return any(
-        sum(one.tag == "p" and len(text_of(one, 100)) > 60 for one in islice(box.itersiblings(), 12))
-        >= _LEAST_PARAGRAPHS
-        for box in boxes
-    )
+    groups = [[one for one in islice(box.itersiblings(), 12) if one.tag == "p"] for box in boxes]
+    return any(sum(size(text_of(p, 100)) > 60 for p in group) >= _LEAST_PARAGRAPHS for group in groups)
 
 
 _LEAST_SHOWN = 4
@@ -457,20 +454,22 @@ def _usable(title: str, sites: list[str]) -> bool:
     return bool(name) and name not in words_of("no_titles") and name not in sites and len(title) >= 2
 
 
-def choose_title(candidates: list[Candidate[str]], shown: str = "") -> Candidate[str] | None:
+def choose_title(
+    candidates: list[Candidate[str]], shown: Callable[[], str] = lambda: ""
+) -> Candidate[str] | None:
     """Return the headline with the most evidence, or None if there are no candidates.
 
     A candidate gains points if candidates of other sources have the same words. It gains fewer points if
     these candidates have more words or are cut short. A candidate loses points if another candidate equals
     its beginning up to a separator, because the rest is then a section or the name of the site. A heading
     also loses points if it shares few words with the metadata, because it then belongs to another part of the
-    page. But if it is ``shown`` (:func:`headline_over_text`), the metadata have a title for search engines.
+    page. But if it is ``shown()`` (:func:`headline_over_text`), the metadata have a title for search engines.
     """
     if not candidates:
         return None
     keys = [key(candidate.value) for candidate in candidates]
     scores = [
-        candidate.confidence + _support(index, candidates, keys) - _doubt(index, candidates, keys, key(shown))
+        candidate.confidence + _support(index, candidates, keys) - _doubt(index, candidates, keys, shown)
         for index, candidate in enumerate(candidates)
     ]
     return candidates[max(range(len(candidates)), key=lambda index: scores[index])]
@@ -491,7 +490,7 @@ _SEEN = 0.15
 """The points that a heading above the text gains over metadata with other words."""
 
 
-def _doubt(index: int, candidates: list[Candidate[str]], keys: list[str], shown: str) -> float:
+def _doubt(index: int, candidates: list[Candidate[str]], keys: list[str], shown: Callable[[], str]) -> float:
     """Return the points that a candidate loses."""
     doubt = 0.0
     own = candidates[index].value
@@ -503,7 +502,7 @@ def _doubt(index: int, candidates: list[Candidate[str]], keys: list[str], shown:
         stated = [keys[o] for o, other in enumerate(candidates) if other.method != VISIBLE]
         if stated and not any(len(mine & set(name.split())) * 2 >= len(mine) for name in stated):
             other = not any(len(mine & set(name.split())) * 2 >= len(set(name.split())) for name in stated)
-            doubt += -_SEEN if keys[index] == shown and other else 0.4
+            doubt += -_SEEN if other and keys[index] == key(shown()) else 0.4
         elif keys[index] not in stated and any(
             _calls(name, keys[o]) and len(keys[o]) > len(keys[index])
             for o, other in enumerate(candidates)

@@ -519,7 +519,10 @@ class Page:
         if self.parts.path in _HOME:
             return []
         named = [(key(_shown_text(heading)), heading) for heading in self.h1]
-        found = [one for name, one in named if name in self.home_names or self._home_link(one) is not None]
+        if len(named) == 1 and named[0][0] == key(self.meta("og:title")):  # so it is on most pages
+            return []
+        links = {one: chain(one.iter("a"), one.iterancestors("a")) for _, one in named}
+        found = [o for name, o in named if name in self.home_names or any(map(self._leads_home, links[o]))]
         names = {"", *(name for name, one in named if one in found), *self.home_names}
         stated = {key(self.meta("og:title")), *map(key, _TITLE_PARTS.split(self.title_tag))}
         return found if found and stated - names else []
@@ -570,18 +573,18 @@ class Page:
                 return one
         return None
 
-    def _home_link(self, heading: HtmlElement) -> HtmlElement | None:
-        """Return the link to the home page in or around a heading, or None."""
-        link = next(chain(heading.iter("a"), heading.iterancestors("a")), None)
-        return link if link is not None and self._leads_home(link) else None
-
     def _leads_home(self, link: HtmlElement) -> bool:
         href = (link.get("href") or "").strip()
-        if not href.endswith(("/", ".", "index.html", "index.php", self.host)):  # most links are others
-            return False
-        there = urlsplit(urls.resolve(self.url, href) or "")
-        on_site = (there.hostname or "").removeprefix("www.") == self.host.removeprefix("www.")
-        return on_site and (there.path or "/") in _HOME and self.parts.path not in _HOME
+        is_relative = href.startswith(".") or href in ("index.html", "index.php")
+        return (urls.resolve(self.url, href) if is_relative else href) in self._home_urls
+
+    @cached_property
+    def _home_urls(self) -> frozenset[str]:
+        """The forms of the URL of the home page in links. Most links are others, so they are not resolved."""
+        name = self.host.removeprefix("www.")
+        starts = [f"{scheme}//{host}" for scheme in ("", "http:", "https:") for host in (name, f"www.{name}")]
+        here = self.parts.path in _HOME
+        return frozenset(start + path for start in ("", *starts) for path in ("", *_HOME) if not here) - {""}
 
     @cached_property
     def around_headline(self) -> frozenset[HtmlElement]:

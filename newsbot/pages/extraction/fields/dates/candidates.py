@@ -413,7 +413,7 @@ def near_headline(page: Page, region: str | None) -> Iterator[tuple[Written, flo
 def around_headline(page: Page) -> Iterator[str]:
     """Yield the short texts directly before and after the first headline."""
     for element in page.headlines[:1]:
-        for around in _around(element):
+        for around in beside(element):
             text = text_of(around, 400)
             if len(text) <= MAX_BESIDE and is_own(around, page):
                 yield text
@@ -475,7 +475,7 @@ _SENTENCE = 90
 """Minimum number of characters of a line that is surely a sentence."""
 _FULL_STOP = re.compile(r"[.!?…。！？।۔]\W*$|[。！？]")
 _FROM_FIRST_DIGIT = re.compile(r"\d.*\d")
-_STORY_WORDS = re.compile(r"(?<![^\W_])[^\W\d_A-ZА-ЯÀ-Þ]{3,}")
+_STORY_WORDS = re.compile(r"(?<![^\W_])(?:[^\W\d_A-ZА-ЯÀ-Þ]|[\u0900-\u0dff]){3,}")
 _LEAST_WORDS = 3
 """Minimum number of words in lower case around a date in a sentence: "The mill was built on 3 May 1998."."""
 _CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
@@ -561,7 +561,7 @@ def _relative_dates(page: Page, now: datetime, zone: tzinfo) -> Iterator[tuple[W
     download, and ``zone`` is the time zone of the site.
     """
     for headline in page.headlines[:1]:
-        for element in _around(headline):
+        for element in beside(headline):
             written = relative_moment(text_of(element, MAX_RELATIVE + 1), now, zone)
             if written is not None and is_own(element, page):
                 yield written, 0.4
@@ -574,7 +574,7 @@ def _relative_dates(page: Page, now: datetime, zone: tzinfo) -> Iterator[tuple[W
 
 def _near(headline: HtmlElement, page: Page, region: str | None) -> Iterator[tuple[Written, float]]:
     """Yield dates in the texts directly before and after the headline, each with its confidence."""
-    for index, element in enumerate(_around(headline)):
+    for index, element in enumerate(beside(headline)):
         text = text_of(element, 400)[:250]
         if not compiled("%(published)s").search(text):
             if _has_other(element):
@@ -602,7 +602,7 @@ def _has_other(element: HtmlElement) -> bool:
     return any(map(is_headline_link, islice(element.iter("a"), 5)))
 
 
-def _around(headline: HtmlElement) -> list[HtmlElement]:
+def beside(headline: HtmlElement) -> list[HtmlElement]:
     """Return the elements directly before and after the headline."""
     # The date line is beside the headline, or beside the box that contains the headline.
     around = [*islice(headline.itersiblings(preceding=True), 3), *islice(headline.itersiblings(), 4)]

@@ -12,9 +12,8 @@ from itertools import chain, islice
 
 from lxml.html import HtmlElement
 
-from newsbot.pages.extraction.fields.authors import is_full_name
 from newsbot.pages.extraction.page.page import MAX_BOXES, Page, text_of
-from newsbot.pages.extraction.strings import COMMENTS_HEADING, size
+from newsbot.pages.extraction.strings import COMMENTS_HEADING, is_full_name, size
 from newsbot.pages.text.languages import compiled
 
 _SIDE = re.compile(r"side-?bar|side-?box", re.IGNORECASE)
@@ -50,7 +49,12 @@ def is_own(element: HtmlElement, page: Page, *, beside: bool = False) -> bool:
         return False
     if (not beside and _is_page_header(element, page)) or _is_below_other_heading(element, page):
         return False
-    return _is_below_headline(element, page) or not _is_teaser(element, page)
+    return not is_of_teaser(element, page)
+
+
+def is_of_teaser(element: HtmlElement, page: Page) -> bool:
+    """True for an element beside the headline of another article, and not below that of the page."""
+    return not _is_below_headline(element, page) and _is_teaser(element, page)
 
 
 _BOTH = re.compile(f"{_OTHER.pattern}|{_SIDE.pattern}", re.IGNORECASE)
