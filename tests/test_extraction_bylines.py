@@ -34,6 +34,16 @@ from tests.extraction_pages import TEXT, json_ld, page, read
         ("<div class=reporter>박서준 기자 seo@paper.example</div>", ["박서준"]),
         ("<p class=author>نویسنده: آرش کمالی</p>", ["آرش کمالی"]),
         ("<p class=byline>autor: Ewa Maj, zdjęcia: Jan Lis</p>", ["Ewa Maj"]),
+        ("<p>بقلم أحمد كمال</p>", ["أحمد كمال"]),
+        ("<p><em>كتب: أحمد كمال</em></p>", ["أحمد كمال"]),
+        ("<div>الكاتبة: ليلى حسن</div>", ["ليلى حسن"]),
+        ("<p>מאת דנה לוי</p>", ["דנה לוי"]),
+        ("<p>记者 林大同</p>", ["林大同"]),
+        ("<p>本报记者 林大同</p>", ["林大同"]),
+        ("<p>文/林大同</p>", ["林大同"]),
+        ("<p>Texto: Inés Vega</p>", ["Inés Vega"]),
+        ("<font size=1>By Mary Poole</font><br>", ["Mary Poole"]),
+        ("<p>记者 从市政府获悉，大桥将关闭三天。</p>", []),
         ("<p class=byline>Von: [[author]]</p>", []),
         ("<p class=byline>Karl Voss, Berlin</p>", ["Karl Voss"]),
         ("<p class=byline>By Mary Poole and Tom Wick, Washington</p>", ["Mary Poole", "Tom Wick"]),
@@ -255,3 +265,11 @@ def test_an_empty_heading() -> None:
 def test_stated_addresses(head: str) -> None:
     article = read(page(head), "https://www.example.org/news/x/mill-race-dug-out")
     assert article.canonical_url == "https://www.example.org/news/mill-race-dug-out"
+
+
+@pytest.mark.parametrize("frame", ["{}", "<div>{}</div>", "<header>{}</header>"])
+@pytest.mark.parametrize("body", ["<div class=prose>{}</div>", "{}", "<section>{}</section>"])
+def test_the_heading_above_the_text_wins_over_a_title_for_search_engines(frame: str, body: str) -> None:
+    own = f"{frame.format('<h1>Rain closes the lower road</h1>')}{body.format(TEXT)}"
+    markup = f"<title>Weather today SEO | Mill News</title><body><div><main>{own}</main></div></body>"
+    assert read(markup.encode()).title == "Rain closes the lower road"

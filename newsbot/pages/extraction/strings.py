@@ -204,6 +204,14 @@ def is_full_name(name: str) -> bool:
     )
 
 
+def is_uncased_name(name: str) -> bool:
+    """True for a Chinese, Japanese or Korean name, and for two to four words of another script without
+    capitals: "王小明", "أحمد علي"."""
+    if not name.replace(" ", "").isalpha() or name.upper() != name.lower():
+        return False
+    return 2 <= len(name) <= 4 if _CJK.search(name) else 2 <= len(name.split()) <= 4
+
+
 def is_small(word: str) -> bool:
     """True for a small word inside a name."""
     return word in _SMALL or word.startswith(("al-", "el-", "d'", "d’"))

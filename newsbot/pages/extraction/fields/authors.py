@@ -29,6 +29,7 @@ from newsbot.pages.extraction.strings import (
     is_full_name,
     is_small,
     is_template,
+    is_uncased_name,
     key,
     plain,
     word_list,
@@ -283,19 +284,22 @@ _SITE_TRUST = 0.3
 """Confidence in a list of authors that has only the name of the site."""
 
 _LABEL = (
-    r"[(\[（【]?(?:(?P<sure>%(author_labels)s\s?[:：]?)|"
+    r"[(\[（【]?(?:(?P<sure>%(author_labels)s\s?[:：]?|(?:%(bylines)s|%(text_labels)s)\s?[:：]|"
+    r"%(byline_labels)s\s?[:：/／|｜])|"
     r"(?!%(other_makers)s)(?:-+\s)?(?:[^\W\d_]+\s){0,2}?%(by)s\s|"
-    r"%(published)s\s.{0,12}?\d[^.!?]{1,30}?\s%(by)s\s)"
+    r"%(published)s\s.{0,12}?\d[^.!?]{1,30}?\s%(by)s\s|(?P<bare>%(bylines)s\s))"
 )
 """Labels before the names in a line.
 
 After a label of the group ``sure``, any possible name is accepted. After other labels, only full names are
-accepted.
+accepted. Those after the group ``bare`` are in a script without capitals.
 """
 # The place at the start of a report: "Munich, Germany (dpa) –".
 _DATE_LINE = re.compile(r"([^\W\d][^\d–—:;()]{1,40}?)\s?(?:\([^)]{2,30}\))?\s?[–—-]+\s")
 _BEHIND = re.compile(r"\s[|•·]\s")
 """Separators between the names and a date or section in the same line."""
+_SHORT_LINE = 40
+"""Maximum number of characters of a byline in a script without capitals."""
 _LONG_LABEL = 20
 """Minimum length of a text that is surely more than a label."""
 _RIGHT = re.compile(r"text-align\s*:\s*right|;\s*right\s*$", re.IGNORECASE)
@@ -519,7 +523,7 @@ def _unglued(element: HtmlElement) -> str:
 
 def _labelled_names(page: Page) -> list[str]:
     """Return the names in the first line that has a label and names: "Von: Jane Doe", "责编：牛镛"."""
-    lines = page.tree.iter("p", "li", "div", "span", "small", "td", "em", "i", "th", "dt", "dd")
+    lines = page.tree.iter("p", "li", "div", "span", "small", "font", "td", "em", "i", "th", "dt", "dd")
     # The first words of an element are checked first, because getting its whole text is slow.
     label_of = compiled(_LABEL).match
     labelled = (
@@ -536,7 +540,8 @@ def _labelled_names(page: Page) -> list[str]:
             continue
         names = _people(clean_authors([_BEHIND.split(text[label.end() :])[0]]))
         # "By Friday the water went down" begins like a byline, so only full names count after "by".
-        if names and (label["sure"] or all(is_full_name(name) for name in names)):
+        is_named = is_uncased_name if label["bare"] and len(text) <= _SHORT_LINE else is_full_name
+        if names and (label["sure"] or all(map(is_named, names))):
             return names
     return []
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice
 from urllib.parse import urlsplit
 
+from lxml import etree
 from lxml.html import HtmlElement
 
 from newsbot import urls
@@ -404,8 +405,14 @@ def _is_over_text(heading: HtmlElement, page: Page) -> bool:
     if any(key(text_of(link, MAX_TITLE)) == name for link in islice(page.tree.iter("a"), _MOST_LINKS)):
         return False
     boxes = islice(chain((heading,), heading.iterancestors()), _HEAD_BOXES)
-    groups = [[one for one in islice(box.itersiblings(), 12) if one.tag == "p"] for box in boxes]
-    return any(sum(size(text_of(p, 100)) > 60 for p in group) >= _LEAST_PARAGRAPHS for group in groups)
+    # The paragraphs follow the heading, or are in a box that follows it.
+    following = (
+        (one,) if one.tag == "p" else islice(one.iterchildren("p"), 12)
+        for box in boxes
+        for one in islice(box.itersiblings(etree.Element), 12)
+    )
+    long = (p for p in chain.from_iterable(following) if size(text_of(p, 100)) > 60)
+    return sum(1 for _ in islice(long, _LEAST_PARAGRAPHS)) == _LEAST_PARAGRAPHS
 
 
 _LEAST_SHOWN = 4
