@@ -29,7 +29,7 @@ _OTHER_TAGS = frozenset({"form", "figure", "figcaption", "blockquote"})
 _MAX_TEASER = 600
 """Maximum number of characters of a box that is checked for the headline of another article."""
 _MAX_CARD = 200
-"""Maximum number of characters of a box with a heading and a date of its own."""
+"""Maximum number of characters, and of elements, of a box with a heading and a date of its own."""
 _LINKED = 16
 """Minimum number of characters of a link that may be a headline. Most names of sections are shorter."""
 _LINKED_CJK = 8
@@ -80,7 +80,7 @@ def _is_below_other_heading(element: HtmlElement, page: Page) -> bool:
         text = page.start_of(box, _MAX_TEASER + 1)
         if box.tag in ("body", "main", "article") or box in page.around_headline or len(text) > _MAX_CARD:
             return False
-        inner = (one for one in box.iter() if one is not box and (one is element or one.tag in _HEADINGS))
+        inner = (one for one in islice(box.iter(), 1, _MAX_CARD) if one is element or one.tag in _HEADINGS)
         if (heading := next(inner, element)) is not element:
             # A heading with digits may be the line of the date itself.
             words = text_of(heading, _MAX_TEASER)
