@@ -695,10 +695,12 @@ class Page:
             self.scripts.append(element.text)
 
     def _title(self, element: HtmlElement) -> None:
-        # The <title> of a drawing (SVG) is its tooltip.
-        if not self.title_tag and element.getparent() is not None and element.getparent().tag != "svg":
+        parent = element.getparent()
+        if parent is None or parent.tag == "svg":  # the <title> of a drawing (SVG) is its tooltip
+            return
+        if not self.title_tag:
             self.title_tag = plain(text_of(element)[:2000])
-        elif len(self._titles) < MAX_HEADLINES and element.getparent().tag != "svg":
+        elif len(self._titles) < MAX_HEADLINES:
             self._titles.append(element)
 
     def _h1(self, element: HtmlElement) -> None:
