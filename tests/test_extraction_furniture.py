@@ -53,7 +53,7 @@ def test_code_and_placeholders_are_not_text(line: str) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "The mayor (who was there) said: it holds; nobody laughed;",
+        "The mayor (he was there) said: it holds; nobody laughed;",
         "<b>Dam:</b> built in 1911, 40 m high.",
         "Write &lt;div&gt; and &lt;p&gt; around each paragraph, said the teacher.",
         "#dam #water",

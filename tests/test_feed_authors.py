@@ -1,4 +1,4 @@
-"""Authors of feed items, and texts whose elements are no part of the feed."""
+"""Authors of feed items, and texts with elements that do not belong to the feed."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ def serve(connection: socket.socket) -> dict[str, Any] | None:
 
 def become(request: dict[str, Any]) -> None:
     """Set up the process as the requested program."""
-    for name, module in list(sys.modules.items()):  # other packages put objects there that are no modules
+    for name, module in list(sys.modules.items()):  # other packages put other objects there
         for value in vars(module).values() if name.startswith("newsbot") else ():
             if type(value) is random.Random:  # two programs must not draw the same random numbers
                 value.seed()

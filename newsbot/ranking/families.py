@@ -43,7 +43,7 @@ MOST_SAMPLES = 4
 ENOUGH = 2
 """A family is closed from this number of refused pages on, if fewer of its pages were articles."""
 FIRST_BUDGET = 6
-"""Minimum number of pages that may be fetched in vain on a site that names no articles."""
+"""Minimum number of useless pages that may be fetched on a site that names no articles."""
 LISTED_BUDGET = 2
 """Number of pages added to the budget for families that a sitemap lists."""
 UNNAMED_SHARE = 0.1

@@ -25,8 +25,8 @@ from newsbot.storage.following import Follower
 AT_ONCE = 500
 """Maximum number of changes that are read and written in one batch."""
 IN_BULK = 4
-"""Number of such batches that are written as one if there is no time limit. This writes fewer pages of the
-file, because many stems are in each batch."""
+"""Number of batches that are written together if there is no time limit. Most stems are in each batch, so
+fewer pages of the file are written."""
 _LOOK = 0.02
 """Seconds between two checks whether another process is still updating the index."""
 Tell = Callable[[int], None]

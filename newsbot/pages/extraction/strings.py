@@ -1,4 +1,4 @@
-"""Cleans and compares strings."""
+"""Cleans and compares strings, and recognises code, placeholders and names of people by their form."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ MAX_VARIANTS = 32
 _MAX_WORD = 64
 """Maximum number of characters of a word that are used."""
 _MAX_KNOWN = 1 << 16
-"""Maximum number of words of one language whose stems are kept."""
+"""Maximum number of words whose stems are kept, in all languages together."""
 _CYRILLIC = re.compile("[а-я]")
 _CONSONANT_END = re.compile("[бвгджзйклмнпрстфхцчшщ]$")
 _ALGORITHMS = {
@@ -73,17 +73,23 @@ def stem(word: str, language: str = "") -> str:
     return _known(language)[word]
 
 
+_TABLES: list[_Stems] = []
+"""The stems of all languages."""
+
+
 class _Stems(dict[str, str]):
     """The stems of words as written, in one language. ``map`` is twice as fast as with ``lru_cache``."""
 
     def __init__(self, language: str) -> None:
         self._language = language
+        _TABLES.append(self)
 
     def __missing__(self, word: str) -> str:
         if len(word) > _MAX_WORD:
             return self[word[:_MAX_WORD]]
-        if len(self) >= _MAX_KNOWN:
-            self.clear()
+        if sum(map(len, _TABLES)) >= _MAX_KNOWN:
+            for table in _TABLES:
+                table.clear()
         self[word] = found = _stem(word, self._language)
         return found
 

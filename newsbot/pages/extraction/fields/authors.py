@@ -676,7 +676,7 @@ def _marked_names(page: Page, marks: AuthorMarks) -> list[str]:
 
 
 def _is_editor(element: HtmlElement) -> bool:
-    """True if the text before an element is the label of an editor, who is not an author."""
+    """True for the name of an editor: the text before the element is a label such as "Editor:"."""
     before, box = element.getprevious(), element.getparent()
     said = before.tail or text_of(before, 60) if before is not None else box.text if box is not None else ""
     if not (said or "").strip() and box is not None and box.getprevious() is not None:

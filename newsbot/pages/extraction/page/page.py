@@ -160,7 +160,7 @@ def _mend(tree: HtmlElement) -> None:
     for heading in found["h1"][:MAX_HEADLINES]:
         buttons = heading.findall(".//button")
         if len(text_of(heading)) > sum(len(text_of(button)) for button in buttons):
-            for button in buttons:  # "Share" is no part of the headline
+            for button in buttons:  # "Share" does not belong to the headline
                 button.drop_tree()
 
 

@@ -577,18 +577,30 @@ def _near(headline: HtmlElement, page: Page, region: str | None) -> Iterator[tup
     for index, element in enumerate(beside(headline)):
         text = text_of(element, 400)[:250]
         if not compiled("%(published)s").search(text):
-            if _has_other(element):
-                continue
-            first = next(element.iter("p", "figure", "blockquote"), element)
-            line = text_of(first, 400)[:250]
-            if first is not element and line and text.startswith(line[:_SAME]):
-                text = "" if first.tag != "p" else _date_line(line) if _is_sentence(line) else text
-            text = _date_line(text) if _is_sentence(_own_text(element)) else text
+            text = _without_story(element, text)
         # In a long text, dates after the start belong to the story.
         written = _shown(_from_publication(text) if len(text) <= 120 else text[:MAX_LINE], region)
         if written is not None and is_own(element, page):
             long = 0.08 if len(text) > 120 else 0.0
             yield written, _worded(text, 0.56 - 0.01 * index - long)
+
+
+def _without_story(element: HtmlElement, text: str) -> str:
+    """Return the ``text`` of an element beside the headline, or the part of it that may be a date line.
+
+    The result is empty if the element is a list, a picture or a teaser, or begins with the text of the story.
+    """
+    if _has_other(element):
+        return ""
+    if _is_sentence(_own_text(element)):
+        return _date_line(text)
+    first = next(element.iter("p", "figure", "blockquote"), element)
+    line = text_of(first, 400)[:250]
+    if first is element or not line or not text.startswith(line[:_SAME]):
+        return text
+    if first.tag != "p":
+        return ""
+    return _date_line(line) if _is_sentence(line) else text
 
 
 _SAME = 20
