@@ -446,7 +446,8 @@ class PageRecord:
         return next((event for event in reversed(self.history) if event.get("event") == kind), None)
 
 
-ARCHIVE = "archive"
+ARCHIVE, FETCHED = "archive", "fetched"
+"""Keys of :attr:`Article.extraction`."""
 TIME = {"serializer": iso}
 """Metadata of fields that hold a time. Scrapy's feed exports call the serializer."""
 
@@ -517,12 +518,24 @@ class Article:
     """The method that found each field, e.g. ``{"title": "json-ld"}``.
 
     ``site_lines``: see :attr:`site_lines`. ``archive``: the URL of the archived page that was read.
+    ``fetched``: see :attr:`fetched_url`.
     """
 
     def __post_init__(self) -> None:
         """Accept ``derived_from`` as it was stored until November 2026: one URL or None."""
         named: list[str] | str | None = self.derived_from
         self.derived_from = [named] if isinstance(named, str) else list(named or ())
+
+    @property
+    def fetched_url(self) -> str:
+        """The URL that returned the page. It differs from :attr:`url` if :meth:`move_to` was called."""
+        return self.extraction.get(FETCHED, self.url)
+
+    def move_to(self, url: str) -> None:
+        """Set :attr:`url`, an address of the same page, and note the URL that returned the page."""
+        fetched, self.url = self.fetched_url, url
+        if fetched != url:
+            self.extraction[FETCHED] = fetched
 
     @property
     def is_archived(self) -> bool:

@@ -211,3 +211,39 @@ def test_a_page_with_an_unknown_or_wrong_coding_is_read(site, world, coding):
     feed_of(site, world, f"{HOST}/story/1")
     world.crawl()
     assert world.urls() == [f"{HOST}/story/1"]
+
+
+@pytest.mark.parametrize(
+    ("path", "linked"),
+    [
+        ("/2026/11/harbour-council-votes", ""),
+        ("/harbour", ""),
+        ("/2026/11/harbour-council-votes", "?abs=17"),
+    ],
+)
+def test_an_article_under_a_copy_with_parameters_keeps_its_own_url(site, world, path, linked, tmp_path):
+    url, copy = f"{HOST}{path}", f"{HOST}{path}?abs=17"
+    page = article_html(1, head=f"<link rel=canonical href='{url}'>")
+    site.page(url, status=302, headers={"Location": copy})
+    site.page(copy, page)
+    feed_of(site, world, url + linked)
+    world.rule(
+        "_defaults",
+        "delay: 0\ninterval: {feed: 10m, article: 1}\n"
+        "recrawl: {feed: fixed, sitemap: fixed, section: fixed, article: fixed}\n",
+    )
+    options = ("-s", f"NEWSBOT_WARC_DIR={tmp_path / 'warc'}")
+    world.crawl(*options)
+    [article] = world.articles()
+    assert (article.url, article.canonical_url, article.fetched_url) == (url, url, copy)
+    # A later version, with another beginning, is a version of the same article.
+    time.sleep(1)
+    site.page(copy, article_html(2, head=f"<link rel=canonical href='{url}'>"))
+    assert world.crawl(*options).stat("articles/updated") == 1
+    [article] = world.articles()
+    assert (article.url, article.canonical_url, article.version) == (url, url, 2)
+    # Both URLs lead to the article, its archived page, and its removal.
+    for one in (url, copy):
+        assert "<html" in world.scrapy("articles", "show", one, "--original", *options).out
+    assert world.scrapy("remove", copy, "--yes", *options).code == 0
+    assert world.articles() == []

@@ -16,13 +16,14 @@ OTHER = "https://news.test/other"
 def record(url: str = PAGE, **fields: Any) -> dict[str, Any]:
     """Return an article in the form that backends use."""
     values = {"canonical_url": PAGE, "url": url, "title": "T", "text": "x", "content_hash": "x", "version": 1}
-    return values | fields
+    return values | {"extraction": {}} | fields
 
 
 GIVEN = record()
 NEWER = record(text="y", content_hash="y")
 FROM_PRINTED = record(PRINTED, text="y", content_hash="y")
 OWN = record(version=4)
+COPY = record(extraction={"fetched": f"{PAGE}?abs=17"})
 OWNER = {"canonical_url": OTHER, "version": 7}
 
 
@@ -32,6 +33,7 @@ OWNER = {"canonical_url": OTHER, "version": 7}
         # the storage has no such URL
         (GIVEN, None, None, None, None, Decision(Verdict.NEW, GIVEN, 1)),
         (FROM_PRINTED, None, None, None, None, Decision(Verdict.NEW, FROM_PRINTED, 1, (PRINTED,))),
+        (COPY, None, None, None, None, Decision(Verdict.NEW, COPY, 1, (f"{PAGE}?abs=17",))),
         # the URL belongs to another article: the page itself may store its article, other pages may not
         (GIVEN, None, None, OWNER, None, Decision(Verdict.NEW, GIVEN, 1)),
         (FROM_PRINTED, None, None, OWNER, None, Decision(Verdict.TAKEN, OWNER, 7)),

@@ -13,7 +13,7 @@ from newsbot.crawl.links.canonical import came_from_elsewhere
 from newsbot.dedup.decision import is_one_article
 from newsbot.dedup.minhash import signature
 from newsbot.items import Article
-from newsbot.pages.extraction.page.canonical import is_variant, on_one_host
+from newsbot.pages.extraction.page.canonical import adds_parameters, is_variant, on_one_host
 from newsbot.sites.pauses_and_removals import forget_texts
 from newsbot.storage.articles import of_one_page
 from newsbot.urls import canonicalize, fingerprint
@@ -50,13 +50,24 @@ class AddressChoice:
             if _has_a_name(there, item, own) or not (variant or self._canonical.may_name(item.source, claim)):
                 return self._go_home(item, own)
             return None
-        if not of_one_page(kept.url, item.url) and not is_one_article(kept, item):
+        if not of_one_page(kept.fetched_url, item.url) and not is_one_article(kept, item):
             self._refuted(kept, claim, variant=variant)
             return self._go_home(item, own)
         item.canonical_url = kept.canonical_url  # the claim is another address of the stored article
-        if variant and of_one_page(kept.url, claim):
-            item.url = kept.url  # a copy with parameters does not replace the URL of the page itself
         return kept
+
+    def move_to_plain_url(self, item: Article, kept: Article | None) -> None:
+        """Set ``url`` of a copy to the URL of the page itself. ``kept`` is the result of :meth:`choose`.
+
+        This is done if ``url`` only adds parameters to the canonical URL that the page names, or if the
+        page itself was stored.
+        """
+        own, claim = canonicalize(item.url), item.canonical_url
+        variant, adds = is_variant(own, claim), adds_parameters(own, claim)
+        if (variant or adds) and own != claim and kept is not None and of_one_page(kept.url, claim):
+            item.move_to(kept.url)
+        elif variant and adds:
+            item.move_to(claim)
 
     def takes_over(self, item: Article, kept: Article) -> bool:
         """Move the stored article ``kept`` to the address of ``item``, which is the same article.
@@ -69,7 +80,7 @@ class AddressChoice:
             kept.source != item.source
             or fingerprint(old) == fingerprint(new)
             or self._spellings.is_from_site(old, unknown=True)
-            or not self._spellings.is_from_site(item.url, unknown=False)
+            or not self._spellings.is_from_site(item.fetched_url, unknown=False)
         ):
             return False
         return self._move(kept, item)
@@ -148,4 +159,4 @@ def _has_a_name(there: Article | None, item: Article, own: str) -> bool:
     """
     if there is None:
         return False
-    return fingerprint(there.canonical_url) == fingerprint(own) or of_one_page(there.url, item.url)
+    return fingerprint(there.canonical_url) == fingerprint(own) or of_one_page(there.fetched_url, item.url)

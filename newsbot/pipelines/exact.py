@@ -59,6 +59,7 @@ class CopyFilter:
             kept = self._addresses.choose(item)
             if kept is None and owner is not None:
                 kept = self._addresses.choose(item)  # reads again, because the first answer may be outdated
+            self._addresses.move_to_plain_url(item, kept)
             return self._judge(item, kept, owner)
 
     def _takes_over(self, item: Article, owner: str) -> bool:
@@ -80,7 +81,9 @@ class CopyFilter:
             self._context.count_site(item.source, "duplicates")
             raise DropItem(Reason.SAME_TEXT, f"as {owner}")
         if kept is not None and (_is_same(kept, item) if owner is not None else _is_trifle(kept, item)):
-            if owner is not None and fingerprint(canonicalize(item.url)) != fingerprint(item.canonical_url):
+            if owner is not None and fingerprint(canonicalize(item.fetched_url)) != fingerprint(
+                item.canonical_url
+            ):
                 self._context.storage.articles.store(item)  # makes this address an alias too
                 self._removals.stored(item)
             if kept.rights != item.rights:  # a new reservation is stored, even if the text is unchanged

@@ -66,7 +66,7 @@ class LimitsPipeline(Component):
         # The place is taken now, before the article is stored, because several articles are in the pipelines
         # at the same time.
         self._taken[item.source] = self._taken.get(item.source, 0) + 1
-        self._under_way[item.url] += 1
+        self._under_way[item.fetched_url] += 1
         return item
 
     def _kept(self, item: Any, **_: Any) -> None:
@@ -86,9 +86,9 @@ class LimitsPipeline(Component):
 
     def _has_arrived(self, item: Any) -> bool:
         """Return True if the item is an article with a place, which is no longer under way."""
-        if not isinstance(item, Article) or item.url not in self._under_way:
+        if not isinstance(item, Article) or item.fetched_url not in self._under_way:
             return False
-        self._under_way[item.url] -= 1
+        self._under_way[item.fetched_url] -= 1
         self._under_way += Counter()  # removes the zero
         return True
 

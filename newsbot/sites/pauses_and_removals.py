@@ -154,7 +154,8 @@ IsOut = Callable[[bytes, str], bool]
 
 def addresses_of(article: Article) -> list[str]:
     """Return the canonical URLs of an article. The article is stored under the first URL."""
-    return list(dict.fromkeys((article.canonical_url, canonicalize(article.url))))
+    urls = (article.canonical_url, canonicalize(article.url), canonicalize(article.fetched_url))
+    return list(dict.fromkeys(urls))
 
 
 def is_out(article: Article, covers: IsOut) -> bool:

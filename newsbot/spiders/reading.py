@@ -38,6 +38,7 @@ from newsbot.pages.discovery.sitemaps import Sitemap
 from newsbot.pages.extraction import Reading, SiteMemory, first_page, made_by_scripts, next_page, read
 from newsbot.pages.extraction.documents import HTML, DocumentReader, extensions_of, reader_of
 from newsbot.pages.extraction.evidence import Evidence, Witnesses
+from newsbot.pages.extraction.page.canonical import adds_parameters
 from newsbot.pages.extraction.page.page import MAX_MARKUP
 from newsbot.pages.extraction.verdict import Standing
 from newsbot.pages.rights import PageRights, page_rights, price_of
@@ -45,6 +46,7 @@ from newsbot.pages.rules.rule import classify
 from newsbot.pages.rules.shape import is_front_page
 from newsbot.sites.rights import headers_of
 from newsbot.spiders.sitemap_index import SitemapIndexes
+from newsbot.urls import canonicalize
 
 logger = logging.getLogger(__name__)
 
@@ -369,6 +371,14 @@ class Reader:
         article.discovered_at = utc(visit.discovered_at())
         article.fetched_at = self._context.now()
         article.rights = dict(visit.reading.rights.signals)
+        # Some sites redirect readers without a cookie to the same address with one more parameter.
+        asked = visit.lease.entry.url
+        if (
+            visit.redirected_to
+            and canonicalize(asked, visit.rule.drop_query) == article.canonical_url
+            and adds_parameters(article.url, asked)
+        ):
+            article.move_to(asked)
         # This comes after extraction, because a page must not be compared with its own lines.
         self._lines.of(visit.rule.domain).learn(article.url, article.shown.splitlines())
         return article

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
 
-from newsbot.items import Article, ArticleFilter
+from newsbot.items import FETCHED, Article, ArticleFilter
 from newsbot.storage.stories import Joined
 from newsbot.urls import canonicalize, fingerprint
 
@@ -157,7 +157,7 @@ def _is_same(own: ArticleForm, given: ArticleForm) -> bool:
 def fetched_address(given: ArticleForm) -> tuple[str, ...]:
     """Return the fetched URL in a tuple if it is not the canonical URL; otherwise an empty tuple."""
     try:
-        fetched = canonicalize(given["url"])
+        fetched = canonicalize(given["extraction"].get(FETCHED, given["url"]))
     except ValueError:  # an invalid URL cannot be an alias
         return ()
     return () if fingerprint(fetched) == fingerprint(given["canonical_url"]) else (fetched,)

@@ -64,5 +64,5 @@ def _urls_of(settings: SettingsLike, storage: Storage, url: str) -> list[str]:
     page = storage.pages.get([fingerprint(canonical)]).get(fingerprint(canonical))
     if article is None and page is None:
         raise UserError(f"{url}: no page or article is stored under this URL; see: {PROGRAM} why '{url}'")
-    found = [] if article is None else [article.url, article.canonical_url]
+    found = [] if article is None else [article.fetched_url, article.url, article.canonical_url]
     return list(dict.fromkeys([*found, *([] if page is None else [page.url]), url, canonical]))

@@ -76,7 +76,7 @@ def _records(folder: Path, articles: Iterable[Article]) -> Iterator[tuple[Articl
     known = unindexed(folder)
     written: set[tuple[Path, int]] = set()
     for article in articles:
-        urls = dict.fromkeys((article.url, article.canonical_url))
+        urls = dict.fromkeys((article.fetched_url, article.url, article.canonical_url))
         place = next((one for url in urls if (one := latest(folder, url, known)) is not None), None)
         length = 0 if place is None else int(place.fields.get("length", 0))
         if place is None or not 0 < length <= MAX_BODY:

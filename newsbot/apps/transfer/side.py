@@ -149,7 +149,9 @@ class Choice:
             # differ.
             self._pages.add(copy.fingerprint)
             with suppress(ValueError):  # an invalid URL has no page
-                self._pages.add(fingerprint(canonicalize(copy.article.url)))
+                self._pages.update(
+                    fingerprint(canonicalize(url)) for url in (copy.article.url, copy.article.fetched_url)
+                )
 
     def copies(self, storage: Storage, kind: str, after: str = "") -> Iterator[Any]:
         """Yield the chosen items of one of :data:`KINDS` in the order of their keys.

@@ -101,7 +101,7 @@ class SqliteArticles(Repository, Articles):
     """:class:`newsbot.storage.articles.Articles` in the data file."""
 
     def store(self, article: Article, over: str | None = None, peers: Sequence[str] = ()) -> Stored:
-        row = _row_of(to_row(article), fingerprint(article.canonical_url))
+        row = _form_of(article)
         with self._file.writing() as database:
             return _store(database, row, over, peers)
 
@@ -111,7 +111,7 @@ class SqliteArticles(Repository, Articles):
         given: dict[int, dict[str, Any]] = {}
         for number, article in enumerate(articles):
             with suppress(Exception):  # the caller then calls :meth:`store`, which raises the error
-                given[number] = _row_of(to_row(article), fingerprint(article.canonical_url))
+                given[number] = _form_of(article)
         results: list[Stored | None] = [None] * len(articles)
         try:
             with self._file.writing() as database:
@@ -298,6 +298,12 @@ def insert(database: sqlite3.Connection, row: dict[str, Any], key: bytes) -> int
 def _row_of(row: dict[str, Any], key: bytes) -> dict[str, Any]:
     moment = row["published_at"] or row["fetched_at"]
     return row | {"fingerprint": key, "moment": moment}
+
+
+def _form_of(article: Article) -> dict[str, Any]:
+    """Return the row of an article with its field ``extraction``, which is not a column."""
+    row = _row_of(to_row(article), fingerprint(article.canonical_url))
+    return row | {"extraction": article.extraction}
 
 
 def _is_known(database: sqlite3.Connection, row: dict[str, Any]) -> bool:

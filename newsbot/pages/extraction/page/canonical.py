@@ -143,6 +143,13 @@ def is_variant(url: str, canonical: str) -> bool:
     return mine == theirs and _number(left) is not None and _number(left) == _number(right)
 
 
+def adds_parameters(url: str, plain: str) -> bool:
+    """Return True if two URLs differ only in parameters that ``plain`` lacks."""
+    one, other = urlsplit(url), urlsplit(plain)
+    more, fewer = set(one.query.split("&")), {part for part in other.query.split("&") if part}
+    return (one.scheme, one.netloc, one.path) == (other.scheme, other.netloc, other.path) and fewer < more
+
+
 def on_one_host(one: str, other: str) -> bool:
     """Return True if the hosts of two URLs are equal, apart from prefixes such as ``www.`` and ``m.``."""
     return _bare_host(urlsplit(one).netloc) == _bare_host(urlsplit(other).netloc)
