@@ -46,6 +46,50 @@ def test_a_date_in_a_sentence_or_of_another_fact_is_not_that_of_the_article(mark
     assert read(page(body=body)).published_at is None
 
 
+_EXCERPT = (
+    "<p>Fishers on both banks had asked for the weir to be moved, and this year the county gave in.</p>"
+)
+_CARD = "<div class=item><h3><a href=/q>A weir is moved</a></h3><span>14 June 2020</span>{0}</div>"
+ELSEWHERE = {
+    "a card with an excerpt": _CARD.format(_EXCERPT),
+    "a card that is a link": (
+        "<a class=item href=/q><i class=meta>14 June 2020 | 2 comments</i><h4>A weir was moved last night</h4></a>"
+    ),
+    "a list with equal markup": "".join(
+        f"<li class=row><a href=/q{day}>Weir {day}</a><i class=date>{day} June 2020</i></li>"
+        for day in (3, 4, 5)
+    ),
+    "a note between paragraphs": f"{TEXT}<p>Mill race, built 3 May 2001</p>{TEXT}",
+    "a caption": "<div class=col-media><a><img src=/a.jpg></a><i>People look into the race, 12 May 2019</i></div>",
+    "a word of a sentence": "<div class=info>Sie sind hier: Start</div>",
+    "a word of a name": "<div class=date>PAPER TODAY Network</div>",
+    "a promise": "<p class=info>More news about the mill race today</p>",
+}
+
+
+@pytest.mark.parametrize("markup", ELSEWHERE.values(), ids=ELSEWHERE)
+@pytest.mark.parametrize("first", [True, False])
+def test_a_date_of_another_article_or_of_the_story_is_not_taken(markup: str, first: bool) -> None:
+    body = f"{markup}{TEXT}" if first else f"{TEXT}{markup}"
+    assert read(page(body=body)).published_at is None
+
+
+@pytest.mark.parametrize(
+    "line", ["Today", "Published yesterday", "Yesterday by Ann Lee", "Today, 10:04, Leeds"]
+)
+def test_a_relative_day_alone_in_its_line_is_read(line: str) -> None:
+    html = page(body=f"<div class=date>{line}</div>{TEXT}")
+    article = extraction.read_page(html, ADDRESS, now=NOW, vouched=True)
+    assert str(article.published_at)[:9] == "2026-11-2"
+
+
+def test_three_dates_below_the_headline_may_have_equal_markup() -> None:
+    lines = "".join(
+        f"<li class=date>{line}</li>" for line in ("3 May 2024", "Updated 4 May 2024", "12 May 1999")
+    )
+    assert str(read(page(body=f"<ul class=line>{lines}</ul>{TEXT}")).published_at).startswith("2024-05-03")
+
+
 @pytest.mark.parametrize(
     "line",
     [

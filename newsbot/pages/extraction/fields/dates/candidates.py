@@ -22,7 +22,7 @@ from newsbot.pages.extraction.fields.dates.moments import (
     has_digit,
     parse_stamp,
 )
-from newsbot.pages.extraction.fields.dates.own import is_headline_link, is_own
+from newsbot.pages.extraction.fields.dates.own import is_below_headline, is_headline_link, is_own
 from newsbot.pages.extraction.fields.dates.relative import MAX_TEXT as MAX_RELATIVE
 from newsbot.pages.extraction.fields.dates.relative import relative_moment
 from newsbot.pages.extraction.fields.dates.zones import region_of
@@ -379,13 +379,53 @@ def _visible_dates(page: Page, region: str | None) -> Iterator[tuple[Written, fl
     The second value is the confidence, from 0.3 to 0.6.
     """
     yield from near_headline(page, region)
+    found: list[tuple[HtmlElement, Written, float]] = []
     for index, element in enumerate(dated_elements(page.tree)):
         text = text_of(element, 300)
         written = _stamped(element, region)
-        if written is None and 4 <= len(text) <= 200 and has_digit(text):
+        if written is None and 4 <= len(text) <= 200 and has_digit(text) and not _is_caption(element, text):
             written = _shown(_from_publication(text), region)
-        if written is not None and is_own(element, page):
-            yield written, _confidence(element, text, index)
+        if written is not None:
+            found.append((element, written, _confidence(element, text, index)))
+    listed = _listed([element for element, _, _ in found], page)
+    for element, written, confidence in found:
+        if element not in listed and is_own(element, page):
+            yield written, confidence
+
+
+def _listed(dated: list[HtmlElement], page: Page) -> set[HtmlElement]:
+    """Return the elements with dates that are those of a list of articles, or of comments.
+
+    They have equal markup. Several dates without links directly below the headline are those of the article.
+    """
+    alike: dict[tuple[str | None, ...], list[HtmlElement]] = {}
+    for element in dated:
+        box = element.getparent()
+        of_box = () if box is None else (str(box.tag), box.get("class"))
+        alike.setdefault((str(element.tag), element.get("class"), *of_box), []).append(element)
+    return {
+        element
+        for group in alike.values()
+        if len(group) >= _LISTED
+        for element in group
+        if _has_link(element.getparent()) or not is_below_headline(element, page)
+    }
+
+
+_LISTED = 3
+"""Minimum number of dates in equal markup that make a list."""
+
+
+def _has_link(box: HtmlElement | None) -> bool:
+    return box is not None and next(box.iter("a"), None) is not None
+
+
+def _is_caption(element: HtmlElement, text: str) -> bool:
+    """True for the text below a picture: words of a story in a box with a picture."""
+    if len(_STORY_WORDS.findall(_FROM_FIRST_DIGIT.sub(" ", text))) < _LEAST_WORDS:
+        return False
+    before = element.getprevious()
+    return any(next(box.iter("img"), None) is not None for box in (element, before) if box is not None)
 
 
 def dated_elements(tree: HtmlElement) -> list[HtmlElement]:
@@ -435,19 +475,31 @@ def _dates_in_text(page: Page, region: str | None) -> Iterator[tuple[Written, fl
     The second value is the confidence. It is lower before the headline and in side columns.
     """
     headline = next(iter(page.headlines), None)
-    after, count = headline is None, 0
+    after, paragraphs = headline is None, 0
+    found: list[tuple[HtmlElement, int, Written, float]] = []
     for element in islice(page.tree.iter(*_LINES), MAX_LOOKED_AT):
         after = after or element is headline
         # The text of the children is not read here, because the loop also visits the children.
-        own = _date_line(_own_text(element))[:MAX_LINE]
-        if not has_digit(own) or compiled(_SAYS_OTHER).search(own) or _is_of_other(element, page):
+        text = _own_text(element)
+        paragraphs += after and len(text) > _SENTENCE
+        own = _date_line(text)[:MAX_LINE]
+        if (
+            len(found) >= MAX_LINES
+            or not has_digit(own)
+            or compiled(_SAYS_OTHER).search(own)
+            or _is_of_other(element, page)
+            or _is_caption(element, own)
+        ):
             continue
         written = find_date(own, region)
         if written is not None and is_own(element, page):
-            yield written, _worded(own, (0.3 if after else 0.24) - 0.001 * count)
-            count += 1
-            if count >= MAX_LINES:
-                return
+            confidence = _worded(own, (0.3 if after else 0.24) - 0.001 * len(found))
+            found.append((element, paragraphs, written, confidence))
+    listed = _listed([element for element, *_ in found], page)
+    for element, before, written, confidence in found:
+        # Dates between paragraphs belong to the story, and those after other texts to other articles.
+        if element not in listed and (before < _HEAD or before == paragraphs):
+            yield written, confidence
 
 
 def _date_line(text: str) -> str:
@@ -471,6 +523,8 @@ def _is_sentence(text: str) -> bool:
     return len(_STORY_WORDS.findall(around)) >= _LEAST_WORDS or len(_CJK.findall(around)) >= _LEAST_SIGNS
 
 
+_HEAD = 3
+"""Number of paragraphs after the headline before which a date line can be that of the article."""
 _SENTENCE = 90
 """Minimum number of characters of a line that is surely a sentence."""
 _FULL_STOP = re.compile(r"[.!?…。！？।۔]\W*$|[。！？]")
@@ -577,7 +631,7 @@ def _near(headline: HtmlElement, page: Page, region: str | None) -> Iterator[tup
     for index, element in enumerate(beside(headline)):
         text = text_of(element, 400)[:250]
         if not compiled("%(published)s").search(text):
-            text = _without_story(element, text)
+            text = "" if _is_caption(element, text) else _without_story(element, text)
         # In a long text, dates after the start belong to the story.
         written = _shown(_from_publication(text) if len(text) <= 120 else text[:MAX_LINE], region)
         if written is not None and is_own(element, page):

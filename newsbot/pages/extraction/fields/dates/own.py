@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from itertools import chain, islice
 
+from lxml import etree
 from lxml.html import HtmlElement
 
 from newsbot.pages.extraction.page.page import MAX_BOXES, Page, text_of
@@ -26,7 +27,7 @@ _OTHER = re.compile(
 )
 """Words in the class or id of boxes that do not belong to the article."""
 _OTHER_TAGS = frozenset({"form", "figure", "figcaption", "blockquote"})
-_MAX_TEASER = 600
+_MAX_TEASER = 1000
 """Maximum number of characters of a box that is checked for the headline of another article."""
 _MAX_CARD = 200
 """Maximum number of characters, and of elements, of a box with a heading and a date of its own."""
@@ -53,8 +54,13 @@ def is_own(element: HtmlElement, page: Page, *, beside: bool = False) -> bool:
 
 
 def is_of_teaser(element: HtmlElement, page: Page) -> bool:
-    """True for an element beside the headline of another article, and not below that of the page."""
-    return not _is_below_headline(element, page) and _is_teaser(element, page)
+    """True for an element in or beside the headline of another article.
+
+    Directly below the headline of the page, a link beside the element is not that of another article.
+    """
+    if any(map(is_headline_link, islice(element.iterancestors("a"), 1))):
+        return True
+    return not is_below_headline(element, page) and _is_teaser(element, page)
 
 
 _BOTH = re.compile(f"{_OTHER.pattern}|{_SIDE.pattern}", re.IGNORECASE)
@@ -92,17 +98,28 @@ def _is_below_other_heading(element: HtmlElement, page: Page) -> bool:
 
 
 def _is_teaser(element: HtmlElement, page: Page) -> bool:
-    """True if the smallest box with other text around ``element`` is mostly a link that can be a headline."""
+    """True for an element in a box with the linked headline of another article.
+
+    Such a box has a heading with a link, or is mostly a link that can be a headline.
+    """
     for box in islice(chain((element,), element.iterancestors()), MAX_BOXES):
         if box.tag in ("body", "main") or box in page.around_headline:
             return False
         text = page.start_of(box, _MAX_TEASER + 1)
         if len(text) > _MAX_TEASER:
             return False
+        if any(map(_is_linked, islice(box.iter(*_HEADINGS), _MENU))):
+            return True
         links = [box] if box.tag == "a" else list(islice(box.iter("a"), _MENU))
         if (headline := next(filter(is_headline_link, links), None)) is not None:
             return len(text_of(headline, 300)) * 3 >= len(text)
     return False
+
+
+def _is_linked(heading: HtmlElement) -> bool:
+    """True for a heading that is a link to another page, or in such a link."""
+    links = chain(islice(heading.iterancestors("a"), 1), islice(heading.iter("a"), 1))
+    return any(is_headline_link(link) for link in links)
 
 
 def is_headline_link(link: HtmlElement) -> bool:
@@ -121,7 +138,13 @@ def _is_name_link(link: HtmlElement, text: str) -> bool:
     """True for a link to an author, a section or the article itself, whose text is no headline."""
     names = f"{link.get('rel') or ''} {link.get('href') or ''} {link.get('class') or ''}"
     digits = sum(sign.isdigit() for sign in text)
-    return digits >= 3 or bool(_NAMES.search(names)) or bool(compiled(r"%(by)s\s").match(text))
+    is_date = digits >= 3 and len(_WORDS.findall(text)) < _LEAST_WORDS
+    return is_date or bool(_NAMES.search(names)) or bool(compiled(r"%(by)s\s").match(text))
+
+
+_WORDS = re.compile(r"[^\W\d_]{3,}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{3}")
+_LEAST_WORDS = 4
+"""Minimum number of words of a link that is more than a date."""
 
 
 _NAMES = re.compile(
@@ -159,10 +182,12 @@ _MAX_SIBLINGS = 200
 """Maximum number of boxes after an element in which the headline is looked for."""
 
 
-def _is_below_headline(element: HtmlElement, page: Page) -> bool:
+def is_below_headline(element: HtmlElement, page: Page) -> bool:
     """True for an element in one of the boxes directly after the headline, where the line of the date is."""
     branch = _branch(element, page)
-    for box in () if branch is None else islice(branch.itersiblings(preceding=True), _BELOW):
+    if branch is None or _letters_before(element, branch) > _MAX_HEAD:
+        return False
+    for box in islice(branch.itersiblings(preceding=True), _BELOW):
         if size(text_of(box, _MAX_HEAD + 1)) > _MAX_HEAD:  # the text of the article is above the element
             return False
         if _has_headline(box, page):
@@ -170,6 +195,18 @@ def _is_below_headline(element: HtmlElement, page: Page) -> bool:
     return False
 
 
+def _letters_before(element: HtmlElement, box: HtmlElement) -> int:
+    """Return the number of letters in ``box`` before ``element``; larger numbers may be cut."""
+    letters = 0
+    for event, inner in etree.iterwalk(box, events=("start", "end")):
+        if inner is element or letters > _MAX_HEAD:
+            break
+        if inner.tag not in _CODE:
+            letters += size((inner.text if event == "start" else inner.tail) or "")
+    return letters
+
+
+_CODE = frozenset({"script", "style"})
 _MAX_HEAD = 300
 """Maximum number of letters of a box that is the head of an article. A longer box has the text too."""
 _BELOW = 3

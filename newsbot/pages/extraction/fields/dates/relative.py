@@ -50,13 +50,27 @@ def relative_moment(text: str, now: datetime, zone: tzinfo) -> Written | None:
         return None
     local = now.astimezone(zone).replace(tzinfo=None)
     match = compiled(_DAY).search(text)
-    if match is not None:
+    if match is not None and (match["hour"] or _is_date(text, match)):
         return _of_day(match, local, zone)
     for template in _SPANS:
         match = compiled(template).search(text)
         if match is not None:
             return _of_span(match, local, zone)
     return None
+
+
+def _is_date(text: str, match: re.Match[str]) -> bool:
+    """True for a day without a time if it begins the text, or follows a word such as "published".
+
+    Elsewhere, the word may be a part of a sentence or a name: "Sie sind hier", "USA TODAY Network".
+    """
+    before, after = text[: match.start()], text[match.end() :]
+    is_first = not any(map(str.isalpha, before)) or bool(compiled(r"%(published)s\W*$").search(before))
+    return is_first and sum(map(str.isalpha, after)) <= _AFTER
+
+
+_AFTER = 25
+"""Maximum number of letters after the day. There may be the name of an author."""
 
 
 def _of_day(match: re.Match[str], local: datetime, zone: tzinfo) -> Written | None:
