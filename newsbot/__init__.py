@@ -6,7 +6,7 @@ in :mod:`newsbot.api`. The code has three storeys. Each imports only from itself
 * ``apps``: what can be left out. :mod:`newsbot.config.apps` finds the apps, those of other packages too
 * the core crawls and stores, from its top to its bottom:
 
-  * ``commands``, ``operations``: the commands of the core, and what they do
+  * ``commands``: ``crawl``, and the commands of the apps
   * ``extensions``, ``pipelines``, ``spiders``, ``middlewares``: thin Scrapy parts
   * ``crawl``: one crawl, from the lease of a URL to its acknowledgement
   * ``sites``: what workers learn about sites and share with each other

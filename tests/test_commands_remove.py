@@ -11,10 +11,10 @@ import pytest
 
 from newsbot.apps.monitor.kept_reports import keep_report, kept_report
 from newsbot.apps.monitor.report import site_report
+from newsbot.apps.operations import remove as removing
 from newsbot.dedup.minhash import signature
 from newsbot.dedup.sqlite import SqliteIndex
 from newsbot.items import Kind, PageRecord, Position
-from newsbot.operations import remove as removing
 from newsbot.pages.rules import RuleSet
 from newsbot.sites.pauses_and_removals import RemovalNotes, within
 from newsbot.sites.pushed_texts import PushedTexts
@@ -141,7 +141,7 @@ def test_articles_that_a_crawl_stores_meanwhile_are_removed_too(place, monkeypat
             storage.articles.store(article(9))
 
     monkeypatch.setattr(removing, "wait_for_crawls", stored_meanwhile)
-    monkeypatch.setattr("newsbot.operations.remove.wait_for_crawls", stored_meanwhile)
+    monkeypatch.setattr("newsbot.apps.operations.remove.wait_for_crawls", stored_meanwhile)
     answer = place.run("remove", "example.org", "--yes")
     assert "a crawl is running" in answer.err
     assert urls(place) == ["https://example.net/1"]

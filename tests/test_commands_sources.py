@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from newsbot.apps.operations.sources import MOST_REPEATED
 from newsbot.dedup.minhash import text_key
 from newsbot.items import Kind
-from newsbot.operations.sources import MOST_REPEATED
 from newsbot.sites.health import QUIET_SECONDS, Health, health
 from newsbot.sites.notifier_trust import HALF_LIFE, TRUST, Trust
 from newsbot.storage.sources import SiteRecord, SourceRecord

@@ -15,7 +15,7 @@ import pytest
 from scrapy.settings import Settings, default_settings
 from scrapy.utils.misc import load_object
 
-from newsbot.config.apps import known_apps
+from newsbot.config.apps import active_apps, known_apps
 from newsbot.crawl.components import COMPONENTS, REPLACED, not_used
 from newsbot.spiders.news import NewsSpider
 from testbed.messages import Answer
@@ -304,11 +304,27 @@ def test_an_app_that_cannot_be_loaded_is_one_line(app):
     assert app.run("crawl", "news", NEWSBOT_APPS="-mine").code == 0
 
 
-@pytest.mark.parametrize(("apps", "message"), [("-serach", "did you mean 'search'"), ("web", "which needs")])
+@pytest.mark.parametrize(
+    ("apps", "message"), [("-serach", "did you mean 'search'"), ("-search", "which needs")]
+)
 def test_names_of_apps_are_checked(world, apps, message):
     done = world.scrapy("serve", "-s", f"NEWSBOT_APPS={apps}")
     assert done.code == 2
     assert message in done.err
+
+
+@pytest.mark.parametrize(
+    ("chosen", "used"),
+    [
+        ("spam", {"operations", "spam"}),
+        ("hub,-operations", {"push", "simulator", "team"}),
+        (["team", "push"], {"team", "push"}),
+        ("", known_apps().keys()),
+        ("spam,sinks,-search", {"operations", "spam"}),
+    ],
+)
+def test_an_app_is_used_with_the_apps_that_it_needs(chosen, used):
+    assert {app.name for app in active_apps(chosen)} == set(used)
 
 
 def test_a_crawl_works_without_all_apps(site, world):

@@ -19,10 +19,10 @@ from typing import Any
 import pytest
 from pymongo import MongoClient
 
+from newsbot.apps.operations.add import entry_by_hand, queue_by_hand
 from newsbot.errors import DataError, DataUnavailable
 from newsbot.frontier.redis import RedisFrontier
 from newsbot.items import Kind
-from newsbot.operations.add import entry_by_hand, queue_by_hand
 from newsbot.pages.rules import load_rules
 from newsbot.storage.mongo import MongoStorage
 from testbed.demoweb.server import DemoServer

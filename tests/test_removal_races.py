@@ -206,7 +206,7 @@ def test_running_workers_do_not_store_a_removed_domain_again(
             site.page(url, slowly(number))  # the same texts on both: each story has two sites
         site.page(f"http://{host}/feed.xml", feed_xml(urls), headers={"Content-Type": "application/rss+xml"})
         world.rule(host, f"domain: {host}\nfeeds: http://{host}/feed.xml\nconcurrency: 4\n")
-    monkeypatch.setattr("newsbot.operations.remove.wait_for_crawls", lambda _: time.sleep(2.0))
+    monkeypatch.setattr("newsbot.apps.operations.remove.wait_for_crawls", lambda _: time.sleep(2.0))
     place = Place.__new__(Place)
     place.data, place.rules = world.data, world.rules
     with ExitStack() as stack:

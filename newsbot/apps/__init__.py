@@ -4,6 +4,7 @@ Each app is a package with an object ``APP`` in ``app.py`` (:class:`newsbot.conf
 the app adds. An app imports another app only if its object says so. Apps of other packages have the same
 possibilities (docs/extend.md).
 
+* ``operations``: shows and changes what a crawl knows, and runs its workers
 * ``team``: people with tokens and roles, and a log of what they did
 * ``search``: full-text search in articles
 * ``alerts``: alerts about problems, and saved searches

@@ -46,7 +46,8 @@ class App:
     package: str
     """Import path of the package. Its part ``commands`` has the commands, a module for each."""
     needs: tuple[str, ...] = ()
-    """Names of apps that this app imports. It is left out together with them."""
+    """Names of apps that this app imports. They are used together with it, and it is left out together with
+    them."""
     commands: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """Name of a command -> group in the help of ``newsbot``, and what the command does, in one line."""
     settings: bool = False
@@ -77,7 +78,7 @@ class App:
     :class:`newsbot.apps.alerts.rules.Limits`, and yields alerts."""
     signs: tuple[str, ...] = ()
     """Functions that take the settings and a :class:`newsbot.storage.base.Storage`, and yield what the app
-    adds to the verdict on the crawl (:class:`newsbot.operations.verdict.Sign`)."""
+    adds to the verdict on the crawl (:class:`newsbot.apps.operations.verdict.Sign`)."""
     pages: tuple[str, ...] = ()
     """Functions that add pages to the dashboard. They take the
     :class:`newsbot.apps.web.dashboard.service.Dashboard` and its ``aiohttp.web.Application``."""
@@ -86,7 +87,7 @@ class App:
     removal: tuple[str, ...] = ()
     """Functions that delete what the app stores otherwise about a URL or a domain.
 
-    They take a :class:`newsbot.operations.remove.Found` and the storage.
+    They take a :class:`newsbot.apps.operations.remove.Found` and the storage.
     """
     pruning: Mapping[str, str] = field(default_factory=dict)
     """Kind of data that can get old -> a function that takes the settings, a moment in POSIX seconds, and
@@ -157,6 +158,7 @@ def known_apps() -> Mapping[str, App]:
 def active_apps(wanted_apps: Any) -> list[App]:
     """Return the apps that NEWSBOT_APPS does not leave out; ``wanted_apps`` is its value.
 
+    The apps that a named app needs are used too.
     Raises :class:`ArgumentError`.
     """
     known = known_apps()
@@ -167,7 +169,9 @@ def active_apps(wanted_apps: Any) -> list[App]:
         if (name := word.removeprefix("-")) not in names:
             hint = did_you_mean(name, names)
             raise ArgumentError(f"{SETTING}={word}: is not an app{hint} (apps: {', '.join(names)})")
-    wanted = {word for word in words if not word.startswith("-")} or known.keys()
+    wanted = {word for word in words if not word.startswith("-")} or set(known)
+    while more := {need for name in wanted & known.keys() for need in known[name].needs} - wanted:
+        wanted |= more
     left = {name: app for name, app in known.items() if name in wanted and f"-{name}" not in words}
     while without := [name for name, app in left.items() if set(app.needs) - left.keys()]:
         for name in without:

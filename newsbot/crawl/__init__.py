@@ -37,6 +37,7 @@ Files in reading order:
 * ``waiting``: reports what an idle crawl waits for
 * ``scheduler``: Scrapy's scheduler on the frontier, for the news crawl
 * ``auxiliary_scheduler``: the scheduler of the spiders that search or check
+* ``start_check``: the checks before ``scrapy crawl`` starts
 """
 
 import sys

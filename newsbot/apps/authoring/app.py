@@ -5,6 +5,7 @@ from newsbot.config.apps import App
 APP = App(
     name="authoring",
     package="newsbot.apps.authoring",
+    needs=("operations",),
     commands={
         "init": ("Begin", "Make a project: a rules folder, settings, scrapy.cfg"),
         "rules": ("Crawl", "Check, show, learn and create the rules of sites"),

@@ -5,7 +5,7 @@ from newsbot.config.apps import App
 APP = App(
     name="monitor",
     package="newsbot.apps.monitor",
-    needs=("search",),
+    needs=("operations", "search"),
     commands={
         "searches": ("Read", "List, show and delete the results of the spider search"),
         "monitor": ("Look after", "Show what the spider monitor found: broken links, changes, structure"),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from newsbot.apps.monitor.kept_reports import forget_lists, forget_report, monitored
+from newsbot.apps.operations.remove import Found
 from newsbot.items import batched
-from newsbot.operations.remove import Found
 from newsbot.sites.pauses_and_removals import within
 from newsbot.storage.base import Storage
 from newsbot.storage.upkeep import REMOVED_AT_ONCE

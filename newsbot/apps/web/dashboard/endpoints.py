@@ -20,6 +20,10 @@ from newsbot.apps.alerts import saved as saving
 from newsbot.apps.alerts.outputs import only_log
 from newsbot.apps.authoring.writing import site_named
 from newsbot.apps.monitor.kept_reports import kept_report, monitored
+from newsbot.apps.operations.add import entry_by_hand, queue_by_hand
+from newsbot.apps.operations.explain import Explanation, document, explain
+from newsbot.apps.operations.sources import chosen_site, sites_of
+from newsbot.apps.operations.verdict import Verdict
 from newsbot.apps.search.articles import MAX_COMPARED, Attention
 from newsbot.apps.search.index import Counts
 from newsbot.apps.search.query import narrowed
@@ -62,10 +66,6 @@ from newsbot.cli.terminal import counted
 from newsbot.clock import utc
 from newsbot.errors import ArgumentError
 from newsbot.items import ArticleFilter, Kind
-from newsbot.operations.add import entry_by_hand, queue_by_hand
-from newsbot.operations.explain import Explanation, document, explain
-from newsbot.operations.sources import chosen_site, sites_of
-from newsbot.operations.verdict import Verdict
 from newsbot.sites import pauses_and_removals as pauses
 from newsbot.storage.sources import ALL
 from newsbot.storage.spider_results import SearchSummary

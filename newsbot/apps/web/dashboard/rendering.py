@@ -16,6 +16,8 @@ from aiohttp import web
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from newsbot.apps.operations.explain import relation_text
+from newsbot.apps.operations.verdict import in_words
 from newsbot.apps.web.language import (
     LANGUAGES,
     ago,
@@ -32,8 +34,6 @@ from newsbot.apps.web.language import (
 )
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import clean, printable
-from newsbot.operations.explain import relation_text
-from newsbot.operations.verdict import in_words
 from newsbot.sites.statistics import percent
 
 CSP: Final = (

@@ -12,7 +12,7 @@ class Command(NewsbotCommand):
         Action(
             "",
             "Count the data of a URL or a domain; with --yes delete the data and block the URL or domain",
-            "newsbot.operations.remove:take_out",
+            "newsbot.apps.operations.remove:take_out",
             Argument("what", nargs="*", metavar="URL|DOMAIN", help="a URL, or a domain with its subdomains"),
             Argument("--yes", action="store_true", help="delete the data (default: only count them)"),
             Argument("--reason", metavar="TEXT", default="", help="stored with the block, e.g. a reference"),

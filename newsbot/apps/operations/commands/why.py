@@ -12,7 +12,7 @@ class Command(NewsbotCommand):
         Action(
             "",
             "Explain how a URL was found, judged, fetched, stored or dropped, and when it is due",
-            "newsbot.operations.explain:why",
+            "newsbot.apps.operations.explain:why",
             Argument("url", metavar="URL", help="absolute URL; no request is sent"),
         ),
     )

@@ -14,6 +14,7 @@ from heapq import merge
 from itertools import groupby, islice
 from typing import Any
 
+from newsbot.apps.operations.verdict import Verdict, in_words, line_of, verdict
 from newsbot.backends import open_rules, queued, stored
 from newsbot.cli.command import Call, plain
 from newsbot.cli.program import PROGRAM
@@ -22,7 +23,6 @@ from newsbot.clock import iso_of, utc_of
 from newsbot.errors import ArgumentError, did_you_mean
 from newsbot.frontier.base import ASIDE, Entry
 from newsbot.items import ArticleFilter, Kind, batched
-from newsbot.operations.verdict import Verdict, in_words, line_of, verdict
 from newsbot.pages.rules import RuleSet
 from newsbot.pages.rules.rule import Rule, classify
 from newsbot.sites.families import sentences, waiting_rows

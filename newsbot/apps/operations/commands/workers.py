@@ -13,7 +13,7 @@ class Command(NewsbotCommand):
         Action(
             "",
             "Run several crawl workers on this machine, and restart those that fail",
-            "newsbot.operations.workers:workers",
+            "newsbot.apps.operations.workers:workers",
             Argument("count", type=positive, nargs="?", metavar="N", help="number (default: one per core)"),
             Argument(
                 "-a",

@@ -27,7 +27,7 @@ class Command(NewsbotCommand):
         Action(
             "",
             "Count the old data; with --yes delete them",
-            "newsbot.operations.prune:prune",
+            "newsbot.apps.operations.prune:prune",
             Argument("--yes", action="store_true", help="delete the data (default: only count them)"),
             Argument("--raw", metavar="AGE", type=age, help="maximum age of WARC files, e.g. 90d"),
             Argument("--versions", metavar="AGE", type=age, help="maximum age of earlier article versions"),

@@ -15,7 +15,7 @@ class Command(NewsbotCommand):
         Action(
             "",
             "Queue URLs that are fetched next, including known URLs, even while a crawl is running",
-            "newsbot.operations.add:add",
+            "newsbot.apps.operations.add:add",
             Argument("url", nargs="*", metavar="URL", help="absolute URLs"),
             Argument(
                 "--kind",

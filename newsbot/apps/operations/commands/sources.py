@@ -12,7 +12,7 @@ class Command(NewsbotCommand):
         Action(
             "",
             "Show articles, useful share, polls, errors and health of each site and each source",
-            "newsbot.operations.sources:sources",
+            "newsbot.apps.operations.sources:sources",
             Argument("domain", nargs="?", metavar="DOMAIN", help="only this site"),
             Argument("--failing", action="store_true", help="only failing sites and sources"),
             Argument("--limit", type=positive, default=1000, metavar="N", help="number of sites (1000)"),

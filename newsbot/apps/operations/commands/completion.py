@@ -70,7 +70,7 @@ class Command(NewsbotCommand):
         Action(
             "",
             "Print a script that completes commands and options in a shell",
-            "newsbot.commands.completion:completion",
+            "newsbot.apps.operations.commands.completion:completion",
             Argument("shell", type=one_of("bash", "zsh"), metavar="SHELL", help="bash or zsh"),
         ),
     )

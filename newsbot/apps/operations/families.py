@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict, replace
 
+from newsbot.apps.operations.sources import chosen_site
 from newsbot.backends import open_rules, open_storage, stored
 from newsbot.cli.command import Call
 from newsbot.cli.program import PROGRAM
@@ -15,7 +16,6 @@ from newsbot.crawl.links.families import MAX_WAITING, unpacked
 from newsbot.errors import ArgumentError
 from newsbot.frontier.base import Entry
 from newsbot.items import Reason
-from newsbot.operations.sources import chosen_site
 from newsbot.ranking.families import LISTS, Result
 from newsbot.ranking.session_keys import SESSION_NOTE, session_keys
 from newsbot.ranking.url_learning import note_names

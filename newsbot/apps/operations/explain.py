@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any
 
+from newsbot.apps.operations.verdict import in_words
 from newsbot.backends import data_file, open_rules, queued, stored
 from newsbot.cli.command import Call
 from newsbot.cli.program import PROGRAM
@@ -32,7 +33,6 @@ from newsbot.items import (
     Where,
     read_reason,
 )
-from newsbot.operations.verdict import in_words
 from newsbot.pages.rules import RuleSet
 from newsbot.pages.rules.learn import LearnedRule
 from newsbot.pages.rules.rule import Match, Rule, classify

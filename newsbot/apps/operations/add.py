@@ -12,6 +12,8 @@ from contextlib import closing
 from itertools import islice
 from pathlib import Path
 
+from newsbot.apps.operations.families import open_family, settle
+from newsbot.apps.operations.sources import chosen_site
 from newsbot.backends import open_frontier, open_rules, open_storage, queued, stored
 from newsbot.cli.command import Call
 from newsbot.cli.program import PROGRAM
@@ -21,8 +23,6 @@ from newsbot.crawl.source_state import make_due
 from newsbot.errors import ArgumentError
 from newsbot.frontier.base import Added, Entry, Frontier
 from newsbot.items import Kind, Link, Where, batched
-from newsbot.operations.families import open_family, settle
-from newsbot.operations.sources import chosen_site
 from newsbot.pages.rules import RuleSet
 from newsbot.pages.rules.rule import Rule, classify
 from newsbot.ranking.judging import Judgement

@@ -1,8 +1,7 @@
-"""The actions of the ``scrapy`` commands, one file for each command.
+"""Shows and changes what a crawl knows, and runs its workers. Other apps use some of its functions.
 
-An action is a function that reads the options, does the work and prints the result. The modules in
-:mod:`newsbot.commands` declare subcommands and options. The dashboard also uses some of the functions in this
-package. Apps have the actions of their own commands.
+An action is a function that reads the options, does the work and prints the result. The modules in the folder
+``commands`` declare the commands and their options.
 
 * ``add``, ``remove``, ``prune``: change data
 * ``articles``: finds and shows articles
@@ -10,6 +9,5 @@ package. Apps have the actions of their own commands.
 * ``explain``: explains one URL (``scrapy why``)
 * ``verdict``: decides in one place whether the whole crawl works
 * ``sources``: reports on sites and their sources
-* ``crawl_check``: the checks before a crawl starts
 * ``workers``: runs several crawl workers, and restarts those that fail
 """
