@@ -13,12 +13,12 @@ from uuid import uuid4
 import pytest
 from pymongo import MongoClient
 
+from newsbot.apps.mongodb.storage import MongoStorage
 from newsbot.apps.monitor.kept_reports import kept_report
 from newsbot.apps.monitor.spiders.monitor import _linked, parse_monitoring
 from newsbot.errors import ArgumentError
 from newsbot.items import EventKind, Kind, PageRecord
 from newsbot.sites.pauses_and_removals import keep_out
-from newsbot.storage.mongo import MongoStorage
 from newsbot.storage.spider_results import CheckedPage
 from newsbot.urls import canonicalize, fingerprint
 from testbed.messages import Answer, Request

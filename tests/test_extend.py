@@ -83,6 +83,7 @@ def test_the_page_has_all_examples() -> None:
             "mine/reader.py",
             "mine/alerts.py",
             "mine/labels.py",
+            "mine/storage.py",
             "mine/signs.py",
             "mine/pages.py",
         ),
@@ -264,6 +265,18 @@ def test_a_field_of_another_package_is_searched_and_counted(crawled):
     assert json.loads(found.out)["length"] == [{}, {"long": 2}]
     shorter = crawled.run("articles", "counts", "length:short", "-s", "MINE_SHORT=100000")
     assert "length:short: 2 articles" in shorter.err  # the index is rebuilt
+
+
+def test_a_storage_of_another_package_is_chosen_by_its_scheme(crawled, tmp_path):
+    def titles(address: str) -> Crawl:
+        return crawled.run("headlines", NEWSBOT_DATA=str(tmp_path), MONGO_URI=address)
+
+    shown = titles(f"file://{(crawled.world.data / 'newsbot.db').absolute()}")
+    assert shown.code == 0, shown.err
+    assert len(shown.out.splitlines()) == 2
+    unknown = titles("mine://somewhere")
+    assert (unknown.code, unknown.out) == (1, "")
+    assert "write mongodb://host:27017/newsbot" in unknown.err
 
 
 def test_a_follower_of_another_package_gets_all_articles_of_a_crawl_once(crawled):

@@ -19,12 +19,12 @@ from typing import Any
 import pytest
 from pymongo import MongoClient
 
+from newsbot.apps.mongodb.storage import MongoStorage
 from newsbot.apps.operations.add import entry_by_hand, queue_by_hand
+from newsbot.apps.redis.frontier import RedisFrontier
 from newsbot.errors import DataError, DataUnavailable
-from newsbot.frontier.redis import RedisFrontier
 from newsbot.items import Kind
 from newsbot.pages.rules import load_rules
-from newsbot.storage.mongo import MongoStorage
 from testbed.demoweb.server import DemoServer
 from testbed.mockserver import MockServer
 from tests.contracts.storage_samples import make_article

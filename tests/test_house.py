@@ -344,7 +344,7 @@ def test_a_count_stays_within_its_limit(name):
     assert value <= COUNTS[name].limit, f"{COUNTS[name].what}: {value}\n" + "\n".join(listed)
 
 
-NO_MAP = ("commands", "storage/sqlite", "storage/mongo")
+NO_MAP = ("commands", "storage/sqlite")
 """Ends of packages whose docstring need not list their files: their names follow another list."""
 
 

@@ -20,14 +20,14 @@ import pytest
 from pymongo import MongoClient
 
 from newsbot.apps.demo.check import compare
+from newsbot.apps.mongodb.copying import MongoLoad
+from newsbot.apps.mongodb.storage import MongoStorage
+from newsbot.apps.redis.frontier import RedisFrontier
 from newsbot.crawl.entries import entry_again
 from newsbot.frontier.base import ASIDE, Entry
 from newsbot.frontier.owners import owner_name
-from newsbot.frontier.redis import RedisFrontier
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Kind, Position
-from newsbot.storage.mongo import MongoStorage
-from newsbot.storage.mongo.copying import MongoLoad
 from newsbot.storage.sources import Poll, SiteRecord, SourceRecord
 from newsbot.storage.spider_results import SearchResult
 from newsbot.storage.sqlite import SqliteStorage

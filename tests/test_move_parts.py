@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from newsbot.apps.redis.frontier import RedisFrontier
 from newsbot.apps.transfer.command import _place
 from newsbot.apps.transfer.copying import Journal, bars, compare_all, copy_all
 from newsbot.apps.transfer.side import Choice, Side
@@ -22,7 +23,6 @@ from newsbot.crawl.entries import entry_again
 from newsbot.crawl.refill import Refill
 from newsbot.dedup.sqlite import SqliteIndex
 from newsbot.frontier.base import Lease
-from newsbot.frontier.redis import RedisFrontier
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Kind, PageRecord, Position
 from newsbot.storage.sources import SiteRecord, SourceRecord

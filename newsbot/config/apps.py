@@ -56,6 +56,16 @@ class App:
     """Parts for the spiders of newsbot: name of a setting of Scrapy -> import path of a class -> order."""
     spiders: str = ""
     """Import path of a package with spiders."""
+    storages: Mapping[str, str] = field(default_factory=dict)
+    """Scheme of MONGO_URI -> a function that takes the address and the keywords ``hurried`` and ``stale`` of
+    :func:`newsbot.backends.open_storage`, and returns a :class:`newsbot.storage.base.Storage`."""
+    frontiers: Mapping[str, str] = field(default_factory=dict)
+    """Scheme of REDIS_URL -> a function that takes the settings and the keywords ``keep_within`` and
+    ``clock``, and returns a :class:`newsbot.frontier.base.Frontier`."""
+    indexes: Mapping[str, str] = field(default_factory=dict)
+    """Scheme of REDIS_URL -> a class that takes the settings and the keyword ``keep``, and is a
+    :class:`newsbot.dedup.index.NearIndex`. Its static method ``empty`` takes the settings, and deletes the
+    index, whatever its version is."""
     checks: tuple[str, ...] = ()
     """Functions that are called before a crawl starts, with the settings and a list of rules.
 
@@ -192,6 +202,18 @@ def open_documents(wanted_apps: Any) -> list[Any]:
     """Return the document readers of the active apps
     (:class:`newsbot.pages.extraction.documents.DocumentReader`)."""
     return [load(place) for app in active_apps(wanted_apps) for place in app.documents]
+
+
+def backend(kind: str, address: str) -> Any:
+    """Return what opens a server: the object that an app names for the scheme of an address.
+
+    ``kind`` is ``storages``, ``frontiers`` or ``indexes``. NEWSBOT_APPS leaves out no backend, because the
+    address has chosen it. The first app, which is newsbot's own, reports schemes that no app knows.
+    """
+    places: dict[str, str] = {}
+    for app in known_apps().values():
+        places |= getattr(app, kind)
+    return load(places.get(address.partition("://")[0], next(iter(places.values()))))
 
 
 def app_of_command(name: str) -> App | None:

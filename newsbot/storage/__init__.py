@@ -1,4 +1,4 @@
-"""Stores pages, articles, stories, sources and sites permanently, in SQLite or in MongoDB.
+"""Stores pages, articles, stories, sources and sites permanently.
 
 :class:`newsbot.storage.base.Storage` has one repository for each kind of data.
 :func:`newsbot.backends.open_storage` opens a backend. Files in reading order:
@@ -16,11 +16,8 @@
 * ``spider_results``: results of the spiders ``monitor`` (checks) and ``search`` (searches)
 * ``upkeep``: deletion of data on request and of old data; copies of all data for ``scrapy move``
 * ``sqlite``: the backend in the embedded data file
-* ``mongo``: the backend in MongoDB
 
-Both backends have the files ``connection`` (transactions, errors), ``rows`` or ``documents`` (the stored form
-of an article), and one file for each interface above. Only the interfaces of ``upkeep`` are implemented in
-two files, ``removal`` and ``copying``. ``sqlite/migrations/`` has the tables. ``mongo/schema`` has the
-collections and the reason for each index. ``mongo`` also has ``changes``, which numbers the changes of
-articles. In the data file, SQL triggers number the changes.
+Another backend is the app ``mongodb``. Both have the files ``connection`` (transactions, errors), ``rows`` or
+``documents`` (the stored form of an article), and one file for each interface above. Only the interfaces of
+``upkeep`` are implemented in two files, ``removal`` and ``copying``. ``sqlite/migrations/`` has the tables.
 """

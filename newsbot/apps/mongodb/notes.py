@@ -11,9 +11,9 @@ from typing import Any
 from pymongo import UpdateOne
 from pymongo.errors import DuplicateKeyError
 
-from newsbot.connections.mongo import Collections, Document, Session
+from newsbot.apps.mongodb.client import Collections, Document, Session
+from newsbot.apps.mongodb.connection import Repository
 from newsbot.errors import DataError, DataFull, DataUnavailable
-from newsbot.storage.mongo.connection import Repository
 from newsbot.storage.notes import NoteName, Notes, Swap, key_of, packed_note, unpacked_note
 
 _RETRY_SWAPS_SECONDS = 0.1

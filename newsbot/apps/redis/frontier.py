@@ -27,9 +27,7 @@ from functools import partial
 from itertools import chain, islice
 from typing import Any, TypeVar
 
-from newsbot.clock import Clock
-from newsbot.config.check import SettingsLike
-from newsbot.connections.redis import (
+from newsbot.apps.redis.connection import (
     Argument,
     close,
     connect,
@@ -38,6 +36,23 @@ from newsbot.connections.redis import (
     refuse_eviction,
     server_name,
 )
+from newsbot.apps.redis.division import VERSION, Division, change, home, read_division
+from newsbot.apps.redis.layout import (
+    LISTPACK,
+    STATES,
+    Ahead,
+    Keys,
+    StoredEntry,
+    arguments,
+    entry_copy,
+    host_copy,
+    optional,
+    record_of,
+    values,
+)
+from newsbot.apps.redis.scripts import QueuesChanged, Scripts
+from newsbot.clock import Clock
+from newsbot.config.check import SettingsLike
 from newsbot.errors import DataError, DataUnavailable, SchemaError
 from newsbot.frontier.base import (
     Added,
@@ -52,21 +67,6 @@ from newsbot.frontier.base import (
     Watch,
     Worker,
 )
-from newsbot.frontier.redis.division import VERSION, Division, change, home, read_division
-from newsbot.frontier.redis.layout import (
-    LISTPACK,
-    STATES,
-    Ahead,
-    Keys,
-    StoredEntry,
-    arguments,
-    entry_copy,
-    host_copy,
-    optional,
-    record_of,
-    values,
-)
-from newsbot.frontier.redis.scripts import QueuesChanged, Scripts
 from newsbot.items import Bounded, Kind, batched
 
 BATCH = 300

@@ -1,26 +1,20 @@
-"""Stores data in MongoDB (a replica set or a sharded cluster), which any number of workers can share.
-
-A write is acknowledged when a majority of the members has written it to the journal. Writes are idempotent
-and can be repeated after an error. Only this package and ``newsbot.connections.mongo`` import pymongo.
-"""
+"""Opens the storage in MongoDB."""
 
 from __future__ import annotations
 
-from newsbot.connections.mongo import connect
+from newsbot.apps.mongodb.articles import MongoArticles, MongoTexts
+from newsbot.apps.mongodb.client import connect
+from newsbot.apps.mongodb.connection import Server
+from newsbot.apps.mongodb.copying import MongoDump, MongoLoad
+from newsbot.apps.mongodb.notes import MongoNotes
+from newsbot.apps.mongodb.pages import MongoPages
+from newsbot.apps.mongodb.removal import MongoRemoval
+from newsbot.apps.mongodb.schema import prepare
+from newsbot.apps.mongodb.sources import MongoActivity, MongoSites, MongoSources
+from newsbot.apps.mongodb.spider_results import MongoChecks, MongoSearches
+from newsbot.apps.mongodb.stories import MongoStories
+from newsbot.apps.mongodb.waiting import MongoWaitingLinks
 from newsbot.storage.base import Storage
-from newsbot.storage.mongo.articles import MongoArticles, MongoTexts
-from newsbot.storage.mongo.connection import Server
-from newsbot.storage.mongo.copying import MongoDump, MongoLoad
-from newsbot.storage.mongo.notes import MongoNotes
-from newsbot.storage.mongo.pages import MongoPages
-from newsbot.storage.mongo.removal import MongoRemoval
-from newsbot.storage.mongo.schema import prepare
-from newsbot.storage.mongo.sources import MongoActivity, MongoSites, MongoSources
-from newsbot.storage.mongo.spider_results import MongoChecks, MongoSearches
-from newsbot.storage.mongo.stories import MongoStories
-from newsbot.storage.mongo.waiting import MongoWaitingLinks
-
-__all__ = ["MongoStorage"]
 
 
 class MongoStorage(Storage):

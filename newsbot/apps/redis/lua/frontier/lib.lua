@@ -1,4 +1,4 @@
--- The common part of all scripts. newsbot/connections/redis.py puts this text in front of each of them.
+-- The common part of all scripts. newsbot/apps/redis/connection.py puts this text in front of each of them.
 --
 -- Keys. All keys of a queue share one hash tag, {newsbot:QUEUE}, so that one script may use them in Redis Cluster.
 -- Every script gets all of them in KEYS, in this order. A script never builds the name of a key itself.

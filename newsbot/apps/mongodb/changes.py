@@ -19,11 +19,11 @@ from itertools import groupby, islice
 from pymongo import ReturnDocument, UpdateOne
 from pymongo.read_concern import ReadConcern
 
-from newsbot.connections.mongo import Collections, Document, Session
+from newsbot.apps.mongodb.client import Collections, Document, Session
+from newsbot.apps.mongodb.connection import Server
+from newsbot.apps.mongodb.documents import from_document
 from newsbot.errors import DataUnavailable
 from newsbot.storage.articles import Change, Changes, Numbering
-from newsbot.storage.mongo.connection import Server
-from newsbot.storage.mongo.documents import from_document
 
 NUMBER = "change"
 """The field with the number of the last change. If it is missing or None, the change has no number yet."""

@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
 
-from newsbot.connections.mongo import Collections, Document, Session
+from newsbot.apps.mongodb import changes
+from newsbot.apps.mongodb.articles import texts_had
+from newsbot.apps.mongodb.client import Collections, Document, Session
+from newsbot.apps.mongodb.connection import Repository
+from newsbot.apps.mongodb.documents import all_versions, micros, strings
 from newsbot.items import batched
 from newsbot.pages.text.words import clean
-from newsbot.storage.mongo import changes
-from newsbot.storage.mongo.articles import texts_had
-from newsbot.storage.mongo.connection import Repository
-from newsbot.storage.mongo.documents import all_versions, micros, strings
 from newsbot.storage.upkeep import Removal
 from newsbot.urls import fingerprint
 

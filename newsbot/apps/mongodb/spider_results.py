@@ -16,12 +16,12 @@ from hashlib import blake2b
 from pymongo import DeleteOne, UpdateOne
 from pymongo.errors import BulkWriteError
 
-from newsbot.connections.mongo import Document, all_duplicates
+from newsbot.apps.mongodb.client import Document, all_duplicates
+from newsbot.apps.mongodb.connection import Repository, write_in_turns
+from newsbot.apps.mongodb.documents import harmless
+from newsbot.apps.mongodb.pages import with_events
 from newsbot.items import Position, batched
 from newsbot.pages.text.words import clean
-from newsbot.storage.mongo.connection import Repository, write_in_turns
-from newsbot.storage.mongo.documents import harmless
-from newsbot.storage.mongo.pages import with_events
 from newsbot.storage.spider_results import (
     MAX_CHECKS,
     CheckedPage,

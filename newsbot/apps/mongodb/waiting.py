@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from pymongo import UpdateOne
 
-from newsbot.connections.mongo import Document
+from newsbot.apps.mongodb.client import Document
+from newsbot.apps.mongodb.connection import Repository
 from newsbot.pages.text.words import clean
-from newsbot.storage.mongo.connection import Repository
 from newsbot.storage.waiting import WaitingLink, WaitingLinks
 
 

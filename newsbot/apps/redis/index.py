@@ -27,9 +27,7 @@ from typing import Any
 import numpy as np
 import redis
 
-from newsbot.cli.program import PROGRAM
-from newsbot.config.check import SettingsLike
-from newsbot.connections.redis import (
+from newsbot.apps.redis.connection import (
     Argument,
     close,
     connect,
@@ -39,6 +37,8 @@ from newsbot.connections.redis import (
     server_name,
     thrown_away,
 )
+from newsbot.cli.program import PROGRAM
+from newsbot.config.check import SettingsLike
 from newsbot.dedup.index import (
     BUCKETS,
     KEEP,
@@ -244,7 +244,7 @@ class RedisIndex:
         self._first = part + 1
 
     def _run(self, name: str, part: int, *arguments: Argument) -> Any:
-        return lua_script("dedup/lua", name).run(self._client, [self._of(part).meta], arguments)
+        return lua_script("index", name).run(self._client, [self._of(part).meta], arguments)
 
     def _check_scheme(self) -> None:
         with readable_errors(self._place):
@@ -289,19 +289,21 @@ class RedisIndex:
                 PROGRAM,
             )
 
-
-def empty(where: str | SettingsLike, *, namespace: str = "newsbot") -> None:
-    """Delete an index, whatever its scheme is. Raises subclasses of :class:`DataError`."""
-    settings: SettingsLike = {"REDIS_URL": where} if isinstance(where, str) else where
-    client = connect(settings)
-    try:
-        with readable_errors(server_name(settings)):
-            client.unlink(Keys(namespace).meta)  # deleted first, so that a partly deleted index looks empty
-            for end in ("}", ":"):
-                for key in client.scan_iter(match=f"{_literal(f'{{{namespace}:near{end}')}*", count=1000):
-                    client.unlink(key)
-    finally:
-        close(client)
+    @staticmethod
+    def empty(where: str | SettingsLike, *, namespace: str = "newsbot") -> None:
+        """Delete an index, whatever its scheme is. Raises subclasses of :class:`DataError`."""
+        settings: SettingsLike = {"REDIS_URL": where} if isinstance(where, str) else where
+        client = connect(settings)
+        try:
+            with readable_errors(server_name(settings)):
+                client.unlink(
+                    Keys(namespace).meta
+                )  # deleted first, so that a partly deleted index looks empty
+                for end in ("}", ":"):
+                    for key in client.scan_iter(match=f"{_literal(f'{{{namespace}:near{end}')}*", count=1000):
+                        client.unlink(key)
+        finally:
+            close(client)
 
 
 def _literal(text: str) -> str:

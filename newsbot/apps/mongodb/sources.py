@@ -11,11 +11,11 @@ from typing import Any
 
 from pymongo import DeleteMany, ReplaceOne, UpdateOne
 
-from newsbot.connections.mongo import Collections, Document
+from newsbot.apps.mongodb.client import Collections, Document
+from newsbot.apps.mongodb.connection import Repository, write_in_turns
+from newsbot.apps.mongodb.documents import harmless
 from newsbot.items import Kind, batched
 from newsbot.pages.text.words import clean
-from newsbot.storage.mongo.connection import Repository, write_in_turns
-from newsbot.storage.mongo.documents import harmless
 from newsbot.storage.sources import (
     ALL,
     COUNTED,

@@ -8,14 +8,14 @@ from typing import Any
 
 from pymongo import ReplaceOne, UpdateOne
 
-from newsbot.connections.mongo import Collections, Document
+from newsbot.apps.mongodb import pages, waiting
+from newsbot.apps.mongodb.client import Collections, Document
+from newsbot.apps.mongodb.connection import Repository
+from newsbot.apps.mongodb.documents import KEY, from_document, to_document, version_key
+from newsbot.apps.mongodb.notes import note_key
+from newsbot.apps.mongodb.sources import poll_key, site_document
 from newsbot.items import Article, batched
 from newsbot.pages.text.words import clean
-from newsbot.storage.mongo import pages, waiting
-from newsbot.storage.mongo.connection import Repository
-from newsbot.storage.mongo.documents import KEY, from_document, to_document, version_key
-from newsbot.storage.mongo.notes import note_key
-from newsbot.storage.mongo.sources import poll_key, site_document
 from newsbot.storage.pages import Referrers
 from newsbot.storage.sources import COUNTED, SiteRecord
 from newsbot.storage.upkeep import (

@@ -21,12 +21,12 @@ from bson import Int64
 from pymongo import UpdateOne
 from pymongo.errors import BulkWriteError
 
+from newsbot.apps.mongodb.client import Collections, Document, all_duplicates
+from newsbot.apps.mongodb.connection import Repository, write_in_turns
+from newsbot.apps.mongodb.documents import harmless
 from newsbot.clock import utc
-from newsbot.connections.mongo import Collections, Document, all_duplicates
 from newsbot.items import Event, Kind, PageRecord, batched
 from newsbot.pages.text.words import clean
-from newsbot.storage.mongo.connection import Repository, write_in_turns
-from newsbot.storage.mongo.documents import harmless
 from newsbot.storage.pages import (
     BEGINNING,
     MAX_HISTORY,

@@ -12,8 +12,8 @@ from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from newsbot.apps.mongodb.client import Collections, Document
 from newsbot.clock import from_stamp, stamp
-from newsbot.connections.mongo import Collections, Document
 from newsbot.items import Article, ArticleFilter
 from newsbot.pages.text.words import clean
 from newsbot.urls import fingerprint

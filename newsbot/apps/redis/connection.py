@@ -297,8 +297,8 @@ def _send_to_cluster(client: redis.Redis, *command: Argument) -> Any:
 
 @cache
 def lua_script(folder: str, name: str) -> Script:
-    """Return the script that consists of ``lib.lua`` and ``name.lua`` in a folder of the package."""
-    place = files("newsbot").joinpath(*folder.split("/"))
+    """Return the script that consists of ``lib.lua`` and ``name.lua`` in ``lua/<folder>``."""
+    place = files("newsbot") / "apps" / "redis" / "lua" / folder
     return Script("\n".join((place / f"{part}.lua").read_text(encoding="utf8") for part in ("lib", name)))
 
 

@@ -1,4 +1,4 @@
-"""The names of the keys in Redis and the encoding of entries; ``newsbot/frontier/lua/lib.lua`` defines both.
+"""The names of the keys in Redis and the encoding of entries; ``lua/frontier/lib.lua`` defines both.
 
 All keys of one queue share one hash tag (``{newsbot:0}``). Redis Cluster therefore keeps them on one node,
 and one script can change them together. A script never uses the keys of two queues (division.py).

@@ -1,4 +1,4 @@
--- The common beginning of all scripts of the near-duplicate index (newsbot/connections/redis.py adds it).
+-- The common beginning of all scripts of the near-duplicate index (newsbot/apps/redis/connection.py adds it).
 --
 -- Keys of one part of the index. All have the hash tag {NAMESPACE:near}, or {NAMESPACE:near:PART} from part 1 on:
 --   meta        HASH    scheme (the parameters of signatures, buckets and records), next (number of the next

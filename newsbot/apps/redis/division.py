@@ -31,8 +31,8 @@ from hashlib import blake2b
 from itertools import chain
 from operator import itemgetter
 
-from newsbot.frontier.redis.layout import host_of
-from newsbot.frontier.redis.scripts import QueuesChanged, Scripts
+from newsbot.apps.redis.layout import host_of
+from newsbot.apps.redis.scripts import QueuesChanged, Scripts
 from newsbot.items import batched
 
 MAX_QUEUES = 256

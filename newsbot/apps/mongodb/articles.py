@@ -16,7 +16,24 @@ from typing import Any
 from pymongo import UpdateOne
 from pymongo.errors import BulkWriteError
 
-from newsbot.connections.mongo import Collections, Document, Session, all_duplicates
+from newsbot.apps.mongodb import changes
+from newsbot.apps.mongodb.client import Collections, Document, Session, all_duplicates
+from newsbot.apps.mongodb.connection import Repository
+from newsbot.apps.mongodb.documents import (
+    KEY,
+    all_versions,
+    articles_by_key,
+    conditions,
+    current,
+    from_document,
+    harmless,
+    strings,
+    text_key,
+    texts_of_site,
+    to_document,
+    version_key,
+)
+from newsbot.apps.mongodb.stories import join_all
 from newsbot.errors import DataError, DataFull, DataUnavailable
 from newsbot.items import Article, ArticleFilter, batched
 from newsbot.pages.text.words import clean
@@ -35,23 +52,6 @@ from newsbot.storage.articles import (
     may_be_plain,
     names_another_page,
 )
-from newsbot.storage.mongo import changes
-from newsbot.storage.mongo.connection import Repository
-from newsbot.storage.mongo.documents import (
-    KEY,
-    all_versions,
-    articles_by_key,
-    conditions,
-    current,
-    from_document,
-    harmless,
-    strings,
-    text_key,
-    texts_of_site,
-    to_document,
-    version_key,
-)
-from newsbot.storage.mongo.stories import join_all
 from newsbot.storage.stories import Joined, readdressed_story, story_id
 from newsbot.urls import fingerprint
 

@@ -34,9 +34,9 @@ from collections.abc import Callable
 from pymongo import ASCENDING, DESCENDING, IndexModel
 from pymongo.errors import DuplicateKeyError, OperationFailure
 
-from newsbot.connections.mongo import Collections, Document, Place
+from newsbot.apps.mongodb import changes
+from newsbot.apps.mongodb.client import Collections, Document, Place
 from newsbot.errors import DataError, SchemaError
-from newsbot.storage.mongo import changes
 
 COMPONENT = "storage"
 _OLDEST_WIRE = 13  # MongoDB 5.0

@@ -13,7 +13,7 @@ from pymongo import ReadPreference
 from pymongo.errors import BulkWriteError, ConnectionFailure, PyMongoError
 from pymongo.read_concern import ReadConcern
 
-from newsbot.connections.mongo import Collections, Document, Place, Session, all_duplicates, readable_errors
+from newsbot.apps.mongodb.client import Collections, Document, Place, Session, all_duplicates, readable_errors
 
 _Answer = TypeVar("_Answer")
 _Record = TypeVar("_Record")

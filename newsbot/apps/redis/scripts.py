@@ -12,10 +12,10 @@ from typing import Any
 
 import redis
 
+from newsbot.apps.redis.connection import Argument, lua_script, readable_errors
+from newsbot.apps.redis.layout import FIRST_LEVEL, Keys, missing_splits, number
 from newsbot.clock import Clock
-from newsbot.connections.redis import Argument, lua_script, readable_errors
 from newsbot.errors import DataUnavailable
-from newsbot.frontier.redis.layout import FIRST_LEVEL, Keys, missing_splits, number
 from newsbot.items import Bounded, batched
 
 MAX_ACCEPTED = 20_000
@@ -66,7 +66,7 @@ class Scripts:
                 # A server without its scripts was restarted and may have lost its data, so the data are
                 # checked first.
                 forgotten = None if name == "resume" else self._check_identity
-                script = lua_script("frontier/lua", name)
+                script = lua_script("frontier", name)
                 return script.run(self._client, every, [now, *given], forgotten=forgotten)
             except redis.exceptions.ResponseError as error:
                 word, _, level = str(error).partition(" ")
