@@ -145,7 +145,7 @@ class Counted:
     """The counters of MongoDB; nothing for the data file."""
 
     def __init__(self, storage: SqliteStorage | MongoStorage) -> None:
-        self._client = storage.server.at.client if isinstance(storage, MongoStorage) else None
+        self._client = storage.handle.at.client if isinstance(storage, MongoStorage) else None
         self._before = self._read()
 
     def _read(self) -> dict[str, int]:

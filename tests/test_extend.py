@@ -269,7 +269,8 @@ def test_a_field_of_another_package_is_searched_and_counted(crawled):
 
 def test_a_storage_of_another_package_is_chosen_by_its_scheme(crawled, tmp_path):
     def titles(address: str) -> Crawl:
-        return crawled.run("headlines", NEWSBOT_DATA=str(tmp_path), MONGO_URI=address)
+        done: Crawl = crawled.run("headlines", NEWSBOT_DATA=str(tmp_path), MONGO_URI=address)
+        return done
 
     shown = titles(f"file://{(crawled.world.data / 'newsbot.db').absolute()}")
     assert shown.code == 0, shown.err

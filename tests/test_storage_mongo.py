@@ -201,11 +201,11 @@ def test_a_server_without_replica_set_is_refused_with_the_remedy(tmp_path: Path)
 def test_a_write_is_acknowledged_by_a_majority_with_journal_unless_the_uri_sets_another_concern(
     mongo_uri: str, database: Database[dict[str, Any]], storage: MongoStorage
 ) -> None:
-    concern = storage.server.at.write_concern.document
+    concern = storage.handle.at.write_concern.document
     assert (concern["w"], concern["j"]) == ("majority", True)
     mark = "&" if "?" in mongo_uri else "?"
     other = MongoStorage(f"{mongo_uri}{mark}w=1&journal=false", database=database.name)
-    concern = other.server.at.write_concern.document
+    concern = other.handle.at.write_concern.document
     assert (concern["w"], concern["j"]) == (1, False)
     other.close()
 

@@ -92,6 +92,12 @@ class App:
     pages: tuple[str, ...] = ()
     """Functions that add pages to the dashboard. They take the
     :class:`newsbot.apps.web.dashboard.service.Dashboard` and its ``aiohttp.web.Application``."""
+    repositories: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Name of a repository of the app -> its classes (:meth:`newsbot.storage.base.Storage.repository`).
+
+    ``scrapy move`` copies it under this name: ``records()`` yields all records, ``save(records)`` stores
+    some, and the attribute ``source`` of a record is its site.
+    """
     notes: Mapping[str, Owner] = field(default_factory=dict)
     """Kind of the notes that the app stores about a site or a page -> what their names contain."""
     removal: tuple[str, ...] = ()

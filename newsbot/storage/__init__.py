@@ -13,11 +13,10 @@
 * ``notes``: small JSON documents of other parts of newsbot. Several workers may write the same document, for
   example to share what they have learned about a site
 * ``waiting``: links that wait until their family is open
-* ``spider_results``: results of the spiders ``monitor`` (checks) and ``search`` (searches)
-* ``upkeep``: deletion of data on request and of old data; copies of all data for ``scrapy move``
+* ``removal``: deletion of data on request and of old data
 * ``sqlite``: the backend in the embedded data file
 
 Another backend is the app ``mongodb``. Both have the files ``connection`` (transactions, errors), ``rows`` or
-``documents`` (the stored form of an article), and one file for each interface above. Only the interfaces of
-``upkeep`` are implemented in two files, ``removal`` and ``copying``. ``sqlite/migrations/`` has the tables.
+``documents`` (the stored form of an article), and one file for each interface above. ``sqlite/migrations/``
+has the tables. Apps have repositories of their own (:meth:`newsbot.storage.base.Storage.repository`).
 """

@@ -13,13 +13,17 @@ Only one thread may use a storage at a time. Several processes can share the sam
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+from newsbot.config.apps import load
+from newsbot.errors import DataUnavailable
 from newsbot.storage.articles import Articles, Texts
 from newsbot.storage.notes import Notes
 from newsbot.storage.pages import Pages
+from newsbot.storage.removal import Removal
 from newsbot.storage.sources import Activity, Sites, Sources
-from newsbot.storage.spider_results import Checks, Searches
 from newsbot.storage.stories import Stories
-from newsbot.storage.upkeep import Dump, Load, Removal
 from newsbot.storage.waiting import WaitingLinks
 
 
@@ -40,11 +44,19 @@ class Storage:
     activity: Activity
     notes: Notes
     waiting: WaitingLinks
-    checks: Checks
-    searches: Searches
     removal: Removal
-    dump: Dump
-    load: Load
+    handle: Any
+    """The open file or server, which the repositories of this backend take."""
+
+    def repository(self, classes: Mapping[str, str]) -> Any:
+        """Open a repository that is not a part of this class, for example a repository of an app.
+
+        ``classes`` has its class for each backend: :attr:`place` -> import path. The class takes the
+        :attr:`handle`. Raises :class:`newsbot.errors.DataUnavailable` if there is none for this backend.
+        """
+        if self.place not in classes:
+            raise DataUnavailable(f"{self.place}: this needs data in: {', '.join(classes)}")
+        return load(classes[self.place])(self.handle)
 
     def interrupt(self) -> None:
         """Interrupt a read in another thread, so that it raises :class:`newsbot.errors.DataError`.
@@ -58,7 +70,6 @@ class Storage:
 
 
 REPOSITORIES = (
-    "pages", "articles", "texts", "stories", "sources", "sites", "activity", "notes", "waiting", "checks",
-    "searches", "removal", "dump", "load",
+    "pages", "articles", "texts", "stories", "sources", "sites", "activity", "notes", "waiting", "removal",
 )  # fmt: skip
 """The attributes of :class:`Storage` that are repositories."""

@@ -10,5 +10,5 @@ and can be repeated after an error. Only this package imports pymongo. It has on
 * ``documents``: the stored form of an article
 * ``changes``: numbers the changes of articles
 * ``storage``: the storage with all its repositories: ``articles``, ``pages``, ``stories``, ``sources``,
-  ``notes``, ``waiting``, ``spider_results``, ``removal`` and ``copying``
+  ``notes``, ``waiting`` and ``removal``
 """

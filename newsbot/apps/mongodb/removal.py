@@ -18,7 +18,7 @@ from newsbot.apps.mongodb.connection import Repository
 from newsbot.apps.mongodb.documents import all_versions, micros, strings
 from newsbot.items import batched
 from newsbot.pages.text.words import clean
-from newsbot.storage.upkeep import Removal
+from newsbot.storage.removal import Removal
 from newsbot.urls import fingerprint
 
 _AT_ONCE = 50
@@ -28,7 +28,7 @@ _OF_AN_ARTICLE = {"canonical_url": 1, "source": 1, "content_hash": 1, "version":
 
 
 class MongoRemoval(Repository, Removal):
-    """:class:`newsbot.storage.upkeep.Removal` in MongoDB."""
+    """:class:`newsbot.storage.removal.Removal` in MongoDB."""
 
     def addresses(self, canonical_urls: Sequence[str]) -> list[str]:
         leading = {"article": {"$in": [fingerprint(clean(url)) for url in canonical_urls]}}
@@ -54,9 +54,6 @@ class MongoRemoval(Repository, Removal):
     def pages(self, fingerprints: Sequence[bytes]) -> int:
         keys = {"$in": list(dict.fromkeys(fingerprints))}
         with self._server.readable() as database:
-            database["page_checks"].delete_many({"_id": keys})
-            # selected by the key of the page, because the page record may have another spelling of the URL
-            database["search_results"].delete_many({"page": keys})
             return database["pages"].delete_many({"_id": keys}).deleted_count
 
     def sources(self, urls: Sequence[str]) -> int:

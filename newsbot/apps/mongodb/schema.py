@@ -16,10 +16,10 @@ versions of an article are stored together. docs/operations.md has the commands.
 | aliases | fingerprint | another URL that returned the text of an article |
 | sources | URL | a feed, sitemap or section page |
 | sites | domain | the counters of a site |
-| search_results | search, text, fingerprint | a result of a search on a page (see spider_results.py) |
+| search_results | search, text, fingerprint | a result of a search on a page (see the app monitor) |
 | notes | kind and key | a note of a part of newsbot (see newsbot/storage/notes.py) |
 | joined | story | the story into which a former story was joined (see stories.py) |
-| page_checks | fingerprint | the last checks of a page (see spider_results.py) |
+| page_checks | fingerprint | the last checks of a page (see the app monitor) |
 | site_hours | site and hour | the counters of a site in one hour (see newsbot/storage/sources.py) |
 | waiting_links | fingerprint | a link that waits until its family is open (see newsbot/storage/waiting.py) |
 | removals | fingerprint | the removal of an article, and the number of that change (see changes.py) |

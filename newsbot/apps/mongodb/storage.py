@@ -5,13 +5,11 @@ from __future__ import annotations
 from newsbot.apps.mongodb.articles import MongoArticles, MongoTexts
 from newsbot.apps.mongodb.client import connect
 from newsbot.apps.mongodb.connection import Server
-from newsbot.apps.mongodb.copying import MongoDump, MongoLoad
 from newsbot.apps.mongodb.notes import MongoNotes
 from newsbot.apps.mongodb.pages import MongoPages
 from newsbot.apps.mongodb.removal import MongoRemoval
 from newsbot.apps.mongodb.schema import prepare
 from newsbot.apps.mongodb.sources import MongoActivity, MongoSites, MongoSources
-from newsbot.apps.mongodb.spider_results import MongoChecks, MongoSearches
 from newsbot.apps.mongodb.stories import MongoStories
 from newsbot.apps.mongodb.waiting import MongoWaitingLinks
 from newsbot.storage.base import Storage
@@ -33,7 +31,7 @@ class MongoStorage(Storage):
     def __init__(
         self, uri: str, *, database: str | None = None, hurried: bool = False, stale: bool = False
     ) -> None:
-        self.server = server = Server(connect(uri, database, hurried=hurried), stale=stale)
+        self.handle = server = Server(connect(uri, database, hurried=hurried), stale=stale)
         try:
             with server.readable():
                 prepare(server.at)
@@ -49,11 +47,7 @@ class MongoStorage(Storage):
         self.activity = MongoActivity(server)
         self.notes = MongoNotes(server)
         self.waiting = MongoWaitingLinks(server)
-        self.checks = MongoChecks(server)
-        self.searches = MongoSearches(server)
         self.removal = MongoRemoval(server)
-        self.dump = MongoDump(server)
-        self.load = MongoLoad(server)
 
     def close(self) -> None:
-        self.server.at.client.close()
+        self.handle.at.client.close()

@@ -11,5 +11,15 @@ APP = App(
         "monitor": ("Look after", "Show what the spider monitor found: broken links, changes, structure"),
     },
     spiders="newsbot.apps.monitor.spiders",
+    repositories={
+        "search results": {
+            "data file": "newsbot.apps.monitor.results_sqlite:SqliteSearches",
+            "MongoDB": "newsbot.apps.monitor.results_mongodb:MongoSearches",
+        },
+        "checks": {
+            "data file": "newsbot.apps.monitor.results_sqlite:SqliteChecks",
+            "MongoDB": "newsbot.apps.monitor.results_mongodb:MongoChecks",
+        },
+    },
     removal=("newsbot.apps.monitor.removal:forget",),
 )

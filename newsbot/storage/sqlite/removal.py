@@ -9,10 +9,10 @@ from datetime import datetime
 
 from newsbot.clock import stamp
 from newsbot.pages.text.words import clean
+from newsbot.storage.removal import Removal
 from newsbot.storage.sqlite.articles import DERIVED
 from newsbot.storage.sqlite.connection import Repository
 from newsbot.storage.sqlite.rows import THESE
-from newsbot.storage.upkeep import Removal
 from newsbot.urls import fingerprint
 
 _OLD_VERSIONS = "FROM article_version WHERE json_extract(document, '$.fetched_at') < ?"
@@ -23,7 +23,7 @@ _OLD_PAGES = (
 
 
 class SqliteRemoval(Repository, Removal):
-    """:class:`newsbot.storage.upkeep.Removal` in the data file."""
+    """:class:`newsbot.storage.removal.Removal` in the data file."""
 
     def addresses(self, canonical_urls: Sequence[str]) -> list[str]:
         with self._file.reading() as database:
@@ -61,8 +61,6 @@ class SqliteRemoval(Repository, Removal):
         with self._file.writing() as database:
             for key in dict.fromkeys(fingerprints):
                 count += database.execute("DELETE FROM page WHERE fingerprint = ?", (key,)).rowcount
-                for table in ("page_check", "search_result"):
-                    database.execute(f"DELETE FROM {table} WHERE fingerprint = ?", (key,))
         return count
 
     def sources(self, urls: Sequence[str]) -> int:

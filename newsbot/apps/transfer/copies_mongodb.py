@@ -14,11 +14,7 @@ from newsbot.apps.mongodb.connection import Repository
 from newsbot.apps.mongodb.documents import KEY, from_document, to_document, version_key
 from newsbot.apps.mongodb.notes import note_key
 from newsbot.apps.mongodb.sources import poll_key, site_document
-from newsbot.items import Article, batched
-from newsbot.pages.text.words import clean
-from newsbot.storage.pages import Referrers
-from newsbot.storage.sources import COUNTED, SiteRecord
-from newsbot.storage.upkeep import (
+from newsbot.apps.transfer.copies import (
     AT_ONCE,
     AliasCopy,
     ArticleCopy,
@@ -33,6 +29,10 @@ from newsbot.storage.upkeep import (
     TextCopy,
     poll_day,
 )
+from newsbot.items import Article, batched
+from newsbot.pages.text.words import clean
+from newsbot.storage.pages import Referrers
+from newsbot.storage.sources import COUNTED, SiteRecord
 from newsbot.storage.waiting import WaitingLink
 
 _KINDS = ("pages", "articles", "texts", "aliases")
@@ -48,7 +48,7 @@ _BOOKS: dict[str, Callable[[Document], Book]] = {
 
 
 class MongoDump(Repository, Dump):
-    """:class:`newsbot.storage.upkeep.Dump` of MongoDB."""
+    """:class:`newsbot.apps.transfer.copies.Dump` of MongoDB."""
 
     def count(self) -> dict[str, int]:
         """Return the numbers that the server estimates without reading the documents."""
@@ -117,7 +117,7 @@ class MongoDump(Repository, Dump):
 
 
 class MongoLoad(Repository, Load):
-    """:class:`newsbot.storage.upkeep.Load` for MongoDB."""
+    """:class:`newsbot.apps.transfer.copies.Load` for MongoDB."""
 
     def pages(self, copies: Sequence[PageCopy]) -> None:
         operations = []

@@ -11,12 +11,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
-from newsbot.connections.sqlite import select_in
-from newsbot.items import Position
-from newsbot.pages.text.words import clean
-from newsbot.storage.notes import to_json
-from newsbot.storage.pages import merged
-from newsbot.storage.spider_results import (
+from newsbot.apps.monitor.results import (
     MAX_CHECKS,
     CheckedPage,
     Checks,
@@ -28,6 +23,11 @@ from newsbot.storage.spider_results import (
     packed_check,
     unpacked_checks,
 )
+from newsbot.connections.sqlite import select_in
+from newsbot.items import Position
+from newsbot.pages.text.words import clean
+from newsbot.storage.notes import to_json
+from newsbot.storage.pages import merged
 from newsbot.storage.sqlite.connection import Repository
 from newsbot.urls import fingerprint
 
@@ -60,7 +60,7 @@ _SEARCHES = """
 
 
 class SqliteChecks(Repository, Checks):
-    """:class:`newsbot.storage.spider_results.Checks` in the data file."""
+    """:class:`newsbot.apps.monitor.results.Checks` in the data file."""
 
     def save(self, checks: Sequence[PageCheck]) -> None:
         asked = "SELECT checks FROM page_check WHERE fingerprint = ?"
@@ -89,19 +89,18 @@ class SqliteChecks(Repository, Checks):
         for rows in self._file.numbered(query, values):
             yield [_page(row) for row in rows]
 
-    def forget(self, *, site: str | None = None, url: str | None = None) -> int:
-        values: dict[str, str | bytes] = {}
-        if site is not None:
-            values["source"] = clean(site)
-        if url is not None:
-            values["fingerprint"] = fingerprint(clean(url))
-        tests = "".join(f" AND {name} = :{name}" for name in values)
+    def forget(self, *, site: str | None = None, pages: Sequence[bytes] | None = None) -> int:
         with self._file.writing() as database:
-            return database.execute(f"DELETE FROM page_check WHERE 1{tests}", values).rowcount
+            if pages is not None:
+                asked = "DELETE FROM page_check WHERE fingerprint = ?"
+                return sum(database.execute(asked, (key,)).rowcount for key in dict.fromkeys(pages))
+            if site is not None:
+                return database.execute("DELETE FROM page_check WHERE source = ?", (clean(site),)).rowcount
+            return database.execute("DELETE FROM page_check").rowcount
 
 
 class SqliteSearches(Repository, Searches):
-    """:class:`newsbot.storage.spider_results.Searches` in the data file."""
+    """:class:`newsbot.apps.monitor.results.Searches` in the data file."""
 
     def save(self, found: Sequence[SearchResult]) -> None:
         with self._file.writing() as database:
@@ -143,9 +142,14 @@ class SqliteSearches(Repository, Searches):
         with self._file.reading() as database:
             return [SearchSummary(**dict(row)) for row in database.execute(_SEARCHES)]
 
-    def forget(self, search: str) -> int:
+    def forget(self, search: str | None = None, *, pages: Sequence[bytes] | None = None) -> int:
         with self._file.writing() as database:
-            return database.execute("DELETE FROM search_result WHERE search = ?", (clean(search),)).rowcount
+            if pages is not None:
+                asked = "DELETE FROM search_result WHERE fingerprint = ?"
+                return sum(database.execute(asked, (key,)).rowcount for key in dict.fromkeys(pages))
+            return database.execute(
+                "DELETE FROM search_result WHERE search = ?", (clean(search or ""),)
+            ).rowcount
 
 
 def _page(row: sqlite3.Row) -> CheckedPage:

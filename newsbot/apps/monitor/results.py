@@ -1,4 +1,4 @@
-"""Interfaces for the results of the spiders ``monitor`` and ``search``.
+"""The results of the spiders ``monitor`` and ``search``.
 
 ``monitor`` checks whether pages can be fetched. The latest checks of each page are stored, oldest first.
 The page records of the news crawl are not changed.
@@ -13,8 +13,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Protocol
 
+from newsbot.apps.monitor.app import APP
 from newsbot.items import MAX_POSITIONS, Position
 from newsbot.pages.text.words import clean
+from newsbot.storage.base import Storage
 from newsbot.urls import fingerprint
 
 MAX_CHECKS = 12
@@ -158,8 +160,12 @@ class Checks(Protocol):
         With ``unlisted``, only pages that have no record in the crawl database are returned.
         """
 
-    def forget(self, *, site: str | None = None, url: str | None = None) -> int:
-        """Delete all checks of a site, of a URL, or of all pages. Return the number of pages."""
+    def records(self) -> Iterator[PageCheck]:
+        """Stream all checks."""
+        return (check for page in self.iter() for check in page.checks)
+
+    def forget(self, *, site: str | None = None, pages: Sequence[bytes] | None = None) -> int:
+        """Delete the checks of a site, of pages (fingerprints), or all. Return the number of pages."""
 
 
 _KEPT = tuple(field.name for field in fields(PageCheck) if field.name not in ("url", "source"))
@@ -257,8 +263,12 @@ class Searches(Protocol):
     def all(self) -> list[SearchSummary]:
         """Return the summaries of all searches that have results, the latest search first."""
 
-    def forget(self, search: str) -> int:
-        """Delete the results of a search, and return their number."""
+    def records(self) -> Iterator[SearchResult]:
+        """Stream all results."""
+        return (one for search in self.all() for one in self.results(search.search))
+
+    def forget(self, search: str | None = None, *, pages: Sequence[bytes] | None = None) -> int:
+        """Delete the results of a search, or those for pages (fingerprints). Return their number."""
 
 
 def bounded(result: SearchResult) -> SearchResult:
@@ -281,3 +291,15 @@ def bounded(result: SearchResult) -> SearchResult:
         positions=positions,
         hits=max(result.hits, len(result.positions)),
     )
+
+
+def checks_of(storage: Storage) -> Checks:
+    """Open the checks in a storage."""
+    checks: Checks = storage.repository(APP.repositories["checks"])
+    return checks
+
+
+def searches_of(storage: Storage) -> Searches:
+    """Open the results of searches in a storage."""
+    searches: Searches = storage.repository(APP.repositories["search results"])
+    return searches

@@ -20,9 +20,7 @@ from newsbot.apps.mongodb.client import Document, all_duplicates
 from newsbot.apps.mongodb.connection import Repository, write_in_turns
 from newsbot.apps.mongodb.documents import harmless
 from newsbot.apps.mongodb.pages import with_events
-from newsbot.items import Position, batched
-from newsbot.pages.text.words import clean
-from newsbot.storage.spider_results import (
+from newsbot.apps.monitor.results import (
     MAX_CHECKS,
     CheckedPage,
     Checks,
@@ -34,6 +32,8 @@ from newsbot.storage.spider_results import (
     packed_check,
     unpacked_checks,
 )
+from newsbot.items import Position, batched
+from newsbot.pages.text.words import clean
 from newsbot.urls import fingerprint
 
 _CHECKS_AT_ONCE = 500
@@ -62,7 +62,7 @@ _SEARCHES: list[Document] = [
 
 
 class MongoChecks(Repository, Checks):
-    """:class:`newsbot.storage.spider_results.Checks` in MongoDB."""
+    """:class:`newsbot.apps.monitor.results.Checks` in MongoDB."""
 
     def save(self, checks: Sequence[PageCheck]) -> None:
         with self._server.readable() as database:
@@ -102,18 +102,16 @@ class MongoChecks(Repository, Checks):
             # The next batch starts after the last key. The documents of listed pages are never read.
             query["_id"] = {"$gt": keys[-1]}
 
-    def forget(self, *, site: str | None = None, url: str | None = None) -> int:
-        query: Document = {}
-        if site is not None:
-            query["source"] = clean(site)
-        if url is not None:
-            query["_id"] = fingerprint(clean(url))
+    def forget(self, *, site: str | None = None, pages: Sequence[bytes] | None = None) -> int:
+        query: Document = {} if site is None else {"source": clean(site)}
+        if pages is not None:
+            query["_id"] = {"$in": list(dict.fromkeys(pages))}
         with self._server.readable() as database:
             return database["page_checks"].delete_many(query).deleted_count
 
 
 class MongoSearches(Repository, Searches):
-    """:class:`newsbot.storage.spider_results.Searches` in MongoDB."""
+    """:class:`newsbot.apps.monitor.results.Searches` in MongoDB."""
 
     def save(self, found: Sequence[SearchResult]) -> None:
         operations = [_operation(bounded(result)) for result in found]
@@ -149,9 +147,13 @@ class MongoSearches(Repository, Searches):
             )
             return [SearchSummary(search=document.pop("_id"), **document) for document in found]
 
-    def forget(self, search: str) -> int:
+    def forget(self, search: str | None = None, *, pages: Sequence[bytes] | None = None) -> int:
+        query: Document = {"search": clean(search or "")}
+        if pages is not None:
+            # selected by the key of the page, because the page record may have another spelling of the URL
+            query = {"page": {"$in": list(dict.fromkeys(pages))}}
         with self._server.readable() as database:
-            return database["search_results"].delete_many({"search": clean(search)}).deleted_count
+            return database["search_results"].delete_many(query).deleted_count
 
 
 def _saving(check: PageCheck) -> UpdateOne:

@@ -7,15 +7,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from newsbot.connections.sqlite import readable_errors
-from newsbot.items import Article
-from newsbot.pages.text.words import clean
-from newsbot.storage.pages import Referrers
-from newsbot.storage.sources import COUNTED, SiteRecord
-from newsbot.storage.sqlite import articles, pages, sources
-from newsbot.storage.sqlite.connection import Repository
-from newsbot.storage.sqlite.rows import READ, from_row, to_row
-from newsbot.storage.upkeep import (
+from newsbot.apps.transfer.copies import (
     AT_ONCE,
     AliasCopy,
     ArticleCopy,
@@ -30,6 +22,14 @@ from newsbot.storage.upkeep import (
     TextCopy,
     poll_day,
 )
+from newsbot.connections.sqlite import readable_errors
+from newsbot.items import Article
+from newsbot.pages.text.words import clean
+from newsbot.storage.pages import Referrers
+from newsbot.storage.sources import COUNTED, SiteRecord
+from newsbot.storage.sqlite import articles, pages, sources
+from newsbot.storage.sqlite.connection import Repository
+from newsbot.storage.sqlite.rows import READ, from_row, to_row
 from newsbot.storage.waiting import WaitingLink
 
 _TABLES = {"pages": "page", "articles": "article", "texts": "article_text", "aliases": "article_alias"}
@@ -80,8 +80,8 @@ _BOOKS: tuple[tuple[str, tuple[Any, ...], Callable[..., Book]], ...] = (
         lambda *row: WaitingLink(**dict(zip(_WAITING.split(", "), row, strict=True))),
     ),
 )
-"""Has an entry for each type of :data:`newsbot.storage.upkeep.Book`: the query, the key before the first row,
-and the function that converts a row."""
+"""Has an entry for each type of :data:`newsbot.apps.transfer.copies.Book`: the query, the key before the
+first row, and the function that converts a row."""
 _TAKE_TEXT = (
     "INSERT OR IGNORE INTO article_text (source, content_hash, article)"
     " SELECT ?, ?, id FROM article WHERE fingerprint = ?"
@@ -93,7 +93,7 @@ _TAKE_ALIAS = (
 
 
 class SqliteDump(Repository, Dump):
-    """:class:`newsbot.storage.upkeep.Dump` of the data file."""
+    """:class:`newsbot.apps.transfer.copies.Dump` of the data file."""
 
     def count(self) -> dict[str, int]:
         with readable_errors(self._file.path):
@@ -156,7 +156,7 @@ class SqliteDump(Repository, Dump):
 
 
 class SqliteLoad(Repository, Load):
-    """:class:`newsbot.storage.upkeep.Load` for the data file."""
+    """:class:`newsbot.apps.transfer.copies.Load` for the data file."""
 
     def pages(self, copies: Sequence[PageCopy]) -> None:
         rows = []
