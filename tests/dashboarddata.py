@@ -14,9 +14,9 @@ from newsbot.apps.alerts.saved import save
 from newsbot.apps.monitor.kept_reports import keep_report
 from newsbot.apps.monitor.report import site_report
 from newsbot.apps.monitor.results import PageCheck, SearchResult, checks_of, searches_of
+from newsbot.apps.operations.notifier_trust import TRUST, Trust
 from newsbot.frontier.base import Entry
 from newsbot.items import Article, Kind, PageRecord, Position
-from newsbot.sites.notifier_trust import TRUST, Trust
 from newsbot.storage.base import Storage
 from newsbot.storage.sources import SiteRecord, SourceRecord
 from newsbot.storage.stories import story_id

@@ -234,7 +234,7 @@ OLD = {
     ),
     "newsbot.operations.exporting.formats.CsvFeedExporter": "newsbot.apps.export.formats.CsvFeedExporter",
     "newsbot.scheduler.FrontierScheduler": "newsbot.crawl.scheduler.FrontierScheduler",
-    "newsbot.sidecrawl.SideScheduler": "newsbot.crawl.auxiliary_scheduler.SideScheduler",
+    "newsbot.sidecrawl.SideScheduler": "newsbot.apps.monitor.side_spiders.SideScheduler",
     "newsbot.resolver.GuardedResolver": "newsbot.crawl.address_guard.GuardedResolver",
     "newsbot.logformatter.QuietLogFormatter": "newsbot.cli.log_formatter.QuietLogFormatter",
 }

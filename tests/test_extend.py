@@ -330,11 +330,11 @@ def test_names_of_apps_are_checked(world, apps, message):
 @pytest.mark.parametrize(
     ("chosen", "used"),
     [
-        ("spam", {"operations", "spam"}),
-        ("hub,-operations", {"push", "simulator", "team"}),
+        ("spam", {"operations", "progress", "spam"}),
+        ("hub,-operations", {"progress", "push", "signatures", "simulator", "team"}),
         (["team", "push"], {"team", "push"}),
         ("", known_apps().keys()),
-        ("spam,sinks,-search", {"operations", "spam"}),
+        ("spam,sinks,-search", {"operations", "progress", "spam"}),
     ],
 )
 def test_an_app_is_used_with_the_apps_that_it_needs(chosen, used):

@@ -36,7 +36,6 @@ Files in reading order:
 * ``memory``: returns free memory to the system
 * ``waiting``: reports what an idle crawl waits for
 * ``scheduler``: Scrapy's scheduler on the frontier, for the news crawl
-* ``auxiliary_scheduler``: the scheduler of the spiders that search or check
 * ``start_check``: the checks before ``scrapy crawl`` starts
 """
 

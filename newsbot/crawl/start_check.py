@@ -10,7 +10,6 @@ from scrapy.spiderloader import get_spider_loader
 from newsbot import backends
 from newsbot.clock import system_clock, utc
 from newsbot.config.apps import active_apps, load
-from newsbot.config.bot_signatures import open_signer
 from newsbot.config.check import check_parts
 from newsbot.crawl.arguments import Arguments, arguments_for
 from newsbot.crawl.components import NewsbotSpider
@@ -48,7 +47,6 @@ def check(settings: BaseSettings, words: list[str], spider_arguments: dict[str, 
     of :class:`newsbot.errors.UserError`.
     """
     check_parts(settings)
-    open_signer(settings)
     apps = active_apps(settings.get("NEWSBOT_APPS"))
     spider: Any = get_spider_loader(settings).load(words[0])
     read = getattr(spider, "read_arguments", None)

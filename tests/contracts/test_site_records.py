@@ -130,7 +130,7 @@ def read(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> Read:
 
     monkeypatch.setattr(f"{kind}.SourceRecord", CountedSource)
     monkeypatch.setattr(f"{kind}.SiteRecord", CountedSite)
-    place = storage.sources._file if storage.is_local else storage.sources._server  # type: ignore[attr-defined]
+    place = storage.handle
     name = "reading" if storage.is_local else "readable"
     opening = getattr(place, name)
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from newsbot.apps.authoring.writing import add_key, rule_path
 from newsbot.apps.operations import families
+from newsbot.apps.progress.figures import percent
 from newsbot.backends import open_rules, rules_folder, stored
 from newsbot.cli.command import Call
 from newsbot.cli.program import PROGRAM
@@ -25,7 +26,6 @@ from newsbot.pages.rules.learn import MIN_EXAMPLES, LearnedRule, learn
 from newsbot.ranking.families import SiteFamilies, State
 from newsbot.ranking.url_learning import kept
 from newsbot.sites.families import pattern_of, read_site, rows_of
-from newsbot.sites.statistics import percent
 from newsbot.storage.base import Storage
 from newsbot.urls import canonicalize
 

@@ -28,6 +28,7 @@ from newsbot.apps.authoring.cases import write_case
 from newsbot.apps.authoring.learn import Learned, as_lines, examples_of, judge_learning, quoted
 from newsbot.apps.authoring.writing import rule_path, site_named, write_new
 from newsbot.apps.operations.verdict import in_words
+from newsbot.apps.progress.figures import percent
 from newsbot.backends import open_storage, rules_folder
 from newsbot.cli.command import Call
 from newsbot.cli.program import PROGRAM
@@ -37,7 +38,6 @@ from newsbot.items import Article, ArticleFilter, Kind
 from newsbot.pages.extraction.page.page import parse_html
 from newsbot.pages.rules.learn import MIN_EXAMPLES
 from newsbot.pages.rules.load import DEFAULTS, read_files
-from newsbot.sites.statistics import percent
 from newsbot.storage.base import Storage
 from newsbot.storage.sources import SourceRecord
 from newsbot.urls import canonicalize, fingerprint

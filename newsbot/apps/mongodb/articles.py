@@ -80,9 +80,9 @@ class MongoArticles(Repository, Articles):
     """:class:`newsbot.storage.articles.Articles` in MongoDB."""
 
     def store(self, article: Article, over: str | None = None, peers: Sequence[str] = ()) -> Stored:
-        with self._server.readable() as database:
+        with self.server.readable() as database:
             try:
-                return self._server.transact(partial(_store, database, article, over, peers))
+                return self.server.transact(partial(_store, database, article, over, peers))
             except _Taken as taken:
                 return taken.stored
 
@@ -100,7 +100,7 @@ class MongoArticles(Repository, Articles):
         resembling = {one["_id"]: peers[number] for number, one in chosen.items()} if peers else {}
         stored: dict[bytes, Joined | None] = {}
         try:
-            with self._server.readable() as database:
+            with self.server.readable() as database:
                 stored = self._insert(database, list(chosen.values()), resembling)
         except (DataUnavailable, DataFull):
             raise
@@ -124,7 +124,7 @@ class MongoArticles(Repository, Articles):
                 break
             try:
                 work = partial(_insert_new, database, documents, peers)
-                return self._server.transact(work, _RETRY_GROUP_SECONDS)
+                return self.server.transact(work, _RETRY_GROUP_SECONDS)
             except BulkWriteError as error:
                 if again or not all_duplicates(error):
                     raise
@@ -133,16 +133,16 @@ class MongoArticles(Repository, Articles):
         return {}
 
     def readdress(self, canonical_url: str, content_hash: str, to: str, fetched: str | None = None) -> bool:
-        with self._server.readable() as database:
+        with self.server.readable() as database:
             old, new = clean(canonical_url), clean(to)
             work = partial(
                 _readdress, database, old, clean(content_hash), new, fetched=fetched and clean(fetched)
             )
-            return self._server.transact(work)
+            return self.server.transact(work)
 
     def get_many(self, canonical_urls: Sequence[str]) -> dict[str, Article]:
         keys = {url: fingerprint(clean(url)) for url in canonical_urls}
-        with self._server.showing() as database:
+        with self.server.showing() as database:
             found = articles_by_key(database, list(keys.values()))
             missing = [key for key in keys.values() if key not in found]
             aliases = list(database["aliases"].find({"_id": {"$in": missing}})) if missing else []
@@ -152,15 +152,15 @@ class MongoArticles(Repository, Articles):
         return {url: found[key] for url, key in keys.items() if key in found}
 
     def known(self, keys: Sequence[bytes]) -> set[bytes]:
-        with self._server.readable() as database:
+        with self.server.readable() as database:
             return {key for name in ("articles", "aliases") for key in _keys_in(database, name, keys)}
 
     def with_keys(self, keys: Sequence[bytes]) -> dict[bytes, Article]:
-        with self._server.readable() as database:
+        with self.server.readable() as database:
             return articles_by_key(database, keys)
 
     def save_rights(self, canonical_url: str, rights: Mapping[str, str]) -> None:
-        with self._server.readable() as database:
+        with self.server.readable() as database:
             database["articles"].update_one(
                 {"_id": fingerprint(clean(canonical_url))},
                 {"$set": {"rights": harmless(dict(rights))}, "$unset": changes.UNNUMBERED},
@@ -169,7 +169,7 @@ class MongoArticles(Repository, Articles):
     def save_origin(self, article: Article) -> None:
         document = to_document(article)
         origin = {name: document[name] for name in _ORIGIN if name in document}
-        with self._server.readable() as database:
+        with self.server.readable() as database:
             database["articles"].update_one(
                 {"_id": document["_id"], "content_hash": document["content_hash"]},
                 {"$set": origin, "$unset": changes.UNNUMBERED},
@@ -177,7 +177,7 @@ class MongoArticles(Repository, Articles):
 
     def versions(self, canonical_url: str) -> list[Article]:
         key = fingerprint(clean(canonical_url))
-        with self._server.showing() as database:
+        with self.server.showing() as database:
             present = database["articles"].find_one({"_id": key})
             if present is None:
                 return []
@@ -188,37 +188,37 @@ class MongoArticles(Repository, Articles):
             return [*map(from_document, earlier), from_document(present)]
 
     def iter(self, where: ArticleFilter | None = None) -> Iterator[Article]:
-        return self._server.streamed(self._batches(where))
+        return self.server.streamed(self._batches(where))
 
     def newest(self, where: ArticleFilter | None = None, *, limit: int) -> list[Article]:
         if limit <= 0:
             return []
-        with self._server.showing() as database:
+        with self.server.showing() as database:
             found = database["articles"].find(conditions(current(database, where)))
-            newest = found.sort({"moment": -1, "_id": -1}).limit(limit).max_time_ms(self._server.patience)
+            newest = found.sort({"moment": -1, "_id": -1}).limit(limit).max_time_ms(self.server.patience)
             return [from_document(one) for one in newest]
 
     def count(self, where: ArticleFilter | None = None) -> int:
         if where is not None and where.posts is False:  # posts have an index
             return self.count(replace(where, posts=None)) - self.count(replace(where, posts=True))
-        with self._server.showing() as database:
+        with self.server.showing() as database:
             query = conditions(current(database, where))
             if not query:  # counting entries of the index is faster than reading documents
                 return database["articles"].count_documents({}, hint="_id_")
             return database["articles"].count_documents(query)
 
     def changes_since(self, cursor: str = "", limit: int = 500) -> Changes:
-        with self._server.readable():
-            return changes.since(self._server, cursor, limit)
+        with self.server.readable():
+            return changes.since(self.server, cursor, limit)
 
     def end_of_changes(self) -> str:
-        with self._server.readable():
-            numbering = changes.all_numbered(self._server)
+        with self.server.readable():
+            numbering = changes.all_numbered(self.server)
         return numbering.cursor(numbering.last)
 
     def changes_after(self, cursor: str) -> int:
-        with self._server.readable():
-            return changes.all_numbered(self._server).after(cursor)
+        with self.server.readable():
+            return changes.all_numbered(self.server).after(cursor)
 
     def _batches(self, where: ArticleFilter | None) -> Iterator[list[Article]]:
         """Yield the matching articles in batches.
@@ -226,7 +226,7 @@ class MongoArticles(Repository, Articles):
         All keys are read at the start (16 bytes for each article), so that writes during the stream do not
         change its order. Articles that are deleted during the stream are left out.
         """
-        database = self._server.shown
+        database = self.server.shown
         asked = conditions(current(database, where))
         chosen = bytearray()
         for found in database["articles"].find(asked, {"_id": 1}).sort({"fetched": 1, "_id": 1}):
@@ -242,7 +242,7 @@ class MongoTexts(Repository, Texts):
 
     def owners(self, texts: Sequence[SiteText]) -> dict[SiteText, str]:
         keys = {text: text_key(*text) for text in texts}
-        with self._server.readable() as database:
+        with self.server.readable() as database:
             asked = {"_id": {"$in": list(keys.values())}}
             owned = {one["_id"]: one["article"] for one in database["texts"].find(asked)}
             asked, wanted = {"_id": {"$in": list(owned.values())}}, {"canonical_url": 1}
@@ -261,8 +261,8 @@ class MongoTexts(Repository, Texts):
             {"$sort": {"others": -1, "_id": 1}},
             {"$limit": limit},
         ]
-        options: Document = {"allowDiskUse": True, "maxTimeMS": self._server.patience}
-        with self._server.showing() as database:
+        options: Document = {"allowDiskUse": True, "maxTimeMS": self.server.patience}
+        with self.server.showing() as database:
             aliases, articles = database["aliases"], database["articles"]
             others = {row["_id"]: int(row["others"]) for row in aliases.aggregate(counted, **options)}
             # The limit was applied before this step, so fewer than ``limit`` texts can remain.

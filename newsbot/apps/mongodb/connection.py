@@ -126,7 +126,7 @@ class Repository:
     """A part of the storage, with its collections in the database."""
 
     def __init__(self, server: Server) -> None:
-        self._server = server
+        self.server = server
 
 
 def write_in_turns(write: Callable[[], object]) -> None:

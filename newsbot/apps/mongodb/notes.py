@@ -31,14 +31,14 @@ class MongoNotes(Repository, Notes):
     def save(self, kind: str, key: str, note: Mapping[str, Any]) -> None:
         kept_kind, kept_key = key_of(kind, key)
         document = {"kind": kept_kind, "key": kept_key, "body": packed_note(key, note)}
-        with self._server.readable() as database:
+        with self.server.readable() as database:
             name = {"_id": note_key(kept_kind, kept_key)}
             database["notes"].update_one(name, {"$set": document}, upsert=True)
 
     def swap(self, kind: str, key: str, old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> bool:
         kept_kind, kept_key = key_of(kind, key)
         name, body = note_key(kept_kind, kept_key), packed_note(key, new)
-        with self._server.readable() as database:
+        with self.server.readable() as database:
             notes = database["notes"]
             # The old body is part of the query, so a note that another worker has changed is not replaced.
             if old is not None:
@@ -53,8 +53,8 @@ class MongoNotes(Repository, Notes):
     def swap_many(self, swaps: Sequence[Swap]) -> list[bool]:
         if len(swaps) > 1:  # nearly always, no other worker has changed any of the notes
             try:
-                with self._server.readable() as database:
-                    self._server.transact(partial(_swap_all, database, swaps), _RETRY_SWAPS_SECONDS)
+                with self.server.readable() as database:
+                    self.server.transact(partial(_swap_all, database, swaps), _RETRY_SWAPS_SECONDS)
             except (DataUnavailable, DataFull):
                 raise
             except (DataError, ValueError, _Overtaken):
@@ -65,17 +65,17 @@ class MongoNotes(Repository, Notes):
 
     def get_many(self, names: Sequence[NoteName]) -> dict[NoteName, dict[str, Any]]:
         keys = {note_key(*key_of(*name)): name for name in names}
-        with self._server.readable() as database:
+        with self.server.readable() as database:
             found = database["notes"].find({"_id": {"$in": list(keys)}})
             return {keys[document["_id"]]: unpacked_note(document["body"]) for document in found}
 
     def all(self, kind: str) -> dict[str, dict[str, Any]]:
-        with self._server.readable() as database:
+        with self.server.readable() as database:
             found = database["notes"].find({"kind": key_of(kind, "")[0]})
             return {document["key"]: unpacked_note(document["body"]) for document in found}
 
     def forget(self, kind: str, key: str) -> bool:
-        with self._server.readable() as database:
+        with self.server.readable() as database:
             return database["notes"].delete_one({"_id": note_key(*key_of(kind, key))}).deleted_count > 0
 
 

@@ -66,7 +66,7 @@ class MongoPages(Repository, Pages):
             one = met.setdefault(page.fingerprint, _Met(page, page.depth))
             one.depth = min(one.depth, page.depth)
             one.referrers |= dict.fromkeys(map(clean, page.referrers))
-        with self._server.readable() as database:
+        with self.server.readable() as database:
             for some in batched(met, _AT_ONCE):
                 batch = {key: met[key] for key in some}
                 known = _add_to_known(database, batch)
@@ -75,11 +75,11 @@ class MongoPages(Repository, Pages):
                     _add_to_known(database, {key: batch[key] for key in faster})
 
     def get(self, fingerprints: Sequence[bytes]) -> dict[bytes, PageRecord]:
-        with self._server.readable() as database:
+        with self.server.readable() as database:
             return {found["_id"]: record_of(found) for found in _select(database, fingerprints, None)}
 
     def save(self, pages: Sequence[PageRecord]) -> None:
-        with self._server.readable() as database:
+        with self.server.readable() as database:
             for some in batched(pages, _AT_ONCE):
                 write = database["pages"].bulk_write
                 write_in_turns(partial(write, [_saving(page) for page in some], ordered=True))
@@ -87,25 +87,25 @@ class MongoPages(Repository, Pages):
     def iter(self, *, site: str | None = None, kind: Kind | None = None) -> Iterator[PageRecord]:
         asked = {"source": site, "kind": kind}
         query = {name: clean(str(value)) for name, value in asked.items() if value is not None}
-        return self._server.streamed(self._batches(query))
+        return self.server.streamed(self._batches(query))
 
     def due(self, *, after: float, until: float) -> Iterator[PageRecord]:
-        return self._server.streamed(self._due_batches(after, until))
+        return self.server.streamed(self._due_batches(after, until))
 
     def added(self, since: float) -> Iterator[PageRecord]:
-        return self._server.streamed(self._added_batches(since))
+        return self.server.streamed(self._added_batches(since))
 
     def by_key(self, after: bytes = b"") -> Iterator[PageRecord]:
-        batches = self._server.batches("pages", {}, _AT_ONCE, after)
-        return self._server.streamed([record_of(one) for one in some] for some in batches)
+        batches = self.server.batches("pages", {}, _AT_ONCE, after)
+        return self.server.streamed([record_of(one) for one in some] for some in batches)
 
     def _added_batches(self, since: float) -> Iterator[list[PageRecord]]:
-        end = self._server.at.client.admin.command("hello")["localTime"]
+        end = self.server.at.client.admin.command("hello")["localTime"]
         first, seen = utc(max(0.0, since)), list[bytes]()
         while True:
             # Pages that were added together have the same time.
             asked = {"added": {"$gte": first, "$lte": end}, "_id": {"$nin": seen}}
-            found = list(self._server.at.database["pages"].find(asked).sort("added", 1).limit(_AT_ONCE))
+            found = list(self.server.at.database["pages"].find(asked).sort("added", 1).limit(_AT_ONCE))
             if not found:
                 return
             yield [record_of(document) for document in found]
@@ -115,16 +115,16 @@ class MongoPages(Repository, Pages):
 
     def _batches(self, query: Document) -> Iterator[list[PageRecord]]:
         """Yield the matching records in batches, without pages that were added after the start."""
-        query["added"] = {"$lte": self._server.at.client.admin.command("hello")["localTime"]}
+        query["added"] = {"$lte": self.server.at.client.admin.command("hello")["localTime"]}
         time.sleep(0.002)  # pages that the caller writes next must have a later ``added``
-        for found in self._server.batches("pages", query, _AT_ONCE):
+        for found in self.server.batches("pages", query, _AT_ONCE):
             yield [record_of(document) for document in found]
 
     def _due_batches(self, after: float, until: float) -> Iterator[list[PageRecord]]:
         # The index contains only times above 0. Without this bound, the server could not use it.
         asked: Document = {"next_due": {"$gt": max(after, 0.0), "$lte": until}}
         order = [("next_due", 1), ("_id", 1)]
-        while found := list(self._server.at.database["pages"].find(asked).sort(order).limit(_AT_ONCE)):
+        while found := list(self.server.at.database["pages"].find(asked).sort(order).limit(_AT_ONCE)):
             yield [record_of(document) for document in found]
             due, key = found[-1]["next_due"], found[-1]["_id"]  # several pages can have the same time
             later = {"next_due": {"$gt": due, "$lte": until}}

@@ -52,13 +52,13 @@ class MongoSources(Repository, Sources):
             document = harmless(asdict(record))
             operations.append(ReplaceOne({"_id": document.pop("url")}, document, upsert=True))
         if operations:
-            with self._server.readable() as database:
+            with self.server.readable() as database:
                 write_in_turns(partial(database["sources"].bulk_write, operations, ordered=True))
 
     def iter(self, site: str | None = None) -> Iterator[SourceRecord]:
         query = {} if site is None else {"source": clean(site)}
-        batches = self._server.batches("sources", query, _BATCH)
-        return self._server.streamed([_record(one) for one in some] for some in batches)
+        batches = self.server.batches("sources", query, _BATCH)
+        return self.server.streamed([_record(one) for one in some] for some in batches)
 
     def get(self, url: str) -> SourceRecord | None:
         return next(iter(self._read({"_id": clean(url)})), None)
@@ -68,7 +68,7 @@ class MongoSources(Repository, Sources):
         return self._read(query, sort=[("failures", 1)], limit=limit)
 
     def sample(self, limit: int, *, failures: int) -> list[SourceRecord]:
-        with self._server.readable() as database:
+        with self.server.readable() as database:
             sources, fit = database["sources"], {"failures": {"$lt": failures}}
             # $sample may return a document twice. If it shall return most documents, it reads all of them.
             if sources.estimated_document_count() <= limit:
@@ -78,7 +78,7 @@ class MongoSources(Repository, Sources):
         return list({one["_id"]: _record(one) for one in found}.values())
 
     def troubled(self, failures: int) -> list[SourceRecord]:
-        with self._server.readable() as database:
+        with self.server.readable() as database:
             silent = _sites(database, {"silent": True})
             failing = _sites(database, {"failures": {"$gte": failures}})
             for some in batched(sorted(failing), _BATCH):
@@ -99,7 +99,7 @@ class MongoSources(Repository, Sources):
         sites: Collection[str] | None = None,
     ) -> int:
         query = _query(failures, due, sites)
-        with self._server.readable() as database:
+        with self.server.readable() as database:
             sources = database["sources"]
             return sources.count_documents(query) if query else sources.estimated_document_count()
 
@@ -117,14 +117,14 @@ class MongoSources(Repository, Sources):
         return self._read({**query, "source": {"$gt": after}}, sort=[("source", 1)], limit=limit)
 
     def _read(self, query: Document, **options: Any) -> list[SourceRecord]:
-        with self._server.readable() as database:
+        with self.server.readable() as database:
             return [_record(one) for one in database["sources"].find(query, **options)]
 
     def log_poll(self, url: str, poll: Poll) -> None:
         day, text = packed_poll(poll)
         key = clean(url)
         own, added = {"_id": poll_key(key, day)}, {"$addToSet": {"polls": text}}
-        with self._server.readable() as database:
+        with self.server.readable() as database:
             polls = database["polls"]
             # $addToSet makes a repeated write harmless. Usually, the document of the day exists, and this is
             # the only command.
@@ -136,7 +136,7 @@ class MongoSources(Repository, Sources):
 
     def polls(self, url: str | None = None) -> Iterator[tuple[str, Poll]]:
         asked = {} if url is None else {"url": clean(url)}
-        with self._server.readable() as database:
+        with self.server.readable() as database:
             for document in database["polls"].find(asked).sort([("url", 1), ("day", 1)]):
                 for poll in unpacked_polls(document["day"], "".join(document["polls"][:MAX_POLLS])):
                     yield document["url"], poll
@@ -171,9 +171,9 @@ class MongoSites(Repository, Sites):
     def add(self, records: Sequence[SiteRecord]) -> None:
         operations = [operation for record in records for operation in _adding(record)]
         if operations:
-            with self._server.readable() as database:
+            with self.server.readable() as database:
                 sites = database["sites"]
-                self._server.transact(lambda session: sites.bulk_write(operations, session=session))
+                self.server.transact(lambda session: sites.bulk_write(operations, session=session))
 
     def all(self, names: Collection[str] | None = None) -> dict[str, SiteRecord]:
         query = {} if names is None else {"_id": {"$in": [*map(clean, names)]}}
@@ -183,7 +183,7 @@ class MongoSites(Repository, Sites):
         return self._read({}, {"last_error_at": -1}, limit)
 
     def names(self, after: str, limit: int) -> list[str]:
-        with self._server.readable() as database:
+        with self.server.readable() as database:
             sites, sources = (
                 [one[key] for one in found.find({key: {"$gt": after}}, {key: 1}).sort(key).limit(limit)]
                 for found, key in ((database["sites"], "_id"), (database["sources"], "source"))
@@ -193,12 +193,12 @@ class MongoSites(Repository, Sites):
         return sorted(name for name in {*sites, *sources} if name <= known)[:limit]
 
     def count(self, others: Collection[str] = ()) -> int:
-        with self._server.readable() as database:
+        with self.server.readable() as database:
             known = database["sites"].count_documents({"_id": {"$in": [*map(clean, others)]}})
             return database["sites"].estimated_document_count() + len(others) - known
 
     def _read(self, query: Document, order: Document, limit: int = 0) -> dict[str, SiteRecord]:
-        with self._server.readable() as database:
+        with self.server.readable() as database:
             found = list(database["sites"].find(query).sort(order).limit(limit))
         return {
             document["_id"]: SiteRecord(
@@ -226,13 +226,13 @@ class MongoActivity(Repository, Activity):
             added.append(UpdateOne({"_id": f"{name} {hour}"}, change, upsert=True))
             old.append(DeleteMany({"source": name, "hour": {"$lte": hour - KEEP_HOURS}}))
         if added:
-            with self._server.readable() as database:
+            with self.server.readable() as database:
                 # The driver sends consecutive operations of one kind as one command.
                 database["site_hours"].bulk_write([*added, *old], ordered=True)
 
     def hours(self, since: float, site: str = ALL) -> list[Hour]:
         query = {"source": clean(site), "hour": {"$gte": int(since // HOUR)}}
-        with self._server.showing() as database:
+        with self.server.showing() as database:
             return [
                 Hour(one["source"], one["hour"], {name: one[name] for name in COUNTED if one.get(name)})
                 for one in database["site_hours"].find(query).sort("hour", 1)
@@ -247,7 +247,7 @@ class MongoActivity(Repository, Activity):
             {"$group": {"_id": key, "articles": {"$sum": "$articles"}}},
         ]
         found: dict[str, dict[int, int]] = {}
-        with self._server.showing() as database:
+        with self.server.showing() as database:
             for row in database["site_hours"].aggregate(steps):
                 found.setdefault(row["_id"]["source"], {})[int(row["_id"]["day"])] = int(row["articles"])
         return found
@@ -258,7 +258,7 @@ class MongoActivity(Repository, Activity):
             {"$sort": {"source": 1, "hour": 1}},
             {"$group": {"_id": "$source", "first": {"$first": "$hour"}}},
         ]
-        with self._server.showing() as database:
+        with self.server.showing() as database:
             return {row["_id"]: float(row["first"] * HOUR) for row in database["site_hours"].aggregate(steps)}
 
     def arrivals(self, limit: int) -> list[Arrival]:
@@ -266,7 +266,7 @@ class MongoActivity(Repository, Activity):
             return []
         # Only articles with version 1 are read, because later versions have the time of a later fetch.
         wanted = {"source": 1, "published_at": 1, "published_precision": 1, "fetched_at": 1}
-        with self._server.showing() as database:
+        with self.server.showing() as database:
             found = database["articles"].find({"version": 1}, wanted).sort({"fetched": -1, "_id": -1})
             return [
                 Arrival(

@@ -32,23 +32,23 @@ class MongoStories(Repository, Stories):
     """:class:`newsbot.storage.stories.Stories` in MongoDB."""
 
     def join(self, canonical_urls: Sequence[str]) -> Joined:
-        with self._server.readable() as database:
-            return self._server.transact(partial(join_all, database, [canonical_urls]))[0]
+        with self.server.readable() as database:
+            return self.server.transact(partial(join_all, database, [canonical_urls]))[0]
 
     def current(self, stories: Collection[str]) -> dict[str, str]:
-        with self._server.readable() as database:
+        with self.server.readable() as database:
             return _current(database, None, {clean(story) for story in stories})
 
     def assign(self, canonical_url: str, story: str, duplicate_of: str | None) -> None:
-        with self._server.readable() as database:
+        with self.server.readable() as database:
             database["articles"].update_one(
                 {"_id": fingerprint(clean(canonical_url))},
                 {"$set": {"story": clean(story), "duplicate_of": duplicate_of and clean(duplicate_of)}},
             )
 
     def split(self, groups: Sequence[Sequence[str]]) -> list[str]:
-        with self._server.readable() as database:
-            return self._server.transact(partial(_split, database, groups))
+        with self.server.readable() as database:
+            return self.server.transact(partial(_split, database, groups))
 
     def recent(
         self,
@@ -60,8 +60,8 @@ class MongoStories(Repository, Stories):
     ) -> list[Story]:
         if limit <= 0:
             return []
-        with self._server.showing() as database:
-            newest = _newest(database, since, self._server.patience)
+        with self.server.showing() as database:
+            newest = _newest(database, since, self.server.patience)
             chosen = list(islice(_large(database, newest, min_members, min_sources), limit))
             found = {name: Story(story=name, members=[]) for name in chosen}
             wanted = {"text": 0}  # not read, because a story can have thousands of articles

@@ -22,7 +22,7 @@ class MongoWaitingLinks(Repository, WaitingLinks):
             UpdateOne({"_id": one.fingerprint}, {"$setOnInsert": document_of(one)}, upsert=True)
             for one in links
         ]
-        with self._server.readable() as database:
+        with self.server.readable() as database:
             waiting = database["waiting_links"]
             if not waiting.bulk_write(made, ordered=False).upserted_count:
                 return
@@ -37,26 +37,26 @@ class MongoWaitingLinks(Repository, WaitingLinks):
             {"$match": {"source": clean(site)}},
             {"$group": {"_id": "$family", "number": {"$sum": 1}}},
         ]
-        with self._server.readable() as database:
+        with self.server.readable() as database:
             return {one["_id"]: one["number"] for one in database["waiting_links"].aggregate(stages)}
 
     def of_family(self, site: str, family: str, limit: int) -> list[WaitingLink]:
         asked = {"source": clean(site), "family": clean(family)}
         order = [("priority", -1), ("at", -1), ("_id", 1)]
-        with self._server.readable() as database:
+        with self.server.readable() as database:
             return [link_of(one) for one in database["waiting_links"].find(asked).sort(order).limit(limit)]
 
     def get(self, fingerprints: Sequence[bytes]) -> dict[bytes, WaitingLink]:
-        with self._server.readable() as database:
+        with self.server.readable() as database:
             found = database["waiting_links"].find({"_id": {"$in": list(fingerprints)}})
             return {one["_id"]: link_of(one) for one in found}
 
     def forget(self, fingerprints: Sequence[bytes]) -> int:
-        with self._server.readable() as database:
+        with self.server.readable() as database:
             return database["waiting_links"].delete_many({"_id": {"$in": list(fingerprints)}}).deleted_count
 
     def forget_site(self, site: str) -> int:
-        with self._server.readable() as database:
+        with self.server.readable() as database:
             return database["waiting_links"].delete_many({"source": clean(site)}).deleted_count
 
 

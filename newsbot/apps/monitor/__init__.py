@@ -11,5 +11,6 @@ Files in reading order:
 * ``rendering``: writes reports as JSON and HTML
 * ``command``, ``searches``: ``scrapy monitor`` and ``scrapy searches``
 * ``removal``: deletes checks, reports and results of removed pages
+* ``side_spiders``: the base of spiders that run beside a news crawl, and their scheduler
 * ``spiders``: the spiders ``monitor`` and ``search``
 """

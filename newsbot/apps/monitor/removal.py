@@ -7,9 +7,8 @@ from newsbot.apps.monitor.results import Checks, checks_of, searches_of
 from newsbot.apps.operations.remove import Found
 from newsbot.items import batched
 from newsbot.sites.pauses_and_removals import within
-from newsbot.storage.base import Storage
+from newsbot.storage.base import REMOVED_AT_ONCE, Storage
 from newsbot.storage.notes import Notes
-from newsbot.storage.removal import REMOVED_AT_ONCE
 from newsbot.urls import fingerprint, host_key
 
 

@@ -65,13 +65,13 @@ class MongoChecks(Repository, Checks):
     """:class:`newsbot.apps.monitor.results.Checks` in MongoDB."""
 
     def save(self, checks: Sequence[PageCheck]) -> None:
-        with self._server.readable() as database:
+        with self.server.readable() as database:
             for some in batched(checks, _CHECKS_AT_ONCE):
                 operations = [_saving(check) for check in some]
                 write_in_turns(partial(database["page_checks"].bulk_write, operations, ordered=True))
 
     def get(self, fingerprints: Sequence[bytes]) -> dict[bytes, CheckedPage]:
-        with self._server.readable() as database:
+        with self.server.readable() as database:
             return {
                 one["_id"]: _page(one)
                 for some in batched(dict.fromkeys(fingerprints), _CHECKS_AT_ONCE)
@@ -80,10 +80,10 @@ class MongoChecks(Repository, Checks):
 
     def iter(self, site: str | None = None, *, unlisted: bool = False) -> Iterator[CheckedPage]:
         query = {} if site is None else {"source": clean(site)}
-        return self._server.streamed(self._unlisted(query) if unlisted else self._batches(query))
+        return self.server.streamed(self._unlisted(query) if unlisted else self._batches(query))
 
     def _batches(self, query: Document) -> Iterator[list[CheckedPage]]:
-        for documents in self._server.batches("page_checks", query, _CHECKS_AT_ONCE):
+        for documents in self.server.batches("page_checks", query, _CHECKS_AT_ONCE):
             yield [_page(document) for document in documents]
 
     def _unlisted(self, query: Document) -> Iterator[list[CheckedPage]]:
@@ -91,7 +91,7 @@ class MongoChecks(Repository, Checks):
 
         The keys are compared first, so that only the documents of these pages are read.
         """
-        database, only_key = self._server.at.database, {"_id": 1}
+        database, only_key = self.server.at.database, {"_id": 1}
         checks, pages = database["page_checks"], database["pages"]
         while found := list(checks.find(query, only_key).sort("_id", 1).limit(_KEYS_AT_ONCE)):
             keys = [one["_id"] for one in found]
@@ -106,7 +106,7 @@ class MongoChecks(Repository, Checks):
         query: Document = {} if site is None else {"source": clean(site)}
         if pages is not None:
             query["_id"] = {"$in": list(dict.fromkeys(pages))}
-        with self._server.readable() as database:
+        with self.server.readable() as database:
             return database["page_checks"].delete_many(query).deleted_count
 
 
@@ -117,7 +117,7 @@ class MongoSearches(Repository, Searches):
         operations = [_operation(bounded(result)) for result in found]
         if not operations:
             return
-        with self._server.readable() as database:
+        with self.server.readable() as database:
             for _ in range(2):
                 try:
                     database["search_results"].bulk_write(operations, ordered=False)
@@ -134,16 +134,16 @@ class MongoSearches(Repository, Searches):
     ) -> Iterator[SearchResult]:
         asked = {"search": search, "text": text, "source": site}
         query = {name: clean(value) for name, value in asked.items() if value is not None}
-        return self._server.streamed(self._batches(query))
+        return self.server.streamed(self._batches(query))
 
     def _batches(self, query: Document) -> Iterator[list[SearchResult]]:
-        for documents in self._server.batches("search_results", query, _RESULTS_AT_ONCE):
+        for documents in self.server.batches("search_results", query, _RESULTS_AT_ONCE):
             yield [_result(document) for document in documents]
 
     def all(self) -> list[SearchSummary]:
-        with self._server.readable() as database:
+        with self.server.readable() as database:
             found = database["search_results"].aggregate(
-                _SEARCHES, allowDiskUse=True, maxTimeMS=self._server.patience
+                _SEARCHES, allowDiskUse=True, maxTimeMS=self.server.patience
             )
             return [SearchSummary(search=document.pop("_id"), **document) for document in found]
 
@@ -152,7 +152,7 @@ class MongoSearches(Repository, Searches):
         if pages is not None:
             # selected by the key of the page, because the page record may have another spelling of the URL
             query = {"page": {"$in": list(dict.fromkeys(pages))}}
-        with self._server.readable() as database:
+        with self.server.readable() as database:
             return database["search_results"].delete_many(query).deleted_count
 
 

@@ -64,7 +64,7 @@ class SqliteChecks(Repository, Checks):
 
     def save(self, checks: Sequence[PageCheck]) -> None:
         asked = "SELECT checks FROM page_check WHERE fingerprint = ?"
-        with self._file.writing() as database:
+        with self.file.writing() as database:
             for check in checks:
                 url = clean(check.url)
                 key = fingerprint(url)
@@ -76,21 +76,21 @@ class SqliteChecks(Repository, Checks):
                 database.execute(_SAVE_CHECKS, values)
 
     def get(self, fingerprints: Sequence[bytes]) -> dict[bytes, CheckedPage]:
-        with self._file.reading() as database:
+        with self.file.reading() as database:
             rows = select_in(database, "SELECT * FROM page_check WHERE fingerprint IN", fingerprints)
             return {row["fingerprint"]: _page(row) for row in rows}
 
     def iter(self, site: str | None = None, *, unlisted: bool = False) -> Iterator[CheckedPage]:
-        return self._file.streamed(self._batches(site, _UNLISTED if unlisted else ""))
+        return self.file.streamed(self._batches(site, _UNLISTED if unlisted else ""))
 
     def _batches(self, site: str | None, test: str) -> Iterator[list[CheckedPage]]:
         of_site, values = ("", []) if site is None else (" AND source = ?", [clean(site)])
         query = f"SELECT * FROM page_check WHERE id > ?{of_site}{test} ORDER BY id LIMIT {_CHECKS_AT_ONCE}"
-        for rows in self._file.numbered(query, values):
+        for rows in self.file.numbered(query, values):
             yield [_page(row) for row in rows]
 
     def forget(self, *, site: str | None = None, pages: Sequence[bytes] | None = None) -> int:
-        with self._file.writing() as database:
+        with self.file.writing() as database:
             if pages is not None:
                 asked = "DELETE FROM page_check WHERE fingerprint = ?"
                 return sum(database.execute(asked, (key,)).rowcount for key in dict.fromkeys(pages))
@@ -103,7 +103,7 @@ class SqliteSearches(Repository, Searches):
     """:class:`newsbot.apps.monitor.results.Searches` in the data file."""
 
     def save(self, found: Sequence[SearchResult]) -> None:
-        with self._file.writing() as database:
+        with self.file.writing() as database:
             for result in map(bounded, found):
                 row = {
                     "search": result.search,
@@ -123,7 +123,7 @@ class SqliteSearches(Repository, Searches):
     ) -> Iterator[SearchResult]:
         asked = {"search": search, "text": text, "source": site}
         given = {name: clean(value) for name, value in asked.items() if value is not None}
-        return self._file.streamed(self._batches(given))
+        return self.file.streamed(self._batches(given))
 
     def _batches(self, given: dict[str, str]) -> Iterator[list[SearchResult]]:
         query = (
@@ -134,16 +134,16 @@ class SqliteSearches(Repository, Searches):
             f" ORDER BY text, fingerprint LIMIT {_RESULTS_AT_ONCE}"
         )
         place = {"after_text": "", "after_key": b""}
-        while rows := self._file.database.execute(query, {**given, **place}).fetchall():
+        while rows := self.file.database.execute(query, {**given, **place}).fetchall():
             yield [_result(row) for row in rows]
             place = {"after_text": rows[-1]["text"], "after_key": rows[-1]["fingerprint"]}
 
     def all(self) -> list[SearchSummary]:
-        with self._file.reading() as database:
+        with self.file.reading() as database:
             return [SearchSummary(**dict(row)) for row in database.execute(_SEARCHES)]
 
     def forget(self, search: str | None = None, *, pages: Sequence[bytes] | None = None) -> int:
-        with self._file.writing() as database:
+        with self.file.writing() as database:
             if pages is not None:
                 asked = "DELETE FROM search_result WHERE fingerprint = ?"
                 return sum(database.execute(asked, (key,)).rowcount for key in dict.fromkeys(pages))

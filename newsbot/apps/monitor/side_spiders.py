@@ -76,7 +76,7 @@ class SideSpider(NewsbotSpider):
     components = MappingProxyType(
         {
             **COMPONENTS,
-            "SCHEDULER": "newsbot.crawl.auxiliary_scheduler.SideScheduler",
+            "SCHEDULER": "newsbot.apps.monitor.side_spiders.SideScheduler",
             "ITEM_PIPELINES": {},
         }
     )

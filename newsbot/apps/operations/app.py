@@ -5,6 +5,7 @@ from newsbot.config.apps import App
 APP = App(
     name="operations",
     package="newsbot.apps.operations",
+    needs=("progress",),
     commands={
         "workers": ("Crawl", "Run several crawl workers on this machine, and restart those that fail"),
         "add": ("Crawl", "Queue URLs that are fetched next, even while a crawl is running"),

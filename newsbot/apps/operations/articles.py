@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC
 
+from newsbot.apps.progress.figures import size
 from newsbot.backends import open_rules, stored
 from newsbot.cli.command import Call
 from newsbot.cli.program import PROGRAM
@@ -11,7 +12,6 @@ from newsbot.cli.terminal import counted
 from newsbot.errors import ArgumentError, UserError
 from newsbot.items import Article, ArticleFilter, Medium
 from newsbot.pages.text.differences import version_lines, version_rows
-from newsbot.sites.statistics import size
 from newsbot.storage.base import Storage
 from newsbot.urls import canonicalize
 

@@ -30,8 +30,7 @@ from newsbot.sites.pushed_texts import NOTE_KIND as PUSHED
 from newsbot.sites.rendering import NOTE_KIND as RENDERING
 from newsbot.sites.rights import NOTE_KIND as FILES
 from newsbot.sites.shared_lines import NOTE_KIND as LINES
-from newsbot.storage.base import Storage
-from newsbot.storage.removal import REMOVED_AT_ONCE
+from newsbot.storage.base import REMOVED_AT_ONCE, Storage
 from newsbot.storage.sources import site_names
 from newsbot.urls import canonicalize, fingerprint, host_key
 

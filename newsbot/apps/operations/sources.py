@@ -14,7 +14,9 @@ from heapq import merge
 from itertools import groupby, islice
 from typing import Any
 
+from newsbot.apps.operations.notifier_trust import Notifier, notifiers
 from newsbot.apps.operations.verdict import Verdict, in_words, line_of, verdict
+from newsbot.apps.progress.figures import percent, share
 from newsbot.backends import open_rules, queued, stored
 from newsbot.cli.command import Call, plain
 from newsbot.cli.program import PROGRAM
@@ -27,8 +29,6 @@ from newsbot.pages.rules import RuleSet
 from newsbot.pages.rules.rule import Rule, classify
 from newsbot.sites.families import sentences, waiting_rows
 from newsbot.sites.health import Health, alarms, health, next_due
-from newsbot.sites.notifier_trust import Notifier, notifiers
-from newsbot.sites.statistics import percent, share
 from newsbot.storage.articles import RepeatedText
 from newsbot.storage.base import Storage
 from newsbot.storage.sources import PAGE, SiteRecord, SourceRecord, site_names

@@ -22,14 +22,14 @@ from typing import Any
 
 from scrapy.settings import SETTINGS_PRIORITIES, Settings
 
+from newsbot.apps.progress.display import LiveDisplay, line, picture, wants_live_display
+from newsbot.apps.progress.figures import Rates, figures
+from newsbot.apps.progress.summary import COLUMNS, closing_lines, site_rows
 from newsbot.backends import place_of_data
 from newsbot.cli.command import Call
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import counted, make_console, print_table
 from newsbot.crawl.start_check import check
-from newsbot.extensions.progress import LiveDisplay, line, picture, wants_live_display
-from newsbot.extensions.summary import COLUMNS, closing_lines, site_rows
-from newsbot.sites.statistics import Rates, figures
 
 USAGE = 2
 """Exit code for wrong arguments."""

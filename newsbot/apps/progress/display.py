@@ -24,9 +24,9 @@ from scrapy.exceptions import NotConfigured
 from scrapy.settings import BaseSettings
 from scrapy.utils.asyncio import call_later
 
+from newsbot.apps.progress.figures import Figures, Rates, causes, duration, figures, percent
 from newsbot.cli.terminal import clean, make_console
 from newsbot.extensions import Extension
-from newsbot.sites.statistics import Figures, Rates, causes, duration, figures, percent
 
 logger = logging.getLogger(__name__)
 

@@ -12,16 +12,7 @@ from scrapy import Spider
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 
-from newsbot.backends import place_of_data
-from newsbot.cli.program import PROGRAM
-from newsbot.cli.terminal import columns, counted, make_console, print_table
-from newsbot.crawl.arguments import Arguments
-from newsbot.crawl.assembly import Crawl
-from newsbot.extensions import Extension
-from newsbot.items import Reason
-from newsbot.sites.families import rows_of, sentences
-from newsbot.sites.health import next_due
-from newsbot.sites.statistics import (
+from newsbot.apps.progress.figures import (
     SiteFigures,
     causes,
     duration,
@@ -31,6 +22,15 @@ from newsbot.sites.statistics import (
     size,
     total,
 )
+from newsbot.backends import place_of_data
+from newsbot.cli.program import PROGRAM
+from newsbot.cli.terminal import columns, counted, make_console, print_table
+from newsbot.crawl.arguments import Arguments
+from newsbot.crawl.assembly import Crawl
+from newsbot.extensions import Extension
+from newsbot.items import Reason
+from newsbot.sites.families import rows_of, sentences
+from newsbot.sites.health import next_due
 
 SHOWN_SITES = 50
 """Maximum number of sites in the table. One row shows the sums of all other sites."""

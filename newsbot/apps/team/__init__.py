@@ -5,5 +5,4 @@ Files in reading order:
 * ``people``: people, their roles and their tokens
 * ``journal``: the log of actions
 * ``reading``: what a person has read and starred
-* ``command``: ``newsbot team``
 """

@@ -52,7 +52,7 @@ class MongoDump(Repository, Dump):
 
     def count(self) -> dict[str, int]:
         """Return the numbers that the server estimates without reading the documents."""
-        with self._server.readable() as database:
+        with self.server.readable() as database:
             return {kind: database[kind].estimated_document_count() for kind in _KINDS}
 
     def pages(self, after: str = "", sites: Domains = None) -> Iterator[PageCopy]:
@@ -60,7 +60,7 @@ class MongoDump(Repository, Dump):
             for found in self._batches("pages", bytes.fromhex(after), sites):
                 yield [PageCopy(pages.record_of(one), pages.from_links(one).bitmap) for one in found]
 
-        return self._server.streamed(batches())
+        return self.server.streamed(batches())
 
     def articles(self, after: str = "", sites: Domains = None) -> Iterator[ArticleCopy]:
         def batches() -> Iterator[list[ArticleCopy]]:
@@ -69,14 +69,14 @@ class MongoDump(Repository, Dump):
                 # article to its last article.
                 bounds = {"$gte": found[0]["_id"], "$lt": version_key(found[-1]["_id"], 0xFFFFFFFF)}
                 earlier: dict[bytes, tuple[Article, ...]] = {}
-                versions = self._server.at.database["versions"].find({"_id": bounds}).sort("_id", 1)
+                versions = self.server.at.database["versions"].find({"_id": bounds}).sort("_id", 1)
                 for key, some in groupby(versions, lambda one: bytes(one["_id"][:KEY])):
                     earlier[key] = tuple(map(from_document, some))
                 yield [
                     ArticleCopy(one["_id"], from_document(one), earlier.get(one["_id"], ())) for one in found
                 ]
 
-        return self._server.streamed(batches())
+        return self.server.streamed(batches())
 
     def texts(self, after: str = "", sites: Domains = None) -> Iterator[TextCopy]:
         def batches() -> Iterator[list[TextCopy]]:
@@ -84,11 +84,11 @@ class MongoDump(Repository, Dump):
                 named = [(*str(one["_id"]).split(" ", 1), one["article"]) for one in found]
                 yield [TextCopy(*one) for one in named if sites is None or one[0] in sites]
 
-        return self._server.streamed(batches())
+        return self.server.streamed(batches())
 
     def aliases(self, after: str = "", sites: Domains = None) -> Iterator[AliasCopy]:
         def batches() -> Iterator[list[AliasCopy]]:
-            database = self._server.at.database
+            database = self.server.at.database
             of_sites = {} if sites is None else {"source": {"$in": list(sites)}}
             for found in self._batches("aliases", bytes.fromhex(after), None):
                 there = _there(database, (one["article"] for one in found), of_sites)
@@ -99,21 +99,21 @@ class MongoDump(Repository, Dump):
                     if one["article"] in there and one["_id"] not in outgrown
                 ]
 
-        return self._server.streamed(batches())
+        return self.server.streamed(batches())
 
     def books(self) -> Iterator[Book]:
         def batches() -> Iterator[list[Book]]:
             for name, make in _BOOKS.items():
-                with self._server.at.database[name].find({}).sort("_id", 1) as found:
+                with self.server.at.database[name].find({}).sort("_id", 1) as found:
                     # A story that kept its id points to itself. Its document need not be copied.
                     books = (make(one) for one in found if one["_id"] != one.get("into"))
                     yield from batched(books, AT_ONCE)
 
-        return self._server.streamed(batches())
+        return self.server.streamed(batches())
 
     def _batches(self, name: str, after: bytes | str, sites: Domains) -> Iterator[list[Document]]:
         query: Document = {} if sites is None else {"source": {"$in": list(sites)}}
-        return self._server.batches(name, query, AT_ONCE, after or None)
+        return self.server.batches(name, query, AT_ONCE, after or None)
 
 
 class MongoLoad(Repository, Load):
@@ -126,7 +126,7 @@ class MongoLoad(Repository, Load):
             referrers = Referrers([clean(url) for url in page.referrers], page.referrer_count, copy.bitmap)
             once = pages.written_once(page, referrers, page.history) | pages.written_each_time(page)
             operations.append(pages.upsert(page.fingerprint, once, {}))
-        with self._server.readable() as database:
+        with self.server.readable() as database:
             _write(database, "pages", operations)
 
     def articles(self, copies: Sequence[ArticleCopy]) -> None:
@@ -140,12 +140,12 @@ class MongoLoad(Repository, Load):
             for one in copy.earlier:
                 key = version_key(copy.fingerprint, one.version)
                 earlier.append(ReplaceOne({"_id": key}, to_document(one) | {"_id": key}, upsert=True))
-        with self._server.readable() as database:
+        with self.server.readable() as database:
             _write(database, "versions", earlier)
             _write(database, "articles", [_unless_there(own.pop("_id"), own) for own in documents])
 
     def texts(self, copies: Sequence[TextCopy]) -> None:
-        with self._server.readable() as database:
+        with self.server.readable() as database:
             there = _there(database, (copy.article for copy in copies))
             kept = [copy for copy in copies if copy.article in there]
             _write(
@@ -155,7 +155,7 @@ class MongoLoad(Repository, Load):
             )
 
     def aliases(self, copies: Sequence[AliasCopy]) -> None:
-        with self._server.readable() as database:
+        with self.server.readable() as database:
             there = _there(database, (copy.article for copy in copies))
             operations = [
                 _unless_there(copy.fingerprint, {"article": copy.article, "url": clean(copy.url)})
@@ -165,7 +165,7 @@ class MongoLoad(Repository, Load):
             _write(database, "aliases", operations)
 
     def sites(self, records: Iterable[SiteRecord]) -> None:
-        with self._server.readable() as database:
+        with self.server.readable() as database:
             for record in records:
                 document = site_document(record)
                 database["sites"].replace_one({"_id": document["_id"]}, document, upsert=True)
@@ -175,7 +175,7 @@ class MongoLoad(Repository, Load):
         for book in books:
             name, key, document = _document(book)
             operations.setdefault(name, []).append(_unless_there(key, document))
-        with self._server.readable() as database:
+        with self.server.readable() as database:
             for name, some in operations.items():
                 _write(database, name, some)
 

@@ -96,9 +96,9 @@ class SqliteDump(Repository, Dump):
     """:class:`newsbot.apps.transfer.copies.Dump` of the data file."""
 
     def count(self) -> dict[str, int]:
-        with readable_errors(self._file.path):
+        with readable_errors(self.file.path):
             return {
-                kind: int(self._file.database.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
+                kind: int(self.file.database.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
                 for kind, table in _TABLES.items()
             }
 
@@ -121,7 +121,7 @@ class SqliteDump(Repository, Dump):
 
     def books(self) -> Iterator[Book]:
         for query, place, make in _BOOKS:
-            for row in self._file.streamed(self._batches(query, place, (), range(len(place)))):
+            for row in self.file.streamed(self._batches(query, place, (), range(len(place)))):
                 yield make(*row)
 
     def _rows(
@@ -135,7 +135,7 @@ class SqliteDump(Repository, Dump):
     ) -> Iterator[sqlite3.Row]:
         marks = ", ".join("?" * len(sites or ()))
         of_sites = "" if sites is None else f"AND {table}source IN ({marks})"
-        return self._file.streamed(self._batches(query.format(sites=of_sites), place, sites or (), keys))
+        return self.file.streamed(self._batches(query.format(sites=of_sites), place, sites or (), keys))
 
     def _batches(
         self, query: str, place: tuple[Any, ...], values: Sequence[str], keys: Sequence[str] | Sequence[int]
@@ -145,13 +145,13 @@ class SqliteDump(Repository, Dump):
         The first batch starts after the row whose keys have the values ``place``.
         """
         # The next batch is sought by its key. OFFSET would read all earlier rows again.
-        while rows := self._file.database.execute(query, (*place, *values, AT_ONCE)).fetchall():
+        while rows := self.file.database.execute(query, (*place, *values, AT_ONCE)).fetchall():
             yield rows
             place = tuple(rows[-1][key] for key in keys)
 
     def _earlier(self, number: int) -> tuple[Article, ...]:
-        with readable_errors(self._file.path):
-            rows = self._file.database.execute(_VERSIONS, (number,)).fetchall()
+        with readable_errors(self.file.path):
+            rows = self.file.database.execute(_VERSIONS, (number,)).fetchall()
         return tuple(from_row(json.loads(row[0])) for row in rows)
 
 
@@ -168,7 +168,7 @@ class SqliteLoad(Repository, Load):
 
     def articles(self, copies: Sequence[ArticleCopy]) -> None:
         known = "SELECT 1 FROM article WHERE fingerprint = ?"
-        with self._file.writing() as database:
+        with self.file.writing() as database:
             for copy in copies:
                 if database.execute(known, (copy.fingerprint,)).fetchone() is not None:
                     continue
@@ -189,7 +189,7 @@ class SqliteLoad(Repository, Load):
         self._write(_TAKE_ALIAS, [(copy.fingerprint, copy.url, copy.article) for copy in copies])
 
     def sites(self, records: Iterable[SiteRecord]) -> None:
-        with self._file.writing() as database:
+        with self.file.writing() as database:
             for record in records:
                 # ADD_SITE and ADD_COUNTER add to stored values, so the old values are deleted first.
                 for table in ("site", "site_counter"):
@@ -199,14 +199,14 @@ class SqliteLoad(Repository, Load):
                 database.executemany(sources.ADD_COUNTER, counters)
 
     def books(self, books: Sequence[Book]) -> None:
-        with self._file.writing() as database:
+        with self.file.writing() as database:
             for book in books:
                 table, values = _row(book)
                 marks = ", ".join("?" * len(values))
                 database.execute(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", values)
 
     def _write(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
-        with self._file.writing() as database:
+        with self.file.writing() as database:
             database.executemany(statement, rows)
 
 

@@ -23,6 +23,7 @@ from twisted.python.failure import Failure
 from w3lib.encoding import http_content_type_encoding
 
 from newsbot.apps.monitor import markup
+from newsbot.apps.monitor import side_spiders as auxiliary
 from newsbot.apps.monitor.kept_reports import keep_report
 from newsbot.apps.monitor.page_check import Answer, Target, needs_get, next_hop, to_check
 from newsbot.apps.monitor.rendering import write_reports
@@ -30,7 +31,6 @@ from newsbot.apps.monitor.report import site_report
 from newsbot.apps.monitor.results import PageCheck, checks_of
 from newsbot.cli.program import PROGRAM
 from newsbot.clock import parse_duration
-from newsbot.crawl import auxiliary_scheduler as auxiliary
 from newsbot.crawl.arguments import Arguments, count, given_values, words
 from newsbot.crawl.context import MAX_HOSTS
 from newsbot.crawl.failures import cause_for, cause_of_status

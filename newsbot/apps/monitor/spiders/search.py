@@ -16,10 +16,10 @@ from scrapy.http import Response
 from twisted.python.failure import Failure
 from w3lib.encoding import http_content_type_encoding
 
+from newsbot.apps.monitor import side_spiders as auxiliary
 from newsbot.apps.monitor.results import SearchResult, searches_of
 from newsbot.apps.search.phrases import Finder, Places, Wanted
 from newsbot.cli.program import PROGRAM
-from newsbot.crawl import auxiliary_scheduler as auxiliary
 from newsbot.crawl.arguments import Arguments, address, addresses, count, given_values, lines_of, words
 from newsbot.crawl.failures import NO_TLS, cause_of, cause_of_status
 from newsbot.crawl.visit import ASIDE_KEY
