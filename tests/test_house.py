@@ -57,7 +57,8 @@ SMALL_ALLOWED: Mapping[str, str] = {
     "newsbot/config/contact.py": "who newsbot says it is, for the crawl and for scrapy serve",
     "newsbot/pages/extraction/fields/evidence.py": "the type of every field, and names of methods",
     "newsbot/extensions/logs.py": "users' settings name it",
-    "newsbot/extensions/followers.py": "Scrapy's settings name it",
+    "newsbot/apps/followers/extension.py": "Scrapy's settings name it",
+    "newsbot/apps/signatures/middleware.py": "Scrapy's settings name it",
     "newsbot/pages/extraction/documents.py": "an interface for apps",
     "newsbot/connections/s3.py": "opens object stores, for sinks and the archive",
 }

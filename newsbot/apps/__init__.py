@@ -5,6 +5,7 @@ the app adds. An app imports another app only if its object says so. Apps of oth
 possibilities (docs/extend.md).
 
 * ``operations``: shows and changes what a crawl knows, and runs its workers
+* ``followers``: gives the changes of articles to the followers of apps
 * ``progress``: shows the progress of a crawl and its results
 * ``signatures``: signs the requests of crawls
 * ``redis``: the frontier and the near-duplicate index in Redis

@@ -73,7 +73,7 @@ class App:
     """
     followers: tuple[str, ...] = ()
     """Functions that take the settings and return followers by name
-    (:class:`newsbot.storage.following.Follower`). News crawls and ``scrapy serve`` run them."""
+    (:class:`newsbot.apps.followers.following.Follower`). News crawls and ``scrapy serve`` run them."""
     machine_followers: tuple[str, ...] = ()
     """The same, for followers that belong to one machine. Only ``scrapy serve`` runs them."""
     readers: tuple[str, ...] = ()

@@ -17,6 +17,7 @@ TESTS = f"{PREFIX}TEST_"
 MOVED = {
     "newsbot.crawl.auxiliary_scheduler": "newsbot.apps.monitor.side_spiders",
     "newsbot.extensions.alerts": "newsbot.apps.alerts.extension",
+    "newsbot.extensions.followers": "newsbot.apps.followers.extension",
     "newsbot.extensions.progress": "newsbot.apps.progress.display",
     "newsbot.extensions.samples": "newsbot.apps.authoring.samples",
     "newsbot.extensions.statsfile": "newsbot.apps.progress.statsfile",
@@ -24,7 +25,7 @@ MOVED = {
     "newsbot.logformatter": "newsbot.cli.log_formatter",
     "newsbot.middlewares.archive": "newsbot.apps.archive.middleware",
     "newsbot.middlewares.rendering": "newsbot.apps.rendering.middleware",
-    "newsbot.middlewares.signatures": "newsbot.apps.signatures.signing",
+    "newsbot.middlewares.signatures": "newsbot.apps.signatures.middleware",
     "newsbot.operations.exporting.formats": "newsbot.apps.export.formats",
     "newsbot.resolver": "newsbot.crawl.address_guard",
     "newsbot.scheduler": "newsbot.crawl.scheduler",

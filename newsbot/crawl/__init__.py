@@ -26,7 +26,6 @@ Files in reading order:
 * ``refill``: loads pages from the storage into the frontier when they are due soon
 * ``recovery``: resumes leases after an outage
 * ``assembly``: builds all parts
-* ``followers``: runs the followers of the apps in a thread
 * ``archiving``: passes to an archive what was fetched
 * ``http_client``: verifies TLS certificates unless a rule says otherwise; reads odd heads of responses;
   checks the turn of each request when it is sent

@@ -79,7 +79,6 @@ COMPONENTS: Mapping[str, Any] = {
         "newsbot.extensions.pauses.Pauses": 480,
         "newsbot.extensions.logs.Logs": 0,
         "newsbot.extensions.rulesreload.RulesReload": 490,
-        "newsbot.extensions.followers.Followers": 550,
     },
     # --- logging
     "LOG_FORMATTER": "newsbot.cli.log_formatter.QuietLogFormatter",

@@ -2,7 +2,6 @@
 
 * ``logs``: the format of log lines
 * ``pauses``, ``rulesreload``: apply paused sites and changed rules while a crawl runs
-* ``followers``: gives the changes of articles to the followers of apps
 """
 
 from __future__ import annotations

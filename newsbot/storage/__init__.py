@@ -7,7 +7,6 @@
 * ``pages``: the crawl database: one record for every URL ever seen, with its history and its referrers
 * ``articles``: articles with their versions, their texts and the sequence of their changes; decides how a
   fetched article is stored
-* ``following``: runs followers, which take all changes of articles
 * ``stories``: groups of articles with nearly the same text
 * ``sources``: feeds, sitemaps and sections with their polls; counters of sites, in total and by hour
 * ``notes``: small JSON documents of other parts of newsbot. Several workers may write the same document, for

@@ -1,4 +1,5 @@
 """Signs requests, so that sites can verify that they come from this newsbot.
 
-* ``signing``: the signer, the directory with its public key, and the middleware that signs requests
+* ``signing``: the signer, and the directory with its public key
+* ``middleware``: signs requests
 """

@@ -6,6 +6,6 @@ APP = App(
     name="signatures",
     package="newsbot.apps.signatures",
     settings=True,
-    components={"DOWNLOADER_MIDDLEWARES": {"newsbot.apps.signatures.signing.SignaturesMiddleware": 800}},
+    components={"DOWNLOADER_MIDDLEWARES": {"newsbot.apps.signatures.middleware.SignaturesMiddleware": 800}},
     checks=("newsbot.apps.signatures.signing:check",),
 )

@@ -16,15 +16,9 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
-from scrapy.crawler import Crawler
-from scrapy.exceptions import NotConfigured
-from scrapy.http import Request
 
 from newsbot.config.check import SettingsLike, value_of
-from newsbot.crawl.assembly import Crawl
 from newsbot.errors import ArgumentError
-from newsbot.middlewares import Middleware
-from newsbot.urls import host_key
 
 DIRECTORY = "/.well-known/http-message-signatures-directory"
 DIRECTORY_TYPE = "application/http-message-signatures-directory+json"
@@ -107,24 +101,6 @@ def open_signer(settings: SettingsLike) -> Signer | None:
 def check(settings: SettingsLike, _rules: object) -> None:
     """Check the settings before a crawl. Raises :class:`newsbot.errors.ArgumentError`."""
     open_signer(settings)
-
-
-class SignaturesMiddleware(Middleware):
-    """Adds the headers ``Signature-Agent``, ``Signature-Input`` and ``Signature``."""
-
-    _signer: Signer
-
-    def __init__(self, crawler: Crawler) -> None:
-        signer = open_signer(crawler.settings)
-        if signer is None:
-            raise NotConfigured
-        super().__init__(crawler)
-        self._signer, self._clock = signer, Crawl.of(crawler).context.clock
-
-    def process_request(self, request: Request) -> None:
-        """Sign the request. A copy of a request, such as the next hop of a redirect, is signed again."""
-        for name, value in self._signer.request_headers(host_key(request.url), self._clock()).items():
-            request.headers[name] = value
 
 
 def _base64url(data: bytes) -> str:

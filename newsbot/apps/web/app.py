@@ -9,6 +9,7 @@ APP = App(
         "alerts",
         "authoring",
         "export",
+        "followers",
         "monitor",
         "operations",
         "progress",

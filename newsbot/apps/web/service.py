@@ -17,6 +17,7 @@ from aiohttp import web
 
 from newsbot import backends
 from newsbot.apps.alerts.watch import Watch, options_from, tell
+from newsbot.apps.followers.threads import FollowerThread
 from newsbot.apps.signatures.signing import DIRECTORY, Signer, open_signer
 from newsbot.apps.web.dashboard.access import is_local_name, kept_token, make_access
 from newsbot.apps.web.dashboard.app import dashboard
@@ -29,7 +30,6 @@ from newsbot.cli.command import Call
 from newsbot.clock import system_clock
 from newsbot.config.check import SettingsLike, number_of, value_of
 from newsbot.config.contact import introduce
-from newsbot.crawl.followers import FollowerThread
 from newsbot.crawl.memory import keep_free
 from newsbot.errors import ArgumentError, DataError
 from newsbot.frontier.owners import owner_name

@@ -6,8 +6,8 @@ from functools import partial
 
 from scrapy import Spider
 
+from newsbot.apps.followers.threads import FollowerThread
 from newsbot.crawl.assembly import Crawl
-from newsbot.crawl.followers import FollowerThread
 from newsbot.extensions import Extension
 
 

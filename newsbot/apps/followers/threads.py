@@ -8,13 +8,13 @@ import time
 from collections.abc import Iterable
 from contextlib import closing, suppress
 
+from newsbot.apps.followers.following import LEASE, Follower, FollowerRun, Step
 from newsbot.backends import open_storage
 from newsbot.clock import system_clock
 from newsbot.config.apps import active_apps, load
 from newsbot.config.check import SettingsLike
 from newsbot.errors import DataError, UserError
 from newsbot.frontier.owners import owner_name
-from newsbot.storage.following import LEASE, Follower, FollowerRun, Step
 
 logger = logging.getLogger(__name__)
 
