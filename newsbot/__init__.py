@@ -17,7 +17,7 @@ in :mod:`newsbot.api`. The code has three storeys. Each imports only from itself
   * ``frontier``: which URL is fetched next, by whom, and when
   * ``recrawl``: when a page is fetched again
   * ``cli``: base classes of the commands, the terminal, log lines
-  * ``connections``: opens the data file, connects to servers that the operator names
+  * ``connections``: opens the data file
   * ``config``: the table of settings, the checks of their values, and the apps
 
 * ``pages`` is the library: from bytes to articles and links, without Scrapy, servers and network

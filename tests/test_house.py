@@ -60,7 +60,6 @@ SMALL_ALLOWED: Mapping[str, str] = {
     "newsbot/apps/followers/extension.py": "Scrapy's settings name it",
     "newsbot/apps/signatures/middleware.py": "Scrapy's settings name it",
     "newsbot/pages/extraction/documents.py": "an interface for apps",
-    "newsbot/connections/s3.py": "opens object stores, for sinks and the archive",
 }
 """Small files that are allowed, with the reason. ``__init__.py`` is never counted."""
 

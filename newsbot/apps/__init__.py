@@ -34,4 +34,9 @@ possibilities (docs/extend.md).
 * ``authoring``: writes, tests and learns rules
 * ``simulator``: compares polling strategies
 * ``demo``: the generated news sites of ``scrapy demo``
+
+These modules are shared by several apps:
+
+* ``outgoing``: requests to addresses that the operator names, and object stores
+* ``files``: writes files that appear only when they are complete
 """

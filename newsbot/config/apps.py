@@ -147,6 +147,8 @@ def known_apps() -> Mapping[str, App]:
     """
     found: dict[str, App] = {}
     for module in iter_modules(import_module(ENTRY_POINTS).__path__):
+        if not module.ispkg:
+            continue  # code that several apps share
         app: App = import_module(f"{ENTRY_POINTS}.{module.name}.app").APP
         found[app.name] = app
     for one in _others():

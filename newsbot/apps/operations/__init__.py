@@ -3,7 +3,7 @@
 An action is a function that reads the options, does the work and prints the result. The modules in the folder
 ``commands`` declare the commands and their options.
 
-* ``add``, ``remove``: change data; so does ``commands/prune.py``
+* ``add``, ``remove``, ``prune``: change data
 * ``articles``: finds and shows articles
 * ``families``: shows, opens and resets the families of a site's addresses
 * ``explain``: explains one URL (``scrapy why``)

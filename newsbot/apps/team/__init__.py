@@ -5,4 +5,5 @@ Files in reading order:
 * ``people``: people, their roles and their tokens
 * ``journal``: the log of actions
 * ``reading``: what a person has read and starred
+* ``command``: ``newsbot team``
 """

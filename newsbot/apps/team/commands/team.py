@@ -2,66 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import closing
-
-from newsbot.apps.team.journal import Journal
-from newsbot.apps.team.people import ROLES, people
-from newsbot.apps.team.people import add as add_person
-from newsbot.apps.team.people import revoke as revoke_person
-from newsbot.backends import data_folder, open_storage
-from newsbot.cli.command import Action, Argument, Call, NewsbotCommand, one_of, positive
-from newsbot.cli.terminal import columns
-from newsbot.clock import iso, system_clock
-
-_PEOPLE = columns("name | role | token | since")
-
-
-def show(call: Call) -> None:
-    """Print all people."""
-    with closing(open_storage(call.settings)) as storage:
-        found = sorted(people(storage.notes).values(), key=lambda one: one.name)
-    if call.json:
-        rows = [{"name": one.name, "role": one.role, "since": iso(one.since)} for one in found]
-        call.document([row | {"token": bool(one.token)} for row, one in zip(rows, found, strict=True)])
-        return
-    call.table(_PEOPLE, [[one.name, one.role, "yes" if one.token else "no", iso(one.since)] for one in found])
-
-
-def add(call: Call) -> None:
-    """Add a person, and print the token."""
-    options = call.options
-    with closing(open_storage(call.settings)) as storage:
-        token = add_person(
-            storage.notes, options.name, options.role, system_clock(), with_token=not options.no_token
-        )
-    if call.json:
-        call.document({"name": options.name, "role": options.role, "token": token})
-        return
-    call.note(f"{options.name}: {options.role}; the token is not shown again" if token else options.role)
-    if token:
-        call.text(token)
-
-
-def revoke(call: Call) -> None:
-    """Remove a person."""
-    with closing(open_storage(call.settings)) as storage:
-        revoke_person(storage.notes, call.options.name)
-    call.note(f"{call.options.name} is revoked; servers notice it within seconds")
-
-
-def log(call: Call) -> None:
-    """Print what people did."""
-    rows = Journal(data_folder(call.settings)).latest(call.options.limit, call.options.person)
-    if call.json:
-        call.document(rows)
-        return
-    for row in rows:
-        known = " ".join(f"{name}={value}" for name, value in row.items() if name not in _COLUMNS)
-        call.text(f"{row.get('at')}  {row.get('person')}  {row.get('action')}  {known}".rstrip())
-
-
-_COLUMNS = ("at", "person", "action")
-
+from newsbot.apps.team.people import ROLES
+from newsbot.cli.command import Action, Argument, NewsbotCommand, one_of, positive
 
 _NAME = Argument("name", metavar="NAME", help="a name or an e-mail address")
 
@@ -70,11 +12,11 @@ class Command(NewsbotCommand):
     """See the docstring of the module."""
 
     actions = (
-        Action("", "List the people with their roles", "newsbot.apps.team.commands.team:show"),
+        Action("", "List the people with their roles", "newsbot.apps.team.command:show"),
         Action(
             "add",
             "Add a person and print the token, which is not shown again; for a known person: a new token",
-            "newsbot.apps.team.commands.team:add",
+            "newsbot.apps.team.command:add",
             _NAME,
             Argument(
                 "--role",
@@ -92,13 +34,13 @@ class Command(NewsbotCommand):
         Action(
             "revoke",
             "Remove a person: the token and all sessions end within seconds",
-            "newsbot.apps.team.commands.team:revoke",
+            "newsbot.apps.team.command:revoke",
             _NAME,
         ),
         Action(
             "log",
             "Show what people did on this machine's dashboard, the latest last",
-            "newsbot.apps.team.commands.team:log",
+            "newsbot.apps.team.command:log",
             Argument("--limit", type=positive, default=50, metavar="N", help="number of lines (50)"),
             Argument("--person", metavar="NAME", help="only what this person did"),
         ),

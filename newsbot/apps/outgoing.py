@@ -1,4 +1,4 @@
-"""Sends requests to addresses that the operator names, such as a webhook, with the standard library.
+"""Requests to addresses that the operator names, such as a webhook, and S3-compatible object stores.
 
 The addresses may be private. Redirects are not followed, so that nothing is sent to another host. Messages
 are signed by Standard Webhooks 1.0.0 (https://github.com/standard-webhooks/standard-webhooks).
@@ -15,7 +15,10 @@ import urllib.request
 from collections.abc import Mapping
 from http.client import HTTPException
 from typing import Any
-from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
+
+from newsbot.config.apps import load_optional
+from newsbot.errors import UserError
 
 MAX_ANSWER = 16 * 2**20
 """Maximum number of bytes of a response that are read."""
@@ -81,3 +84,29 @@ def webhook_headers(key: bytes, message_id: str, timestamp: int, body: bytes) ->
         signed = hmac.new(key, f"{message_id}.{timestamp}.".encode() + body, hashlib.sha256).digest()
         headers["webhook-signature"] = f"v1,{base64.b64encode(signed).decode()}"
     return headers
+
+
+def object_store(address: str, user: str, *, patience: float) -> tuple[Any, str]:
+    """Return a ``pyarrow.fs.S3FileSystem`` and the folder in it, for an address such as
+    ``s3://key:secret@bucket/folder?region=…&endpoint_override=…``.
+
+    ``user`` is what needs the package, and ``patience`` the time to wait for a response in seconds. Raises
+    :class:`newsbot.errors.UserError`, without the secret.
+    """
+    files = load_optional("pyarrow.fs", "parquet", user)
+    parts = urlsplit(address)
+    options: dict[str, Any] = dict(parse_qsl(parts.query))
+    if parts.username:
+        options |= {"access_key": unquote(parts.username), "secret_key": unquote(parts.password or "")}
+    bucket = parts.netloc.rpartition("@")[2]
+    # The part after a slash in a secret would become the folder, and appear in errors.
+    if parts.scheme != "s3" or not bucket or ":" in bucket or "@" in parts.path:
+        raise UserError(
+            f"{user}: the address must have the form s3://key:secret@bucket/folder, with %2F for a slash in "
+            "the secret"
+        )
+    try:
+        store = files.S3FileSystem(connect_timeout=patience, request_timeout=patience, **options)
+    except (TypeError, ValueError, OSError) as error:  # errors of pyarrow are ValueErrors or OSErrors
+        raise UserError(f"s3: {error}") from None
+    return store, f"{bucket}{unquote(parts.path)}".rstrip("/")
