@@ -9,15 +9,21 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from contextlib import closing
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 from scrapy.settings import Settings, default_settings
 from scrapy.utils.misc import load_object
 
+from newsbot.apps.transfer.copying import copy_books
+from newsbot.apps.transfer.side import Choice
 from newsbot.config.apps import active_apps, known_apps
 from newsbot.crawl.components import COMPONENTS, REPLACED, not_used
+from newsbot.errors import DataUnavailable
 from newsbot.spiders.news import NewsSpider
+from newsbot.storage.sqlite import SqliteStorage
 from testbed.messages import Answer
 from testbed.mockserver import MockServer
 from tests.crawls import ROOT, Crawl, World, article_html
@@ -84,6 +90,7 @@ def test_the_page_has_all_examples() -> None:
             "mine/alerts.py",
             "mine/labels.py",
             "mine/storage.py",
+            "mine/picks.py",
             "mine/signs.py",
             "mine/pages.py",
         ),
@@ -278,6 +285,23 @@ def test_a_storage_of_another_package_is_chosen_by_its_scheme(crawled, tmp_path)
     unknown = titles("mine://somewhere")
     assert (unknown.code, unknown.out) == (1, "")
     assert "write mongodb://host:27017/newsbot" in unknown.err
+
+
+def test_a_repository_of_another_package_is_stored_and_moved(crawled, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(crawled.folder))
+    mine, picks = import_module("mine.app").APP, import_module("mine.picks")
+    monkeypatch.setattr("newsbot.apps.transfer.side.known_apps", lambda: {"mine": mine})
+    given = [picks.Pick(f"https://{site}/a", site) for site in ("one.test", "two.test")]
+    with (
+        closing(SqliteStorage(tmp_path / "one.db")) as here,
+        closing(SqliteStorage(tmp_path / "two.db")) as there,
+    ):
+        picks.picks_of(here).save(given)
+        assert list(picks.picks_of(here).records()) == given
+        copy_books(here, there, Choice(sites=("one.test",)), lambda *_: None)
+        assert list(picks.picks_of(there).records()) == given[:1]
+        with pytest.raises(DataUnavailable, match="data file: this needs data in: MongoDB"):
+            here.repository({"MongoDB": "mine.picks:MongoPicks"})
 
 
 def test_a_follower_of_another_package_gets_all_articles_of_a_crawl_once(crawled):

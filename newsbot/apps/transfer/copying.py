@@ -185,7 +185,7 @@ def copy_all(source: Side, target: Side, choice: Choice, journal: Journal, repor
         for kind in KINDS:
             left = choice.copies(source.storage, kind, journal.after(kind))
             _copy_kind(left, target.storage, kind, journal, report)
-        _copy_books(source.storage, target.storage, choice, report)
+        copy_books(source.storage, target.storage, choice, report)
     if target.frontier is not None:
         assert source.frontier is not None
         _copy_frontier(source, target.frontier, choice, journal, report)
@@ -206,7 +206,7 @@ def _copy_kind(copies: Iterable[Any], target: Storage, kind: str, journal: Journ
         report(kind, journal.moved(kind))
 
 
-def _copy_books(source: Storage, target: Storage, choice: Choice, report: Report) -> None:
+def copy_books(source: Storage, target: Storage, choice: Choice, report: Report) -> None:
     """Copy the small kinds of data.
 
     The journal does not record these kinds, so a continued move copies them again.
