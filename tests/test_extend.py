@@ -355,10 +355,10 @@ def test_names_of_apps_are_checked(world, apps, message):
     ("chosen", "used"),
     [
         ("spam", {"operations", "progress", "spam"}),
-        ("hub,-operations", {"progress", "push", "signatures", "simulator", "team"}),
+        ("hub,-operations", {"followers", "progress", "push", "signatures", "simulator", "team"}),
         (["team", "push"], {"team", "push"}),
         ("", known_apps().keys()),
-        ("spam,sinks,-search", {"operations", "progress", "spam"}),
+        ("spam,sinks,-search", {"followers", "operations", "progress", "spam"}),
     ],
 )
 def test_an_app_is_used_with_the_apps_that_it_needs(chosen, used):
